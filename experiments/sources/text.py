@@ -1,4 +1,4 @@
-"""The text of a page that is held against what it was: what a reader sees of it, without what changes by itself. No Django.
+"""The text of a page that is held against what it was: what a reader sees of it, without what changes daily. No Django.
 
 Of HTML that is the text outside of scripts, styles, navigation, headers, footers, asides, forms and <time>; dates and
 times of day are left out, wherever they stand, and space and case count for nothing. Other texts lose space alone, and

@@ -4,20 +4,21 @@ import json
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict
+from itertools import product
 from math import exp, sqrt
 
 import pandas as pd
 from django.db.models import Max
 from django.utils.timezone import now
 
-from kdb.units import THROUGHPUT
+from kdb.units import SPEEDS, THROUGHPUT
 from kdb.work import jobs
 from modelling.answers import words
 from modelling.answers.estimate import assumptions
 from modelling.estimation.arms import comparable_arms
 from modelling.evidence import counts, frames, names
-from modelling.evidence.axes import AXES, COLUMN_LABELS, NATIVE, Axis
-from modelling.evidence.fairplay import in_metric
+from modelling.evidence.axes import AXES, COLUMN_LABELS, NATIVE
+from modelling.evidence.fairplay import ONE_QUANTITY, in_metric
 from modelling.evidence.keeping import keep
 from modelling.evidence.normal import NORMAL_95
 from modelling.evidence.question import Question
@@ -33,6 +34,7 @@ JOB = "recompute_conflicts"
 MOST = 100  # conflicts listed
 MOST_VALUES = 6  # of one setting of one side
 _COLUMNS = {**COLUMN_LABELS, **FURTHER}
+_METRICS = [metric for metric in SPEEDS if metric == THROUGHPUT or metric not in ONE_QUANTITY]
 
 
 def current() -> ConflictReport | None:
@@ -68,32 +70,33 @@ def bring_up_to_date() -> None:
 
 
 def conflicts(revision: int) -> Conflicts:
-    """Hold all published throughput against each other, workload by workload and axis by axis; two queries for arms."""
+    """Hold all published speeds against each other, workload by workload and axis by axis; two queries for arms."""
     every = frames.every_arm()
     every = every[(every["hypervisor"] != NATIVE) & (every["virtualisation"] != "emulated")]
     taken = assumptions()
     compared, found = 0, []
     for workload, of_workload in every.groupby("workload", observed=True):
-        arms = in_metric(of_workload, THROUGHPUT)
-        if arms["research_group"].nunique() < 2:
-            continue
-        for axis in AXES.values():
+        by_metric = {metric: in_metric(of_workload, metric) for metric in _METRICS}
+        for metric, axis in product(_METRICS, AXES.values()):
+            arms = by_metric[metric]
+            if arms["research_group"].nunique() < 2:
+                continue
             comparable = comparable_arms(arms, axis, taken.spread)
             count, disagreeing = disagreements(comparable, axis, taken.scales)
             compared += count
-            found += [(str(workload), axis, comparable, disagreement) for disagreement in disagreeing]
-    found.sort(key=lambda row: -row[3].z)
+            found += [(Question(axis.name, str(workload)), comparable, disagreement) for disagreement in disagreeing]
+    found.sort(key=lambda row: -row[2].z)
     listed = tuple(_conflict(*row) for row in found[:MOST])
     return Conflicts(revision, compared, listed, left_out=len(found) - len(listed))
 
 
-def _conflict(workload: str, axis: Axis, arms: pd.DataFrame, disagreement: Disagreement) -> Conflict:
-    question, known = Question(axis.name, workload), names.names()
+def _conflict(question: Question, arms: pd.DataFrame, disagreement: Disagreement) -> Conflict:
+    axis, known = AXES[question.axis], names.names()
     one, other = disagreement.findings
     columns = [column for column in _COLUMNS if column not in axis.entry and column in arms]
     settings = differing(arms, disagreement.entries, (one.group, other.group), columns)
     return Conflict(
-        workload=workload,
+        workload=question.workload,
         axis=axis.name,
         title=words.title(question, known),
         url=words.address(question),

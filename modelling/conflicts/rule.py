@@ -27,7 +27,7 @@ from modelling.estimation.partial_pooling import Scales
 from modelling.evidence.axes import Axis
 
 METHOD = 1
-LIMIT = 2.0
+LIMIT = 3.18  # 95 % of Student's t with partial_pooling.FREEDOM degrees: one pair in twenty that differs as usual
 MOST_ENTRIES = 60  # of one trial, whose pairs are looked at
 
 # Columns of the frame of arms, beside those of axes.COLUMN_LABELS, in which groups may differ.

@@ -171,7 +171,7 @@ def _locked_draft(case_study_id: int) -> CaseStudy | None:
 
 
 def questions_touched(case_study_id: int) -> list[Question]:
-    """List the questions that a case study may touch: its workloads' without filters first, then what was asked lately."""
+    """List the questions that a case study may touch: its workloads' without filters first, then those asked lately."""
     workloads = counts.workloads_of(case_study_id)
     # Without two values of a setting it says nothing of that.
     arms = frames.arms_of(CaseStudy.objects.get(pk=case_study_id))

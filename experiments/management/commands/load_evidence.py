@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from experiments.published_evidence import load as evidence
 from experiments.published_evidence import outside, signatures
+from experiments.published_evidence.endings import end_replaced
 from experiments.published_evidence.files import EvidenceError
 
 
@@ -38,12 +39,15 @@ class Command(BaseCommand):
             reports = [evidence.load(directory or evidence.DIRECTORY)]
             if others:
                 reports.append(evidence.load_outside(others))
+            ended = end_replaced(directory or evidence.DIRECTORY)
             if settings.KDB_SIGNATURES and not (papers or directory):
                 signatures.load(settings.KDB_SIGNATURES)
         except EvidenceError as error:
             raise CommandError(str(error)) from error
         if verbosity:
             for line in dict.fromkeys(line for report in reports for line in report.lines()):
+                self.stdout.write(line)
+            for line in ended:
                 self.stdout.write(line)
 
     def list_unused(self, results: outside.Outside) -> None:
