@@ -1,4 +1,4 @@
-"""Published evidence that is superseded or doubted: it counts nowhere, is still shown, and leads to what replaced it."""
+"""Published evidence that is superseded or doubted: it counts nowhere, is shown, and leads to what replaced it."""
 
 import pytest
 from django.test import Client
@@ -105,7 +105,7 @@ def test_what_cannot_end_changes_nothing(old, new, wrong):
 
 
 def test_reviewers_and_authors_end_what_is_published_and_nobody_else_does(client):
-    ada = make_user("contributor", username="ada")
+    ada = make_user("researchers", username="ada")
     publish("mine", owner=ada, ext4=3.0, xfs=1.0)
     publish("theirs", ext4=3.0, xfs=1.0)
     body = {"replaced_by": "theirs", "measurements": "", "reason": "measured again"}
@@ -117,7 +117,7 @@ def test_reviewers_and_authors_end_what_is_published_and_nobody_else_does(client
     assert client.post("/case-studies/mine/end/", body).status_code == 302
     assert CaseStudy.objects.get(slug="mine").status == "superseded"
     reviewer = Client()
-    reviewer.force_login(make_user("reviewer"))
+    reviewer.force_login(make_user("reviewers"))
     said = reviewer.post("/api/v1/case-studies/theirs/end/", {"reason": "doubtful"}, "application/json")
     assert said.status_code == 200
     assert CaseStudy.objects.get(slug="theirs").status == "doubted"

@@ -78,7 +78,7 @@ def look(clock: Clock | None = None) -> str:
 
 def test_a_change_opens_one_task_until_a_reviewer_has_looked(site, client):
     source(site.address)
-    reviewer = make_user("reviewer")
+    reviewer = make_user("reviewers")
     Subscription.objects.create(user=reviewer, way="webhook", address="https://x.org/", topics=["review"], site="s")
     values = list(Measurement.objects.values())
     assert [look(), look()] == ["same", "same"]
@@ -90,7 +90,7 @@ def test_a_change_opens_one_task_until_a_reviewer_has_looked(site, client):
     address = f"/sources/tasks/{task.pk}/"
     assert "To be looked at" not in client.get("/sources/").content.decode()
     assert Client().get("/api/v1/source-tasks/").status_code in (401, 403)
-    client.force_login(make_user("contributor"))
+    client.force_login(make_user("researchers"))
     assert client.post(address, {"note": "fine"}).status_code == 403
     client.force_login(reviewer)
     assert client.get("/api/v1/source-tasks/").json()["results"][0]["publication"] == "report"
