@@ -65,7 +65,8 @@ class Conditions:
 
     columns : heading to column of the template
     values : heading of numbers to columns of the template, and "percent_of": heading to the base row's words
-    words : heading, or column of the template, to the table's words to columns of the template
+    words : heading, or column of the template, to the table's words to columns of the template; words of a column
+        "configuration" describe the configuration of that name
     decimal : "." or ",", what stands before the decimals
     """
 
@@ -254,8 +255,9 @@ def _wrong(place: str, found: Any, allowed: str) -> ConditionsError:
 def as_toml(conditions: Conditions) -> str:
     """Return the file of these conditions: `read_conditions` reads the same from it."""
     parts = [] if conditions.decimal == "." else [f"decimal = {_value(conditions.decimal)}\n"]
-    for name in ("case_study", "source", "server", "storage", "everywhere", "columns"):
+    for name in ("case_study", "source", "server", "storage", "everywhere"):
         parts.append(_section(f"[{name}]", getattr(conditions, name)))
+    parts.append(_section("[columns]", {heading: _as_said(name) for heading, name in conditions.columns.items()}))
     for heading, fields in conditions.values.items():
         parts.append(_section(f"[values.{_key(heading)}]", fields))
     for heading, words in conditions.words.items():
@@ -284,6 +286,6 @@ def _value(value: Any) -> str:
     """Return a value as TOML: its strings are written as JSON's are."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{_key(_as_said(name))} = {_value(each)}" for name, each in value.items()) + " }"
-    if isinstance(value, list) and len(value) > 1:
+    if isinstance(value, list) and len(value) > 1 and isinstance(value[0], str):
         return "[\n" + "".join(f"    {_value(each)},\n" for each in value) + "]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

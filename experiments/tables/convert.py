@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from experiments.entry_names import NATIVE, fold
-from experiments.imports.normalise import CONFIGURATION, HOST
+from experiments.imports.normalise import CONFIGURATION, HOST, Source
 from experiments.readers.table import NOT_MEASURED
 from experiments.readers.table_columns import FIELDS, IGNORED, METRIC_HEADERS, UnknownHeader, meaning
 from kdb.disk_path import bytes_of
@@ -94,6 +94,12 @@ def convert(table: PlainTable, conditions: Conditions) -> Converted:
     _Table(table, conditions, headings, converted).read()
     _name_configurations(converted.rows)
     return converted
+
+
+def source_of(rows: Sequence[Mapping[str, str]]) -> Source:
+    """Return the rows as a source for the normaliser, each with its line."""
+    fields = tuple(dict.fromkeys(name for row in rows for name in row if name != LINE))
+    return Source(fields, lambda: ((int(row[LINE]), tuple(row.get(name, "") for name in fields)) for row in rows))
 
 
 # Headings
@@ -239,6 +245,8 @@ class _Table:
                     allowed = f"one of its words under [words]: {', '.join(heading.words)}"[:400]
                     raise _Found(heading.text, cell[:80], allowed)
                 given = _pair(heading.text, cell) if heading.name == "pair" else {heading.name: cell}
+            elif heading.name == "configuration":
+                given = {"configuration": cell, **given}
             for name, value in given.items():
                 if fields.setdefault(name, value) != value:
                     allowed = f"{fields[name]}, as another column says of {name}"
@@ -258,7 +266,7 @@ class _Table:
         assert number.unit is not None
         for name in _OF_THE_VALUE:
             if row.get(name):
-                more = _number(name, row[name], row.get("unit", ""), self.conditions.decimal)
+                more = _number(name, row[name], row.get("unit", ""), self.conditions.decimal, or_zero=True)
                 row[name] = _printed(more.value)
         row |= {name: value for name, value in number.columns().items() if value}
         if metric := row.get("metric"):
@@ -358,7 +366,7 @@ class _Number:
         }
 
 
-def _number(column: str, cell: str, unit_said: str, decimal: str) -> _Number:
+def _number(column: str, cell: str, unit_said: str, decimal: str, *, or_zero: bool = False) -> _Number:
     """Return the number in a cell, in the unit that it or its column says. Raises _Found."""
     match = _CELL.fullmatch(cell) if len(cell) <= LONGEST_NUMBER else None
     if match is None:
@@ -397,7 +405,7 @@ def _number(column: str, cell: str, unit_said: str, decimal: str) -> _Number:
     deviation = reckon("deviation")
     if deviation is not None and match["deviation_percent"] and not is_percent:
         deviation = value * _plain_number(column, match["deviation"], decimal) / 100
-    if not 0 < value < float("inf"):
+    if not (0 < value or (value == 0 and or_zero)) or value == float("inf"):
         raise _Found(column, cell[:80], "a number above zero")
     is_as_printed = cell == match["low"] and decimal == "." and "," not in cell and "'" not in cell
     return _Number(
