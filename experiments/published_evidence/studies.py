@@ -7,7 +7,7 @@ entries for the loader. What is left out has its reason in its conditions. Sourc
 import csv
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 from experiments.entry_names import Names, spellings
 from experiments.imports.normalise import NUMBERS, Normaliser, Unknown
 from experiments.readers.table import Fault
-from experiments.tables.conditions import Conditions, ConditionsError, read_conditions
+from experiments.tables.conditions import IS_A, Conditions, ConditionsError, read_conditions
 from experiments.tables.convert import LeftOut, convert, source_of
 from experiments.tables.plain import PlainTable
 
@@ -74,8 +74,8 @@ def read(folder: Path, papers: Path) -> Studies:
     studies = [_study(folder, slug) for slug in slugs(folder)]
     for study in studies:
         for entry in study.conditions.new:
-            fields = {name: value for name, value in entry.items() if name != "kind"}
-            catalogue[SECTIONS[entry["kind"]]].append(Entry(f"{study.slug}/{CONDITIONS}, new", fields))
+            fields = {name: value for name, value in entry.items() if name != IS_A}
+            catalogue[SECTIONS[entry[IS_A]]].append(Entry(f"{study.slug}/{CONDITIONS}, new", fields))
     known = read_json(papers / "catalogue.json")
     names = {
         kind: spellings(
@@ -162,9 +162,7 @@ def _entries(study: _Study, names: Names, measurements: list[Entry]) -> Iterator
         "storage": slug,
         "vm_counts": counts or [1],
         "workloads": [{**variant, "key": key} for key, variant in variants.items()],
-        "configurations": [
-            {"slug": name, **_filled(fields)} for name, fields in normaliser.configurations.items()
-        ],
+        "configurations": [{"slug": name, **_filled(fields)} for name, fields in normaliser.configurations.items()],
         **conditions.case_study,
     }
     yield "case_studies", Entry(told, case_study)

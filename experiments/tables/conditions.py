@@ -43,6 +43,7 @@ STORAGE = (
     *("interface_limit", "source"),
 )
 NEW_KINDS = ("hypervisor", "file_system", "operating_system", "workload", "benchmark")
+IS_A = "is_a"  # of a new name: one of NEW_KINDS
 OF_VALUES = ("percent_of",)  # beside columns of the template, what is said of a heading whose cells are numbers
 
 
@@ -193,9 +194,9 @@ def _left_out(place: str, given: Any) -> LeftOutRows:
 
 
 def _new(place: str, given: Any) -> dict[str, str]:
-    if not isinstance(given, dict) or given.get("kind") not in NEW_KINDS:
-        found = given.get("kind") if isinstance(given, dict) else given
-        raise _wrong(f"{place}.kind", found, f"one of {', '.join(NEW_KINDS)}")
+    if not isinstance(given, dict) or given.get(IS_A) not in NEW_KINDS:
+        found = given.get(IS_A) if isinstance(given, dict) else given
+        raise _wrong(f"{place}.{IS_A}", found, f"one of {', '.join(NEW_KINDS)}")
     for name in ("slug", "name"):
         if not given.get(name):
             raise _wrong(f"{place}.{name}", given.get(name), "a text")

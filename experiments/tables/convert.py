@@ -405,7 +405,7 @@ def _number(column: str, cell: str, unit_said: str, decimal: str, *, or_zero: bo
     deviation = reckon("deviation")
     if deviation is not None and match["deviation_percent"] and not is_percent:
         deviation = value * _plain_number(column, match["deviation"], decimal) / 100
-    if not (0 < value or (value == 0 and or_zero)) or value == float("inf"):
+    if not (value > 0 or (value == 0 and or_zero)) or value == float("inf"):
         raise _Found(column, cell[:80], "a number above zero")
     is_as_printed = cell == match["low"] and decimal == "." and "," not in cell and "'" not in cell
     return _Number(
