@@ -92,6 +92,7 @@ def read(folder: Path, papers: Path) -> Studies:
             unused.setdefault(left_out.reason, []).append(f"{study.slug}/{TABLE}, line {left_out.line}")
         for section, entry in _entries(study, Names(names), measurements):
             sources[section].append(entry)
+    sources["publications"] = list(_each_once(sources["publications"]))
     if wrong := [error for study in studies for error in study.errors]:
         raise EvidenceError("\n".join(wrong))
     return Studies(catalogue, sources, measurements, unused, sum(len(study.table.rows) for study in studies))
@@ -166,6 +167,17 @@ def _entries(study: _Study, names: Names, measurements: list[Entry]) -> Iterator
         **conditions.case_study,
     }
     yield "case_studies", Entry(told, case_study)
+
+
+def _each_once(publications: Sequence[Entry]) -> Iterator[Entry]:
+    """Yield each publication once: two case studies of one publication say the same of it. Raises EvidenceError."""
+    told: dict[str, Entry] = {}
+    for entry in publications:
+        first = told.setdefault(entry.fields["slug"], entry)
+        if first is entry:
+            yield entry
+        elif first.fields != entry.fields:
+            raise EvidenceError(f"{entry.place}, source: says otherwise of {entry.fields['slug']} than {first.place}")
 
 
 def _filled(fields: Mapping[str, Any]) -> dict[str, Any]:
