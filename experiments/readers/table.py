@@ -40,7 +40,7 @@ MAX_XLSX_ROWS = 200_000  # more are read from CSV, which is a hundred times quic
 MAX_XLSX_CELLS = 5_000_000
 MAX_SHEETS = 50
 LONGEST_SHOWN = 120
-NOT_MEASURED = frozenset(("", "-", "–", "—", "x", "n/a", "na", "not measured"))
+NOT_MEASURED = frozenset(("", "-", "–", "—", "x", "n/a", "na", "n.a.", "--", "not measured"))
 
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 _MAYBE_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3}){1,5}", re.ASCII)
