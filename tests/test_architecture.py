@@ -34,6 +34,8 @@ ROOMS = [
     ("experiments.tables.plain", True, "a published table as it was printed"),
     ("experiments.tables.conditions", True, "what is said beside a published table"),
     ("experiments.tables.convert", True, "a published table to rows of the template"),
+    ("experiments.tables.pasted", True, "tables as people paste them"),
+    ("experiments.tables.suggest", True, "what the headings of a published table seem to say"),
     ("experiments.claim_conditions", True, "the language in which claims say what would have to hold"),
     ("experiments.laboratory.reach", True, "the way to a machine, and what it tells"),
     ("experiments.laboratory.places", True, "where a run takes place: the host, or virtual machines"),

@@ -108,6 +108,7 @@ EMPTY: Values = {
 DESCRIBED = "the name of a configuration, or its hypervisor (or native) and file systems"
 CONTEXT = (*CONFIGURATION, *WORKLOAD, "vm_count", "operation", "source", "note")  # what a user may say beside a file
 PARAMETER = "parameter:"
+LINE = "line"  # of a row in its source, beside the fields
 ROW_FIELDS = {*CONFIGURATION, *WORKLOAD, *NUMBERS, "parameters"}
 
 LARGEST = {"vm_count": 32_767, "machine": 32_767, "vm_vcpus": 32_767, "repetition": 2**31 - 1, "repetitions": 2**31 - 1}
@@ -259,14 +260,17 @@ def figures_of(run: Run) -> Iterator[tuple[str, float]]:
 
 
 def source_of_rows(given: Sequence[Mapping[str, Any]], context: Mapping[str, str]) -> Source:
-    """Return rows of a program of ours as a source. Raises ValueError where one has a field that no row has."""
-    fields = tuple(dict.fromkeys(name for row in given for name in row))
-    if unknown := set(fields) - ROW_FIELDS:
+    """Return rows of a program of ours as a source. Raises ValueError where one has a field that no row has.
+
+    given : field to value, and where a row stands on a line of something, that as "line"
+    """
+    fields = tuple(dict.fromkeys(name for row in given for name in row if name != LINE))
+    if unknown := {name for name in fields if not name.startswith(PARAMETER)} - ROW_FIELDS:
         raise ValueError(f"no fields of a row: {', '.join(sorted(unknown))}")
 
-    def rows() -> Iterator[tuple[None, Cells]]:
+    def rows() -> Iterator[tuple[int | None, Cells]]:
         for row in given:
-            yield None, tuple(_cell(name, row.get(name)) for name in fields)
+            yield int(row[LINE]) if LINE in row else None, tuple(_cell(name, row.get(name)) for name in fields)
 
     return Source(fields, rows, context)
 
