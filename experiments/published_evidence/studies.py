@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from experiments.entry_names import Names, spellings
-from experiments.imports.normalise import NUMBERS, Normaliser, Unknown
+from experiments.imports.normalise import NUMBERS, Normaliser, Unknown, source_of_rows
 from experiments.readers.table import Fault
 from experiments.tables.conditions import IS_A, Conditions, ConditionsError, read_conditions
-from experiments.tables.convert import LeftOut, convert, source_of
+from experiments.tables.convert import LeftOut, convert
 from experiments.tables.plain import PlainTable
 
 from .files import Entry, EvidenceError, read_json, read_text
@@ -133,7 +133,7 @@ def _entries(study: _Study, names: Names, measurements: list[Entry]) -> Iterator
     normaliser = Normaliser(names, {})
     variants: dict[str, dict[str, Any]] = {}
     cells: Counter[tuple[Any, ...]] = Counter()
-    for row in normaliser.rows(source_of(study.rows)):
+    for row in normaliser.rows(source_of_rows(study.rows, {})):
         place = f"{study.slug}/{TABLE}, line {row.line}"
         if isinstance(row, Unknown):
             study.errors.append(f"{place}: found {row.name}, allowed is a {row.kind} of the catalogue")
