@@ -285,6 +285,8 @@ def _key(name: str) -> str:
 
 def _value(value: Any) -> str:
     """Return a value as TOML: its strings are written as JSON's are."""
+    if isinstance(value, Mapping) and not value:
+        return "{}"
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{_key(_as_said(name))} = {_value(each)}" for name, each in value.items()) + " }"
     if isinstance(value, list) and len(value) > 1 and isinstance(value[0], str):
