@@ -30,6 +30,8 @@ METHOD = 1
 LIMIT = 3.18  # 95 % of Student's t with partial_pooling.FREEDOM degrees: one pair in twenty that differs as usual
 MOST_ENTRIES = 60  # of one trial, whose pairs are looked at
 
+_Values = tuple[tuple[object, ...], tuple[object, ...]]  # of a column, of each of two groups
+
 # Columns of the frame of arms, beside those of axes.COLUMN_LABELS, in which groups may differ.
 FURTHER = {
     "vm_count": "virtual machines at once",
@@ -133,16 +135,17 @@ def _findings(arms: pd.DataFrame) -> Iterator[tuple[tuple[str, str], Finding]]:
 
 def differing(
     arms: pd.DataFrame, entries: Iterable[str], groups: tuple[str, str], columns: Iterable[str]
-) -> Mapping[str, tuple[tuple[object, ...], tuple[object, ...]]]:
+) -> Mapping[str, _Values]:
     """Return the columns in which the two groups' arms of these entries differ, with the values of each; a column that
     one of them leaves open comes after those that both state."""
     mine = arms[arms["entry"].isin(list(entries))]
     sides = [mine[mine["research_group"] == group] for group in groups]
-    both, one = {}, {}
+    both: dict[str, _Values] = {}
+    one: dict[str, _Values] = {}
     for column in columns:
-        values = [_values(side[column]) for side in sides]
+        values = (_values(sides[0][column]), _values(sides[1][column]))
         if values[0] != values[1]:
-            (both if all(values) else one)[column] = (values[0], values[1])
+            (both if all(values) else one)[column] = values
     return {**both, **one}
 
 
