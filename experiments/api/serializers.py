@@ -3,6 +3,7 @@
 Rows refer to each other by slug. A text that the source leaves out is null, as a number is.
 """
 
+from dataclasses import asdict
 from typing import Any
 
 from django.core.exceptions import FieldDoesNotExist
@@ -33,6 +34,9 @@ from experiments.models import (
     Workload,
     WorkloadVariant,
 )
+from experiments.protocol import Protocol
+from experiments.ticks import protocol_of
+from kdb.api.shapes import shape_of
 from kdb.disk_path import SETTINGS
 
 # Kinds of fields
@@ -93,6 +97,18 @@ class Unit(serializers.Field[Any, Any, str, Any]):
 
     def to_representation(self, value: Any) -> str:
         return self.unit
+
+
+@extend_schema_field(shape_of(Protocol)(allow_null=True))
+class ProtocolField(serializers.Field[Any, Any, dict[str, Any] | None, CaseStudy]):
+    """A case study held against what a result needs to count, where it is asked for alone; in lists null."""
+
+    def __init__(self) -> None:
+        super().__init__(source="*", read_only=True)
+
+    def to_representation(self, value: CaseStudy) -> dict[str, Any] | None:
+        is_one = not isinstance(self.root, serializers.ListSerializer)
+        return asdict(protocol_of(value)) if is_one else None
 
 
 class ReadSerializer(serializers.ModelSerializer[Any]):
@@ -272,6 +288,7 @@ class CaseStudySerializer(ReadSerializer):
     storage = Slug("storage.slug")
     vm_counts = serializers.ListField(child=serializers.IntegerField(), read_only=True)
     notes = Texts()
+    protocol = ProtocolField()
     published_revision = serializers.IntegerField(source="published_revision_id", read_only=True)
     retracted_revision = serializers.IntegerField(source="retracted_revision_id", read_only=True, allow_null=True)
     endings = EndingSerializer(many=True, read_only=True)
@@ -293,10 +310,13 @@ class CaseStudySerializer(ReadSerializer):
             "research_group",
             "run_seconds",
             "repetitions",
+            "warm_up_seconds",
+            "quiet_host",
             "vm_counts",
             "value_scope",
             "procedure",
             "notes",
+            "protocol",
         )
 
 

@@ -18,7 +18,7 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from experiments import permissions
-from experiments.api.serializers import ReadSerializer, ServerSerializer, StorageSerializer
+from experiments.api.serializers import ProtocolField, ReadSerializer, ServerSerializer, StorageSerializer
 from experiments.models import CaseStudy
 from kdb.accounts.users import user_of
 from kdb.api.bodies import TEXT_AREA, Fields, fields_of
@@ -59,6 +59,7 @@ class DraftSerializer(ReadSerializer):
     storage = StorageSerializer(read_only=True)
     vm_counts = serializers.ListField(child=serializers.IntegerField(), read_only=True)
     audit = AuditEntrySerializer(source="audit_entries", many=True, read_only=True)
+    protocol = ProtocolField()
     content_digest = serializers.SerializerMethodField(
         help_text="SHA-256 of all it holds, which a publication may name; null in lists, and where it is not submitted."
     )
@@ -67,7 +68,8 @@ class DraftSerializer(ReadSerializer):
         model = CaseStudy
         fields = (
             *("slug", "title", "status", "owner", "laboratory", "research_group", "run_seconds", "repetitions"),
-            *("vm_counts", "value_scope", "procedure", "server", "storage", "audit", "content_digest"),
+            *("warm_up_seconds", "quiet_host", "vm_counts", "value_scope", "procedure", "server", "storage"),
+            *("protocol", "audit", "content_digest"),
         )
 
     def get_content_digest(self, draft: CaseStudy) -> str | None:
@@ -114,6 +116,8 @@ class DraftFieldsSerializer(Fields):
     )
     run_seconds = serializers.IntegerField(required=False)
     repetitions = serializers.IntegerField(required=False)
+    warm_up_seconds = serializers.IntegerField(required=False, help_text="Before what counts; 0: none.")
+    quiet_host = serializers.CharField(required=False, help_text="yes, no, or empty: not stated.")
     value_scope = serializers.CharField(required=False, help_text="per-vm, aggregate, or empty: not stated.")
     procedure = serializers.CharField(required=False, style=TEXT_AREA)
     server = ServerFieldsSerializer(required=False)

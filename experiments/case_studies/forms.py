@@ -20,8 +20,8 @@ class CaseStudyForm(ModelForm[CaseStudy]):
     class Meta:
         model = CaseStudy
         fields = (
-            *("title", "slug", "laboratory", "research_group", "run_seconds", "repetitions", "value_scope"),
-            "procedure",
+            *("title", "slug", "laboratory", "research_group", "run_seconds", "repetitions", "warm_up_seconds"),
+            *("quiet_host", "value_scope", "procedure"),
         )
         labels = {
             "title": "Title",
@@ -30,6 +30,8 @@ class CaseStudyForm(ModelForm[CaseStudy]):
             "research_group": "Research group, short name (empty: whoever shares an author)",
             "run_seconds": "Length of one run, seconds",
             "repetitions": "Runs averaged into one value",
+            "warm_up_seconds": "Warm-up before what counts, seconds of each run (0: none)",
+            "quiet_host": "What else ran on the host",
             "value_scope": "A value at several machines is",
             "procedure": "How it was measured",
         }

@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("experiments", "0044_add_pasted_tables"),
+        ("experiments", "0045_add_protocol"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

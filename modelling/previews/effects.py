@@ -16,14 +16,12 @@ from experiments.models import CaseStudy, KnowledgeRevision
 from kdb.work import jobs
 from modelling.answers import words
 from modelling.answers.answer import answer
-from modelling.answers.content import Answer
 from modelling.answers.estimate import estimate
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import names
-from modelling.evidence.question import Question
 from modelling.models import RevisionEffects
 
-from .preview import MOST_QUESTIONS, questions_touched
+from .preview import MOST_QUESTIONS, Extent, in_short, questions_touched
 
 logger = logging.getLogger(__name__)
 
@@ -31,21 +29,14 @@ JOB = "recompute_effects"
 
 
 @dataclass(frozen=True)
-class Headline:
-    """The first sentence of an answer, and how sure it is."""
-
-    sentence: str
-    strength: str
-    url: Annotated[str, "The whole answer, at its permanent address."]
-
-
-@dataclass(frozen=True)
 class MovedHeadline:
     """One question that is answered otherwise than before."""
 
     title: str
-    before: Headline
-    after: Headline
+    before: Extent
+    before_url: Annotated[str, "The whole answer, at its permanent address."]
+    after: Extent
+    after_url: str
 
 
 @dataclass(frozen=True)
@@ -108,9 +99,12 @@ def _effects(revision: KnowledgeRevision, progress: Callable[[int, int], None]) 
         before, after = (
             answer(estimate(question, number), number) for number in (revision.number - 1, revision.number)
         )
-        if _said(before) != _said(after):
+        if in_short(before) != in_short(after):
             title = words.title(question, names.names())
-            moved.append(MovedHeadline(title, _headline(question, before), _headline(question, after)))
+            both = [
+                (in_short(given), words.address(question, given.revision, method=METHOD)) for given in (before, after)
+            ]
+            moved.append(MovedHeadline(title, *both[0], *both[1]))
         progress(done, len(looked_at))
     return Effects(
         revision=revision.number,
@@ -119,11 +113,3 @@ def _effects(revision: KnowledgeRevision, progress: Callable[[int, int], None]) 
         unchanged=len(looked_at) - len(moved),
         left_out=len(questions) - len(looked_at),
     )
-
-
-def _said(answered: Answer) -> tuple[str, str]:
-    return answered.verdict.sentence, answered.verdict.strength
-
-
-def _headline(question: Question, answered: Answer) -> Headline:
-    return Headline(*_said(answered), words.address(question, answered.revision, method=METHOD))

@@ -25,7 +25,9 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
         previews.request(draft)
         return redirect("publication-preview", slug)
     state, kept, job = previews.current(draft)
-    context = {"draft": draft, "state": state, "kept": kept, "result": kept.result if kept else None, "job": job}
+    result = kept.result if kept else None
+    headlines = sum(question["headline_moves"] for question in result["questions"]) if result else 0
+    context = {"draft": draft, "state": state, "kept": kept, "result": result, "headlines": headlines, "job": job}
     template = "_preview" if wants_fragment(request) else "preview"
     return render(request, f"modelling/{template}.html", context)
 

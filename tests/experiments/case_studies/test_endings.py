@@ -143,7 +143,7 @@ def test_the_headlines_that_moved_are_told(old, new, client):
     assert client.get("/api/v1/revisions/2/effects/").status_code == 404
     moved = client.get("/api/v1/revisions/3/effects/").json()["moved"]
     assert moved
-    assert all(question["before"]["url"].endswith(f"as_of=2&method={kept_method()}") for question in moved)
+    assert all(question["before_url"].endswith(f"as_of=2&method={kept_method()}") for question in moved)
     assert all(question["before"] != question["after"] for question in moved)
     assert moved[0]["after"]["sentence"] in client.get("/knowledge/revisions/3/").content.decode()
 
