@@ -215,8 +215,8 @@ def _of_workload(
     for a while: a publication costs its own arms. Drafts do change.
     """
     key = f"modelling.arms:{sha256(workload.encode()).hexdigest()}"
-    known: dict[int, int | None]
-    known, kept = caches["arms"].get(key) or ({}, None)
+    remembered: tuple[dict[int, int | None], pd.DataFrame | None] = caches["arms"].get(key) or ({}, None)
+    known, kept = remembered
     missing = {pk for pk, ended in counting.items() if pk != with_draft and known.get(pk, 0) != ended}
     if missing or kept is None:
         if kept is not None and not missing.isdisjoint(known):
