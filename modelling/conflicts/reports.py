@@ -32,17 +32,21 @@ logger = logging.getLogger(__name__)
 
 JOB = "recompute_conflicts"
 MOST = 100  # conflicts listed
+MOST_AT_ONCE = 300  # arms for which a visitor waits; with more, a worker does it
 MOST_VALUES = 6  # of one setting of one side
 _COLUMNS = {**COLUMN_LABELS, **FURTHER}
 _METRICS = [metric for metric in SPEEDS if metric == THROUGHPUT or metric not in ONE_QUANTITY]
 
 
 def current() -> ConflictReport | None:
-    """Return the newest list, by one read; None: a worker is still to make the first."""
+    """Return the newest list, by one read. None kept: None while a worker makes it, unless it takes no time."""
     kept = ConflictReport.objects.filter(method=METHOD).order_by("-revision").first()
-    if kept is None:
+    if kept is not None:
+        return kept
+    if counts.has_more_arms_than(MOST_AT_ONCE):
         jobs.enqueue_once(JOB)
-    return kept
+        return None
+    return compute(wait=False)
 
 
 def renew() -> None:
@@ -60,13 +64,21 @@ def look_after() -> None:
 
 def bring_up_to_date() -> None:
     """Make the list of the current revision, unless it is kept already."""
+    if not ConflictReport.objects.filter(method=METHOD, revision=counts.revision()).exists():
+        compute()
+
+
+def compute(*, wait: bool = True) -> ConflictReport:
+    """Make the list on the knowledge as it is, and keep it.
+
+    wait : for a publication under way; without, the list is given but not kept
+    """
     revision = counts.revision()
-    if ConflictReport.objects.filter(method=METHOD, revision=revision).exists():
-        return
     result = json.loads(json.dumps(asdict(conflicts(revision))))
     kept = ConflictReport(method=METHOD, revision=revision, result=result, computed_at=now())
-    keep(revision, lambda: ConflictReport.objects.bulk_create([kept], ignore_conflicts=True), wait=True)
+    keep(revision, lambda: ConflictReport.objects.bulk_create([kept], ignore_conflicts=True), wait=wait)
     logger.info("listed conflicts revision=%s conflicts=%s", revision, len(result["conflicts"]))
+    return kept
 
 
 def conflicts(revision: int) -> Conflicts:

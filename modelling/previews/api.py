@@ -63,17 +63,23 @@ class PreviewView(APIView):
         }
 
 
+class EffectsSerializer(Fields):
+    state = serializers.ChoiceField(
+        choices=["none", "computing", "ready"], help_text="None: the revision took nothing out of the knowledge."
+    )
+    result = shape_of(effects.Effects)(allow_null=True)
+
+
 class EffectsView(PublicView):
     """The headlines that moved where a revision took something out of the knowledge."""
 
-    @extend_schema(
-        operation_id="revisions_effects", tags=["revisions"], responses={200: shape_of(effects.Effects), 202: None}
-    )
+    @extend_schema(operation_id="revisions_effects", tags=["revisions"], responses=EffectsSerializer)
     def get(self, request: Request, number: int) -> Response:
-        """Return the headlines before and after; 202 while they are being worked out."""
+        """Return the headlines before and after."""
         self.refuse_parameters()
         revision = KnowledgeRevision.objects.filter(number=number).first()
-        if revision is None or not effects.has_effects(revision):
+        if revision is None:
             raise Http404
         kept = effects.kept(number)
-        return Response(kept.result) if kept else Response(status=202, headers={"Retry-After": "30"})
+        state = "ready" if kept else "computing" if effects.has_effects(revision) else "none"
+        return Response({"state": state, "result": kept.result if kept else None})
