@@ -17,6 +17,7 @@ from experiments.models import (
     ComponentName,
     Configuration,
     DerivedValue,
+    Ending,
     FileSystem,
     Hypervisor,
     KnowledgeRevision,
@@ -28,6 +29,7 @@ from experiments.models import (
     PrintedRatio,
     Publication,
     Server,
+    SourceCheck,
     Storage,
     Workload,
     WorkloadVariant,
@@ -68,21 +70,21 @@ class Slugs(serializers.Field[Any, Any, list[str], Any]):
 
 
 class RetractedSlugs(Slugs):
-    """The slugs of those among several case studies that have been retracted."""
+    """The slugs of those among several case studies that count no longer: retracted, superseded or doubted."""
 
     def to_representation(self, value: Any) -> list[str]:
-        return sorted(row.slug for row in value.all() if row.status == CaseStudy.Status.RETRACTED)
+        return sorted(row.slug for row in value.all() if row.status in CaseStudy.ENDED)
 
 
 @extend_schema_field(OpenApiTypes.BOOL)
 class Retracted(serializers.Field[Any, Any, bool, CaseStudy]):
-    """True where the case study at `source` has been retracted: its numbers count no longer."""
+    """True where the case study at `source` counts no longer: it was retracted or superseded, or is doubted."""
 
     def __init__(self, source: str) -> None:
         super().__init__(source=source, read_only=True)
 
     def to_representation(self, value: CaseStudy) -> bool:
-        return value.status == CaseStudy.Status.RETRACTED
+        return value.status in CaseStudy.ENDED
 
 
 @extend_schema_field(OpenApiTypes.STR)
@@ -220,15 +222,24 @@ class ComponentSerializer(ReadSerializer):
 # Where evidence comes from
 
 
+class SourceCheckSerializer(ReadSerializer):
+    """The last look at a source's address."""
+
+    class Meta:
+        model = SourceCheck
+        fields = ("address", "checked_at", "outcome", "detail", "digest", "digest_of")
+
+
 class PublicationSerializer(ReadSerializer):
     authors = Texts()
     case_studies = Slugs()
+    last_check = SourceCheckSerializer(read_only=True, allow_null=True, default=None)
 
     class Meta:
         model = Publication
         fields = (
-            *("slug", "title", "authors", "venue", "year", "address", "doi", "read_on", "archive_address"),
-            *("is_reviewed", "note", "case_studies"),
+            *("slug", "title", "authors", "venue", "year", "address", "doi", "made_on", "read_on"),
+            *("archive_address", "last_check", "is_reviewed", "note", "case_studies"),
         )
 
 
@@ -259,6 +270,18 @@ class StorageSerializer(ReadSerializer):
         )
 
 
+class EndingSerializer(ReadSerializer):
+    """What of a case study counts no longer, and since when."""
+
+    case_study = Slug("case_study.slug")
+    replaced_by = Slug("replaced_by.slug", allow_null=True)
+    revision = serializers.IntegerField(source="revision_id", read_only=True)
+
+    class Meta:
+        model = Ending
+        fields = ("revision", "kind", "case_study", "is_whole", "replaced_by", "reason")
+
+
 class CaseStudySerializer(ReadSerializer):
     publication = Slug("publication.slug", allow_null=True)
     server = Slug("server.slug")
@@ -268,6 +291,7 @@ class CaseStudySerializer(ReadSerializer):
     protocol = ProtocolField()
     published_revision = serializers.IntegerField(source="published_revision_id", read_only=True)
     retracted_revision = serializers.IntegerField(source="retracted_revision_id", read_only=True, allow_null=True)
+    endings = EndingSerializer(many=True, read_only=True)
 
     class Meta:
         model = CaseStudy
@@ -278,6 +302,7 @@ class CaseStudySerializer(ReadSerializer):
             "retraction_reason",
             "published_revision",
             "retracted_revision",
+            "endings",
             "publication",
             "server",
             "storage",
@@ -347,10 +372,11 @@ class ConfigurationSerializer(ReadSerializer):
 class RevisionSerializer(ReadSerializer):
     published = Slugs("published_case_studies")
     retracted = Slugs("retracted_case_studies")
+    ending = EndingSerializer(read_only=True, allow_null=True, default=None)
 
     class Meta:
         model = KnowledgeRevision
-        fields = ("number", "action", "reason", "created_at", "published", "retracted")
+        fields = ("number", "action", "reason", "created_at", "published", "retracted", "ending")
 
 
 # Numbers and statements
@@ -399,6 +425,13 @@ class ObservationSerializer(ReadSerializer):
 
 
 class MeasurementSerializer(ObservationSerializer):
+    ended_revision = serializers.IntegerField(
+        source="ending.revision_id",
+        read_only=True,
+        allow_null=True,
+        default=None,
+        help_text="Knowledge revision at which it was superseded or doubted; excluded_because says why.",
+    )
     raw_file = serializers.IntegerField(
         source="raw_file_id", read_only=True, allow_null=True, help_text="The file it was read from, by id."
     )
@@ -420,6 +453,7 @@ class MeasurementSerializer(ObservationSerializer):
             "reference",
             "excluded_because",
             "excluded_by",
+            "ended_revision",
             "source",
             "raw_file",
             "line",

@@ -26,8 +26,8 @@ from kdb.api.errors import form_errors, refuse_faults
 from kdb.api.faults import FaultyRequest, FieldError
 from kdb.api.pagination import PageByKey
 
-from . import bundles, life, reviews
-from .forms import ReasonForm, draft_forms
+from . import bundles, endings, life, reviews
+from .forms import EndingForm, ReasonForm, draft_forms
 
 
 class Conflict(APIException):
@@ -131,6 +131,20 @@ class ReasonSerializer(Fields):
 class DecisionSerializer(ReasonSerializer):
     content_digest = serializers.CharField(
         required=False, help_text="Of the draft, as you read it before you decided; left out: as it was submitted."
+    )
+
+
+class EndingFieldsSerializer(ReasonSerializer):
+    """What counts no longer, and why."""
+
+    replaced_by = serializers.CharField(
+        required=False, help_text="Case study that the same source measured later, by slug; left out: it is doubted."
+    )
+    measurements = serializers.ListField(
+        child=serializers.IntegerField(min_value=1),
+        required=False,
+        max_length=endings.MOST_ROWS,
+        help_text="Ids of those that end; left out: the whole case study.",
     )
 
 
@@ -271,6 +285,42 @@ class RetractionViewSet(OwnedViewSet):
             raise PermissionDenied
         revision = _or_conflict(
             life.retract, case_study, reason=_reason(fields_of(request, ReasonSerializer)), user=user_of(request)
+        )
+        return Response({"revision": revision.number})
+
+
+class EndingViewSet(OwnedViewSet):
+    """Saying of a published case study, or of rows of it, that it is superseded or doubted."""
+
+    queryset = CaseStudy.objects.visible()
+    serializer_class = EndingFieldsSerializer
+
+    @extend_schema(
+        operation_id="case_studies_end",
+        tags=["case-studies"],
+        request=EndingFieldsSerializer,
+        responses=RevisionNumberSerializer,
+    )
+    def end(self, request: Request, slug: str) -> Response:
+        """Let it count no longer; it stays visible with the reason and a way to what replaced it."""
+        case_study = self.get_queryset().filter(slug=slug).first()
+        if case_study is None:
+            raise Http404
+        if not permissions.may_end(request.user, case_study):
+            raise PermissionDenied
+        fields = fields_of(request, EndingFieldsSerializer)
+        asked = EndingFieldsSerializer(data=fields)
+        asked.is_valid(raise_exception=True)
+        form = EndingForm({**fields, "measurements": " ".join(map(str, asked.validated_data.get("measurements", ())))})
+        refuse_faults(form)
+        data = form.cleaned_data
+        revision = _or_conflict(
+            endings.end,
+            case_study,
+            reason=data["reason"],
+            replaced_by=data["replaced_by"],
+            rows=data["measurements"],
+            user=user_of(request),
         )
         return Response({"revision": revision.number})
 

@@ -274,7 +274,7 @@ class Walk:
 
     def sources(self, file: RawFile, context: Mapping[str, str], about: dict[str, Any]) -> Iterator[Source]:
         if file.rows:
-            about["format"] = self.batch.door
+            about["format"] = "campaign" if self.batch.door == ImportBatch.Door.CAMPAIGN else "table"
             yield source_of_rows(file.rows, context)
             return
         content = self.contents.of(file)

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('experiments', '0042_reserve_needs_and_settings'),
+        ('experiments', '0044_add_pasted_tables'),
     ]
 
     operations = [

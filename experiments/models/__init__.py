@@ -1,7 +1,7 @@
 """The facts the knowledge base holds, one file a subject."""
 
 from .campaign import Campaign, CampaignRun, RunArtifact, RunLine
-from .case_study import CaseStudy, KnowledgeRevision, Publication
+from .case_study import CaseStudy, Ending, KnowledgeRevision, Publication
 from .catalogue import (
     Benchmark,
     ComponentName,
@@ -13,10 +13,11 @@ from .catalogue import (
     Workload,
     WorkloadVariant,
 )
-from .imported import AuditEntry, ImportBatch, RawChunk, RawFile
+from .imported import AuditEntry, ImportBatch, PastedTable, RawChunk, RawFile
 from .laboratory import Host, PrivateKey, StoragePool
 from .measurement import DerivedValue, Measurement
 from .observed import DiskStatistics, HostAuditEntry, ObservedDisk, ObservedMachine, ObservedPool, Signature
+from .source import SourceCheck, SourceTask
 from .statement import Claim, OrdinalFinding, PrintedRatio
 from .testbed import Configuration, Server, Storage
 
@@ -31,6 +32,7 @@ __all__ = [
     "Configuration",
     "DerivedValue",
     "DiskStatistics",
+    "Ending",
     "FileSystem",
     "Host",
     "HostAuditEntry",
@@ -45,6 +47,7 @@ __all__ = [
     "ObservedPool",
     "OperatingSystem",
     "OrdinalFinding",
+    "PastedTable",
     "PrintedRatio",
     "PrivateKey",
     "Publication",
@@ -54,6 +57,8 @@ __all__ = [
     "RunLine",
     "Server",
     "Signature",
+    "SourceCheck",
+    "SourceTask",
     "Storage",
     "StoragePool",
     "Workload",

@@ -43,7 +43,7 @@ _EXCERPT = 240
 class Hit:
     """One thing found: the kind's label, its title, page and the text around what was asked.
 
-    is_retracted : whether it is, or speaks of nothing but, retracted case studies
+    is_retracted : whether it is, or speaks of nothing but, case studies that count no longer
     """
 
     kind: str
@@ -109,7 +109,7 @@ KINDS = (
         lambda row: reverse("case-study-detail", args=[row.slug]),
         lambda row: " ".join([row.procedure, row.server.model, row.storage.description, *row.notes]),
         (("server", Server, ("model", "cpu")), ("storage", Storage, ("description",))),
-        lambda row: row.status == CaseStudy.Status.RETRACTED,
+        lambda row: row.status in CaseStudy.ENDED,
     ),
     Kind(
         "Publication",

@@ -64,8 +64,8 @@ def has_more_arms_than(number: int) -> bool:
 
 
 def workloads_of(case_study_id: int) -> list[str]:
-    """Return the slugs of the workloads that a case study, published or not, has numbers or findings of."""
-    arms = Arm.objects.filter(configuration__case_study=case_study_id)
+    """Return the slugs of the workloads that a case study, published or not, has or had numbers or findings of."""
+    arms = Arm.ever.filter(configuration__case_study=case_study_id)
     findings = OrdinalFinding.objects.filter(case_studies=case_study_id)
     column = "variant__workload__slug"
     return sorted({*arms.values_list(column, flat=True), *findings.values_list(column, flat=True)})

@@ -136,7 +136,7 @@ def compute(case_study_id: int, progress: Callable[[int, int], None]) -> None:
             return
         token, revision = counts.content_token(case_study_id), counts.revision()
         summaries.rebuild_arms([case_study_id])
-    questions = _questions(case_study_id)
+    questions = questions_touched(case_study_id)
     looked_at = questions[:MOST_QUESTIONS]
     compared: list[Change] = []
     until = monotonic() + MOST_SECONDS
@@ -176,15 +176,15 @@ def _locked_draft(case_study_id: int) -> CaseStudy | None:
     return drafts.select_for_update().filter(pk=case_study_id).first()
 
 
-def _questions(case_study_id: int) -> list[Question]:
-    """List the questions that the draft may touch: its workloads' without filters first, then what was asked lately."""
+def questions_touched(case_study_id: int) -> list[Question]:
+    """List the questions that a case study may touch: its workloads' without filters first, then those asked lately."""
     workloads = counts.workloads_of(case_study_id)
     # Without two values of a setting it says nothing of that.
     arms = frames.arms_of(CaseStudy.objects.get(pk=case_study_id))
     axes = [axis for axis in AXES.values() if not axis.setting or len({*arms[axis.setting.column]} - {""}) > 1]
     plain = [Question(axis.name, workload) for workload in workloads for axis in axes]
-    standing = RankingSnapshot.objects.filter(superseded_by__isnull=True, method=METHOD, workload__in=workloads)
-    asked = [Question.from_key(key) for key in standing.order_by("-pk").values_list("question", flat=True)]
+    answered = RankingSnapshot.objects.filter(method=METHOD, workload__in=workloads)
+    asked = [Question.from_key(key) for key in answered.order_by("-pk").values_list("question", flat=True)]
     questions = list(dict.fromkeys([*plain, *asked]))
     reached = frames.reached(questions, [case_study_id])
     return [question for question in questions if question in reached]
@@ -203,16 +203,16 @@ def _compared(question: Question, case_study_id: int, revision: int) -> Change:
         question=question,
         title=words.title(question, names.names()),
         url=words.address(question),
-        before=Extent(before.status, len(before.parts), *_headline(before)),
-        after=Extent(after.status, len(after.parts), *_headline(after)),
-        headline_moves=_headline(before) != _headline(after),
+        before=in_short(before),
+        after=in_short(after),
+        headline_moves=in_short(before) != in_short(after),
         moves=tuple(moves),
     )
 
 
-def _headline(answer: Answer) -> tuple[str, str]:
-    """Return the sentence of the answer and its strength."""
-    return answer.verdict.sentence, answer.verdict.strength
+def in_short(answer: Answer) -> Extent:
+    """Return the headline of an answer, and how far it reaches."""
+    return Extent(answer.status, len(answer.parts), answer.verdict.sentence, answer.verdict.strength)
 
 
 def _standings(answer: Answer) -> dict[str, Standing]:

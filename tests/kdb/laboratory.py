@@ -12,7 +12,7 @@ from django.test import Client
 
 from experiments.campaigns import steering
 from experiments.case_studies import bundles
-from experiments.models import CaseStudy, RunArtifact
+from experiments.models import CaseStudy, RunArtifact, SourceTask
 from kdb.api.schema import EXAMPLES, CachedGenerator
 from kdb.notifications import subscriptions
 from modelling.evidence.question import Question
@@ -25,6 +25,7 @@ from tests.factories import (
     make_import,
     make_machine,
     make_measurement,
+    make_publication,
     make_raw_file,
     make_user,
 )
@@ -75,6 +76,8 @@ def make_laboratory() -> tuple[dict[str, Any], dict[str, Any]]:
     ids = {"imports": batch.pk, "campaign-outputs": output.pk, "raw-files": make_raw_file(batch=batch).pk}
     ids |= {"observed-machines": machine.pk, "observed-pools": machine.disks.get().pool_id}
     slugs = {"drafts": "lab", "case-studies": "lab", "hosts": "lab-2", "campaigns": "night", "observed-hosts": "lab-2"}
+    source = make_publication("report", address="https://example.org/")
+    ids |= {"source-tasks": SourceTask.objects.create(publication=source, finding="changed").pk}
     told = {
         "notifications": subscriptions.add(
             users["owner"], "webhook", "https://x.org/", ["question"], "https://x.org"

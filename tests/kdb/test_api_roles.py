@@ -16,7 +16,10 @@ from .laboratory import ask, make_laboratory, operations
 pytestmark = [pytest.mark.sqlite, pytest.mark.django_db]
 
 ROLES = ("anonymous", "nobody", "owner", "researcher", "reviewer", "operator", "colleague", "administrator")
-STATES = {"drafts_publish": "submitted", "drafts_return": "submitted", "case_studies_retract": "published"}
+STATES = {
+    **{"drafts_publish": "submitted", "drafts_return": "submitted"},
+    **{"case_studies_retract": "published", "case_studies_end": "published"},
+}
 TABLE = {  # the scope that a token needs; the statuses, in the order of ROLES
     "campaign_outputs_content": "read 401 403 403 403 403 200 200 200",
     "campaigns_bring_back": "campaign 401 403 403 403 403 200 403 200",
@@ -36,6 +39,7 @@ TABLE = {  # the scope that a token needs; the statuses, in the order of ROLES
     "campaigns_runs": "read 401 403 403 403 403 200 200 200",
     "campaigns_start": "campaign 401 403 403 403 403 200 403 200",
     "campaigns_top_up": "campaign 401 403 403 403 403 200 403 200",
+    "case_studies_end": "review 401 403 200 403 200 403 403 200",
     "case_studies_retract": "review 401 403 403 403 200 403 403 200",
     "drafts_create": "import 401 403 201 201 403 201 201 201",
     "drafts_delete": "import 401 404 204 404 404 404 404 204",
@@ -105,6 +109,9 @@ TABLE = {  # the scope that a token needs; the statuses, in the order of ROLES
     "placement_plans_retrieve": "read 401 403 403 403 403 200 200 200",
     "placement_policy_retrieve": "read 401 403 403 403 403 200 200 200",
     "placement_policy_update": "campaign 401 403 403 403 403 200 403 200",
+    "source_tasks_list": "read 401 403 403 403 200 403 403 200",
+    "source_tasks_resolve": "review 401 403 403 403 204 403 403 204",
+    "source_tasks_retrieve": "read 401 403 403 403 200 403 403 200",
     "raw_files_content": "read 404 404 200 404 404 404 404 200",
 }
 

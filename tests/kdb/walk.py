@@ -13,11 +13,11 @@ from django.test import Client
 from django.utils.timezone import now
 
 from experiments.laboratory.reach import ssh
-from experiments.models import CampaignRun, Host, ImportBatch, RunArtifact
+from experiments.models import CampaignRun, Host, ImportBatch, RunArtifact, SourceTask
 from kdb.models import Job
 from kdb.work import jobs
 from modelling.models import PlacementMove, PlacementPlan
-from tests.factories import HOST_KEY, make_host, make_machine, make_minutes, make_token, make_user
+from tests.factories import HOST_KEY, make_host, make_machine, make_minutes, make_publication, make_token, make_user
 from tests.modelling.fleet.moving.fleets import mail_server, observed_host
 
 API = "/api/v1/"
@@ -113,6 +113,7 @@ def walk(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
     _contribute(ask)
     _operate(ask)
     _be_told(ask)
+    _look_after_sources(ask)
     _read(ask, schema)
     return {name: ask.found[name] for name in operations if name in ask.found}
 
@@ -276,6 +277,14 @@ def _observe(ask: Walk) -> None:
     ask("detection_model")
 
 
+def _look_after_sources(ask: Walk) -> None:
+    source = make_publication("report", title="A report", address="https://example.org/report")
+    task = SourceTask.objects.create(publication=source, finding="changed")
+    ask("source_tasks_list", page_size=1)
+    ask("source_tasks_retrieve", id=task.pk)
+    ask("source_tasks_resolve", {"note": "They corrected a name; the figures are the same."}, id=task.pk)
+
+
 def _read(ask: Walk, schema: dict[str, Any]) -> None:
     """Everything public. A list gives the parameters of its rows."""
     ask("advice", ADVICE)
@@ -290,4 +299,5 @@ def _read(ask: Walk, schema: dict[str, Any]) -> None:
             (row,) = Client().get(path[: path.index("{")], {"page_size": 1}).json()["results"]
             parameters |= {key: row[key] for key in wanted}
         ask(name, **parameters)
+    ask("case_studies_end", {"reason": "Nobody can say which cache mode it ran with."}, slug="p4")
     ask("case_studies_retract", {"reason": "The disk was not the one that was named."}, slug="my-lab")
