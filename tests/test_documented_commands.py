@@ -48,6 +48,7 @@ CHANGING = {
         "create_token",
         "create_user",
         "import_results",
+        "import_table",
         "migrate",
         "prepare",
         "serve",

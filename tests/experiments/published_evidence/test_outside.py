@@ -14,7 +14,10 @@ from experiments.published_evidence import studies
 from experiments.published_evidence.files import EvidenceError
 from experiments.tables.conditions import as_toml, read_conditions
 from modelling.answers.answer import answer
-from modelling.answers.estimate import estimate
+from modelling.answers.estimate import assumptions, estimate
+from modelling.comparisons.fair_play_audit import audit
+from modelling.estimation.arms import in_comparison
+from modelling.evidence import frames
 from modelling.evidence.question import Question
 
 FOLDER = settings.BASE_DIR / "fixtures" / "outside"
@@ -182,6 +185,10 @@ def test_it_is_loaded_beside_the_papers_and_changes_none_of_their_answers():
     assert {entry.grade for entry in backends.entries} == {"C"}
     papers = Question("host-storage", "sync-write", evidence="papers")
     assert answer(estimate(papers), 2).entries == ()
+    assert all(audit(case_study) for case_study in CaseStudy.objects.filter(published_revision=2))
+    arms = frames.every_arm()
+    numbers = arms["measurements"].where(~arms["is_reviewed"], 0)
+    assert numbers[in_comparison(arms, assumptions().spread)].sum() > 0.6 * read().rows
     for configuration in Configuration.objects.filter(case_study__published_revision=2):
         configuration.full_clean()
     assert "Published without review." in CaseStudy.objects.get(slug="temoto_lxd_vm_backends").notes
