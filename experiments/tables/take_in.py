@@ -104,8 +104,13 @@ def _wrong_entries(conditions: Conditions) -> list[Wrong]:
     return wrong
 
 
+KIND = "hypervisor_kind"  # of a proposed hypervisor what its own kind is: "kind" says that it is a hypervisor
+
+
 def _new(entry: Mapping[str, str]) -> tuple[str, str, dict[str, str]]:
-    return entry["kind"], entry["slug"], {name: text for name, text in entry.items() if name != "kind"}
+    """Return kind, slug and fields of an entry that conditions propose."""
+    fields = {"kind" if name == KIND else name: text for name, text in entry.items() if name != "kind"}
+    return entry["kind"], entry["slug"], fields
 
 
 # The draft
