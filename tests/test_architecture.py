@@ -44,7 +44,7 @@ ROOMS = [
     ("experiments.laboratory", True, "what a campaign does to machines"),
     ("experiments.fleet.driver", True, "how a host lists, watches and moves the disks of its machines"),
     ("experiments.published_evidence.files", True, "the files of fixtures/, read strictly"),
-    ("experiments.published_evidence.outside", True, "what others published, in KDB's words"),
+    ("experiments.published_evidence.studies", True, "what others published, a folder a case study"),
     ("experiments.published_evidence.abilities", True, "what choices can do besides speed"),
     ("experiments.models", False, "what one row of the facts is"),
     ("experiments.signals", False, "what experiments tells the rest of the system"),

@@ -43,6 +43,7 @@ STORAGE = (
     *("interface_limit", "source"),
 )
 NEW_KINDS = ("hypervisor", "file_system", "operating_system", "workload", "benchmark")
+IS_A = "is_a"  # of a new name: one of NEW_KINDS
 OF_VALUES = ("percent_of",)  # beside columns of the template, what is said of a heading whose cells are numbers
 
 
@@ -65,7 +66,8 @@ class Conditions:
 
     columns : heading to column of the template
     values : heading of numbers to columns of the template, and "percent_of": heading to the base row's words
-    words : heading, or column of the template, to the table's words to columns of the template
+    words : heading, or column of the template, to the table's words to columns of the template; words of a column
+        "configuration" describe the configuration of that name
     decimal : "." or ",", what stands before the decimals
     """
 
@@ -192,9 +194,9 @@ def _left_out(place: str, given: Any) -> LeftOutRows:
 
 
 def _new(place: str, given: Any) -> dict[str, str]:
-    if not isinstance(given, dict) or given.get("kind") not in NEW_KINDS:
-        found = given.get("kind") if isinstance(given, dict) else given
-        raise _wrong(f"{place}.kind", found, f"one of {', '.join(NEW_KINDS)}")
+    if not isinstance(given, dict) or given.get(IS_A) not in NEW_KINDS:
+        found = given.get(IS_A) if isinstance(given, dict) else given
+        raise _wrong(f"{place}.{IS_A}", found, f"one of {', '.join(NEW_KINDS)}")
     for name in ("slug", "name"):
         if not given.get(name):
             raise _wrong(f"{place}.{name}", given.get(name), "a text")
@@ -254,8 +256,9 @@ def _wrong(place: str, found: Any, allowed: str) -> ConditionsError:
 def as_toml(conditions: Conditions) -> str:
     """Return the file of these conditions: `read_conditions` reads the same from it."""
     parts = [] if conditions.decimal == "." else [f"decimal = {_value(conditions.decimal)}\n"]
-    for name in ("case_study", "source", "server", "storage", "everywhere", "columns"):
+    for name in ("case_study", "source", "server", "storage", "everywhere"):
         parts.append(_section(f"[{name}]", getattr(conditions, name)))
+    parts.append(_section("[columns]", {heading: _as_said(name) for heading, name in conditions.columns.items()}))
     for heading, fields in conditions.values.items():
         parts.append(_section(f"[values.{_key(heading)}]", fields))
     for heading, words in conditions.words.items():
@@ -284,6 +287,6 @@ def _value(value: Any) -> str:
     """Return a value as TOML: its strings are written as JSON's are."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{_key(_as_said(name))} = {_value(each)}" for name, each in value.items()) + " }"
-    if isinstance(value, list) and len(value) > 1:
+    if isinstance(value, list) and len(value) > 1 and isinstance(value[0], str):
         return "[\n" + "".join(f"    {_value(each)},\n" for each in value) + "]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from experiments.entry_names import NATIVE, fold
-from experiments.imports.normalise import CONFIGURATION, HOST
+from experiments.imports.normalise import CONFIGURATION, HOST, LINE
 from experiments.readers.table import NOT_MEASURED
 from experiments.readers.table_columns import FIELDS, IGNORED, METRIC_HEADERS, UnknownHeader, meaning
 from kdb.disk_path import bytes_of
@@ -22,7 +22,6 @@ from .plain import PlainTable
 MAX_ROWS = 20_000  # that a table becomes: what others print is short
 MAX_ERRORS = 200
 LONGEST_NUMBER = 120  # characters of a cell with a number
-LINE = "line"  # beside the columns of the template, the row's line in its source
 
 IN_RANGE = "The middle of the printed range."
 ABOUT = "Printed as about that."
@@ -239,6 +238,8 @@ class _Table:
                     allowed = f"one of its words under [words]: {', '.join(heading.words)}"[:400]
                     raise _Found(heading.text, cell[:80], allowed)
                 given = _pair(heading.text, cell) if heading.name == "pair" else {heading.name: cell}
+            elif heading.name == "configuration":
+                given = {"configuration": cell, **given}
             for name, value in given.items():
                 if fields.setdefault(name, value) != value:
                     allowed = f"{fields[name]}, as another column says of {name}"
@@ -258,7 +259,7 @@ class _Table:
         assert number.unit is not None
         for name in _OF_THE_VALUE:
             if row.get(name):
-                more = _number(name, row[name], row.get("unit", ""), self.conditions.decimal)
+                more = _number(name, row[name], row.get("unit", ""), self.conditions.decimal, or_zero=True)
                 row[name] = _printed(more.value)
         row |= {name: value for name, value in number.columns().items() if value}
         if metric := row.get("metric"):
@@ -320,7 +321,8 @@ def _pair(column: str, cell: str) -> dict[str, str]:
 _NUMBER = r"\d{1,20}(?:[.,']\d{1,20}){0,8}(?:[eE][+-]?\d{1,3})?"
 _CELL = re.compile(
     rf"(?P<about>~|≈|about |approx\. ?|ca\. ?)?(?P<sign>[+-]|−)? ?(?P<low>{_NUMBER})(?P<low_prefix>[kKMGT]?)"
-    rf"(?: ?%)?(?:(?: ?(?:-|–|—|\.\.\.?|…|to) ?)(?P<high>{_NUMBER})(?P<high_prefix>[kKMGT]?))?"
+    rf"(?:(?P<own_space> ?)(?P<own>[A-Za-zµμ%/]{{1,12}}))?"
+    rf"(?:(?: ?(?:-|–|—|\.\.\.?|…|to) ?)(?P<high>{_NUMBER})(?P<high_prefix>[kKMGT]?))?"
     rf"(?: ?(?:±|\+/-|\+-) ?(?P<deviation>{_NUMBER})(?P<deviation_prefix>[kKMGT]?)(?P<deviation_percent> ?%)?)?"
     r"(?P<space> ?)(?P<unit>\D.{0,20})?"
 )
@@ -358,21 +360,24 @@ class _Number:
         }
 
 
-def _number(column: str, cell: str, unit_said: str, decimal: str) -> _Number:
+def _number(column: str, cell: str, unit_said: str, decimal: str, *, or_zero: bool = False) -> _Number:
     """Return the number in a cell, in the unit that it or its column says. Raises _Found."""
     match = _CELL.fullmatch(cell) if len(cell) <= LONGEST_NUMBER else None
     if match is None:
         bound = "; a bound is no value: leave the row out, or say it in words" if cell[:1] in "<>≤≥" else ""
         raise _Found(column, cell[:80], f"{_ALLOWED_NUMBER}{bound}")
-    own = (match["unit"] or "").strip()
+    own, space = match["own"] or "", match["own_space"]
+    if (last := (match["unit"] or "").strip()) and last != own:
+        if own and (match["high"] or match["deviation"]):
+            raise _Found(column, cell[:80], "one unit for all of a cell")
+        own, space = f"{own} {last}".strip(), space if own else match["space"]
     prefix = match["high_prefix"] or match["low_prefix"]
     if own in PREFIXES and own:  # "145 K"
         prefix, own = own, ""
-    elif own and not match["space"] and prefix and own != "%":  # "1.2GB/s"
+    elif own and not space and prefix and own != "%":  # "1.2GB/s"
         own, prefix = prefix + own, ""
-    is_percent = "%" in cell if not match["deviation_percent"] else own == "%"
-    is_percent = is_percent or (unit_said == "%" and not own)
-    if match["sign"] and not (is_percent and match["sign"]):
+    is_percent = own == "%" or (unit_said == "%" and not own)
+    if match["sign"] and not is_percent:
         raise _Found(column, cell[:80], "a number above zero")
     unit = None if is_percent else spelled_unit(own or unit_said)
     if unit is None and not is_percent:
@@ -397,7 +402,7 @@ def _number(column: str, cell: str, unit_said: str, decimal: str) -> _Number:
     deviation = reckon("deviation")
     if deviation is not None and match["deviation_percent"] and not is_percent:
         deviation = value * _plain_number(column, match["deviation"], decimal) / 100
-    if not 0 < value < float("inf"):
+    if not (value > 0 or (value == 0 and or_zero)) or value == float("inf"):
         raise _Found(column, cell[:80], "a number above zero")
     is_as_printed = cell == match["low"] and decimal == "." and "," not in cell and "'" not in cell
     return _Number(

@@ -8,6 +8,7 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.db.models import Field, URLField
 from django.utils.text import slugify
+from django.utils.timezone import localdate
 
 from experiments.case_studies.forms import CaseStudyForm
 from experiments.catalogue import services
@@ -19,15 +20,16 @@ from experiments.readers.table_columns import FIELDS, IGNORED, PARAMETER
 from kdb.disk_path import SETTINGS
 from kdb.units import METRICS, UNITS
 
-from .conditions import ConditionsError
+from .conditions import IS_A, ConditionsError
 from .guided import Document, conditions, document_of
 from .pasted import MAX_BYTES
 from .plain import PlainTable
 from .suggest import VALUE, close_entry
-from .take_in import KIND, Reading, names_of
+from .take_in import Reading, names_of
 
 WORDS = "words"  # said of a column: its words say several settings
 MOST_WORDS = 200  # of one column that are asked about
+NO_NAME = "none"  # no slug: a reserved word (experiments.entry_names)
 LABELS = {
     **ContextForm.LABELS,
     "hypervisor_release": "Release of the hypervisor",
@@ -355,7 +357,7 @@ class NamesForm(StepForm):
         self.names = names_of(conditions(self.said))
         study = CaseStudy()
         self.entries = {kind: catalogue_choices(kind, study) for kind in normalise.KINDS}
-        self.proposed = {(entry["kind"], entry["slug"]): entry for entry in self.said.get("new", [])}
+        self.proposed = {(entry[IS_A], entry["slug"]): entry for entry in self.said.get("new", [])}
         self.asked: list[tuple[str, str, str, str, str]] = []  # heading, or "", column, kind, word, slug so far
         self._ask_of_columns()
         told = {(kind, fold(word)) for _, _, kind, word, _ in self.asked}
@@ -369,12 +371,15 @@ class NamesForm(StepForm):
 
     def _ask_of_columns(self) -> None:
         words = self.said.get("words", {})
+        left_out = {each.line for each in self.reading.left_out}
+        rows = zip(self.table.lines, self.table.rows, strict=True)
+        taken = [row for line, row in rows if line not in left_out]
         for at, heading in enumerate(self.table.header):
             column = self.said.get("columns", {}).get(heading, "")
             kind = normalise.REFERENCES.get(column, "")
             if not kind and column not in normalise.CHOICES:
                 continue
-            for word in list(dict.fromkeys(row[at] for row in self.table.rows if row[at]))[:MOST_WORDS]:
+            for word in list(dict.fromkeys(row[at] for row in taken if row[at]))[:MOST_WORDS]:
                 said = next(
                     (given for known, given in words.get(heading, {}).items() if fold(known) == fold(word)), None
                 )
@@ -397,13 +402,14 @@ class NamesForm(StepForm):
         if near:
             self.suggestions[name] = near
         natives = [("native", "native, no hypervisor")] if kind == "hypervisor" else []
-        choices = [("", "not known yet"), (NEW, "a new one, described below"), *natives, *self.entries[kind]]
+        no_name = [(NO_NAME, "no name: leave its rows out")] if heading else []
+        choices = [("", "not known yet"), (NEW, "a new one, described below"), *no_name, *natives, *self.entries[kind]]
         self.choice(name, f"{word} is", choices, NEW if proposed else slug or near)
         described = proposed or {"name": word[:80], **services.fields_for(word)}
         for field_name in services.FIELDS[kind]:
             field = _left_open(kind, field_name)
             field.label, field.help_text = field_name.replace("_", " ").capitalize(), field.help_text
-            field.initial = described.get(KIND if field_name == "kind" else field_name, "")
+            field.initial = described.get(field_name, "")
             self.fields[f"{name}-{field_name}"] = field
 
     def _several(self) -> Iterator[tuple[str, str, str]]:
@@ -469,8 +475,13 @@ class NamesForm(StepForm):
         words = {heading: dict(given) for heading, given in self.said.get("words", {}).items()}
         new: dict[tuple[str, str], dict[str, str]] = dict(self.proposed)
         renamed: dict[tuple[str, str], str] = {}
+        leave_out = list(self.said.get("leave_out", []))
         for number, (heading, column, kind, word, before) in enumerate(self.asked):
             choice = self.cleaned_data[f"name-{number}"]
+            if kind and choice == NO_NAME:
+                reason = f"“{word}” is no {kind.replace('_', ' ')}."
+                leave_out.append({"where": {heading: word}, "reason": reason})
+                continue
             new_slug = ""
             if kind and choice == NEW:
                 fields = {
@@ -479,8 +490,7 @@ class NamesForm(StepForm):
                 new_slug = fields["slug"]
                 if before and before != new_slug:
                     new.pop((kind, before), None)
-                told = {KIND if name == "kind" else name: text for name, text in fields.items() if text}
-                new[kind, new_slug] = {"kind": kind, **told}
+                new[kind, new_slug] = {IS_A: kind, **{name: text for name, text in fields.items() if text}}
             elif before and (kind, before) in new and choice != before:
                 del new[kind, before]
             slug = new_slug or choice
@@ -496,7 +506,7 @@ class NamesForm(StepForm):
             parts = (part.partition("=") for part in self.cleaned_data[name].split(";") if part.strip())
             words[heading][word] = {column.strip(): value.strip() for column, _, value in parts}
         said = {**self.said, "words": {heading: given for heading, given in words.items() if given}}
-        said["new"] = list(new.values())
+        said |= {"new": list(new.values()), "leave_out": leave_out}
         for section in ("everywhere", "values"):
             said[section] = _renamed(said.get(section, {}), renamed)
         said["words"] = {heading: _renamed(given, renamed) for heading, given in said["words"].items()}
@@ -655,6 +665,8 @@ class SourceForm(StepForm):
             section, _, key = name.partition("-")
             said = self.said.get(section, {}).get(key, "")
             field.initial = "\n".join(said) if isinstance(said, list) else said
+        if "source" not in self.said:
+            self.fields["source-read_on"].initial = localdate()
         if not self.fields["case_study-slug"].initial and (title := self.said.get("case_study", {}).get("title")):
             self.fields["case_study-slug"].initial = slugify(title)[:60]
 

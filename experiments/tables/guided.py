@@ -12,6 +12,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
+from experiments.imports import pipeline
 from experiments.models import CaseStudy, ImportBatch, PastedTable
 
 from . import suggest, take_in
@@ -41,10 +42,14 @@ class TooMany(Exception):  # noqa: N818 - the user's matter, not a failure of ou
 
 
 def begin(user: User, name: str, content: bytes, document: Document) -> PastedTable:
-    """Keep what was pasted, with what is known of it. Raises Refused where there is no table in it, TooMany."""
+    """Keep what was pasted, with what is known of it. Raises Refused where there is no table in it, TooMany.
+
+    name : of the file; empty for pasted text, which is called by the caption of its first table
+    """
     found = tables_in(content)
     if PastedTable.objects.filter(owner=user, case_study=None).count() >= MOST:
         raise TooMany(f"You have {MOST} tables that are not drafts yet: finish or forget one of them first.")
+    name = name or pipeline.file_name(f"{found[0].caption[:100] or 'pasted table'}.txt")
     kept = PastedTable(owner=user, name=name, content=content, number=0 if len(found) == 1 else None)
     kept.conditions = document or (_suggested(found[0]) if kept.number == 0 else {})
     kept.save()

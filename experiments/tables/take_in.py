@@ -5,6 +5,7 @@ Pages, API and commands call the same two functions: `read` writes nothing, `tak
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -18,12 +19,12 @@ from experiments.catalogue import services
 from experiments.entry_names import Names, fold
 from experiments.files import raw_files
 from experiments.imports import pipeline
-from experiments.imports.normalise import REFERENCES, Normaliser, Row, Unknown, source_of_rows
+from experiments.imports.normalise import REFERENCES, Normaliser, Row, Unknown, first_few, source_of_rows
 from experiments.models import CaseStudy, ImportBatch, Publication
 from experiments.readers.table import Fault
 from kdb.api.errors import form_errors
 
-from .conditions import Conditions
+from .conditions import IS_A, Conditions
 from .convert import LeftOut, Wrong, convert
 from .plain import PlainTable
 
@@ -42,6 +43,7 @@ class Reading:
 
     rows : columns of the template, names of the catalogue as slugs; measurements : the same as they would be filed
     unknown : kind and name to the first line, of names that the catalogue lacks and nobody proposed
+    names : those that it was read with
     """
 
     rows: list[dict[str, str]]
@@ -49,21 +51,28 @@ class Reading:
     left_out: list[LeftOut] = field(default_factory=list)
     errors: list[Wrong] = field(default_factory=list)
     unknown: dict[tuple[str, str], int] = field(default_factory=dict)
+    names: Names = field(default_factory=lambda: Names({}))
 
     @property
     def wrong(self) -> list[Wrong]:
         """Return the errors, unknown names among them."""
         return self.errors + [
-            Wrong(line, kind.replace("_", " "), name, "a name of the catalogue, or one proposed with the study")
+            Wrong(line, kind.replace("_", " "), name, self._instead_of(kind, name))
             for (kind, name), line in self.unknown.items()
         ]
+
+    def _instead_of(self, kind: str, name: str) -> str:
+        known = {**self.names.known.get(kind, {}), **self.names.mapped.get(kind, {})}
+        nearest = list(dict.fromkeys(known[spelling] for spelling in get_close_matches(fold(name), known, 5, 0.5)))
+        near = f" (nearest are {', '.join(nearest[:3])})" if nearest else ""
+        return f"a name of the catalogue{near}, one said under [words], or one proposed under [[new]]"
 
 
 def names_of(conditions: Conditions) -> Names:
     """Return the names of the catalogue, with those that the conditions propose."""
     proposed: dict[str, dict[str, str]] = {}
     for entry in conditions.new:
-        proposed.setdefault(entry["kind"], {}).update({fold(entry[name]): entry["slug"] for name in ("slug", "name")})
+        proposed.setdefault(entry[IS_A], {}).update({fold(entry[name]): entry["slug"] for name in ("slug", "name")})
     return Names(services.spellings(CaseStudy()), proposed)
 
 
@@ -72,7 +81,8 @@ def read(table: PlainTable, conditions: Conditions) -> Reading:
     converted = convert(table, conditions)
     names = names_of(conditions)
     rows = [_resolved(row, names) for row in converted.rows]
-    reading = Reading(rows, left_out=converted.left_out, errors=[*converted.errors, *_wrong_entries(conditions)])
+    errors = [*converted.errors, *_wrong_entries(conditions)]
+    reading = Reading(rows, left_out=converted.left_out, errors=errors, names=names)
     headings = {column: heading for heading, column in conditions.columns.items()}
     for item in Normaliser(names, {}).rows(source_of_rows(rows, {})) if rows else ():
         if isinstance(item, Row):
@@ -104,13 +114,9 @@ def _wrong_entries(conditions: Conditions) -> list[Wrong]:
     return wrong
 
 
-KIND = "hypervisor_kind"  # of a proposed hypervisor what its own kind is: "kind" says that it is a hypervisor
-
-
 def _new(entry: Mapping[str, str]) -> tuple[str, str, dict[str, str]]:
     """Return kind, slug and fields of an entry that conditions propose."""
-    fields = {"kind" if name == KIND else name: text for name, text in entry.items() if name != "kind"}
-    return entry["kind"], entry["slug"], fields
+    return entry[IS_A], entry["slug"], {name: text for name, text in entry.items() if name != IS_A}
 
 
 # The draft
@@ -127,6 +133,7 @@ def take_in(
     draft, publication, wrong = _study(conditions)
     if wrong or reading.wrong:
         raise NotTaken([*wrong, *reading.wrong])
+    draft.notes = [*draft.notes, *_of_left_out(reading.left_out)]
     try:
         with transaction.atomic():
             if publication is not None and publication.pk is None:
@@ -151,6 +158,15 @@ def take_in(
         life.delete_draft(draft)
         raise NotTaken(_of_report(batch.full_report))
     return draft
+
+
+def _of_left_out(left_out: Iterable[LeftOut]) -> Iterable[str]:
+    """Yield what a reader should know of the rows that are not taken, a sentence a reason."""
+    lines: dict[str, list[str]] = {}
+    for row in left_out:
+        lines.setdefault(row.reason, []).append(str(row.line))
+    for reason, numbers in lines.items():
+        yield f"Left out of the table, line{'s' if len(numbers) > 1 else ''} {first_few(numbers)}: {reason}."
 
 
 def _of_report(report: Mapping[str, Any]) -> Iterable[Wrong]:

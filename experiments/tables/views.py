@@ -19,8 +19,6 @@ from .pasted import Refused
 from .plain import PlainTable
 from .take_in import NotTaken
 
-PASTED = "pasted-table.txt"
-
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
@@ -32,7 +30,7 @@ def table_new(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         file = form.cleaned_data["file"]
         content = file.read() if file else form.cleaned_data["text"].encode()
-        name = file_name(file.name) if file else PASTED
+        name = file_name(file.name) if file else ""
         try:
             kept = guided.begin(user_of(request), name, content, form.cleaned_data["conditions"])
             return redirect("table-detail" if form.cleaned_data["conditions"] else "table-step", *_next(kept, ""))

@@ -137,5 +137,5 @@ def test_from_paste_to_draft(author, client):
     ]
     writes = [(m.configuration.hypervisor.slug, m.value) for m in found if m.operation == "write"]
     assert writes == [("kvm", 800), ("kvm", 680), ("quokka-vm", 600), ("quokka-vm", 672)]
-    assert draft.raw_files.get().name == "pasted-table.txt"
+    assert draft.raw_files.get().name == "pasted table.txt"
     assert client.get(f"/tables/{kept.pk}/").url == "/drafts/quokka-pools/"
