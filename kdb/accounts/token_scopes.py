@@ -23,6 +23,7 @@ SCOPES: dict[str, tuple[Scope | None, Scope | None]] = {
     "publication-preview": (READ, IMPORT),
     "case-study-retract": (None, REVIEW),
     "import-list": (READ, IMPORT),
+    "published-table-list": (None, IMPORT),
     "import-detail": (READ, IMPORT),
     "import-confirm": (None, IMPORT),
     "import-read": (None, IMPORT),

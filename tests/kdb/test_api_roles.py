@@ -105,6 +105,7 @@ TABLE = {  # the scope that a token needs; the statuses, in the order of ROLES
     "placement_plans_retrieve": "read 401 403 403 403 403 200 200 200",
     "placement_policy_retrieve": "read 401 403 403 403 403 200 200 200",
     "placement_policy_update": "campaign 401 403 403 403 403 200 403 200",
+    "published_tables_create": "import 401 403 201 201 403 201 201 201",
     "raw_files_content": "read 404 404 200 404 404 404 404 200",
 }
 

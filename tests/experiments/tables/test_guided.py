@@ -5,7 +5,6 @@ import re
 import pytest
 
 from experiments.models import CaseStudy, Measurement, PastedTable
-from experiments.tables import guided
 from tests.factories import make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
