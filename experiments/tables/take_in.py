@@ -228,7 +228,7 @@ def _publication(conditions: Conditions) -> Publication | None:
             filter(None, [said.get("note", ""), f"{name.replace('_', ' ').capitalize()}: {said.pop(name)}."])
         )
     publication = Publication(**said, is_draft=True)
-    publication.full_clean()
+    publication.full_clean(exclude=() if said["authors"] else ("authors",))
     return publication
 
 
