@@ -358,6 +358,7 @@ class NamesForm(StepForm):
         study = CaseStudy()
         self.entries = {kind: catalogue_choices(kind, study) for kind in normalise.KINDS}
         self.proposed = {(entry[IS_A], entry["slug"]): entry for entry in self.said.get("new", [])}
+        self.suggested: set[str] = set()  # fields that a spelling nearby fills in
         self.asked: list[tuple[str, str, str, str, str]] = []  # heading, or "", column, kind, word, slug so far
         self._ask_of_columns()
         told = {(kind, fold(word)) for _, _, kind, word, _ in self.asked}
@@ -396,11 +397,9 @@ class NamesForm(StepForm):
             self.choice(name, f"{word} is", [("", "not known yet"), *_settings_of(column)], slug)
             return
         proposed = self.proposed.get((kind, slug))
-        known = {fold(text): entry for text, entry in services.spellings(CaseStudy())[kind].items()} if not slug else {}
-        self.suggestions = getattr(self, "suggestions", {})
-        near = close_entry(word, known) if known else ""
+        near = "" if slug else close_entry(word, self.names.known[kind])
         if near:
-            self.suggestions[name] = near
+            self.suggested.add(name)
         natives = [("native", "native, no hypervisor")] if kind == "hypervisor" else []
         no_name = [(NO_NAME, "no name: leave its rows out")] if heading else []
         choices = [("", "not known yet"), (NEW, "a new one, described below"), *no_name, *natives, *self.entries[kind]]
@@ -439,7 +438,7 @@ class NamesForm(StepForm):
                     "field": self[name],
                     "new": new,
                     "is_new": is_new,
-                    "is_suggested": name in getattr(self, "suggestions", {}) and not slug,
+                    "is_suggested": name in self.suggested,
                     "is_known": bool(slug) and not is_new,
                 }
             )

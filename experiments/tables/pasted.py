@@ -217,7 +217,7 @@ def _delimiter(lines: list[str]) -> str | None:
             best, most = sign, alike
     if best == "," and sum(len(_gaps(line)) > 0 for line in some) > most * 0.8:
         return None  # the commas are in numbers or words
-    return best if best and most * 2 >= len(some) else None
+    return best if best and 2 * sum(best in line for line in some) >= len(some) else None
 
 
 def _gaps(line: str) -> list[str]:

@@ -14,10 +14,10 @@ from experiments.models import PastedTable
 from kdb.accounts.users import user_of
 
 from . import guided, pages
-from .forms import FORMS, ConditionsForm, PasteForm, StepForm, lists
+from .forms import FORMS, ConditionsForm, PasteForm, lists
 from .pasted import Refused
 from .plain import PlainTable
-from .take_in import NotTaken
+from .take_in import NotTaken, Reading
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -33,7 +33,9 @@ def table_new(request: HttpRequest) -> HttpResponse:
         name = file_name(file.name) if file else ""
         try:
             kept = guided.begin(user_of(request), name, content, form.cleaned_data["conditions"])
-            return redirect("table-detail" if form.cleaned_data["conditions"] else "table-step", *_next(kept, ""))
+            if form.cleaned_data["conditions"] and kept.number is not None:
+                return redirect("table-detail", kept.pk)
+            return redirect("table-step", *_next(kept, ""))
         except (Refused, guided.TooMany) as error:
             form.add_error("file" if file else "text", str(error))
     return render(request, "experiments/table_new.html", {"form": form}, status=422 if form.errors else 200)
@@ -88,20 +90,17 @@ def table_step(request: HttpRequest, pk: int, step: str) -> HttpResponse:
     table = _chosen(kept, tables)
     if table is None:
         return redirect("table-step", pk, "table")
-    form = _form(request, step, kept, table)
+    reading = guided.reading(kept, table)
+    posted = request.POST if request.method == "POST" else None
+    form = FORMS[step](posted, table=table, document=kept.conditions, reading=reading)
     if form.is_valid():
         guided.keep(kept, form.document())
         if request.POST.get("do") == "stay":
             return redirect("table-step", pk, step)
         following = _next(kept, step)
         return redirect("table-step" if len(following) > 1 else "table-detail", *following)
-    shown = {**_shown(kept, table, step), "form": form, "lists": lists()}
+    shown = {**_shown(kept, table, step, reading), "form": form, "lists": lists()}
     return render(request, f"experiments/table_{step}.html", shown, status=422 if form.errors else 200)
-
-
-def _form(request: HttpRequest, step: str, kept: PastedTable, table: PlainTable) -> StepForm:
-    posted = request.POST if request.method == "POST" else None
-    return FORMS[step](posted, table=table, document=kept.conditions, reading=guided.reading(kept, table))
 
 
 def _which_table(request: HttpRequest, kept: PastedTable, tables: list[PlainTable]) -> HttpResponse:
@@ -134,8 +133,11 @@ def _chosen(kept: PastedTable, tables: list[PlainTable] | None = None) -> PlainT
     return None if kept.number is None else (tables or guided.tables_of(kept))[kept.number]
 
 
-def _shown(kept: PastedTable, table: PlainTable | None, step: str = "") -> dict[str, Any]:
-    reading = guided.reading(kept, table) if table is not None else None
+def _shown(
+    kept: PastedTable, table: PlainTable | None, step: str = "", reading: Reading | None = None
+) -> dict[str, Any]:
+    if reading is None and table is not None:
+        reading = guided.reading(kept, table)
     return {
         "kept": kept,
         "table": table,

@@ -168,6 +168,7 @@ def numbers(slug: str) -> list[tuple]:
     return list(found.values_list("configuration__slug", *fields))
 
 
+@pytest.mark.nightly
 def test_a_step_can_be_gone_back_to_and_says_what_was_said(author, client):
     kept = paste(client)
     walk(client, kept)

@@ -48,7 +48,7 @@ def test_a_table_on_its_way_is_its_owners_alone(client, author):
     ("given", "told"),
     [
         ({"text": "no table"}, "There is no table in it"),
-        ({"text": "a,b\n1,2\n1\n"}, "line 3: 1 cell, where the headings are 2."),
+        ({"text": "a,b,c\n1,2,3\n1,2\n"}, "line 3: 2 cells, where the headings are 3."),
         ({"text": ""}, "Paste a table, or choose a file"),
         ({"conditions": io.BytesIO(b"[column]\na = 1")}, "found the key &#x27;column&#x27;"),
         ({"conditions": io.BytesIO(b"\xff")}, "It is no UTF-8 text."),
@@ -72,7 +72,7 @@ def test_of_several_tables_one_is_chosen_and_another_later(client, author):
     assert kept.conditions["columns"] == {"Cache mode": "cache_mode", "Remark": "note"}
     client.post(address, {"number": "1"})
     kept.refresh_from_db()
-    assert (kept.conditions["columns"], kept.number) == ({}, 1)
+    assert (kept.conditions["columns"], kept.number) == ({"FS": "host_fs"}, 1)
 
 
 def test_errors_stand_at_their_row_and_nobody_keeps_more_than_some(client, author, monkeypatch):
