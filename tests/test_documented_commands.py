@@ -47,6 +47,7 @@ CHANGING = {
         "create_token",
         "create_user",
         "import_results",
+        "import_table",
         "migrate",
         "prepare",
         "serve",

@@ -4,12 +4,10 @@ They come through the door that everybody's tables come through (experiments.tab
 entries for the loader. What is left out has its reason in its conditions. Source: fixtures/outside/README.md.
 """
 
-import csv
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ from experiments.imports.normalise import NUMBERS, Normaliser, Unknown, source_o
 from experiments.readers.table import Fault
 from experiments.tables.conditions import IS_A, Conditions, ConditionsError, read_conditions
 from experiments.tables.convert import LeftOut, convert
-from experiments.tables.plain import PlainTable
+from experiments.tables.plain import PlainTable, table_of_csv
 
 from .files import Entry, EvidenceError, read_json, read_text
 
@@ -99,7 +97,9 @@ def read(folder: Path, papers: Path) -> Studies:
 
 
 def _study(folder: Path, slug: str) -> _Study:
-    table = _plain_table(read_text(folder / slug / TABLE), f"{slug}/{TABLE}")
+    table = table_of_csv(read_text(folder / slug / TABLE))
+    if table is None:
+        raise EvidenceError(f"{slug}/{TABLE}: found no table, allowed is CSV with as many cells in each line")
     place = f"{slug}/{CONDITIONS}"
     try:
         conditions = read_conditions(read_text(folder / slug / CONDITIONS))
@@ -110,19 +110,6 @@ def _study(folder: Path, slug: str) -> _Study:
     converted = convert(table, conditions)
     errors = [f"{slug}/{TABLE}, {error}" for error in converted.errors]
     return _Study(slug, conditions, table, converted.rows, converted.left_out, errors)
-
-
-def _plain_table(text: str, place: str) -> PlainTable:
-    reader = csv.reader(StringIO(text), strict=True)
-    try:
-        header = next(reader, [])
-        rows, lines = [], []
-        for cells in reader:
-            rows.append(cells)
-            lines.append(reader.line_num)
-    except csv.Error as error:
-        raise EvidenceError(f"{place}, line {reader.line_num}: {error}") from error
-    return PlainTable(header, rows, lines)
 
 
 def _entries(study: _Study, names: Names, measurements: list[Entry]) -> Iterator[tuple[str, Entry]]:

@@ -26,6 +26,7 @@ Texts = Mapping[str, str]
 
 LONGEST = 256 * 1024  # characters of a file of conditions
 MOST_WORDS = 2_000  # of one table
+MOST_RULES = 200  # of rows that are left out
 SLUG = r"[a-z0-9][a-z0-9_-]*"
 
 # section: its keys, each a field of the model of that name; a test compares them.
@@ -115,6 +116,8 @@ def conditions_of(given: Mapping[str, Any]) -> Conditions:
     }
     if sum(map(len, words.values())) > MOST_WORDS:
         raise _wrong("words", f"{sum(map(len, words.values())):,} words", f"at most {MOST_WORDS:,}")
+    if (rules := len(_list(given, "leave_out"))) > MOST_RULES:
+        raise _wrong("leave_out", f"{rules:,} rules", f"at most {MOST_RULES}")
     decimal = given.get("decimal", ".")
     if decimal not in (".", ","):
         raise _wrong("decimal", decimal, '"." or ","')
@@ -285,6 +288,8 @@ def _key(name: str) -> str:
 
 def _value(value: Any) -> str:
     """Return a value as TOML: its strings are written as JSON's are."""
+    if isinstance(value, Mapping) and not value:
+        return "{}"
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{_key(_as_said(name))} = {_value(each)}" for name, each in value.items()) + " }"
     if isinstance(value, list) and len(value) > 1 and isinstance(value[0], str):

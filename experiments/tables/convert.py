@@ -6,6 +6,7 @@ column, and stops no other row.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -184,8 +185,9 @@ class _Table:
                 allowed = f"at most {MAX_ROWS:,} rows and fewer than {MAX_ERRORS} errors"
                 self.converted.errors.append(Wrong(line, "table", "more", f"{allowed}; the rest was not read"))
                 return
+        there = set(self.table.lines)
         for rows in self.conditions.leave_out:
-            if id(rows) not in used or len(rows.lines) > sum(line in rows.lines for line in self.table.lines):
+            if id(rows) not in used or not there.issuperset(rows.lines):
                 shown = ", ".join(map(str, rows.lines or rows.where.values()))
                 self.converted.errors.append(Wrong(None, f"leave_out: {rows.reason}", shown, "rows that the table has"))
 
@@ -456,6 +458,7 @@ def _name_configurations(rows: Sequence[dict[str, str]]) -> None:
     names = [name for name in CONFIGURATION if name != "configuration"]
     differ = {name for name in names if len({row.get(name, "") for row in rows}) > 1}
     slugs: dict[tuple[str, ...], str] = {}
+    numbers: Counter[str] = Counter()
     taken: set[str] = set()
     for row in rows:
         values = tuple(row.get(name, "") for name in names)
@@ -465,9 +468,11 @@ def _name_configurations(rows: Sequence[dict[str, str]]) -> None:
             always = ("hypervisor", "guest_fs", "backend", "host_fs")
             words = " ".join(row.get(name, "") for name in [*always, *(n for n in names if n in differ - {*always})])
             stem = re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")[:70].strip("-")
-            number = next(n for n in range(1, len(taken) + 2) if _numbered(stem, n) not in taken)
-            slugs[values] = _numbered(stem, number)
-            taken.add(slugs[values])
+            numbers[stem] += 1
+            while (slug := _numbered(stem, numbers[stem])) in taken:
+                numbers[stem] += 1
+            slugs[values] = slug
+            taken.add(slug)
         row["configuration"] = slugs[values]
 
 

@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import stdtrit
 
 from kdb.units import METRICS
-from modelling.evidence.axes import Axis, entry_key
+from modelling.evidence.axes import AXES, Axis, entry_key
 from modelling.evidence.fairplay import MEASUREMENT_FIELDS, first_of_each, group_numbers, numbered, varies
 from modelling.evidence.normal import NORMAL_95
 
@@ -67,6 +67,17 @@ def comparable_arms(arms: pd.DataFrame, axis: Axis, spread: Spread) -> pd.DataFr
     group = group_numbers(arms, axis.held, axis.held_where_stated)
     arms = arms.assign(entry=entry_keys(arms, axis), group=group, **_variances(arms, spread))
     return arms[varies(group, arms["entry"])[group]]
+
+
+def in_comparison(arms: pd.DataFrame, spread: Spread) -> pd.Series:
+    """Return (arms,) bool, whether each takes part in a contrast of at least one axis.
+
+    arms : DataFrame of modelling.evidence.frames.arms
+    """
+    compared = pd.Series(False, index=arms.index)
+    for axis in AXES.values():
+        compared[comparable_arms(arms, axis, spread).index] = True
+    return compared
 
 
 def with_entry(arms: pd.DataFrame, axis: Axis) -> pd.DataFrame:

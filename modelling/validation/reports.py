@@ -4,7 +4,7 @@ import hashlib
 import json
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from itertools import product
 from typing import Any
@@ -18,6 +18,7 @@ from experiments.models import Workload
 from kdb.cost import budget
 from kdb.work import jobs
 from modelling.answers.estimate import assumptions
+from modelling.estimation.arms import in_comparison
 from modelling.estimation.forecasting import IN_USE, SINCE
 from modelling.evidence import counts, frames
 from modelling.evidence.keeping import keep
@@ -124,7 +125,7 @@ def as_dict(report: Report, revision: int) -> dict[str, Any]:
         "clustered": [_clustered(report, *case) for case in product(METHODS, SCORES, ("", *NAIVE))],
         "laboratories": _grouped(report, lambda task: task.case_studies),
         "distinct_questions": _grouped(report, lambda task: (task.case_studies, task.workload)),
-        "notes": _notes(report),
+        "notes": [*_notes(report), *_compared()],
     }
 
 
@@ -199,6 +200,20 @@ def _prediction(outcome: Outcome) -> dict[str, Any]:
         "pairs": len(outcome.errors),
         "covered": sum(outcome.inside),
     }
+
+
+def _compared() -> Iterator[str]:
+    """Yield how many of the published numbers stand in a comparison at all."""
+    arms = frames.every_arm()
+    compared = in_comparison(arms, assumptions().spread)
+    for is_reviewed, whose in ((True, "what was reviewed"), (False, "what was published without review")):
+        numbers = arms["measurements"].where(arms["is_reviewed"] == is_reviewed, 0)
+        if count := int(numbers.sum()):
+            share = int(numbers[compared].sum())
+            yield (
+                f"Of {whose}, {share:,} of {count:,} numbers ({share / count:.0%}) stand in some comparison; "
+                "the others have nothing beside them that differs in one choice only."
+            )
 
 
 def _notes(report: Report) -> list[str]:

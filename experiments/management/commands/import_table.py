@@ -12,9 +12,11 @@ from experiments import permissions
 from experiments.case_studies import reviews
 from experiments.case_studies.life import CaseStudyError
 from experiments.models import CaseStudy, ImportBatch
+from experiments.readers.base import text_of
 from experiments.tables import take_in
 from experiments.tables.conditions import ConditionsError, read_conditions
 from experiments.tables.pasted import Refused, tables_in
+from experiments.tables.plain import table_of_csv
 
 TABLE, CONDITIONS = "table.*", "conditions.toml"
 
@@ -59,7 +61,8 @@ class Command(BaseCommand):
     def _take_in(self, table: Path, conditions: Path, user: User | None) -> CaseStudy:
         said = read_conditions(conditions.read_text(encoding="utf-8-sig"))
         content = table.read_bytes()
-        tables = tables_in(content)
+        as_csv = table_of_csv(text_of(content)) if table.suffix == ".csv" else None
+        tables = [as_csv] if as_csv else tables_in(content)
         if len(tables) != 1:
             raise Refused(f"found {len(tables)} tables, allowed is one: put each into a file of its own")
         draft = take_in.take_in(table.name, content, tables[0], said, user=user, door=ImportBatch.Door.COMMAND)
