@@ -29,6 +29,7 @@ from .take_in import Reading, names_of
 
 WORDS = "words"  # said of a column: its words say several settings
 MOST_WORDS = 200  # of one column that are asked about
+MOST_BASES = 60  # words that may tell the row that percentages are of
 NO_NAME = "none"  # no slug: a reserved word (experiments.entry_names)
 LABELS = {
     **ContextForm.LABELS,
@@ -185,18 +186,22 @@ class ColumnsForm(StepForm):
             self.text(f"block_size_bytes-{at}", "Block size", numbers.get("block_size_bytes", ""), most=20)
             self.choice(f"metric-{at}", "What is measured", metrics, numbers.get("metric", ""))
             if any("%" in row[at] for row in self.table.rows) or "%" in heading:
-                of = numbers.get("percent_of", {})
-                initial = "\t".join(next(iter(of.items()))) if of else ""
-                self.choice(f"percent_of-{at}", "Percentages are of the row", [("", "not said yet"), *bases], initial)
+                self.fields[f"percent_of-{at}"] = forms.MultipleChoiceField(
+                    required=False,
+                    label="Percentages are of the row that has",
+                    choices=bases,
+                    initial=["\t".join(pair) for pair in numbers.get("percent_of", {}).items()],
+                    widget=forms.CheckboxSelectMultiple,
+                )
 
     def _bases(self) -> list[tuple[str, str]]:
         """Return heading and word of what tells one row from others: choices of the row that percentages are of."""
         bases = []
         for at, heading in enumerate(self.table.header):
             words = dict.fromkeys(row[at] for row in self.table.rows)
-            if 1 < len(words) <= 30:
+            if 1 < len(words) <= MOST_BASES and heading not in self.said.get("values", {}):
                 bases += [(f"{heading}\t{word}", f"{heading}: {word}"[:80]) for word in words if word]
-        return bases[:200]
+        return bases[:MOST_BASES]
 
     @property
     def columns(self) -> list[dict[str, Any]]:
@@ -225,8 +230,8 @@ class ColumnsForm(StepForm):
             said = {name: text for name in self.NUMBERS if (text := self.cleaned_data[f"{name}-{at}"].strip())}
             before = self.said.get("values", {}).get(heading, {})
             said = {name: value for name, value in before.items() if name not in (*self.NUMBERS, "percent_of")} | said
-            if base := self.cleaned_data.get(f"percent_of-{at}"):
-                said["percent_of"] = dict([base.split("\t", 1)])
+            if bases := self.cleaned_data.get(f"percent_of-{at}"):
+                said["percent_of"] = dict(base.split("\t", 1) for base in bases)
             if role == VALUE and said:
                 values[heading] = said
             elif role == WORDS:

@@ -34,7 +34,7 @@ STEPS = {
         "operation-3": "read",
         "role-4": "value",
         "operation-4": "write",
-        "percent_of-4": "Pool\text4",
+        "percent_of-4": ["Pool\text4"],
     },
     "everywhere": {
         "workload": "Burrow digging",
