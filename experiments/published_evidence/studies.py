@@ -71,9 +71,9 @@ def read(folder: Path, papers: Path) -> Studies:
     catalogue = read_json(folder / "catalogue.json", SECTIONS.values())
     studies = [_study(folder, slug) for slug in slugs(folder)]
     for study in studies:
-        for entry in study.conditions.new:
-            fields = {name: value for name, value in entry.items() if name != IS_A}
-            catalogue[SECTIONS[entry[IS_A]]].append(Entry(f"{study.slug}/{CONDITIONS}, new", fields))
+        for new in study.conditions.new:
+            fields = {name: value for name, value in new.items() if name != IS_A}
+            catalogue[SECTIONS[new[IS_A]]].append(Entry(f"{study.slug}/{CONDITIONS}, new", fields))
     known = read_json(papers / "catalogue.json")
     names = {
         kind: spellings(

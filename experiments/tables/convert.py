@@ -410,11 +410,12 @@ def _number(column: str, cell: str, unit_said: str, decimal: str, *, or_zero: bo
     return _Number(
         value,
         unit,
-        *((low, high) if high is not None else (None, None)),
-        deviation,
-        is_percent,
-        tuple(filter(None, [IN_RANGE if high is not None else "", ABOUT if match["about"] else ""])),
-        cell if is_as_printed and unit is not None and unit.factor == 1 else "",
+        minimum=None if high is None else low,
+        maximum=high,
+        deviation=deviation,
+        is_percent=is_percent,
+        notes=tuple(filter(None, [IN_RANGE if high is not None else "", ABOUT if match["about"] else ""])),
+        text=cell if is_as_printed and unit is not None and unit.factor == 1 else "",
     )
 
 
