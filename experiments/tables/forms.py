@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from typing import Any
 
 from django import forms
@@ -12,7 +13,7 @@ from django.utils.timezone import localdate
 
 from experiments.case_studies.forms import CaseStudyForm
 from experiments.catalogue import services
-from experiments.entry_names import fold
+from experiments.entry_names import NATIVE, fold
 from experiments.imports import normalise
 from experiments.imports.forms import NEW, ContextForm, catalogue_choices
 from experiments.models import CaseStudy, Publication
@@ -29,6 +30,7 @@ from .take_in import Reading, names_of
 
 WORDS = "words"  # said of a column: its words say several settings
 MOST_WORDS = 200  # of one column that are asked about
+MOST_ASKED = 100  # words on one page: a request has at most 1,000 fields
 MOST_BASES = 60  # words that may tell the row that percentages are of
 NO_NAME = "none"  # no slug: a reserved word (experiments.entry_names)
 LABELS = {
@@ -364,18 +366,19 @@ class NamesForm(StepForm):
         self.entries = {kind: catalogue_choices(kind, study) for kind in normalise.KINDS}
         self.proposed = {(entry[IS_A], entry["slug"]): entry for entry in self.said.get("new", [])}
         self.suggested: set[str] = set()  # fields that a spelling nearby fills in
-        self.asked: list[tuple[str, str, str, str, str]] = []  # heading, or "", column, kind, word, slug so far
-        self._ask_of_columns()
-        told = {(kind, fold(word)) for _, _, kind, word, _ in self.asked}
-        for kind, word in self.reading.unknown:
-            if (kind, fold(word)) not in told:
-                self.asked.append(("", "", kind, word, ""))
-        self.asked = self.asked[: 2 * MOST_WORDS]
-        for number, (heading, column, kind, word, slug) in enumerate(self.asked):
-            self._add(number, heading, column, kind, word, slug)
-        self.several = list(self._several())
+        asked = list(self._words_of_columns())
+        told = {(kind, spelling) for _, _, kind, word, slug in asked for spelling in (fold(word), fold(slug))}
+        asked += [("", "", kind, word, "") for kind, word in self.reading.unknown if (kind, fold(word)) not in told]
+        asked += [("", "", kind, slug, slug) for kind, slug in self.proposed if (kind, fold(slug)) not in told]
+        asked.sort(key=lambda each: bool(each[4]))  # what is not known first
+        self.more = max(0, len(asked) - MOST_ASKED)
+        self.asked = {_field_name("name", *each[:4]): each for each in asked[:MOST_ASKED]}
+        for name, (heading, column, kind, word, slug) in self.asked.items():
+            self._add(name, heading, column, kind, word, slug)
+        self.several = list(self._several())[:MOST_ASKED]
 
-    def _ask_of_columns(self) -> None:
+    def _words_of_columns(self) -> Iterator[tuple[str, str, str, str, str]]:
+        """Yield heading, column, kind, word and what it is so far, "" for not known, of words that rows have."""
         words = self.said.get("words", {})
         left_out = {each.line for each in self.reading.left_out}
         rows = zip(self.table.lines, self.table.rows, strict=True)
@@ -392,12 +395,13 @@ class NamesForm(StepForm):
                 if said is not None and set(said) - {column}:
                     continue  # a file says more of it than can be said here
                 found = self.names.find(kind, word) if kind else _choice_of(column, word)
+                if kind == "hypervisor" and fold(word) in NATIVE:
+                    found = "native"
                 slug = (said or {}).get(column) or found or ""
                 if kind or not found or said:
-                    self.asked.append((heading, column, kind, word, slug))
+                    yield heading, column, kind, word, slug
 
-    def _add(self, number: int, heading: str, column: str, kind: str, word: str, slug: str) -> None:
-        name = f"name-{number}"
+    def _add(self, name: str, heading: str, column: str, kind: str, word: str, slug: str) -> None:
         if not kind:
             self.choice(name, f"{word} is", [("", "not known yet"), *_settings_of(column)], slug)
             return
@@ -412,27 +416,25 @@ class NamesForm(StepForm):
         described = proposed or {"name": word[:80], **services.fields_for(word)}
         for field_name in services.FIELDS[kind]:
             field = _left_open(kind, field_name)
-            field.label, field.help_text = field_name.replace("_", " ").capitalize(), field.help_text
+            field.label = field_name.replace("_", " ").capitalize()
             field.initial = described.get(field_name, "")
             self.fields[f"{name}-{field_name}"] = field
 
     def _several(self) -> Iterator[tuple[str, str, str]]:
         """Yield heading, word and field of each word that says several settings."""
-        number = 0
         for heading, of_column in self.said.get("words", {}).items():
             if heading in self.said.get("columns", {}) or heading not in self.table.header:
                 continue
             for word, given in list(of_column.items())[:MOST_WORDS]:
                 shown = "; ".join(f"{name} = {value}" for name, value in given.items())
-                self.text(f"several-{number}", f"{word} means", shown, most=500)
-                yield heading, word, f"several-{number}"
-                number += 1
+                name = _field_name("several", heading, word)
+                self.text(name, f"{word} means", shown, most=500)
+                yield heading, word, name
 
     @property
     def name_rows(self) -> list[dict[str, Any]]:
         rows = []
-        for number, (heading, column, kind, word, slug) in enumerate(self.asked):
-            name = f"name-{number}"
+        for name, (heading, column, kind, word, slug) in self.asked.items():
             new = [self[f"{name}-{field}"] for field in services.FIELDS[kind]] if kind else []
             is_new = self[name].value() == NEW
             rows.append(
@@ -454,8 +456,7 @@ class NamesForm(StepForm):
         return [{"heading": heading, "field": self[name]} for heading, _, name in self.several]
 
     def clean(self) -> dict[str, Any]:
-        for number, (_, _, kind, word, _) in enumerate(self.asked):
-            name = f"name-{number}"
+        for name, (_, _, kind, word, _) in self.asked.items():
             if kind and self.cleaned_data.get(name) == NEW:
                 fields = {
                     field: text
@@ -480,17 +481,15 @@ class NamesForm(StepForm):
         new: dict[tuple[str, str], dict[str, str]] = dict(self.proposed)
         renamed: dict[tuple[str, str], str] = {}
         leave_out = list(self.said.get("leave_out", []))
-        for number, (heading, column, kind, word, before) in enumerate(self.asked):
-            choice = self.cleaned_data[f"name-{number}"]
+        for name, (heading, column, kind, word, before) in self.asked.items():
+            choice = self.cleaned_data[name]
             if kind and choice == NO_NAME:
                 reason = f"“{word}” is no {kind.replace('_', ' ')}."
                 leave_out.append({"where": {heading: word}, "reason": reason})
                 continue
             new_slug = ""
             if kind and choice == NEW:
-                fields = {
-                    field: str(self.cleaned_data[f"name-{number}-{field}"] or "") for field in services.FIELDS[kind]
-                }
+                fields = {field: str(self.cleaned_data[f"{name}-{field}"] or "") for field in services.FIELDS[kind]}
                 new_slug = fields["slug"]
                 if before and before != new_slug:
                     new.pop((kind, before), None)
@@ -515,6 +514,11 @@ class NamesForm(StepForm):
             said[section] = _renamed(said.get(section, {}), renamed)
         said["words"] = {heading: _renamed(given, renamed) for heading, given in said["words"].items()}
         return said
+
+
+def _field_name(*parts: str) -> str:
+    """Return the name of a field about these words: the same while they stand, whatever else changes on the page."""
+    return f"{parts[0]}-{sha256(repr(parts).encode()).hexdigest()[:12]}"
 
 
 def _renamed(fields: Mapping[str, Any], renamed: Mapping[tuple[str, str], str]) -> dict[str, Any]:
@@ -555,11 +559,11 @@ class RowsForm(StepForm):
     """Rows that are not taken, each with its reason."""
 
     def build(self) -> None:
-        for number, rows in enumerate(self.said.get("leave_out", [])):
+        for rows in self.said.get("leave_out", []):
             which = ", ".join(map(str, rows.get("lines", []))) or ", ".join(
                 f"{heading}: {word}" for heading, word in rows.get("where", {}).items()
             )
-            self.fields[f"again-{number}"] = forms.BooleanField(
+            self.fields[_field_name("again", str(rows))] = forms.BooleanField(
                 required=False, label=f"Take them again: {which[:100]} ({rows['reason']})"
             )
         self.text("lines", "Lines to leave out, like 4, 7-9")
@@ -592,9 +596,7 @@ class RowsForm(StepForm):
 
     def document(self) -> Document:
         kept = [
-            rows
-            for number, rows in enumerate(self.said.get("leave_out", []))
-            if not self.cleaned_data[f"again-{number}"]
+            rows for rows in self.said.get("leave_out", []) if not self.cleaned_data[_field_name("again", str(rows))]
         ]
         if self.cleaned_data["lines"]:
             kept.append({"lines": self.cleaned_data["lines"], "reason": self.cleaned_data["reason"]})

@@ -49,7 +49,7 @@ def begin(user: User, name: str, content: bytes, document: Document) -> PastedTa
     found = tables_in(content)
     if PastedTable.objects.filter(owner=user, case_study=None).count() >= MOST:
         raise TooMany(f"You have {MOST} tables that are not drafts yet: finish or forget one of them first.")
-    name = name or pipeline.file_name(f"{found[0].caption[:100] or 'pasted table'}.txt")
+    name = name or pipeline.file_name(f"{found[0].caption[:100].rstrip('.') or 'pasted table'}.txt")
     kept = PastedTable(owner=user, name=name, content=content, number=0 if len(found) == 1 else None)
     kept.conditions = document or (_suggested(found[0]) if kept.number == 0 else {})
     kept.save()

@@ -178,7 +178,8 @@ def test_a_step_can_be_gone_back_to_and_says_what_was_said(author, client):
         assert kept.conditions == said, step
     answer(client, kept, "names")
     assert kept.conditions == said
-    answer(client, kept, "rows", **{"again-0": "on"})
+    (again,) = client.get(f"/tables/{kept.pk}/rows/").context["form"].again
+    answer(client, kept, "rows", **{again.name: "on"})
     assert "leave_out" not in guided.document_of(guided.as_file(kept))
     assert "“total” is no hypervisor" not in str(kept.conditions)
     total = next(
