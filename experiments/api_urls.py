@@ -11,6 +11,7 @@ from .fleet import api as observation
 from .imports import api as imports
 from .search import api as search
 from .sources import api as sources
+from .tables import api as tables
 
 router = SimpleRouter(use_regex_path=False)
 router.register("hypervisors", views.HypervisorViewSet, "hypervisor")
@@ -61,6 +62,11 @@ urlpatterns = [
         "drafts/<slug:slug>/measurements/",
         imports.BulkViewSet.as_view({"post": "create"}),
         name="draft-measurements",
+    ),
+    path(
+        "published-tables/",
+        tables.PublishedTableViewSet.as_view({"post": "create"}),
+        name="published-table-list",
     ),
     path(
         "raw-files/<int:pk>/content/",

@@ -10,6 +10,7 @@ from .drafts import import_views as imports
 from .drafts import views as drafts
 from .search import views as search
 from .sources import views as sources
+from .tables import views as tables
 
 urlpatterns = [
     path("case-studies/", case_studies.case_study_list, name="case-study-list"),
@@ -29,6 +30,10 @@ urlpatterns = [
     path("drafts/<slug:slug>/edit/", drafts.draft_edit, name="draft-edit"),
     path("drafts/<slug:slug>/upload/", imports.upload, name="draft-upload"),
     path("drafts/<slug:slug>/imports/", imports.together, name="draft-imports"),
+    path("tables/new/", tables.table_new, name="table-new"),
+    path("tables/<int:pk>/", tables.table_detail, name="table-detail"),
+    path("tables/<int:pk>/conditions.toml", tables.table_conditions, name="table-conditions"),
+    path("tables/<int:pk>/<slug:step>/", tables.table_step, name="table-step"),
     path("imports/<int:pk>/", imports.import_detail, name="import-detail"),
     path("files/<int:pk>/", imports.raw_file, name="raw-file"),
     path("collect.sh", imports.collect_script, name="collect-script"),

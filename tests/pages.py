@@ -45,6 +45,7 @@ PRIVATE = [
     "/drafts/",
     "/drafts/new/",
     "/drafts/my-lab/",
+    "/tables/new/",
     "/accounts/",
     "/accounts/notifications/",
     "/accounts/second-factor/",

@@ -6,6 +6,7 @@ from django.urls import URLPattern, get_resolver, resolve
 from experiments import visible
 from experiments.campaigns import steering
 from experiments.case_studies import life
+from experiments.tables import guided
 from tests.factories import (
     make_campaign,
     make_case_study,
@@ -45,6 +46,9 @@ OTHERS = [
     "/healthz",
     "/metrics",
     "/imports/{batch}/",
+    "/tables/{table}/",
+    "/tables/{table}/conditions.toml",
+    "/tables/{table}/columns/",
     "/knowledge/hypervisors/kvm/",
     "/laboratory/campaigns/night/plan.json",
     "/laboratory/hosts/lab-1/edit/",
@@ -87,6 +91,7 @@ def routes(resolver, prefix: str = ""):
 def test_no_address_is_left_out():
     pages = {route for route in routes(get_resolver()) if not route.startswith(("admin/", "api/v1/"))}
     walked = {resolve(address.partition("?")[0]).route for address in PUBLIC + PRIVATE + OTHERS if "{" not in address}
+    walked |= {"tables/<int:pk>/", "tables/<int:pk>/conditions.toml", "tables/<int:pk>/<slug:step>/"}
     walked |= {"files/<int:pk>/", "imports/<int:pk>/", "laboratory/outputs/<int:pk>/"}
     walked |= {"measurements/<int:pk>/", "derived-values/<int:pk>/", "knowledge/revisions/<int:number>/"}
     assert pages - DEEDS == walked
@@ -110,6 +115,7 @@ def test_every_page_answers(client, published_evidence):
         "measurement": visible.measurements().first().pk,
         "derived": visible.derived_values().first().pk,
         "batch": batch.pk,
+        "table": guided.begin(user, "", b"FS,IOPS\next4,12\n", {}).pk,
         "file": make_raw_file(draft).pk,
         "output": make_output(campaign.runs.first(), "host.txt").pk,
     }

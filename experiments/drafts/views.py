@@ -15,6 +15,7 @@ from experiments.case_studies.life import CaseStudyError
 from experiments.imports.forms import ContextForm, UploadForm
 from experiments.models import CaseStudy, ImportBatch
 from experiments.readers.bundle import BundleError
+from experiments.tables import guided
 from kdb.accounts.users import user_of
 
 
@@ -28,6 +29,7 @@ def _list(request: HttpRequest, form: BundleForm, status: int = 200, problem: st
     drafts = permissions.drafts_of(request.user).select_related("owner").order_by("-pk")
     may_create = permissions.may_create(request.user)
     context = {"drafts": drafts, "may_create": may_create, "bundle": form, "problem": problem}
+    context["tables"] = guided.of(user_of(request)) if may_create else []
     return render(request, "experiments/draft_list.html", context, status=status)
 
 

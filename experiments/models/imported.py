@@ -167,7 +167,8 @@ class PastedTable(models.Model):
         ordering = ["-pk"]
 
     def __str__(self) -> str:
-        return self.name
+        """Return the title of the study, once it has one."""
+        return str(self.conditions.get("case_study", {}).get("title") or self.name)
 
 
 class AuditEntry(models.Model):

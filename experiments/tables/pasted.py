@@ -22,7 +22,7 @@ MAX_BYTES = 4 * 2**20
 MAX_LINES = 100_000  # of a text, and rows of a page
 MAX_TABLES = 200
 MAX_ROWS = 10_000  # of all tables of one source
-MAX_COLUMNS = 200
+MAX_COLUMNS = 150
 MAX_CELLS = 500_000
 MAX_CELL = 2_000  # characters
 MAX_LINE = 100_000  # characters
@@ -217,7 +217,7 @@ def _delimiter(lines: list[str]) -> str | None:
             best, most = sign, alike
     if best == "," and sum(len(_gaps(line)) > 0 for line in some) > most * 0.8:
         return None  # the commas are in numbers or words
-    return best if best and most * 2 >= len(some) else None
+    return best if best and 2 * sum(best in line for line in some) >= len(some) else None
 
 
 def _gaps(line: str) -> list[str]:

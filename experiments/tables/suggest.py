@@ -76,11 +76,11 @@ def _by_its_words(cells: list[str], names: Names) -> str:
     words = dict.fromkeys(cells)
     kinds = {"file_system": "host_fs", "hypervisor": "hypervisor", "workload": "workload", "benchmark": "benchmark"}
     for kind, column in kinds.items():
-        if words and 2 * sum(names.find(kind, word) is not None for word in words) > len(words):
+        if words and 2 * sum(names.find(kind, word) is not None for word in words) >= len(words):
             return column
     for setting in SETTINGS.values():
         known = {fold(word) for word in setting.spellings}
-        if words and 2 * sum(fold(word) in known for word in words) > len(words):
+        if words and 2 * sum(fold(word) in known for word in words) >= len(words):
             return setting.column
     return ""
 
@@ -88,7 +88,7 @@ def _by_its_words(cells: list[str], names: Names) -> str:
 def unit_in(heading: str) -> str:
     """Return the unit that a heading has in brackets or at its end; empty: none."""
     for match in reversed([*_TAIL.finditer(heading)]):
-        text = next(filter(None, match.groups()))
+        text = next(filter(None, match.groups())).strip("()[]")
         if text == "%" or spelled_unit(text):
             return text
     return heading if spelled_unit(heading) and len(heading) > 1 else ""

@@ -115,6 +115,7 @@ def _wrong_entries(conditions: Conditions) -> list[Wrong]:
 
 
 def _new(entry: Mapping[str, str]) -> tuple[str, str, dict[str, str]]:
+    """Return kind, slug and fields of an entry that conditions propose."""
     return entry[IS_A], entry["slug"], {name: text for name, text in entry.items() if name != IS_A}
 
 
@@ -227,7 +228,7 @@ def _publication(conditions: Conditions) -> Publication | None:
             filter(None, [said.get("note", ""), f"{name.replace('_', ' ').capitalize()}: {said.pop(name)}."])
         )
     publication = Publication(**said, is_draft=True)
-    publication.full_clean()
+    publication.full_clean(exclude=() if said["authors"] else ("authors",))
     return publication
 
 

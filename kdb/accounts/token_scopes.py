@@ -24,6 +24,7 @@ SCOPES: dict[str, tuple[Scope | None, Scope | None]] = {
     "case-study-retract": (None, REVIEW),
     "case-study-end": (None, REVIEW),
     "import-list": (READ, IMPORT),
+    "published-table-list": (None, IMPORT),
     "import-detail": (READ, IMPORT),
     "import-confirm": (None, IMPORT),
     "import-read": (None, IMPORT),

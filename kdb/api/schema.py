@@ -96,6 +96,7 @@ _LINKS = (
     ("drafts_create", "$response.body#/slug", ("drafts_measurements_create", "drafts_preview_create"), "slug"),
     ("drafts_publish", "$request.path.slug", ("case_studies_retrieve", "case_studies_retract"), "slug"),
     ("hosts_list", "$response.body#/results/0/slug", ("placement_policy_retrieve", "placement_policy_update"), "slug"),
+    ("published_tables_create", "$response.body#/slug", ("drafts_retrieve", "drafts_submit"), "slug"),
     ("imports_retrieve", "$response.body#/case_study", ("drafts_retrieve", "drafts_submit"), "slug"),
     ("observed_machines_list", "$response.body#/results/0/id", ("placement_mix_update",), "id"),
     ("placement_plans_create", "$response.body#/id", ("placement_plans_confirm",), "id"),

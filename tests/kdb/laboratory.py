@@ -100,7 +100,8 @@ def ask(name: str, names: dict[str, Any], key: str | None, *, method: str = "", 
         body = body | {"content_digest": bundles.digest(CaseStudy.objects.get(slug="lab"))}
     arguments, options = [], {}
     if media_type == "multipart/form-data":
-        arguments = [{"case_study": "lab", "file": SimpleUploadedFile("results.csv", CSV.encode())}]
+        file = {"case_study": "lab", "file": SimpleUploadedFile("results.csv", CSV.encode())}
+        arguments = [body if name == "published_tables_create" else file]
     elif body is not None:
         arguments, options = [body if isinstance(body, str) else json.dumps(body)], {"content_type": media_type}
     if key:

@@ -112,6 +112,7 @@ TABLE = {  # the scope that a token needs; the statuses, in the order of ROLES
     "source_tasks_list": "read 401 403 403 403 200 403 403 200",
     "source_tasks_resolve": "review 401 403 403 403 204 403 403 204",
     "source_tasks_retrieve": "read 401 403 403 403 200 403 403 200",
+    "published_tables_create": "import 401 403 201 201 403 201 201 201",
     "raw_files_content": "read 404 404 200 404 404 404 404 200",
 }
 

@@ -37,6 +37,29 @@ DRAFT = {
     "server": {"model": "HPE DL380 Gen10", "ram_gib": 64},
     "storage": {"description": "Two SSDs, RAID 1", "kind": "ssd", "sequential_read_limit": 550},
 }
+PUBLISHED = "Virtualizer,Host FS,Throughput (GB/s)\nKVM,ext4,1.2\nKVM,xfs,1.1\n"
+CONDITIONS = """
+[case_study]
+slug = "their-lab"
+title = "Two file systems below KVM"
+
+[source]
+title = "Which file system?"
+address = "https://example.org/which"
+
+[storage]
+description = "Two NVMe disks"
+
+[everywhere]
+guest_fs = "ext4"
+workload = "varmail"
+benchmark = "filebench"
+vm_count = "1"
+
+[columns]
+Virtualizer = "hypervisor"
+"Host FS" = "host_fs"
+"""
 HOST = {
     **{"slug": "lab-1", "name": "Lab 1", "address": "192.0.2.10", "port": 22, "login": "root", "key_name": "lab"},
     **{"laboratory": "local", "drivers": ["native"], "pools": ["/srv/kdb image"]},
@@ -161,6 +184,7 @@ def _contribute(ask: Walk) -> None:
     seen = ask("drafts_retrieve", slug="my-lab")["content_digest"]
     ask("drafts_publish", {"reason": "Checked against the raw outputs.", "content_digest": seen}, slug="my-lab")
     ask.headers["authorization"] = author
+    ask("published_tables_create", {"table": PUBLISHED, "conditions": CONDITIONS}, "multipart/form-data")
     ask("drafts_create", {**DRAFT, "slug": "begun-by-mistake"})
     ask("drafts_delete", slug="begun-by-mistake")
 

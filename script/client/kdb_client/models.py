@@ -691,6 +691,12 @@ class Publication(TypedDict):
     case_studies: list[str]
 
 
+class PublishedTable(TypedDict):
+    table: str
+    conditions: str
+    number: NotRequired[int]
+
+
 QualityEnum: TypeAlias = Literal['exact', 'ocr-ambiguous', 'digitised']
 
 

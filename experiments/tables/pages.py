@@ -1,0 +1,68 @@
+"""A published table laid out for its owner: what becomes of each row. No HTML."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from experiments.imports.normalise import Row
+
+from .convert import Wrong
+from .plain import PlainTable
+from .take_in import Reading
+
+MOST_ROWS = 200  # shown
+SAMPLE = 3  # rows of a table to choose
+
+
+@dataclass
+class PreviewRow:
+    """One row of the table as it was printed, and what becomes of it."""
+
+    line: int
+    cells: list[str]
+    measurements: list[Row] = field(default_factory=list)
+    errors: list[Wrong] = field(default_factory=list)
+    reason: str = ""  # why it is left out
+
+
+@dataclass(frozen=True)
+class Preview:
+    """The rows that are shown, those with errors first where not all are; and what is wrong with no row alone."""
+
+    rows: list[PreviewRow]
+    more: int
+    measurements: int
+    left_out: int
+    errors: list[Wrong]
+    general: list[Wrong]
+
+
+def preview(table: PlainTable, reading: Reading) -> Preview:
+    """Return what becomes of each row."""
+    rows = {line: PreviewRow(line, cells) for line, cells in zip(table.lines, table.rows, strict=True)}
+    wrong = reading.wrong
+    for row in reading.measurements:
+        if row.line in rows:
+            rows[row.line].measurements.append(row)
+    for error in wrong:
+        if error.line in rows:
+            rows[error.line].errors.append(error)
+    for left_out in reading.left_out:
+        rows[left_out.line].reason = left_out.reason
+    shown = list(rows.values())
+    if len(shown) > MOST_ROWS:
+        shown = sorted(shown, key=lambda row: not row.errors)[:MOST_ROWS]
+    general = [error for error in wrong if error.line not in rows]
+    return Preview(shown, len(rows) - len(shown), len(reading.measurements), len(reading.left_out), wrong, general)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One table of several, to choose from."""
+
+    number: int
+    table: PlainTable
+    rows: list[list[str]]
+
+
+def samples(tables: Sequence[PlainTable]) -> list[Sample]:
+    return [Sample(number, table, table.rows[:SAMPLE]) for number, table in enumerate(tables)]
