@@ -225,7 +225,7 @@ def _check_driver(campaign: Campaign, say: Say) -> None:
 
 
 def _check_disks(campaign: Campaign, say: Say) -> None:
-    """Say why a host storage, or a value of an option, goes with nothing that is chosen; what goes with some is fine."""
+    """Say why a host storage or a value of an option runs with nothing else that is chosen; with some is enough."""
     found = {
         (host_fs, combination): list(_disk_problems(campaign, host_fs, combination))
         for host_fs in campaign.host_file_systems

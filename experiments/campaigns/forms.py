@@ -260,8 +260,8 @@ class CampaignForm(InSections, ModelForm[Campaign]):
         ("How large", "", ("scale_percent", "disk_mib", "vm_ram_mib", "vm_vcpus", "pinned_cpus")),
         (
             "The virtual disks",
-            "Of machines that the campaign makes. Several values of one are compared, each with each of the others; what "
-            "cannot go together is left out, and the estimate says so.",
+            "Of machines that the campaign makes. Several values of one are compared, each with each other one of the "
+            "rest. What cannot go together is left out; the estimate says what and why.",
             tuple(disks.CHOICES),
         ),
     )

@@ -36,7 +36,7 @@ class Options:
 
 
 def combinations(values: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return what tells apart the disks of a campaign: "cache_mode=writeback io_mode=native"; one "" where nothing does.
+    """Return what tells the disks of a campaign apart: "cache_mode=writeback io_mode=native"; "" where nothing does.
 
     values : of each option, one or several
     """
