@@ -42,6 +42,7 @@ class Setting:
     may_come_along : columns that may differ on its own axis
     is_native : whether a run on the host itself has it
     narrowed : a word for it that also says where: word to filters
+    tried : values that a campaign can give to the disks it makes, the usual one first; the laboratory's drivers set it
     """
 
     column: str
@@ -60,6 +61,7 @@ class Setting:
     may_come_along: tuple[str, ...] = ()
     is_native: bool = False
     narrowed: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    tried: tuple[str, ...] = ()
 
     @property
     def choices(self) -> list[tuple[str, str]]:
@@ -104,6 +106,7 @@ SETTINGS = {
             set_by_hypervisor=True,
             comes_with=("hypervisor",),
             may_come_along=("io_mode",),
+            tried=("none", "writeback", "writethrough", "directsync", "unsafe"),
         ),
         Setting(
             "disk_bus",
@@ -130,6 +133,7 @@ SETTINGS = {
             set_by_hypervisor=True,
             comes_with=("hypervisor",),
             may_come_along=("iothread",),
+            tried=("virtio", "scsi", "sata", "ide", "xen"),
         ),
         Setting(
             "image_format",
@@ -151,6 +155,7 @@ SETTINGS = {
             set_by_hypervisor=True,
             comes_with=("host_storage", "hypervisor"),
             may_come_along=("allocation",),
+            tried=("raw", "qcow2"),
         ),
         Setting(
             "allocation",
@@ -171,6 +176,7 @@ SETTINGS = {
             is_closed=True,
             set_by_hypervisor=True,
             comes_with=("host_storage",),
+            tried=("falloc", "sparse", "metadata", "full"),
         ),
         Setting(
             "io_mode",
@@ -185,6 +191,7 @@ SETTINGS = {
             ),
             is_closed=True,
             set_by_hypervisor=True,
+            tried=("threads", "native", "io_uring"),
         ),
         Setting(
             "discard",
@@ -197,6 +204,7 @@ SETTINGS = {
                 Value("ignore", "ignored", ("discard=ignore", "discard off", "without trim")),
             ),
             is_closed=True,
+            tried=("ignore", "unmap"),
         ),
         Setting(
             "iothread",
@@ -209,6 +217,7 @@ SETTINGS = {
                 Value("no", "none of its own", ("iothread=0", "without iothread", "iothread off")),
             ),
             is_closed=True,
+            tried=("no", "yes"),
         ),
         Setting(
             "volume_block_bytes",

@@ -14,7 +14,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "docs" / "screenshots"
 PAGES = {
     "ask": ("/", ""),
     "answer": ("/?axis=hypervisor&workload=fileserver", "File server: which hypervisor?"),
-    "compare": ("/compare/?axis=hypervisor&workload=fileserver&a=kvm&b=xen&c=proxmox&d=hyper-v", "Side by side"),
+    "compare": ("/compare/?axis=hypervisor&workload=fileserver&a=kvm&b=xen&c=proxmox&d=hyper-v", "Under each workload"),
     "mix": ("/mix/?axis=hypervisor&vm_count=1&varmail=50&webserver=30&fileserver=20", ""),
     "case-study": ("/case-studies/p1/", "Fair-play audit"),
     "search": ("/search/?q=btrfs", ""),
@@ -40,7 +40,8 @@ def main() -> None:
             )
             page = context.new_page()
             for name, (path, words) in PAGES.items():
-                page.goto(f"{address}{path}")
+                while (answer := page.goto(f"{address}{path}")) and answer.status == 202:  # a worker works it out
+                    page.wait_for_timeout(2000)
                 page.wait_for_load_state("networkidle")
                 if words:
                     place = page.get_by_role("heading", name=words).first

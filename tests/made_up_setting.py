@@ -9,5 +9,6 @@ MADE_UP = Setting(
     "A setting that only a test knows.",
     ("mkfs of the guest",),
     (Value("wide", "with wide stripes", ("wide stripes",)), Value("narrow", "with narrow stripes")),
+    tried=("narrow", "wide"),
 )
 SETTINGS[MADE_UP.column] = MADE_UP

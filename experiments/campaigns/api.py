@@ -29,7 +29,7 @@ from . import checks, drafts, hosts, left_overs, plans, statements, steering
 from . import removal as removals
 from .downloads import artifact_response
 from .forms import CampaignForm, HostForm, TopUpForm
-from .inputs import FORMAT, CampaignFieldsSerializer, HostFieldsSerializer, PlanSerializer, TopUpSerializer
+from .inputs import FORMAT, CampaignFieldsSerializer, HostFieldsSerializer, PlanSerializer, TopUpSerializer, disk_fields
 
 HOSTS, CAMPAIGNS = "hosts", "campaigns"
 
@@ -292,10 +292,16 @@ class CampaignSerializer(ReadSerializer):
                 "host_file_systems",
             ),
             *("guest_file_systems", "workloads", "vm_counts", "repetitions", "run_seconds", "cool_down_seconds"),
-            *("scale_percent", "disk_mib", "vm_ram_mib", "vm_vcpus", *disks.CHOICES, "pinned_cpus"),
+            *("scale_percent", "disk_mib", "vm_ram_mib", "vm_vcpus", "pinned_cpus"),
             *("precision_percent", "seed"),
             *("owner", "case_study", "created_at", "archived_at", "is_untried", "calibrations"),
         )
+
+    def get_fields(self) -> dict[str, Any]:
+        fields = super().get_fields() | disk_fields(read_only=True)
+        for name in disks.CHOICES:
+            fields[name].source = f"disk.{name}"
+        return fields
 
     def get_is_untried(self, campaign: Campaign) -> bool:
         if campaign.driver not in self._untried:
@@ -328,6 +334,9 @@ class EstimateSerializer(Fields):
     free_mib = serializers.IntegerField(allow_null=True, help_text="Free there at the last check; null: not known.")
     files_mib = serializers.DictField(
         child=serializers.IntegerField(), help_text="Workload to the files that it works on, on each machine."
+    )
+    left_out = serializers.ListField(
+        child=serializers.CharField(), help_text="Of the matrix: which disks on what cannot be run, and why."
     )
     steps = StepsSerializer(many=True)
 
@@ -362,6 +371,7 @@ class ArtifactSerializer(Fields):
 class RunSerializer(ReadSerializer):
     """One run of a campaign."""
 
+    disk = serializers.SerializerMethodField(help_text="Of what its campaign varies of the virtual disks.")
     figures = FigureSerializer(many=True, read_only=True)
     warnings = serializers.ListField(child=serializers.CharField(), read_only=True)
     repeats = serializers.IntegerField(
@@ -383,10 +393,14 @@ class RunSerializer(ReadSerializer):
     class Meta:
         model = CampaignRun
         fields = (
-            *("position", "repetition", "host_fs", "guest_fs", "workload", "vm_count", "state", "step", "reason"),
+            *("position", "repetition", "host_fs", "guest_fs", "workload", "vm_count", "disk", "state", "step"),
+            "reason",
             *("attempt", "lost_attempts", "started_at", "finished_at", "figures", "warnings", "disturbed", "repeats"),
             *("counts", "facts", "curves", "artifacts"),
         )
+
+    def get_disk(self, run: CampaignRun) -> dict[str, str]:
+        return disks.read(run.disk)
 
 
 class FiledSerializer(Fields):

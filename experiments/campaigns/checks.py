@@ -1,8 +1,8 @@
 """A plan against its host: what keeps it from running there, and the time and room that it takes."""
 
 import re
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from experiments.laboratory import plan
 from experiments.laboratory.measuring import engines
@@ -33,6 +33,7 @@ class Estimate:
     pool_mib: int  # needed in the pool at a time
     free_mib: int | None  # there at the last check; None: not known
     files_mib: dict[str, int]  # workload to the files that it works on, on each machine
+    left_out: list[str]  # of the matrix: which disks on what, and why
     steps: list[tuple[str, list[str]]] = field(repr=False)  # of each kind of run, in words
 
 
@@ -44,7 +45,8 @@ def problems_of(campaign: Campaign) -> dict[str, list[str]]:
     problems: dict[str, list[str]] = {}
 
     def say(name: str, sentence: str) -> None:
-        problems.setdefault(name, []).append(sentence)
+        if sentence not in problems.setdefault(name, []):
+            problems[name].append(sentence)
 
     host, facts = campaign.host, campaign.host.facts
     if host.runs_on_id:
@@ -64,6 +66,13 @@ def problems_of(campaign: Campaign) -> dict[str, list[str]]:
         listed = getattr(campaign, name)
         if twice := sorted({str(item) for item in listed if listed.count(item) > 1}):
             say(name, f"Found more than once: {', '.join(twice)}. Each is allowed once.")
+    for name, chosen in campaign.disk.items():
+        if unknown := sorted({value for value in chosen if value not in disks.CHOICES[name]}):
+            say(name, f"Found {', '.join(unknown)}; allowed are {', '.join(disks.CHOICES[name])}.")
+        elif len(set(chosen)) < len(chosen):
+            say(name, "Each value is allowed once.")
+        elif len(chosen) > 1 and campaign.driver not in drivers.HYPERVISORS:
+            say(name, "Only machines that the campaign makes have disks to vary: one value.")
     if unknown := [name for name in campaign.workloads if name not in engines.WORKLOADS]:
         say("workloads", f"{', '.join(unknown)}: the workloads are {', '.join(engines.WORKLOADS)}.")
     is_native = campaign.driver == Host.Driver.NATIVE
@@ -75,6 +84,7 @@ def problems_of(campaign: Campaign) -> dict[str, list[str]]:
         say("vm_counts", "At least one is needed.")
     if campaign.run_count > MAX_RUNS:
         say("repetitions", f"Found {campaign.run_count:,} runs in all, more than a campaign holds ({MAX_RUNS:,}).")
+        return problems
     if host.runs_on_id or campaign.driver not in host.drivers:
         return problems
     if campaign.driver == Host.Driver.ATTACHED:
@@ -106,7 +116,9 @@ def _check_host(campaign: Campaign, facts: HostFacts, say: Say) -> None:
         return
     _check_image(campaign, image, say)
     if about:
-        _check_disk(campaign, facts, about, lacking, say)
+        _check_driver(campaign, say)
+        _check_disks(campaign, say)
+        _check_pinning(campaign, facts, say)
 
 
 def _check_pool(campaign: Campaign, facts: HostFacts, say: Say) -> PoolFacts:
@@ -178,7 +190,7 @@ def _check_image(campaign: Campaign, image: ImageFacts, say: Say) -> None:
 
 
 def _check_volume(campaign: Campaign, name: str, facts: HostFacts, say: Say) -> None:
-    """Say why the host cannot make this volume on image files, or the disk cannot be one."""
+    """Say why the host cannot make this volume on image files."""
     if campaign.driver == Host.Driver.NATIVE:
         say("host_file_systems", f"A native campaign runs on file systems, not on {name}.")
         return
@@ -189,66 +201,74 @@ def _check_volume(campaign: Campaign, name: str, facts: HostFacts, say: Say) -> 
         say("host_file_systems", f"{campaign.host} has no lvm: {hosts.FROM['lvm']}.")
     if name == "lvm" and "device_mapper" not in facts:
         say("host_file_systems", f"The kernel of {campaign.host} has no device-mapper, which LVM needs.")
-    for option, sentence in disks.problems_on_volumes(campaign.disk):
-        say(option, sentence)
 
 
-def _check_proxmox(campaign: Campaign, about: PoolFacts, say: Say) -> None:
-    """Say what Proxmox VE, or this storage of it, cannot do of a plan."""
-    if "pve" not in campaign.host.facts:
+def _check_driver(campaign: Campaign, say: Say) -> None:
+    """Say what Proxmox VE or Xen cannot do of a plan, whatever its disks are."""
+    facts = campaign.host.facts
+    if campaign.driver == Host.Driver.XEN and "hvm" not in facts.get("xen_caps", ""):
+        say("driver", f"{campaign.host} is no Xen, seen by xl, whose processors can virtualise fully.")
+    if campaign.driver != Host.Driver.PROXMOX:
+        return
+    if "pve" not in facts:
         say("driver", f"{campaign.host} is no host of Proxmox VE: it has no pveversion.")
     try:
         hosts.folder_beside(campaign.host)
     except hosts.HostError as error:
         say("pool", str(error))
-    allocations = about["allocation"]
-    if campaign.image_format not in allocations:
-        say("image_format", f"A disk on {campaign.pool} is {' or '.join(allocations)}.")
+    if len(campaign.disk["allocation"]) > 1:
+        say("allocation", f"{campaign.pool} allocates as Proxmox VE has it set up there: leave one value.")
     if max(campaign.vm_counts, default=1) > proxmox.MOST_GUESTS:
         say("vm_counts", f"At most {proxmox.MOST_GUESTS} machines together have numbers of their own.")
     if campaign.pinned_cpus:
         say("pinned_cpus", "Proxmox VE pins a machine to several CPUs and no vCPU to one: leave it empty.")
 
 
-def _check_xen(campaign: Campaign, say: Say) -> None:
-    """Say what Xen cannot do of a plan."""
-    if "hvm" not in campaign.host.facts.get("xen_caps", ""):
-        say("driver", f"{campaign.host} is no Xen, seen by xl, whose processors can virtualise fully.")
-    for name, sentence in xen.problems(campaign.disk):
-        say(name, sentence)
-    if BACKENDS.keys() & {*campaign.host_file_systems}:
-        for name, sentence in xen.problems_on_volumes(campaign.disk):
+def _check_disks(campaign: Campaign, say: Say) -> None:
+    """Say why a host storage or a value of an option runs with nothing else that is chosen; with some is enough."""
+    found = {
+        (host_fs, combination): list(_disk_problems(campaign, host_fs, combination))
+        for host_fs in campaign.host_file_systems
+        for combination in disks.combinations(campaign.disk)
+    }
+    in_it: dict[str, list[list[tuple[str, str]]]] = {}
+    for (host_fs, combination), problems in found.items():
+        for word in (host_fs, *combination.split()):
+            in_it.setdefault(word, []).append(problems)
+    for each in in_it.values():
+        for name, sentence in min(each, key=len):
             say(name, sentence)
 
 
-def _check_disk(
-    campaign: Campaign,
-    facts: HostFacts,
-    about: PoolFacts,
-    lacking: Collection[str],
-    say: Say,
-) -> None:
-    """Say where the virtual disks and processors cannot be what they are asked to be."""
-    options = campaign.disk
-    if campaign.driver == Host.Driver.PROXMOX:
-        _check_proxmox(campaign, about, say)
-        options = replace(options, allocation=about["allocation"].get(campaign.image_format, ""))
-    if campaign.driver == Host.Driver.XEN:
-        _check_xen(campaign, say)
-    elif campaign.disk_bus == "xen":
-        say("disk_bus", "Only Xen's machines have disks on its bus.")
-    for name, sentence in disks.problems(options):
-        say(name, sentence)
-    if campaign.disk_bus not in facts["guest_image"].get("disk_buses", ("virtio", "scsi", "ide")):
-        say(
-            "disk_bus", f"The kernel in the guest image of {campaign.host} has no driver for {campaign.disk_bus} disks."
-        )
-    if campaign.driver != Host.Driver.PROXMOX and campaign.image_format == "qcow2" and "qemu-img" in lacking:
-        say("image_format", f"{campaign.host} has no qemu-img: {hosts.FROM['qemu-img']}.")
+def _disk_problems(campaign: Campaign, host_fs: str, combination: str) -> Iterator[tuple[str, str]]:
+    """Yield why a virtual disk cannot be this on that storage of the host: the option and a sentence."""
+    host, driver, facts = campaign.host, campaign.driver, campaign.host.facts
+    options = CampaignRun(campaign=campaign, disk=combination).options
+    on_volume = host_fs in BACKENDS
+    if driver == Host.Driver.PROXMOX:
+        allocations = facts.get("pools", {}).get(str(campaign.pool), {}).get("allocation", {})
+        if options.image_format not in allocations:
+            yield "image_format", f"A disk on {campaign.pool} is {' or '.join(allocations)}."
+        options = disks.Options(**{**options.values, "allocation": allocations.get(options.image_format, "")})
+    elif on_volume:
+        yield from disks.problems_on_volumes(options)
+    if driver == Host.Driver.XEN:
+        yield from xen.problems(options)
+        yield from xen.problems_on_volumes(options) if on_volume else ()
+    elif options.disk_bus == "xen":
+        yield "disk_bus", "Only Xen's machines have disks on its bus."
+    yield from disks.problems(options)
+    if options.disk_bus not in facts.get("guest_image", {}).get("disk_buses", ("virtio", "scsi", "ide")):
+        yield "disk_bus", f"The kernel in the guest image of {host} has no driver for {options.disk_bus} disks."
+    if driver != Host.Driver.PROXMOX and options.image_format == "qcow2" and "qemu-img" in abilities.lacking(host):
+        yield "image_format", f"{host} has no qemu-img: {hosts.FROM['qemu-img']}."
     match = re.search(r"QEMU (\d{1,4}(?:\.\d{1,4}){0,3})", facts.get("running", ""))
     version = tuple(int(part) for part in match[1].split(".")) if match else ()
-    if sentence := disks.problem_with_qemu(campaign.disk, version):
-        say("io_mode", sentence)
+    if sentence := disks.problem_with_qemu(options, version):
+        yield "io_mode", sentence
+
+
+def _check_pinning(campaign: Campaign, facts: HostFacts, say: Say) -> None:
     if not campaign.pinned_cpus:
         return
     needed, cores = max(campaign.vm_counts, default=1) * campaign.vm_vcpus, facts.get("cores", 0)
@@ -331,35 +351,56 @@ def estimate(campaign: Campaign) -> Estimate:
     host_mib = plan.host_disk_mib(campaign.driver, campaign.disk_mib, campaign.vm_counts or [1])
     timing = (campaign.engine, campaign.run_seconds, campaign.cool_down_seconds, campaign.scale_percent, accelerator)
     is_image = campaign.pool is not None and campaign.pool.kind == StoragePool.Kind.IMAGE
-    described = (
-        campaign.driver,
-        campaign.get_engine_display(),
-        campaign.run_seconds,
-        campaign.disk_mib,
-        host_mib,
-        is_image,
-        campaign.disk,
-        str(campaign.pool),
-    )
-    kinds = {(cell.host_fs, cell.guest_fs, cell.vm_count, cell.workload): cell for cell in matrix}
+    pool = str(campaign.pool)
+    sizes = (campaign.run_seconds, campaign.disk_mib, host_mib, is_image)
+    described = (campaign.driver, campaign.get_engine_display(), *sizes)
     return Estimate(
         runs=len(matrix) * campaign.repetitions,
         seconds=sum(plan.run_seconds(cell, *timing) for cell in matrix) * campaign.repetitions,
         pool_mib=host_mib,
-        free_mib=campaign.host.facts.get("pools", {}).get(str(campaign.pool), {}).get("free_mib"),
+        free_mib=campaign.host.facts.get("pools", {}).get(pool, {}).get("free_mib"),
         files_mib={
             name: -(-engines.working_set_bytes(name, campaign.scale_percent) // 2**20) for name in campaign.workloads
         },
-        steps=[(_cell_words(cell), plan.steps(cell, *described)) for cell in kinds.values()],
+        left_out=_left_out(campaign, matrix),
+        steps=[
+            (run.cell, plan.steps(cell, *described, run.options, pool))
+            for cell in matrix
+            for run in [CampaignRun(campaign=campaign, **cell._asdict())]
+        ],
     )
 
 
-def _cell_words(cell: plan.Cell) -> str:
-    return CampaignRun(**cell._asdict()).cell
-
-
 def cells_of(campaign: Campaign) -> list[plan.Cell]:
-    return plan.cells(campaign.host_file_systems, campaign.guest_file_systems, campaign.workloads, campaign.vm_counts)
+    """Return the cells of the matrix that are run: of a stored campaign, those it has; else those that can be."""
+    combinations = disks.combinations(campaign.disk) if campaign.driver in drivers.HYPERVISORS else [""]
+    guest_file_systems, vm_counts = campaign.guest_file_systems, campaign.vm_counts
+    whole = plan.cells(campaign.host_file_systems, guest_file_systems, campaign.workloads, vm_counts, combinations)
+    if len(combinations) == 1:
+        return whole
+    there = set(campaign.runs.values_list("host_fs", "disk").distinct()) if campaign.pk else set()
+    if not there:
+        there = {
+            (host_fs, combination)
+            for host_fs in campaign.host_file_systems
+            for combination in combinations
+            if not any(_disk_problems(campaign, host_fs, combination))
+        }
+    return [cell for cell in whole if (cell.host_fs, cell.disk) in there]
+
+
+def _left_out(campaign: Campaign, matrix: list[plan.Cell]) -> list[str]:
+    """Return a sentence for each combination of host storage and disk that is in no cell: what, and why."""
+    if campaign.driver not in drivers.HYPERVISORS:
+        return []
+    there = {(cell.host_fs, cell.disk) for cell in matrix}
+    return [
+        f"{host_fs}, {disks.in_words(combination)}: {' '.join(sentence for _, sentence in problems) or 'not planned.'}"
+        for host_fs in campaign.host_file_systems
+        for combination in disks.combinations(campaign.disk)
+        if (host_fs, combination) not in there
+        for problems in [[*_disk_problems(campaign, host_fs, combination)]]
+    ]
 
 
 def is_untried(driver: str) -> bool:

@@ -1,7 +1,7 @@
 """A campaign as a draft case study: facts filled in, outputs attached, their figures filed by the import pipeline."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import cast
 
 from django.contrib.auth.models import User
@@ -223,9 +223,9 @@ def _configuration(campaign: Campaign, run: CampaignRun) -> dict[str, object]:
         known |= {
             **_hypervisor(campaign, is_emulated),
             "virtualisation": "emulated" if is_emulated else "full",
-            "virtual_devices": disks.DEVICES[campaign.disk_bus],
+            "virtual_devices": disks.DEVICES[run.options.disk_bus],
             "host_mount_options": machine["host_mount_options"][:200],
-            **asdict(campaign.disk),
+            **run.options.values,
             **_backend(campaign, run),
             "guest_os": _guest_system(facts.get("guest_image") or run.facts["guest_image"]),
             "vm_vcpus": campaign.vm_vcpus,
@@ -252,7 +252,7 @@ def _backend(campaign: Campaign, run: CampaignRun) -> dict[str, object]:
     """Return what the disk images lie on, as the run made it."""
     about = campaign.host.facts.get("pools", {}).get(str(campaign.pool), {})
     if campaign.driver == Host.Driver.PROXMOX:
-        allocation = about.get("allocation", {}).get(campaign.image_format, "")
+        allocation = about.get("allocation", {}).get(run.options.image_format, "")
         known = {"allocation": allocation, "host_mount_options": about.get("mount_options", "")[:200]}
         return known | {"backend": run.host_fs if run.host_fs in BACKENDS else FILE}
     if run.host_fs not in BACKENDS:

@@ -15,6 +15,7 @@ from experiments.imports import normalise
 from experiments.laboratory.measuring import engines
 from experiments.laboratory.places import disks
 from experiments.models import Campaign, FileSystem, Host, Hypervisor, StoragePool
+from kdb.disk_path import SETTINGS
 from kdb.host_storage import BACKENDS
 from kdb.web.form_types import ModelChoiceField, ModelForm, field_of
 
@@ -56,11 +57,22 @@ class _PoolField(ModelChoiceField[StoragePool]):
         return f"{obj.host}: {obj.path}"
 
 
-def _disk_option(name: str, label: str) -> forms.TypedChoiceField:
-    """Return a field for one of disks.CHOICES; left out, it has its usual value."""
-    usual = next(iter(disks.CHOICES[name]))
-    choices = list(disks.CHOICES[name].items())
-    return forms.TypedChoiceField(choices=choices, initial=usual, empty_value=usual, required=False, label=label)
+class _DiskOption(forms.MultipleChoiceField):
+    """The values of one of disks.CHOICES, one or several; left out, it is its usual one. JSON may have one as text."""
+
+    def __init__(self, name: str) -> None:
+        setting = SETTINGS[name]
+        super().__init__(
+            choices=[*disks.CHOICES[name].items()],
+            initial=[disks.USUAL[name]],
+            required=False,
+            widget=forms.CheckboxSelectMultiple,
+            label=setting.label,
+            help_text=setting.meaning,
+        )
+
+    def to_python(self, value: Any) -> list[str]:
+        return super().to_python([value] if isinstance(value, str) and value else value) or list(self.initial)
 
 
 class InSections(forms.BaseForm):
@@ -248,7 +260,8 @@ class CampaignForm(InSections, ModelForm[Campaign]):
         ("How large", "", ("scale_percent", "disk_mib", "vm_ram_mib", "vm_vcpus", "pinned_cpus")),
         (
             "The virtual disks",
-            "Of machines that the campaign makes; one campaign has one value of each.",
+            "Of machines that the campaign makes. Several values of one are compared, each with each other one of the "
+            "rest. What cannot go together is left out; the estimate says what and why.",
             tuple(disks.CHOICES),
         ),
     )
@@ -265,13 +278,6 @@ class CampaignForm(InSections, ModelForm[Campaign]):
     vm_counts = _ListField(
         between=" ", required=False, label="Virtual machines at once", help_text="1 2 3 4; empty: native"
     )
-    cache_mode = _disk_option("cache_mode", "Cache mode")
-    io_mode = _disk_option("io_mode", "Input and output by")
-    image_format = _disk_option("image_format", "Image format")
-    allocation = _disk_option("allocation", "Its space beforehand")
-    disk_bus = _disk_option("disk_bus", "Bus")
-    iothread = _disk_option("iothread", "Served by")
-    discard = _disk_option("discard", "What the guest frees is")
     pinned_cpus = _ListField(
         between=" ",
         required=False,
@@ -299,7 +305,7 @@ class CampaignForm(InSections, ModelForm[Campaign]):
         fields = (
             *("title", "slug", "host", "pool", "driver", "engine", "host_file_systems", "guest_file_systems"),
             *("workloads", "vm_counts", "repetitions", "run_seconds", "cool_down_seconds", "scale_percent"),
-            *("disk_mib", "vm_ram_mib", "vm_vcpus", *disks.CHOICES, "pinned_cpus", "precision_percent", "seed"),
+            *("disk_mib", "vm_ram_mib", "vm_vcpus", "pinned_cpus", "precision_percent", "seed"),
         )
         labels = {
             "title": "Title",
@@ -365,8 +371,9 @@ class CampaignForm(InSections, ModelForm[Campaign]):
         """Add everything the host has against the plan, once the fields are right by themselves."""
         data = super().clean() or self.cleaned_data
         if not self.errors:
-            for name, value in data.items():
-                setattr(self.instance, name, value)
+            for name in data.keys() - disks.CHOICES.keys():
+                setattr(self.instance, name, data[name])
+            self.instance.disk = {name: data[name] for name in disks.CHOICES}
             self.add_problems(checks.problems_of(self.instance))
         return data
 
@@ -374,6 +381,10 @@ class CampaignForm(InSections, ModelForm[Campaign]):
         for name, sentences in problems.items():
             for sentence in sentences:
                 self.add_error(name, sentence)
+
+
+# One field a setting: what Campaign keeps of them has no fields of its own.
+CampaignForm.base_fields |= {name: _DiskOption(name) for name in disks.CHOICES}
 
 
 def filled_in(query: QueryDict) -> dict[str, Any]:

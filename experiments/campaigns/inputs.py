@@ -3,15 +3,28 @@
 The API and files of plans are held against these before a form sees them.
 """
 
+from typing import Any
+
 from rest_framework import serializers
 
 from experiments.laboratory.places import disks
 from experiments.models import Campaign, Host
-from kdb.api.bodies import FormFields
+from kdb.api.bodies import FormFields, OneOrSeveral
 
 from .forms import CampaignForm, HostForm, TopUpForm
 
 FORMAT = "kdb-campaign-plan/1"
+
+
+def disk_fields(**options: Any) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+    """Return a field for each option of the virtual disks."""
+    # An enumeration would share the names of a configuration's.
+    return {
+        name: OneOrSeveral(
+            help_text=f"{', '.join(known)}; the first is the usual one. A list: each is tried.", **options
+        )
+        for name, known in disks.CHOICES.items()
+    }
 
 
 class HostFieldsSerializer(FormFields):
@@ -35,12 +48,9 @@ class PlanSerializer(FormFields):
 
     form = CampaignForm
     fills_in = True
-    names = tuple(name for name in CampaignForm.Meta.fields if name not in ("host", "pool"))  # which say where it runs
-    about = {
-        # An enumeration would share the names of a configuration's.
-        **{name: f"{', '.join(known)}; the first is the usual one." for name, known in disks.CHOICES.items()},
-        "precision_percent": "Left out: never stop early.",
-    }
+    # Host and pool say where it runs.
+    names = (*(name for name in CampaignForm.Meta.fields if name not in ("host", "pool")), *disks.CHOICES)
+    about = {"precision_percent": "Left out: never stop early."}
 
     format = serializers.CharField(required=False, help_text=f"Of a plan's document: `{FORMAT}`.")
     driver = serializers.ChoiceField(choices=Host.Driver.choices)
@@ -54,6 +64,9 @@ class PlanSerializer(FormFields):
         required=False,
         help_text="Of the host, one a vCPU; empty: any.",
     )
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        return super().get_fields() | disk_fields(required=False)
 
 
 class CampaignFieldsSerializer(PlanSerializer):

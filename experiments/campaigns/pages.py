@@ -6,15 +6,15 @@ from typing import Any
 from django.db.models import Count, Q
 
 from experiments.laboratory.measuring import calibration
-from experiments.laboratory.places import disks, drivers
+from experiments.laboratory.places import drivers
 from experiments.laboratory.places.drivers import machine_name
 from experiments.laboratory.reach import health, ssh
 from experiments.models import Campaign, CampaignRun, Host, HostAuditEntry, RunArtifact, RunLine, StoragePool
+from kdb.disk_path import SETTINGS
 from kdb.models import Job
 
 from . import checks, hosts, plans, statements
 from . import steering as campaigns
-from .forms import CampaignForm
 from .runs.content import Others
 from .runs.reading import throughput
 from .ways_on import WayOn, way_on
@@ -141,11 +141,12 @@ class Row:
 
     host_fs: str
     guest_fs: str
+    disk: str
     cells: list[dict[str, Any]]
 
     @property
     def label(self) -> str:
-        return CampaignRun(host_fs=self.host_fs, guest_fs=self.guest_fs).configuration
+        return CampaignRun(host_fs=self.host_fs, guest_fs=self.guest_fs, disk=self.disk).configuration
 
 
 @dataclass(frozen=True)
@@ -175,12 +176,13 @@ class CampaignPage:
 
 
 def campaign_page(campaign: Campaign) -> CampaignPage:
-    order = ("host_fs", "guest_fs", "workload", "vm_count", "repetition", "position")
+    order = ("host_fs", "guest_fs", "disk", "workload", "vm_count", "repetition", "position")
     runs = list(campaign.runs.defer("curves").select_related("job", "repeated_by").order_by(*order))
     columns = sorted({(run.workload, run.vm_count) for run in runs})
-    by_row: dict[tuple[str, str], dict[tuple[str, int], list[CampaignRun]]] = {}
+    by_row: dict[tuple[str, str, str], dict[tuple[str, int], list[CampaignRun]]] = {}
     for run in runs:
-        by_row.setdefault((run.host_fs, run.guest_fs), {}).setdefault((run.workload, run.vm_count), []).append(run)
+        row = by_row.setdefault((run.host_fs, run.guest_fs, run.disk), {})
+        row.setdefault((run.workload, run.vm_count), []).append(run)
     counted = {state: sum(run.state == state for run in runs) for state in RunState.values}
     active = next((run for run in runs if run.state == RunState.ACTIVE), None)
     log = list(reversed(RunLine.objects.filter(run=active).order_by("-pk")[:LOG_LINES])) if active else []
@@ -226,8 +228,8 @@ def _disk(campaign: Campaign) -> list[tuple[str, str]]:
     if campaign.driver not in drivers.HYPERVISORS:
         return []
     return [
-        (str(CampaignForm.base_fields[name].label), texts.get(getattr(campaign, name), getattr(campaign, name)))
-        for name, texts in disks.CHOICES.items()
+        (SETTINGS[name].label, ", ".join(SETTINGS[name].value_label(value) for value in chosen))
+        for name, chosen in campaign.disk.items()
     ]
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
+from experiments.laboratory.places import disks
 from experiments.models import Campaign, CampaignRun
 from kdb.api.bodies import faults
 
@@ -19,7 +20,8 @@ State = CampaignRun.State
 
 def document(campaign: Campaign) -> dict[str, Any]:
     """Return the plan, JSON-ready; units as in `Campaign`. What the form calls empty is left out."""
-    values = {name: getattr(campaign, name) for name in FIELDS}
+    values = {name: getattr(campaign, name) for name in FIELDS if name not in disks.CHOICES}
+    values |= {name: chosen if len(chosen) > 1 else chosen[0] for name, chosen in campaign.disk.items()}
     return {"format": FORMAT, **{name: value for name, value in values.items() if value not in (None, "", [])}}
 
 

@@ -16,12 +16,16 @@ _SPARE_MIB = 256  # of a host file system, beside the guests' disks
 
 
 class Cell(NamedTuple):
-    """One kind of run. Native: no guest file system and no machines. host_fs : or a volume (disks.VOLUMES)"""
+    """One kind of run. Native: no guest file system and no machines.
+
+    host_fs : or a volume (disks.VOLUMES); disk : what is its own of the virtual disks (disks.combinations)
+    """
 
     host_fs: str
     guest_fs: str
     workload: str
     vm_count: int
+    disk: str = ""
 
 
 def cells(
@@ -29,11 +33,13 @@ def cells(
     guest_file_systems: Sequence[str],
     workloads: Sequence[str],
     vm_counts: Sequence[int],
+    combinations: Sequence[str] = ("",),
 ) -> list[Cell]:
     """Return the cells of the matrix; native ones where there is no guest file system."""
     if not guest_file_systems:
         return [Cell(host_fs, "", workload, 0) for host_fs, workload in product(host_file_systems, workloads)]
-    return [Cell(*cell) for cell in product(host_file_systems, guest_file_systems, workloads, vm_counts)]
+    factors = (host_file_systems, guest_file_systems, workloads, vm_counts, combinations)
+    return [Cell(*cell) for cell in product(*factors)]
 
 
 def in_order(matrix: Sequence[Cell], repetitions: Sequence[int], seed: int) -> list[tuple[int, Cell]]:

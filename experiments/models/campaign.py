@@ -1,5 +1,7 @@
 """Campaigns: a matrix of runs on one host, each run's progress, and everything it left behind."""
 
+from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Self
 
 from django.conf import settings
@@ -15,7 +17,7 @@ from .fields import check_slug
 
 
 class Campaign(models.Model):
-    """Host FS x guest FS x workload x number of machines x repetition, by one protocol, on one host."""
+    """Host FS x guest FS x workload x number of machines x disk x repetition, by one protocol, on one host."""
 
     class State(models.TextChoices):
         PLANNED = "planned", "planned"
@@ -47,7 +49,11 @@ class Campaign(models.Model):
     disk_mib = models.PositiveIntegerField(default=8192, help_text="MiB: each file system under test.")
     vm_ram_mib = models.PositiveIntegerField(default=2048, help_text="MiB")
     vm_vcpus = models.PositiveSmallIntegerField(default=1)
-    # Options of the virtual disks that a campaign makes, in the words of a configuration.
+    # Of the virtual disks that a campaign makes: the values of each option, in the words of a configuration; and, for
+    # what was planned before there could be several and for whoever reads only these, the first of each.
+    disk_values = models.JSONField(
+        null=True, blank=True, help_text="Option to its values; what is not in it: as the columns say."
+    )
     cache_mode = models.CharField(max_length=20, default="none")
     io_mode = models.CharField(max_length=10, default="threads")
     image_format = models.CharField(max_length=10, default="raw")
@@ -93,13 +99,22 @@ class Campaign(models.Model):
         return self.title
 
     @property
-    def disk(self) -> disks.Options:
-        return disks.Options(**{name: getattr(self, name) for name in disks.CHOICES})
+    def disk(self) -> dict[str, list[str]]:
+        """Return the values of each option of the virtual disks."""
+        planned = self.disk_values or {}
+        return {name: planned.get(name) or [getattr(self, name, usual)] for name, usual in disks.USUAL.items()}
+
+    @disk.setter
+    def disk(self, values: Mapping[str, Sequence[str]]) -> None:
+        self.disk_values = {name: [*chosen] for name, chosen in values.items()}
+        for name, chosen in values.items():
+            setattr(self, name, chosen[0])
 
     @property
     def run_count(self) -> int:
-        """Return the number of runs of the whole matrix."""
-        machines = len(self.guest_file_systems) * len(self.vm_counts) if self.guest_file_systems else 1
+        """Return the number of runs of the whole matrix, with the combinations that are left out."""
+        varied = prod(map(len, self.disk.values()))
+        machines = len(self.guest_file_systems) * len(self.vm_counts) * varied if self.guest_file_systems else 1
         return len(self.host_file_systems) * machines * len(self.workloads) * self.repetitions
 
 
@@ -132,6 +147,13 @@ class CampaignRun(models.Model):
     guest_fs = models.CharField(max_length=40, blank=True, help_text="Empty: native.")
     workload = models.CharField(max_length=40)
     vm_count = models.PositiveSmallIntegerField(help_text="0 is native.")
+    disk = models.CharField(
+        max_length=400,
+        blank=True,
+        default="",
+        db_default="",
+        help_text='Of what its campaign varies of the virtual disks: "cache_mode=writeback io_mode=native".',
+    )
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
     attempt = models.PositiveIntegerField(default=0, help_text="How often it was begun.")
     lost_attempts = models.PositiveSmallIntegerField(default=0, help_text="Attempts that a dead machine made void.")
@@ -168,7 +190,7 @@ class CampaignRun(models.Model):
         ordering = ["campaign", "position"]
         constraints = [
             models.UniqueConstraint(
-                fields=["campaign", "host_fs", "guest_fs", "workload", "vm_count", "repetition"],
+                fields=["campaign", "host_fs", "guest_fs", "workload", "vm_count", "disk", "repetition"],
                 condition=Q(repeats=None),
                 name="experiments_campaignrun_is_run_once",
             ),
@@ -188,9 +210,16 @@ class CampaignRun(models.Model):
         return f"{self.cell}, repetition {self.repetition}{', again' if self.repeats_id else ''}"
 
     @property
+    def options(self) -> disks.Options:
+        """Return the options of its virtual disks."""
+        planned = {name: chosen[0] for name, chosen in self.campaign.disk.items()}
+        return disks.Options(**planned | disks.read(self.disk))
+
+    @property
     def configuration(self) -> str:
-        """Return the file systems, in words."""
-        return pair_key(self.guest_fs, self.host_fs) if self.guest_fs else f"native {self.host_fs}"
+        """Return the file systems and what is its own of the disks, in words."""
+        systems = pair_key(self.guest_fs, self.host_fs) if self.guest_fs else f"native {self.host_fs}"
+        return ", ".join(filter(None, [systems, disks.in_words(self.disk)]))
 
     @property
     def cell(self) -> str:

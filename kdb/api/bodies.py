@@ -12,6 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 
@@ -23,6 +24,16 @@ from .faults import FaultyRequest, FieldError
 TEXT_AREA = {"base_template": "textarea.html"}
 _BREAKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _SHOWN = 60  # characters of what was found
+
+
+@extend_schema_field({"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
+class OneOrSeveral(serializers.ListField):
+    """A text, or a list of texts where there are several."""
+
+    child = serializers.CharField()
+
+    def to_representation(self, data: list[str]) -> Any:
+        return data[0] if len(data) == 1 else data
 
 
 class Fields(serializers.Serializer[Any]):
@@ -105,7 +116,7 @@ def _faults(field: Any, value: Any, place: str) -> Iterator[FieldError]:
     elif isinstance(field, serializers.Serializer):
         yield from _of_object(field, value, f"{place}.")
     elif isinstance(field, serializers.ListField):
-        for number, item in enumerate(value):
+        for number, item in enumerate([value] if isinstance(value, str) else value):
             yield from _faults(field.child, item, f"{place}[{number}]")
     elif isinstance(field, serializers.DictField):
         for name, item in value.items():
@@ -122,6 +133,7 @@ def _is_number(value: Any) -> bool:
 _TYPES: list[tuple[type[serializers.Field[Any, Any, Any, Any]], Callable[[Any], bool], str]] = [
     (serializers.Serializer, lambda value: isinstance(value, dict), "an object"),
     (serializers.DictField, lambda value: isinstance(value, dict), "an object"),
+    (OneOrSeveral, lambda value: isinstance(value, str | list), "a text, or a list of texts,"),
     (serializers.ListField, lambda value: isinstance(value, list), "a list"),
     (serializers.BooleanField, lambda value: isinstance(value, bool), "true or false"),
     (serializers.IntegerField, lambda value: _is_number(value) and value == int(value), "a whole number"),

@@ -28,6 +28,7 @@ from modelling.evidence.choices import behind, compared_under
 from modelling.evidence.question import Question
 from modelling.explanations.selectors import explained
 from modelling.following.selectors import button
+from modelling.kept_answers.changes import earlier
 from modelling.kept_answers.editions import Edition, edition
 from modelling.kept_answers.pins import room_for
 from modelling.kept_answers.selectors import answer_in, waiting_for
@@ -216,7 +217,7 @@ def _context(asked: Asked, kept: Edition) -> dict[str, Any]:
         "explanation": explained(question, as_of=kept.as_of) if asked.tab == WHY and kept.is_of_today else None,
         "why_address": compare_address(question, **({} if kept.as_of is None else {"as_of": kept.as_of})),
         **_edition(question, answer, kept),
-        **(_history(asked, kept) if asked.tab == HISTORY else {}),
+        **(_history(asked, answer, kept) if asked.tab == HISTORY else {}),
     }
 
 
@@ -236,7 +237,7 @@ def _edition(question: Question, answer: Answer, kept: Edition) -> dict[str, Any
     }
 
 
-def _history(asked: Asked, kept: Edition) -> dict[str, Any]:
+def _history(asked: Asked, answer: Answer, kept: Edition) -> dict[str, Any]:
     """Return the addresses of the answer as data and for good, and what else may be asked."""
     question, given, named = asked.question, asked.machine.given, kept.named
     this = {} if kept.as_of is None else named
@@ -248,6 +249,7 @@ def _history(asked: Asked, kept: Edition) -> dict[str, Any]:
         "chosen": presentation.chosen(question, is_left_open, given, compared),
         "permanent_address": words.address(question, named.get("as_of"), method=named.get("method")) if named else "",
         "feed_address": words.feed_address(question),
+        "earlier": earlier(question, answer),
         "api_address": words.api_address(question, **given, **this),
         "csv_address": words.api_address(question, format="csv", **given, **this),
     }

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from experiments.laboratory.measuring.engines import WORKLOADS
+from kdb.disk_path import SETTINGS
 from modelling.estimation.value import ALL, FACTORIAL, LEADING, RunSet, proposed
 from modelling.evidence import names
 from modelling.evidence.axes import AXES, NATIVE, entry_parts
@@ -104,6 +105,10 @@ def campaign_address(question: Question, keys: tuple[str, ...] = (), repetitions
     for field, column in _FILE_SYSTEMS.items():
         named = [part[column] for part in parts if part.get(column)] or [getattr(question, column)]
         filled[field] = [name for name in dict.fromkeys(named) if name]
+    for column, setting in SETTINGS.items() if question.hypervisor != NATIVE else ():
+        named = [part[column] for part in parts if part.get(column)] or [getattr(question, column)]
+        if tried := [value for value in dict.fromkeys(named) if value in setting.tried]:
+            filled[column] = [*tried]
     if repetitions is not None:
         filled["repetitions"] = [repetitions]
     return f"{reverse('campaign-new')}?{urlencode(filled, doseq=True)}"

@@ -178,18 +178,20 @@ def forest_plot(number: int, relative: str, reference: str, bars: Sequence[Bar],
     relative : what the ratios are of, "Throughput"; reference : label of what they are against
     margin : difference that matters, a share: shaded on both sides of 1; None: not shaded
     """
+    has_means = any(bar.mean_low is not None for bar in bars)
+    means = ", the thick part the mean over laboratories" if has_means else ""
     return Chart(
         id=f"chart-part-{number}",
         size="short" if len(bars) < 5 else "tall" if len(bars) > 9 else "",
-        label=f"Forest plot: {relative} relative to {reference}; bars: what a new laboratory would see (95 %), "
-        "the thick part the mean over laboratories. The ranking has the numbers.",
+        label=f"Forest plot: {relative} relative to {reference}; bars: what a new laboratory would see (95 %)"
+        f"{means}. The ranking has the numbers.",
         data={
             "kind": "forest",
             "horizontal": True,
             "unit": "×",
             "axis": [
                 f"{relative} relative to {reference}, logarithmic",
-                "thin: 95 % on other machines, thick: mean",
+                "thin: 95 % on other machines, thick: mean" if has_means else "95 % on other machines",
                 *([f"grey: a difference below {margin:.0%}"] if margin else []),
             ],
             "band": [1 - margin, 1 / (1 - margin)] if margin else [1, 1],

@@ -1,9 +1,6 @@
 """Follow a question: an Atom feed with an entry for each knowledge revision that changed its answer."""
 
 import hashlib
-from collections.abc import Iterator
-from datetime import datetime
-from itertools import groupby, islice
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
@@ -11,19 +8,16 @@ from django.urls import reverse
 from django.utils.feedgenerator import Atom1Feed
 from django.views.decorators.http import require_safe
 
-from experiments.models import KnowledgeRevision
 from kdb.web.entity_tags import tagged
 from modelling.answers import words
-from modelling.answers.content import conclusion
 from modelling.evidence import names
 from modelling.evidence.forms import AskForm
 from modelling.evidence.question import Question
 from modelling.kept_answers import snapshots
+from modelling.kept_answers.changes import changes, published_at
 from modelling.kept_answers.pins import room_for
 from modelling.kept_answers.selectors import answer_in, answer_or_none
 from modelling.models import RankingSnapshot
-
-MOST = 20  # entries; answers that nobody asks for are forgotten sooner (modelling.kept_answers.snapshots)
 
 
 @require_safe
@@ -34,41 +28,26 @@ def feed(request: HttpRequest) -> HttpResponseBase:
         return redirect(f"{reverse('answer')}?{request.GET.urlencode()}")  # which says what is wrong
     question = form.question()
     current = answer_or_none(question, None)  # asked for, and so kept and answered again with what is published
-    changes = list(islice(_changes(question), MOST))
-    is_kept = {row.pk: snapshots.pin(row, room_for(request.user)) for row in changes}
-    if not changes and current is not None and current.revision:  # not worth keeping, but an answer
-        changes = [current]
-    editions = [(row.revision, row.method, is_kept.get(row.pk, False)) for row in changes]
+    changed = changes(question)
+    is_kept = {row.pk: snapshots.pin(row, room_for(request.user)) for row in changed}
+    if not changed and current is not None and current.revision:  # not worth keeping, but an answer
+        changed = [current]
+    editions = [(row.revision, row.method, is_kept.get(row.pk, False)) for row in changed]
     tag = hashlib.sha256(repr([question.key, editions]).encode()).hexdigest()
     return tagged(
         request,
         tag,
         lambda: HttpResponse(
-            _atom(request, question, changes, is_kept), content_type="application/atom+xml; charset=utf-8"
+            _atom(request, question, changed, is_kept), content_type="application/atom+xml; charset=utf-8"
         ),
     )
 
 
-def _changes(question: Question) -> Iterator[RankingSnapshot]:
-    """Yield the kept answers that said something else than the one before them, newest first.
-
-    Of a revision the answer of the earliest method, which was fed then: a new method makes no news of old revisions.
-    """
-    rows = RankingSnapshot.objects.filter(question=question.key, revision__gt=0).order_by("-revision", "method")
-    later: RankingSnapshot | None = None
-    for _, (row, *_others) in groupby(rows.iterator(chunk_size=MOST), key=lambda row: row.revision):
-        if later is not None and conclusion(answer_in(later)) != conclusion(answer_in(row)):
-            yield later
-        later = row
-    if later is not None:
-        yield later
-
-
-def _atom(request: HttpRequest, question: Question, changes: list[RankingSnapshot], is_kept: dict[int, bool]) -> str:
+def _atom(request: HttpRequest, question: Question, changed: list[RankingSnapshot], is_kept: dict[int, bool]) -> str:
     def absolute(address: str) -> str:
         return request.build_absolute_uri(address)
 
-    published = _published({row.revision for row in changes})
+    published = published_at({row.revision for row in changed})
     page = absolute(words.address(question))
     title = words.title(question, names.names())
     made = Atom1Feed(
@@ -78,7 +57,7 @@ def _atom(request: HttpRequest, question: Question, changes: list[RankingSnapsho
         description="An entry for each knowledge revision that changed the answer.",
         language="en",
     )
-    for row in changes:
+    for row in changed:
         answer = answer_in(row)
         not_kept = () if is_kept.get(row.pk) else ("This answer is not kept for good.",)
         permanent = absolute(words.address(question, row.revision, method=row.method))
@@ -92,7 +71,3 @@ def _atom(request: HttpRequest, question: Question, changes: list[RankingSnapsho
             author_name="KDB",
         )
     return made.writeString("utf-8")
-
-
-def _published(revisions: set[int]) -> dict[int, datetime]:
-    return dict(KnowledgeRevision.objects.filter(number__in=revisions).values_list("number", "created_at"))

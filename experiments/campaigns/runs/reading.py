@@ -83,7 +83,7 @@ def skip_what_is_known(campaign: Campaign, run: CampaignRun) -> None:
     samples: dict[str, list[float]] = {}
     for done in alike.counting():
         if (value := throughput(done)) is not None:
-            samples.setdefault(f"{done.guest_fs}:{done.host_fs}", []).append(value)
+            samples.setdefault(done.configuration, []).append(value)
     widest = precision.widest_percent(samples)
     if widest is not None and widest <= campaign.precision_percent:
         planned.filter(state=State.WAITING).update(

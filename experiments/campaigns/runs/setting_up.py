@@ -58,7 +58,7 @@ def _wanted(attempt: Attempt, pool: StoragePool, folder: str) -> Wanted:
         vm_count=run.vm_count,
         ram_mib=campaign.vm_ram_mib,
         vcpus=campaign.vm_vcpus,
-        options=campaign.disk,
+        options=run.options,
         pinned_cpus=tuple(campaign.pinned_cpus),
         image_folder=host.guest_image,
         image_disk=image.get("disk", ""),

@@ -1,46 +1,63 @@
 """The options of a virtual disk, in the words of a configuration, and which of them go together."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
-# What is tried in a campaign, with its usual value first, and what each option is called.
+from kdb.disk_path import SETTINGS
+
+# What can be tried in a campaign, each value in words, with the usual one first.
 CHOICES = {
-    "cache_mode": {
-        "none": "none",
-        "writeback": "writeback",
-        "writethrough": "writethrough",
-        "directsync": "directsync",
-        "unsafe": "unsafe: a host that dies loses acknowledged writes",
-    },
-    "io_mode": {"threads": "threads", "native": "native (Linux AIO)", "io_uring": "io_uring"},
-    "image_format": {"raw": "raw", "qcow2": "qcow2"},
-    "allocation": {
-        "falloc": "reserved, not written",
-        "sparse": "sparse (thin)",
-        "metadata": "metadata only (qcow2)",
-        "full": "fully written",
-    },
-    "disk_bus": {"virtio": "virtio", "scsi": "SCSI (virtio-scsi)", "sata": "SATA", "ide": "IDE", "xen": "Xen (xvd)"},
-    "iothread": {"no": "none of its own", "yes": "a thread of its own"},
-    "discard": {"ignore": "ignored", "unmap": "passed on"},
+    setting.column: {name: setting.value_label(name) for name in setting.tried}
+    for setting in SETTINGS.values()
+    if setting.tried
 }
+USUAL = {name: next(iter(known)) for name, known in CHOICES.items()}
 DEVICES = {"virtio": "virtio-blk", "scsi": "virtio-scsi", "sata": "AHCI", "ide": "IDE", "xen": "xen-blkfront"}
 VOLUMES = {"raw": "raw device", "lvm": "LVM volume"}  # in place of a host file system; keys of kdb.host_storage
 _DIRECT = ("none", "directsync")
 _QEMU_WITH_URING = (5, 0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Options:
-    """The options of the disk under test; fields are those of a configuration (experiments.models.Configuration)."""
+    """The options of the disk under test, by the names of a configuration's fields: `options.cache_mode`."""
 
-    cache_mode: str = "none"
-    io_mode: str = "threads"
-    image_format: str = "raw"
-    allocation: str = "falloc"
-    disk_bus: str = "virtio"
-    iothread: str = "no"
-    discard: str = "ignore"
+    values: Mapping[str, str]
+
+    def __init__(self, **given: str) -> None:
+        """Take what is given; the rest is as usual."""
+        object.__setattr__(self, "values", USUAL | given)
+
+    def __getattr__(self, name: str) -> str:
+        if name in USUAL:
+            return self.values[name]
+        raise AttributeError(name)
+
+
+def combinations(values: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return what tells the disks of a campaign apart: "cache_mode=writeback io_mode=native"; "" where nothing does.
+
+    values : of each option, one or several
+    """
+    varied = {name: chosen for name, chosen in values.items() if len(chosen) > 1}
+    return [
+        " ".join(f"{name}={value}" for name, value in zip(varied, combination, strict=True))
+        for combination in product(*varied.values())
+    ]
+
+
+def read(combination: str) -> dict[str, str]:
+    """Return the option and value of each word of such a combination."""
+    return dict(word.split("=", 1) for word in combination.split())
+
+
+def in_words(combination: str) -> str:
+    """Return such a combination as people read it: "cache mode writeback, I/O mode native"."""
+    return ", ".join(
+        f"{SETTINGS[name].in_sentence} {SETTINGS[name].value_label(value)}" if name in SETTINGS else f"{name} {value}"
+        for name, value in read(combination).items()
+    )
 
 
 def problems(options: Options) -> Iterator[tuple[str, str]]:
@@ -63,12 +80,11 @@ def problems(options: Options) -> Iterator[tuple[str, str]]:
 
 def problems_on_volumes(options: Options) -> Iterator[tuple[str, str]]:
     """Yield what a disk that is a volume cannot be: the option and a sentence."""
-    usual = Options()
-    if options.image_format != usual.image_format:
+    if options.image_format != USUAL["image_format"]:
         yield "image_format", f"A disk on a volume is raw, not {options.image_format}."
-    if options.allocation != usual.allocation:
+    if options.allocation != USUAL["allocation"]:
         yield "allocation", "A volume is reserved as a whole: leave the allocation as it is."
-    if options.discard != usual.discard:
+    if options.discard != USUAL["discard"]:
         yield "discard", "A volume keeps its space: what the guest frees is ignored there."
 
 

@@ -18,7 +18,7 @@ def host_folder(host_fs: str) -> str:
 
 
 def disk_images(mib: int, options: disks.Options) -> str:
-    allocation = disks.CHOICES["allocation"][options.allocation].partition(" (")[0]
+    allocation = disks.CHOICES["allocation"][options.allocation]
     return f"make a disk image of {mib} MiB there for each, {options.image_format}, {allocation}"
 
 

@@ -72,6 +72,8 @@ class Command(BaseCommand):
         self.stdout.write(
             f"{estimate.runs} runs, about {estimate.seconds} s, {estimate.pool_mib} MiB in the pool at a time"
         )
+        for sentence in estimate.left_out:
+            self.stdout.write(f"left out: {sentence}")
         for words, steps in estimate.steps:
             self.stdout.write(f"\n{words}")
             for number, step in enumerate(steps, start=1):

@@ -618,16 +618,16 @@ class Plan(TypedDict):
     disk_mib: NotRequired[int]
     vm_ram_mib: NotRequired[int]
     vm_vcpus: NotRequired[int]
-    cache_mode: NotRequired[str]
-    io_mode: NotRequired[str]
-    image_format: NotRequired[str]
-    allocation: NotRequired[str]
-    disk_bus: NotRequired[str]
-    iothread: NotRequired[str]
-    discard: NotRequired[str]
     pinned_cpus: NotRequired[list[int]]
     precision_percent: NotRequired[int]
     seed: NotRequired[int]
+    cache_mode: NotRequired[str | list[str]]
+    disk_bus: NotRequired[str | list[str]]
+    image_format: NotRequired[str | list[str]]
+    allocation: NotRequired[str | list[str]]
+    io_mode: NotRequired[str | list[str]]
+    discard: NotRequired[str | list[str]]
+    iothread: NotRequired[str | list[str]]
     format: NotRequired[str]
 
 
@@ -1223,13 +1223,6 @@ class Campaign(TypedDict):
     disk_mib: int
     vm_ram_mib: int
     vm_vcpus: int
-    cache_mode: str
-    io_mode: str
-    image_format: str
-    allocation: str
-    disk_bus: str
-    iothread: str
-    discard: str
     pinned_cpus: list[int]
     precision_percent: int | None
     seed: int
@@ -1239,6 +1232,13 @@ class Campaign(TypedDict):
     archived_at: str | None
     is_untried: bool
     calibrations: list[Calibration] | None
+    cache_mode: str | list[str]
+    disk_bus: str | list[str]
+    image_format: str | list[str]
+    allocation: str | list[str]
+    io_mode: str | list[str]
+    discard: str | list[str]
+    iothread: str | list[str]
 
 
 class CampaignFields(TypedDict):
@@ -1257,16 +1257,16 @@ class CampaignFields(TypedDict):
     disk_mib: NotRequired[int]
     vm_ram_mib: NotRequired[int]
     vm_vcpus: NotRequired[int]
-    cache_mode: NotRequired[str]
-    io_mode: NotRequired[str]
-    image_format: NotRequired[str]
-    allocation: NotRequired[str]
-    disk_bus: NotRequired[str]
-    iothread: NotRequired[str]
-    discard: NotRequired[str]
     pinned_cpus: NotRequired[list[int]]
     precision_percent: NotRequired[int]
     seed: NotRequired[int]
+    cache_mode: NotRequired[str | list[str]]
+    disk_bus: NotRequired[str | list[str]]
+    image_format: NotRequired[str | list[str]]
+    allocation: NotRequired[str | list[str]]
+    io_mode: NotRequired[str | list[str]]
+    discard: NotRequired[str | list[str]]
+    iothread: NotRequired[str | list[str]]
     format: NotRequired[str]
     host: str
     pool: NotRequired[str]
@@ -1557,6 +1557,7 @@ class Estimate(TypedDict):
     pool_mib: int
     free_mib: int | None
     files_mib: dict[str, int]
+    left_out: list[str]
     steps: list[Steps]
 
 
@@ -2017,6 +2018,7 @@ class Run(TypedDict):
     guest_fs: str | None
     workload: str
     vm_count: int
+    disk: dict[str, str]
     state: RunStateEnum
     step: str | None
     reason: str | None

@@ -148,8 +148,55 @@ def test_what_the_host_has_for_disks_is_asked_for():
     with pytest.raises(steering.PlanRefused) as refused:
         planned(host=host, **GUESTS, io_mode="io_uring", image_format="qcow2", host_file_systems=["ext4", "lvm"])
     assert "needs QEMU 5.0, not 4.2.1" in refused.value.problems["io_mode"][0]
-    assert "has no qemu-img: package qemu-utils" in refused.value.problems["image_format"][1]
+    assert "has no qemu-img: package qemu-utils" in refused.value.problems["image_format"][0]
+    assert "A disk on a volume is raw" in refused.value.problems["image_format"][1]
     assert "has no lvm: package lvm2" in refused.value.problems["host_file_systems"][0]
+
+
+def test_a_campaign_varies_its_disks_and_leaves_out_what_cannot_be():
+    disk = {"cache_mode": ["none", "writeback"], "io_mode": ["threads", "native"]}
+    campaign = make_campaign(**GUESTS | {"vm_counts": [1]}, disk=disk, repetitions=2)
+    estimate = checks.estimate(campaign)
+    assert (estimate.runs, len(estimate.steps)) == (6, 3)
+    assert estimate.left_out == [
+        "ext4, cache mode writeback, I/O mode native: native passes the host's cache by: the cache mode is none or "
+        "directsync with it."
+    ]
+    steering.create(campaign, user=None)
+    tried = {
+        "cache_mode=none io_mode=threads",
+        "cache_mode=none io_mode=native",
+        "cache_mode=writeback io_mode=threads",
+    }
+    assert {*campaign.runs.values_list("disk", flat=True)} == tried
+    first = campaign.runs.get(disk="cache_mode=none io_mode=native", repetition=1)
+    assert first.cell == "xfs-on-ext4, cache mode none, I/O mode native, varmail, 1 VM"
+    assert (first.options.cache_mode, first.options.io_mode, first.options.disk_bus) == ("none", "native", "virtio")
+    # What the host lost since changes no cell of what is planned.
+    campaign.host.facts |= {"guest_image": {"disk_buses": []}}
+    steering.top_up(campaign, 1)
+    assert campaign.runs.count() == 9
+
+
+@pytest.mark.parametrize(
+    ("fields", "disk", "field", "words"),
+    [
+        (
+            GUESTS,
+            {"cache_mode": ["writeback", "unsafe"], "io_mode": ["threads", "native"]},
+            "io_mode",
+            "none or direct",
+        ),
+        (GUESTS | {"host_file_systems": ["ext4", "raw"]}, {"image_format": ["qcow2"]}, "image_format", "is raw"),
+        (GUESTS, {"cache_mode": ["none", "none"]}, "cache_mode", "allowed once"),
+        (GUESTS, {"cache_mode": ["none", "perhaps"]}, "cache_mode", "Found perhaps; allowed are none,"),
+        ({}, {"cache_mode": ["none", "unsafe"]}, "cache_mode", "one value"),
+    ],
+)
+def test_a_value_that_can_run_with_nothing_is_refused(fields, disk, field, words):
+    problems = checks.problems_of(make_campaign(**fields, disk=disk))
+    assert problems.keys() == {field}
+    assert words in " ".join(problems[field])
 
 
 def test_volumes_are_not_made_in_a_pool_that_is_used_as_it_is():

@@ -93,6 +93,17 @@ def test_the_disks_are_filed_as_the_campaign_made_them(campaign):
     assert "pinned to a CPU of its own of the host, in this order: 4, 5, 6, 7." in draft.procedure
 
 
+def test_each_value_of_a_setting_is_filed_as_a_configuration_of_its_own(campaign):
+    campaign.disk = {"cache_mode": ["none", "writeback"], "discard": ["unmap"]}
+    campaign.save()
+    for mode, number in (("none", 1), ("none", 2), ("writeback", 1)):
+        done(campaign, disk=f"cache_mode={mode}", repetition=number)
+    draft, _ = filed(campaign)
+    found = {each.cache_mode: each for each in draft.configurations.all()}
+    assert {mode: each.discard for mode, each in found.items()} == {"none": "unmap", "writeback": "unmap"}
+    assert [Measurement.objects.filter(configuration=found[mode]).count() for mode in ("none", "writeback")] == [2, 1]
+
+
 def test_a_volume_is_filed_as_what_it_is_with_what_lies_below(campaign):
     done(campaign, host_fs="raw")
     draft, _ = filed(campaign)

@@ -290,15 +290,41 @@ def test_disks_and_processors_are_chosen_at_both_doors(people, host):
     posted = page.post("/laboratory/campaigns/new/", PLAN | guests | DISKS | sizes | {"do": "plan"})
     assert posted.status_code == 302, posted.context["form"].errors
     campaign = Campaign.objects.get(slug="page")
-    assert (campaign.disk.iothread, campaign.disk.io_mode, campaign.pinned_cpus) == ("yes", "threads", [2, 3, 4, 7])
+    assert {name: campaign.disk[name] for name in DISKS} == {name: [value] for name, value in DISKS.items()}
+    assert (campaign.disk["io_mode"], campaign.pinned_cpus) == (["threads"], [2, 3, 4, 7])
     shown = page.get("/laboratory/campaigns/page/").content.decode()
-    assert "Cache mode: writeback; Input and output by: threads; Image format: qcow2" in shown
+    assert "Cache mode: writeback; Disk bus: virtio-blk; Image format: qcow2" in shown
     assert "pinned to the CPUs 2, 3, 4, 7" in shown
+
+
+def test_several_values_of_a_setting_are_planned_at_both_doors(people, host):
+    several = {"cache_mode": ["none", "writeback"], "io_mode": ["threads", "native"], "discard": "ignore"}
+    guests = {"driver": "libvirt", "guest_file_systems": ["xfs"], "vm_counts": [1], "host": "lab", "pool": "/srv/pool"}
+    api = client_of(people["owner"], api=True)
+    made = api.post("/api/v1/campaigns/", PLAN | guests | several, "application/json").json()
+    assert {name: made[name] for name in several} == several
+    runs = api.get(f"/api/v1/campaigns/{made['slug']}/runs/").json()["results"]
+    assert {"cache_mode": "none", "io_mode": "native"} in [run["disk"] for run in runs]
+    estimate = api.post("/api/v1/campaigns/estimate/", PLAN | guests | several | {"slug": "x"}, "application/json")
+    assert "cache mode writeback, I/O mode native: native passes" in estimate.json()["left_out"][0]
+    again = plans.document(Campaign.objects.get(slug=made["slug"]))
+    assert {name: again[name] for name in several} == several
+    guests |= {"host": host.pk, "pool": host.pools.get().pk, "vm_counts": "1", "slug": "page"}
+    page = client_of(people["owner"], api=False)
+    sizes = {"cool_down_seconds": 0, "scale_percent": 100, "disk_mib": 8192, "vm_ram_mib": 2048, "vm_vcpus": 1}
+    asked = PLAN | guests | several | sizes
+    estimated = page.post("/laboratory/campaigns/new/", asked | {"do": "estimate"}).content.decode()
+    assert "I/O mode native: native passes" in estimated
+    assert page.post("/laboratory/campaigns/new/", asked | {"do": "plan"}).status_code == 302
+    shown = page.get("/laboratory/campaigns/page/").content.decode()
+    assert "Cache mode: none, writeback" in shown
+    assert "xfs-on-ext4, cache mode writeback, I/O mode threads" in shown
 
 
 @pytest.mark.parametrize(
     ("field", "value", "words"),
     [
+        ("cache_mode", ["none", "sometimes"], "sometimes is not one of the available choices"),
         ("cache_mode", "sometimes", "sometimes is not one of the available choices"),
         ("pinned_cpus", "7-2", "Numbers of CPUs from 0 on"),
         ("pinned_cpus", "one", "Numbers of CPUs from 0 on"),

@@ -240,7 +240,10 @@ def test_a_domain_has_its_disks_and_no_network_but_a_forwarded_port():
 
 
 def test_a_domain_has_the_disk_that_was_asked_for():
-    options = disks.Options("writeback", "io_uring", "qcow2", "metadata", "virtio", "yes", "unmap")
+    options = disks.Options(
+        **{"cache_mode": "writeback", "io_mode": "io_uring", "image_format": "qcow2", "allocation": "metadata"},
+        **{"iothread": "yes", "discard": "unmap"},
+    )
     domain = domain_of(options=options, pinned_cpus=(6, 7))
     driver = domain.findall("devices/disk")[1].find("driver").attrib
     wanted = {"type": "qcow2", "cache": "writeback", "io": "io_uring", "discard": "unmap", "iothread": "1"}

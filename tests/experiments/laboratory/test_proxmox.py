@@ -58,7 +58,10 @@ def test_what_boots_it_goes_to_qemu_as_words_and_never_as_text():
 
 
 def test_the_disk_is_asked_for_in_the_words_of_proxmox_ve():
-    chosen = disks.Options("writeback", "io_uring", "qcow2", "metadata", "scsi", "yes", "unmap")
+    chosen = disks.Options(
+        **{"cache_mode": "writeback", "io_mode": "io_uring", "image_format": "qcow2", "allocation": "metadata"},
+        **{"disk_bus": "scsi", "iothread": "yes", "discard": "unmap"},
+    )
     said = proxmox.make_disk(NOWHERE, "local", "ext4", 1, 320, chosen)
     volume, *rest = said.split(",")
     assert volume == "local:0.3125"  # GiB

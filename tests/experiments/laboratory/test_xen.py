@@ -76,7 +76,13 @@ def test_an_image_is_served_by_qemu_and_a_volume_by_the_kernel(disk_words):
     found = disk_words("ext4", SERVED)
     assert (found["backendtype"], found["vdev"], found["access"], found["format"]) == ("qdisk", "xvdf", "rw", "raw")
     assert found.keys() >= {"direct-io-safe", "no-discard"}
-    found = disk_words("xfs", disks.Options("writeback", "threads", "qcow2", "metadata", "xen", "yes", "unmap"))
+    found = disk_words(
+        "xfs",
+        disks.Options(
+            **{"cache_mode": "writeback", "image_format": "qcow2", "allocation": "metadata"},
+            **{"disk_bus": "xen", "iothread": "yes", "discard": "unmap"},
+        ),
+    )
     assert found["format"] == "qcow2"
     assert "discard" in found
     assert found.keys().isdisjoint({"direct-io-safe", "no-discard"})
@@ -91,10 +97,10 @@ def test_an_image_is_served_by_qemu_and_a_volume_by_the_kernel(disk_words):
         (SERVED, set()),
         (xen.USUAL, set()),
         (disks.Options(), {"disk_bus", "iothread", "cache_mode"}),
-        (disks.Options("writeback", "native", disk_bus="xen", iothread="yes"), {"cache_mode"}),
-        (disks.Options("none", "threads", disk_bus="xen", iothread="yes"), {"cache_mode"}),
-        (disks.Options("unsafe", "threads", disk_bus="xen", iothread="yes"), {"cache_mode"}),
-        (disks.Options("none", "io_uring", disk_bus="xen", iothread="yes"), {"cache_mode"}),
+        (disks.Options(cache_mode="writeback", io_mode="native", disk_bus="xen", iothread="yes"), {"cache_mode"}),
+        (disks.Options(cache_mode="none", io_mode="threads", disk_bus="xen", iothread="yes"), {"cache_mode"}),
+        (disks.Options(cache_mode="unsafe", io_mode="threads", disk_bus="xen", iothread="yes"), {"cache_mode"}),
+        (disks.Options(cache_mode="none", io_mode="io_uring", disk_bus="xen", iothread="yes"), {"cache_mode"}),
     ],
 )
 def test_what_xen_cannot_do_is_named(options, refused):

@@ -2,14 +2,26 @@
 
 import pytest
 
+from experiments.campaigns import plans, steering
 from experiments.imports.normalise import CONTEXT
 from modelling.answers.words import address
 from modelling.evidence import names
 from modelling.evidence.question import Question
 from modelling.previews.preview import _questions
-from tests.factories import make_case_study, make_configuration, make_measurement, publish
+from tests.factories import (
+    FileSystem,
+    entry,
+    make_case_study,
+    make_configuration,
+    make_host,
+    make_measurement,
+    make_user,
+    publish,
+)
 from tests.made_up_setting import MADE_UP
 
+PLAN = {"title": "Made up", "slug": "made-up", "engine": "fio", "host_file_systems": ["ext4"], "workloads": ["varmail"]}
+PLAN |= {"vm_counts": "1"}
 AXIS = {"axis": "guest-mkfs", "workload": "varmail"}
 FILTER = {"workload": "varmail", "guest_mkfs_options": "wide"}
 
@@ -100,3 +112,19 @@ def test_words_ask_for_it(published, client):
     assert (readings[0]["axis"], readings[0]["entries"]) == ("guest-mkfs", ["narrow", "wide"])
     readings = client.get("/api/v1/ask/", {"text": "which mkfs of the guest"}).json()["readings"]
     assert readings[0]["axis"] == "guest-mkfs"
+
+
+def test_a_campaign_varies_it(client, db):
+    host = make_host()
+    for slug in ("ext4", "xfs"):
+        entry(FileSystem, slug)
+    client.force_login(make_user("operators"))
+    page = client.get("/laboratory/campaigns/new/", {"host": host.pk}).content.decode()
+    assert ("A setting that only a test knows." in page, 'value="narrow"' in page) == (True, True)
+    fields = {"host": host.pk, "pool": host.pools.get().pk, "driver": "libvirt", "guest_file_systems": ["xfs"]}
+    form = plans.form_of(PLAN | fields | {"guest_mkfs_options": ["narrow", "wide"]})
+    assert form.is_valid(), form.errors
+    campaign = steering.create(form.instance, user=None)
+    assert {run.options.guest_mkfs_options for run in campaign.runs.all()} == {"narrow", "wide"}
+    assert plans.document(campaign)["guest_mkfs_options"] == ["narrow", "wide"]
+    assert client.get(f"/api/v1/campaigns/{campaign.slug}/").json()["guest_mkfs_options"] == ["narrow", "wide"]
