@@ -1,6 +1,7 @@
 """The results that modelling works out and keeps, and its decisions about machines."""
 
 from .detection import DetectedHour, DetectionModel
+from .here import Laboratory, Sitting, SittingRun
 from .kept import (
     Arm,
     ClaimVerdict,
@@ -24,6 +25,7 @@ __all__ = [
     "HypothesisScore",
     "Judgement",
     "KeptMachine",
+    "Laboratory",
     "MoveLine",
     "PinnedAnswer",
     "PlacementDecision",
@@ -33,5 +35,7 @@ __all__ = [
     "PublicationPreview",
     "QualityReport",
     "RankingSnapshot",
+    "Sitting",
+    "SittingRun",
     "StatedMix",
 ]
