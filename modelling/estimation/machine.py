@@ -1,13 +1,14 @@
 """What the reader's own runs say of his machine, and which runs to make next. No Django.
 
-What is known of a machine before any run is a mixture of normals of the entries' ln speed there (`value.Components`). Runs
-come in blocks, one right after the other, so that what drifts from block to block is common to a block and cancels. A run
-shows the entry's speed with an error; one in ten is disturbed, and then mostly slower:
+What is known of a machine before any run is a mixture of normals of the entries' ln speed there (`value.Components`).
+Runs come in blocks, one right after the other, so that what drifts from block to block is common to a block and
+cancels. A run shows the entry's speed with an error; one in ten is disturbed, and then mostly slower:
 
     y[run] = level[block] + ln speed[entry] + e[run],      e ~ N(0, s²), or N(-0.3, s² + 0.3²) where disturbed
 
-with s known within a factor of two either way. Each block turns the mixture into another one by Bayes' rule, a component
-for each way in which at most one of its runs was disturbed. The entry to use is the one with the least expected loss.
+with s known within a factor of two either way. Each block turns the mixture into another one by Bayes' rule, a
+component for each way in which at most one of its runs was disturbed. The entry to use is the one with the least
+expected loss.
 Source: docs/models/here.md.
 """
 

@@ -24,6 +24,7 @@ from .content import Choice, Decision, Load, PlannedRun
 from .forms import LaboratoryForm, MemberForm
 
 TAGS = ["my machine"]
+ENGINE = "fio"  # that kdb measure runs
 SETTING_NAMES = ("guest_fs", "host_fs", "backend", *SETTINGS)
 
 
@@ -66,7 +67,6 @@ class SittingFieldsSerializer(Fields):
     laboratory = serializers.SlugField(max_length=40)
     machine = serializers.CharField(max_length=80, help_text="As you call it.")
     workload = serializers.ChoiceField(choices=list(engines.WORKLOADS))
-    engine = serializers.ChoiceField(choices=["fio"], default="fio")
     seconds = serializers.IntegerField(min_value=5, max_value=3600, default=30, help_text="Of one run.")
     most_runs = serializers.IntegerField(min_value=2, max_value=200, default=24)
     choices = serializers.ListField(child=ChoiceFieldsSerializer(), min_length=2, max_length=sittings.MOST_CHOICES)
@@ -205,7 +205,7 @@ class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedView
             raise FaultyRequest([{"field": "laboratory", "message": "You are a member of no laboratory of that name."}])
         if laboratory.sittings.count() >= laboratories.MOST_SITTINGS:
             raise Conflict(f"The laboratory has {laboratories.MOST_SITTINGS} sittings, as many as it may.")
-        sitting = sittings.begin(laboratory, request.user, choices=choices, **asked)
+        sitting = sittings.begin(laboratory, request.user, choices=choices, engine=ENGINE, **asked)
         return Response(SittingSerializer(sitting).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(

@@ -1,7 +1,7 @@
 """What published evidence says of a machine's choices before anything is measured on it."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from modelling.answers.estimate import assumptions, ranking_of
 from modelling.estimation.arms import trials
 from modelling.estimation.entry_cells import COLUMNS, cells_of, choices_of
 from modelling.estimation.partial_pooling import posterior
-from modelling.estimation.value import Components
+from modelling.estimation.value import Components, reduced
 from modelling.evidence.axes import AXES, Axis, entry_key
 from modelling.evidence.question import Question
 
@@ -28,6 +28,17 @@ class Known(NamedTuple):
 
     components: Components
     question: str  # its key; "" where nothing published bears on it
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it for a row: a sitting keeps what it began with, whatever is published meanwhile."""
+        few = reduced(self.components)
+        parts = (few.weights, few.means, few.covariances, few.extras)
+        return {"question": self.question, "parts": [np.round(part, 9).tolist() for part in parts]}
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> "Known":
+        """Return what a row keeps."""
+        return cls(Components(*map(np.array, kept["parts"])), kept["question"])
 
 
 def known_of(workload: str, choices: Sequence[Choice]) -> Known:

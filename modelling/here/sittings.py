@@ -49,11 +49,12 @@ def begin(
             workload=workload,
             engine=engine,
             choices=[asdict(choice) for choice in choices],
+            known=known_of(workload, choices).as_json(),
             facts=dict(facts),
             seconds=seconds,
             most_runs=most_runs,
         )
-        _go_on(sitting, known_of(workload, choices))
+        _go_on(sitting)
     return sitting
 
 
@@ -76,7 +77,7 @@ def report(sitting: Sitting, number: int, value: float | None, disturbed: str = 
         run.value, run.disturbed, run.reported_at = value, disturbed, timezone.now()
         run.save(update_fields=["value", "disturbed", "reported_at"])
         if not sitting.runs.filter(reported_at=None).exists():
-            _go_on(sitting, known_of(sitting.workload, choices_of(sitting)))
+            _go_on(sitting)
 
 
 def choices_of(sitting: Sitting) -> tuple[Choice, ...]:
@@ -95,20 +96,24 @@ def planned(sitting: Sitting) -> tuple[PlannedRun, ...]:
 def load_of(sitting: Sitting) -> Load:
     """Return what each run of the sitting does."""
     shape = engines.SHAPES[sitting.workload]
-    job = engines.fio_job(sitting.workload, shape, "@FOLDER@", sitting.seconds)
+    # Past the memory, so that the disk answers: the files are far smaller than it.
+    job = engines.fio_job(sitting.workload, shape, "@FOLDER@", sitting.seconds) + "direct=1\n"
     return Load(sitting.engine, job, shape.files * shape.file_bytes, sitting.seconds)
 
 
 def decision(sitting: Sitting) -> Decision:
     """Return what is known of the machine so far, beside what was known before."""
-    known = known_of(sitting.workload, choices_of(sitting))
-    before = machine.before(known.components, VARIATION**2)
-    return _decided(sitting, known, before, machine.after(before, _blocks(sitting)))
+    before = _before(sitting)
+    return _decided(sitting, before, machine.after(before, _blocks(sitting)))
 
 
-def _go_on(sitting: Sitting, known: Known) -> None:
+def _before(sitting: Sitting) -> Machine:
+    return machine.before(Known.from_json(sitting.known).components, VARIATION**2)
+
+
+def _go_on(sitting: Sitting) -> None:
     """Plan the next block, or end the sitting."""
-    now = machine.after(machine.before(known.components, VARIATION**2), _blocks(sitting))
+    now = machine.after(_before(sitting), _blocks(sitting))
     stands, count = machine.standing(now, MARGIN), sitting.runs.count()
     is_decided = _stands(stands) and sitting.runs.filter(value__isnull=False).exists()
     if is_decided or count >= sitting.most_runs:
@@ -139,7 +144,7 @@ def _blocks(sitting: Sitting) -> list[Block]:
     return [Block(*map(tuple, zip(*runs, strict=True))) for runs in of_block.values() if len(runs) > 1]  # type: ignore[arg-type]
 
 
-def _decided(sitting: Sitting, known: Known, before: Machine, now: Machine) -> Decision:
+def _decided(sitting: Sitting, before: Machine, now: Machine) -> Decision:
     stands = machine.standing(now, MARGIN)
     choices, blocks = choices_of(sitting), _blocks(sitting)
     counted = [place for block in blocks for place in block.entries]
@@ -160,7 +165,7 @@ def _decided(sitting: Sitting, known: Known, before: Machine, now: Machine) -> D
     kind = NOT_YET if not (counted and _stands(stands)) else NO_DIFFERENCE if len(alike) > 1 else USE
     further = None if kind != NOT_YET else _further(now, stands.first, [choice.name for choice in choices])
     sentence = words.sentence(kind, rows, alike, MARGIN, further, runs=len(counted))
-    return Decision(kind, sentence, tuple(rows), len(counted), further, known.question)
+    return Decision(kind, sentence, tuple(rows), len(counted), further, sitting.known["question"])
 
 
 def _ratios(known: Machine, first: int) -> list[tuple[float, float, float]]:

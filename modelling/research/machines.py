@@ -1,8 +1,9 @@
 """Do a few runs on the reader's own machine decide as well as many? Machines whose truth is known. No Django.
 
-A world has entries with true effects and one laboratory or more that published them; a machine deviates from them like
-another laboratory. What is published goes cells -> posterior -> what is known of the machine, as in an answer; then blocks
-are chosen one by one, until the decision stands or the budget is spent. The machine drifts, and some runs are disturbed.
+A world has entries with true effects and one laboratory or more that published them; a machine deviates from them
+like another laboratory. What is published goes cells -> posterior -> what is known of the machine, as in an answer;
+then blocks are chosen one by one, until the decision stands or the budget is spent. The machine drifts, and some runs
+are disturbed.
 Source: docs/models/here.md.
 """
 
@@ -43,8 +44,9 @@ TROUBLES = (
 
 @dataclass
 class Tally:
-    """One number a machine. runs : that were made; losses : of the decision, of the published choice and of the factorial,
-    each a share of the best; same : whether the decision loses no more than the margin against the factorial's"""
+    """One number a machine. runs : that were made; losses : of the decision, of the published choice and of the
+    factorial, each a share of the best; same : whether the decision is as good as the
+    factorial's, within the margin"""
 
     runs: list[int]
     losses: list[float]
