@@ -18,11 +18,14 @@ from .answer_pages import api as views
 from .fleet.detection.api import DetectedMixViewSet, DetectionModelViewSet
 from .fleet.moving import api as moving
 from .following.api import FollowedQuestionViewSet
+from .here.api import LaboratoryViewSet, SittingViewSet
 
 private_router = SimpleRouter(use_regex_path=False)
 private_router.register("placement/plans", moving.PlanViewSet, "placement-plan")
 private_router.register("placement/moves", moving.MoveViewSet, "placement-move")
 private_router.register("followed-questions", FollowedQuestionViewSet, "followed-question")
+private_router.register("laboratories", LaboratoryViewSet, "laboratory")
+private_router.register("sittings", SittingViewSet, "sitting")
 
 urlpatterns = [
     *private_router.urls,

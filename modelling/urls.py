@@ -13,6 +13,7 @@ from .fleet.detection import views as detection_views
 from .fleet.moving import views as moving_views
 from .following import feed as answer_feed
 from .following import views as following_views
+from .here import views as here_views
 from .mixes import views as mix_views
 from .overview import views as overview_views
 from .previews import views as preview_views
@@ -31,6 +32,9 @@ urlpatterns = [
     path("choices/", answer_views.choices, name="question-choices"),
     path("machines/", ask_views.machines, name="machines"),
     path("machines/<int:pk>/delete/", ask_views.forget_machine, name="forget-machine"),
+    path("laboratories/", here_views.laboratory_list, name="my-laboratories"),
+    path("laboratories/<slug:slug>/", here_views.laboratory_detail, name="my-laboratory"),
+    path("laboratories/sittings/<int:pk>/", here_views.sitting_detail, name="sitting"),
     path("capacity/", answer_views.capacity, name="capacity"),
     path("compare/", comparison_views.compare, name="compare"),
     path("mix/", mix_views.mix_page, name="mix-page"),

@@ -86,6 +86,12 @@ SCOPES: dict[str, tuple[Scope | None, Scope | None]] = {
     "notification-detail": (NOTIFY, NOTIFY),
     "notification-deliveries": (NOTIFY, None),
     "notification-test": (None, NOTIFY),
+    "laboratory-list": (READ, IMPORT),
+    "laboratory-detail": (READ, None),
+    "laboratory-members": (None, IMPORT),
+    "sitting-list": (READ, IMPORT),
+    "sitting-detail": (READ, None),
+    "sitting-runs": (None, IMPORT),
 }
 
 

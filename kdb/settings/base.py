@@ -317,6 +317,7 @@ SPECTACULAR_SETTINGS = {
         "CaseStudyStatusEnum": "experiments.models.CaseStudy.Status",
         "ClaimKindEnum": "experiments.models.Claim.Kind",
         "HypervisorKindEnum": "experiments.models.Hypervisor.Kind",
+        "SittingStateEnum": "modelling.models.Sitting.State",
         "StorageKindEnum": [("hdd", "hard disk"), ("ssd", "solid state"), ("nvme", "NVMe"), ("mixed", "mixed")],
         "MetricEnum": [(name, name) for name in METRICS],
         "AnswerStatusEnum": [

@@ -1,6 +1,7 @@
 """The results that modelling works out and keeps, and its decisions about machines."""
 
 from .detection import DetectedHour, DetectionModel
+from .here import Laboratory, Sitting, SittingRun
 from .kept import (
     Arm,
     ClaimVerdict,
@@ -27,6 +28,7 @@ __all__ = [
     "HypothesisScore",
     "Judgement",
     "KeptMachine",
+    "Laboratory",
     "MoveLine",
     "PinnedAnswer",
     "PlacementDecision",
@@ -37,5 +39,7 @@ __all__ = [
     "QualityReport",
     "RankingSnapshot",
     "RevisionEffects",
+    "Sitting",
+    "SittingRun",
     "StatedMix",
 ]

@@ -1,0 +1,160 @@
+"""What the reader's own runs say of his machine, and which runs to make next. No Django.
+
+What is known of a machine before any run is a mixture of normals of the entries' ln speed there (`value.Components`).
+Runs come in blocks, one right after the other, so that what drifts from block to block is common to a block and
+cancels. A run shows the entry's speed with an error; one in ten is disturbed, and then mostly slower:
+
+    y[run] = level[block] + ln speed[entry] + e[run],      e ~ N(0, s²), or N(-0.3, s² + 0.3²) where disturbed
+
+with s known within a factor of two either way. Each block turns the mixture into another one by Bayes' rule, a
+component for each way in which at most one of its runs was disturbed. The entry to use is the one with the least
+expected loss.
+Source: docs/models/here.md.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from .value import Components, candidates, expected_gains, leading, reduced
+
+DISTURBED = 0.1  # share of runs
+SLOWER, APART = 0.3, 0.3  # ln speed that a disturbed run loses: mean and standard deviation
+_WIDTHS = ((0.5, 0.25), (1.0, 0.5), (2.0, 0.25))
+_LEVEL = 100.0  # variance of a block's level: flat
+_MOST = 96  # components that are kept
+_POINTS = 2**10
+LARGEST = 6  # entries of a block: what runs within a time in which nothing drifts
+
+
+@dataclass(frozen=True)
+class Block:
+    """Runs one right after the other. entries : their places; outcomes : ln speed of each, finite"""
+
+    entries: tuple[int, ...]
+    outcomes: tuple[float, ...]
+
+
+class Machine(NamedTuple):
+    """What is known of n entries on one machine: a mixture of T normals of ln speed, up to a constant common to all.
+
+    weights : (T,) of sum one; means : (T, n); covariances : (T, n, n); noise : (T,) variances of a run
+    """
+
+    weights: np.ndarray
+    means: np.ndarray
+    covariances: np.ndarray
+    noise: np.ndarray
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The decision as it stands. first : place of the entry with the least expected loss
+
+    within : (n,) probabilities of being slower than the best by no more than the margin
+    losses : (n,) expected losses against the best, shares
+    """
+
+    first: int
+    within: np.ndarray
+    losses: np.ndarray
+
+
+def before(known: Components, noise: float) -> Machine:
+    """Return what is known of a machine that nobody measured. noise : variance expected of a run's ln speed, > 0"""
+    few = reduced(known)
+    widths, shares = np.array(_WIDTHS).T
+    spread = few.covariances + few.extras
+    count = len(widths)
+    return Machine(
+        np.outer(shares, few.weights).ravel(),
+        np.tile(few.means, (count, 1)),
+        np.tile(spread, (count, 1, 1)),
+        np.repeat(noise * widths**2, len(few.weights)),
+    )
+
+
+def after(machine: Machine, blocks: Iterable[Block]) -> Machine:
+    """Return what is known of the machine after these blocks of runs."""
+    for block in blocks:
+        machine = _largest(_told(machine, block))
+    return machine
+
+
+def standing(machine: Machine, margin: float) -> Standing:
+    """Return which entry to use, and how sure that is. margin : share by which a slower entry is as good"""
+    speeds = drawn(machine)
+    behind = speeds.max(axis=1, keepdims=True) - speeds
+    losses = -np.expm1(-behind).mean(axis=0)
+    within = (behind <= -np.log1p(-margin)).mean(axis=0)
+    return Standing(int(np.argmin(losses)), within, losses)
+
+
+def next_block(machine: Machine, names: Sequence[str]) -> tuple[int, ...]:
+    """Return the places of the entries to run next, one right after the other: the block that is worth most a run.
+
+    names : (n,) of the entries, n >= 2; ties go by name
+    """
+    known = Components(machine.weights, machine.means, machine.covariances, np.zeros_like(machine.covariances))
+    order = leading(known, names)[: 2 * LARGEST]
+    few = reduced(known.among(order))
+    sets = [each.places for each in candidates(len(order)) if len(each.places) <= LARGEST]
+    gains = expected_gains(few, sets, float(machine.weights @ machine.noise))
+    best = max(range(len(sets)), key=lambda number: (gains[number] / len(sets[number]), -number))
+    return tuple(order[place] for place in sets[best])
+
+
+def _told(machine: Machine, block: Block) -> Machine:
+    places, outcome = np.array(block.entries), np.array(block.outcomes)
+    outcome = outcome - outcome.mean()
+    size = len(places)
+    disturbed = np.vstack([np.zeros(size), np.eye(size)])  # at most one run of a block
+    chance = np.where(disturbed.any(axis=1), DISTURBED, 1.0 - DISTURBED * size / (1 + size))
+    shift, more = -SLOWER * disturbed, APART**2 * disturbed
+    across = machine.covariances[:, places, :]  # (T, k, n)
+    error = machine.noise[:, None, None] + more  # (T, ways, k)
+    total = across[:, :, places][:, None] + _LEVEL + error[..., None] * np.eye(size)  # (T, ways, k, k)
+    inverse = np.linalg.inv(total)
+    apart = outcome - machine.means[:, None, places] - shift  # (T, ways, k)
+    weighed = np.einsum("twij,twj->twi", inverse, apart)
+    misfit = np.einsum("twi,twi->tw", apart, weighed)
+    logs = np.log(machine.weights)[:, None] + np.log(chance) - (misfit + np.linalg.slogdet(total)[1]) / 2
+    weights = np.exp(logs - logs.max())
+    gain = np.einsum("twij,tjn->twin", inverse, across)
+    means = machine.means[:, None] + np.einsum("twi,tin->twn", weighed, across)
+    covariances = machine.covariances[:, None] - np.einsum("tin,twim->twnm", across, gain)
+    ways, n = len(disturbed), machine.means.shape[1]
+    return Machine(
+        (weights / weights.sum()).ravel(),
+        means.reshape(-1, n),
+        covariances.reshape(-1, n, n),
+        np.repeat(machine.noise, ways),
+    )
+
+
+def _largest(machine: Machine) -> Machine:
+    order = np.argsort(-machine.weights, kind="stable")[:_MOST]
+    order = order[machine.weights[order] > 1e-5]
+    weights = machine.weights[order]
+    return Machine(weights / weights.sum(), *(part[order] for part in machine[1:]))
+
+
+def drawn(machine: Machine) -> np.ndarray:
+    """Return (points, n) speeds as they may be, at a fixed set of points."""
+    uniform, normal = _points(machine.means.shape[1])
+    of = np.minimum(np.searchsorted(np.cumsum(machine.weights), uniform), len(machine.weights) - 1)
+    values, vectors = np.linalg.eigh(machine.covariances)
+    roots = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+    return machine.means[of] + np.einsum("pij,pj->pi", roots[of], normal)
+
+
+@lru_cache
+def _points(size: int) -> tuple[np.ndarray, np.ndarray]:
+    from scipy.stats import qmc  # slow to import
+
+    points = qmc.Sobol(size + 1, rng=np.random.default_rng(2)).random(_POINTS)
+    return points[:, 0], ndtri(np.clip(points[:, 1:], 1e-12, 1 - 1e-12))

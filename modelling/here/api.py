@@ -1,0 +1,243 @@
+"""Laboratories of one's own and what is measured there, for their members: what `kdb measure` asks."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema, extend_schema_field, extend_schema_view
+from rest_framework import mixins, serializers, status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from experiments.case_studies.api import Conflict, OwnedViewSet
+from experiments.laboratory.measuring import engines
+from kdb.api.bodies import Fields, FormFields, fields_of
+from kdb.api.errors import form_errors
+from kdb.api.faults import FaultyRequest
+from kdb.api.shapes import shape_of
+from kdb.disk_path import SETTINGS
+from modelling.models import Laboratory, Sitting
+
+from . import laboratories, sittings
+from .content import Choice, Decision, Load, PlannedRun
+from .forms import LaboratoryForm, MemberForm
+
+TAGS = ["my machine"]
+ENGINE = "fio"  # that kdb measure runs
+SETTING_NAMES = ("guest_fs", "host_fs", "backend", *SETTINGS)
+
+
+class LaboratoryFieldsSerializer(FormFields):
+    """A laboratory as it is begun."""
+
+    form = LaboratoryForm
+
+
+class MemberSerializer(FormFields):
+    """A further member."""
+
+    form = MemberForm
+
+
+class LaboratorySerializer(serializers.ModelSerializer[Laboratory]):
+    """A laboratory of yours."""
+
+    members = serializers.SlugRelatedField("username", many=True, read_only=True)
+
+    class Meta:
+        model = Laboratory
+        fields = ("slug", "name", "members")
+        read_only_fields = fields
+
+
+class ChoiceFieldsSerializer(Fields):
+    """One of the things that are compared."""
+
+    name = serializers.CharField(max_length=80)
+    place = serializers.CharField(max_length=80)
+    settings = serializers.DictField(
+        child=serializers.CharField(max_length=80), required=False, help_text=f"Of {', '.join(SETTING_NAMES)}."
+    )
+
+
+class SittingFieldsSerializer(Fields):
+    """A sitting as it is begun."""
+
+    laboratory = serializers.SlugField(max_length=40)
+    machine = serializers.CharField(max_length=80, help_text="As you call it.")
+    workload = serializers.ChoiceField(choices=list(engines.WORKLOADS))
+    seconds = serializers.IntegerField(min_value=5, max_value=3600, default=30, help_text="Of one run.")
+    most_runs = serializers.IntegerField(min_value=2, max_value=200, default=24)
+    choices = serializers.ListField(child=ChoiceFieldsSerializer(), min_length=2, max_length=sittings.MOST_CHOICES)
+    facts = serializers.DictField(child=serializers.CharField(max_length=200), default=dict)
+
+
+class RunReportSerializer(Fields):
+    """What a run showed, or what disturbed it."""
+
+    value = serializers.FloatField(
+        required=False, min_value=1e-9, max_value=1e15, help_text="Operations a second; left out where it failed."
+    )
+    disturbed = serializers.CharField(required=False, max_length=200, help_text="It counts for nothing then.")
+
+
+class SittingSerializer(serializers.ModelSerializer[Sitting]):
+    """A sitting: what is known so far, and what to run next."""
+
+    laboratory = serializers.SlugField(source="laboratory.slug", read_only=True)
+    choices = serializers.SerializerMethodField()
+    load = serializers.SerializerMethodField()
+    next = serializers.SerializerMethodField()
+    decision = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Sitting
+        fields = (
+            *("id", "laboratory", "machine", "workload", "engine", "seconds", "most_runs", "state", "choices"),
+            *("created_at", "ended_at", "load", "next", "decision"),
+        )
+        read_only_fields = fields
+
+    @extend_schema_field(shape_of(Choice)(many=True))
+    def get_choices(self, sitting: Sitting) -> Any:
+        return [shape_of(Choice)(choice).data for choice in sittings.choices_of(sitting)]
+
+    @extend_schema_field(shape_of(Load))
+    def get_load(self, sitting: Sitting) -> Any:
+        return shape_of(Load)(sittings.load_of(sitting)).data
+
+    @extend_schema_field(shape_of(PlannedRun)(many=True))
+    def get_next(self, sitting: Sitting) -> Any:
+        return [shape_of(PlannedRun)(run).data for run in sittings.planned(sitting)]
+
+    @extend_schema_field(shape_of(Decision))
+    def get_decision(self, sitting: Sitting) -> Any:
+        return shape_of(Decision)(sittings.decision(sitting)).data
+
+
+class SittingLineSerializer(serializers.ModelSerializer[Sitting]):
+    """A sitting in a list."""
+
+    laboratory = serializers.SlugField(source="laboratory.slug", read_only=True)
+
+    class Meta:
+        model = Sitting
+        fields = ("id", "laboratory", "machine", "workload", "state", "created_at", "ended_at")
+        read_only_fields = fields
+
+
+@extend_schema_view(
+    list=extend_schema(operation_id="laboratories_list", tags=TAGS),
+    retrieve=extend_schema(operation_id="laboratories_retrieve", tags=TAGS),
+)
+class LaboratoryViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSet):
+    """The laboratories that you are a member of."""
+
+    queryset = Laboratory.objects.all()
+    serializer_class = LaboratorySerializer
+    lookup_field = "slug"
+
+    def get_queryset(self) -> QuerySet[Laboratory]:
+        return laboratories.laboratories_of(self.request.user).prefetch_related("members")
+
+    @extend_schema(
+        operation_id="laboratories_create",
+        tags=TAGS,
+        request=LaboratoryFieldsSerializer,
+        responses={201: LaboratorySerializer},
+    )
+    def create(self, request: Request) -> Response:
+        """Begin a laboratory; you are its first member."""
+        form = LaboratoryForm(fields_of(request, LaboratoryFieldsSerializer))
+        if not form.is_valid():
+            raise FaultyRequest(form_errors(form))
+        try:
+            laboratory = laboratories.found(request.user, **form.cleaned_data)
+        except laboratories.Refused as refusal:
+            raise Conflict(str(refusal)) from refusal
+        return Response(self.get_serializer(laboratory).data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(
+        operation_id="laboratories_members", tags=TAGS, request=MemberSerializer, responses=LaboratorySerializer
+    )
+    @action(detail=True, methods=["post"])
+    def members(self, request: Request, slug: str) -> Response:
+        """Let somebody see and add its numbers."""
+        laboratory = self.get_object()
+        form = MemberForm(fields_of(request, MemberSerializer))
+        if not form.is_valid():
+            raise FaultyRequest(form_errors(form))
+        try:
+            laboratories.add_member(laboratory, form.cleaned_data["username"])
+        except laboratories.Refused as refusal:
+            raise Conflict(str(refusal)) from refusal
+        return Response(self.get_serializer(self.get_object()).data)
+
+
+@extend_schema_view(
+    list=extend_schema(operation_id="sittings_list", tags=TAGS, responses=SittingLineSerializer(many=True)),
+    retrieve=extend_schema(operation_id="sittings_retrieve", tags=TAGS),
+)
+class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSet):
+    """Decisions on machines of your laboratories, measured run by run."""
+
+    queryset = Sitting.objects.all()
+    lookup_value_converter = "int"
+
+    def get_serializer_class(self) -> Any:
+        return SittingLineSerializer if self.action == "list" else SittingSerializer
+
+    def get_queryset(self) -> QuerySet[Sitting]:
+        return laboratories.sittings_of(self.request.user)
+
+    @extend_schema(
+        operation_id="sittings_create", tags=TAGS, request=SittingFieldsSerializer, responses={201: SittingSerializer}
+    )
+    def create(self, request: Request) -> Response:
+        """Begin a sitting; the answer says what to run first."""
+        asked = _checked(request, SittingFieldsSerializer)
+        choices = [_choice(place, **{"settings": {}, **given}) for place, given in enumerate(asked.pop("choices"))]
+        if len({choice.name for choice in choices}) < len(choices):
+            raise FaultyRequest([{"field": "choices", "message": "Each name once."}])
+        laboratory = laboratories.laboratories_of(request.user).filter(slug=asked.pop("laboratory")).first()
+        if laboratory is None:
+            raise FaultyRequest([{"field": "laboratory", "message": "You are a member of no laboratory of that name."}])
+        if laboratory.sittings.count() >= laboratories.MOST_SITTINGS:
+            raise Conflict(f"The laboratory has {laboratories.MOST_SITTINGS} sittings, as many as it may.")
+        sitting = sittings.begin(laboratory, request.user, choices=choices, engine=ENGINE, **asked)
+        return Response(SittingSerializer(sitting).data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(
+        operation_id="sittings_report", tags=TAGS, request=RunReportSerializer, responses={200: SittingSerializer}
+    )
+    @action(detail=True, methods=["post"], url_path="runs/<int:number>")
+    def runs(self, request: Request, pk: int, number: int) -> Response:
+        """Report a run; again with the same says the same. The answer says what to run next, or what to use."""
+        sitting = self.get_object()
+        report = _checked(request, RunReportSerializer)
+        value, disturbed = report.get("value"), report.get("disturbed", "")
+        if (value is None) == (disturbed == ""):
+            raise FaultyRequest([{"field": "value", "message": "Say either the value or what disturbed the run."}])
+        try:
+            sittings.report(sitting, number, value, disturbed)
+        except sittings.Refused as refusal:
+            raise Conflict(str(refusal)) from refusal
+        return Response(SittingSerializer(self.get_object()).data)
+
+
+def _checked(request: Request, shape: type[serializers.Serializer[Any]]) -> dict[str, Any]:
+    """Return the fields of the body, in the limits of the shape. Raises FaultyRequest or ValidationError."""
+    given = shape(data=fields_of(request, shape))
+    given.is_valid(raise_exception=True)
+    return given.validated_data
+
+
+def _choice(number: int, name: str, place: str, settings: Mapping[str, str]) -> Choice:
+    """Return one of the things that are compared. Raises FaultyRequest."""
+    for column in settings:
+        if column not in SETTING_NAMES:
+            field = f"choices[{number}].settings"
+            message = f"Found {column[:80]}; allowed are {', '.join(SETTING_NAMES)}."
+            raise FaultyRequest([{"field": field, "message": message, "allowed": [*SETTING_NAMES]}])
+    return Choice(name, place, {column: value for column, value in settings.items() if value})

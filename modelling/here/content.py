@@ -1,0 +1,71 @@
+"""What a sitting says: how its choices stand on this machine and elsewhere, and what to run next. No Django."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from kdb.content import Among
+
+USE, NO_DIFFERENCE, NOT_YET = KINDS = "use", "no difference", "not yet"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of the things that are compared on a machine."""
+
+    component: ClassVar[str] = "SittingChoice"
+
+    name: Annotated[str, "As its owner calls it; each once."]
+    place: Annotated[str, "The disk or folder it is on: what is on one place is equally fast but for the settings."]
+    settings: Annotated[Mapping[str, str], "guest_fs, host_fs, backend and the settings of the disk's path."]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How one choice stands."""
+
+    component: ClassVar[str] = "SittingStanding"
+
+    name: str
+    runs: Annotated[int, "That count, on this machine."]
+    ratio: Annotated[float, "Speed here as a multiple of the one to use."]
+    low: Annotated[float, "Lower end of its 95 % interval."]
+    high: Annotated[float, "Upper end of its 95 % interval."]
+    within: Annotated[float, "Probability of being within the margin of the best here, 0 to 1."]
+    loss: Annotated[float, "Expected loss against the best here, percent."]
+    elsewhere_ratio: Annotated[float, "The same before any run here, from what others published."]
+    elsewhere_low: float
+    elsewhere_high: float
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """A run to make now; those of one block one right after the other, in this order."""
+
+    number: int
+    block: int
+    choice: Annotated[str, "The name of what it measures."]
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a run does."""
+
+    engine: str
+    job: Annotated[str, "The text of a job for fio; @FOLDER@ stands for an empty folder."]
+    working_set_bytes: Annotated[int, "Of all files that it makes."]
+    seconds: int
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What is known of a machine so far, the best choice first."""
+
+    component: ClassVar[str] = "SittingDecision"
+
+    kind: Annotated[str, Among(KINDS)]
+    sentence: str
+    choices: tuple[Standing, ...]
+    runs: Annotated[int, "That count."]
+    further: Annotated[int | None, "Runs that it may still take; null: it stands, or more than may be made."]
+    published: Annotated[str, "The question whose published evidence it began with; empty: none bears on it."]

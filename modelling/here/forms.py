@@ -1,0 +1,18 @@
+"""What pages and the API are told of laboratories, checked."""
+
+from django import forms
+
+from experiments.models.fields import check_slug
+
+
+class LaboratoryForm(forms.Form):
+    """A laboratory of one's own."""
+
+    slug = forms.SlugField(max_length=40, validators=[check_slug], label="Short name", help_text="For addresses.")
+    name = forms.CharField(max_length=200, label="Name")
+
+
+class MemberForm(forms.Form):
+    """Somebody who shall see its numbers."""
+
+    username = forms.CharField(max_length=150, label="User name")

@@ -1,0 +1,188 @@
+"""Sittings: begun, told of runs, and decided. Whatever dies meanwhile, the rows say what is to be run next."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from math import exp, log
+
+import numpy as np
+from django.db import transaction
+from django.utils import timezone
+
+from experiments.laboratory.measuring import engines
+from modelling.estimation import machine
+from modelling.estimation.machine import Block, Machine
+from modelling.models import Laboratory, Sitting, SittingRun
+
+from . import words
+from .content import NO_DIFFERENCE, NOT_YET, USE, Choice, Decision, Load, PlannedRun, Standing
+from .known import Known, known_of
+
+VARIATION = 0.07  # coefficient of variation expected of a short run on one machine
+MARGIN = 0.1  # a choice slower by less is as good
+SURE, LOSS = 0.9, 0.02  # the decision stands at this probability of being within the margin, and this expected loss
+MOST_CHOICES = 20
+_AHEAD = 30  # further runs that are looked at to say how many it may take
+
+
+class Refused(Exception):  # noqa: N818
+    """What was asked cannot be done; the text says why."""
+
+
+def begin(
+    laboratory: Laboratory,
+    user: object,
+    *,
+    machine: str,
+    workload: str,
+    engine: str,
+    choices: Sequence[Choice],
+    seconds: int,
+    most_runs: int,
+    facts: Mapping[str, object],
+) -> Sitting:
+    """Begin a sitting with its first runs planned. workload : of engines.WORKLOADS"""
+    with transaction.atomic():
+        sitting = Sitting.objects.create(
+            laboratory=laboratory,
+            started_by=user,
+            machine=machine,
+            workload=workload,
+            engine=engine,
+            choices=[asdict(choice) for choice in choices],
+            known=known_of(workload, choices).as_json(),
+            facts=dict(facts),
+            seconds=seconds,
+            most_runs=most_runs,
+        )
+        _go_on(sitting)
+    return sitting
+
+
+def report(sitting: Sitting, number: int, value: float | None, disturbed: str = "") -> None:
+    """Keep what a planned run showed, operations a second, or what disturbed it. Raises Refused.
+
+    The same report twice does no harm. When the last run of a block is reported, the next ones are planned or the
+    sitting ends.
+    """
+    with transaction.atomic():
+        # Two reports of one sitting wait for each other: only one of them plans the next block.
+        sitting = Sitting.objects.select_for_update().get(pk=sitting.pk)
+        run = sitting.runs.filter(number=number).first()
+        if run is None:
+            raise Refused(f"run {number}: the sitting has no such run")
+        if run.reported_at:
+            if (run.value, run.disturbed) != (value, disturbed):
+                raise Refused(f"run {number}: it was reported before, as {run.value or run.disturbed}")
+            return
+        run.value, run.disturbed, run.reported_at = value, disturbed, timezone.now()
+        run.save(update_fields=["value", "disturbed", "reported_at"])
+        if not sitting.runs.filter(reported_at=None).exists():
+            _go_on(sitting)
+
+
+def choices_of(sitting: Sitting) -> tuple[Choice, ...]:
+    """Return what the sitting compares."""
+    return tuple(Choice(**choice) for choice in sitting.choices)
+
+
+def planned(sitting: Sitting) -> tuple[PlannedRun, ...]:
+    """Return the runs to make now; none where the sitting has ended."""
+    names = [choice.name for choice in choices_of(sitting)]
+    return tuple(
+        PlannedRun(run.number, run.block, names[run.choice]) for run in sitting.runs.all() if run.reported_at is None
+    )
+
+
+def load_of(sitting: Sitting) -> Load:
+    """Return what each run of the sitting does."""
+    shape = engines.SHAPES[sitting.workload]
+    # Past the memory, so that the disk answers: the files are far smaller than it.
+    job = engines.fio_job(sitting.workload, shape, "@FOLDER@", sitting.seconds) + "direct=1\n"
+    return Load(sitting.engine, job, shape.files * shape.file_bytes, sitting.seconds)
+
+
+def decision(sitting: Sitting) -> Decision:
+    """Return what is known of the machine so far, beside what was known before."""
+    before = _before(sitting)
+    return _decided(sitting, before, machine.after(before, _blocks(sitting)))
+
+
+def _before(sitting: Sitting) -> Machine:
+    return machine.before(Known.from_json(sitting.known).components, VARIATION**2)
+
+
+def _go_on(sitting: Sitting) -> None:
+    """Plan the next block, or end the sitting."""
+    now = machine.after(_before(sitting), _blocks(sitting))
+    stands, count = machine.standing(now, MARGIN), sitting.runs.count()
+    is_decided = _stands(stands) and sitting.runs.filter(value__isnull=False).exists()
+    if is_decided or count >= sitting.most_runs:
+        sitting.state = Sitting.State.DECIDED if is_decided else Sitting.State.SPENT
+        sitting.ended_at = timezone.now()
+        sitting.save(update_fields=["state", "ended_at"])
+        return
+    names = [choice.name for choice in choices_of(sitting)]
+    block = sitting.runs.order_by("-block").values_list("block", flat=True).first() or 0
+    # A fixed seed: whoever plans the same block again plans the same order.
+    order = np.random.default_rng([sitting.pk, block]).permutation(machine.next_block(now, names))
+    SittingRun.objects.bulk_create(
+        SittingRun(sitting=sitting, block=block + 1, number=count + place, choice=int(choice))
+        for place, choice in enumerate(order, start=1)
+    )
+
+
+def _stands(standing: machine.Standing) -> bool:
+    return bool(standing.within[standing.first] >= SURE and standing.losses[standing.first] <= LOSS)
+
+
+def _blocks(sitting: Sitting) -> list[Block]:
+    """Return the runs that count, by block; a block of which one alone counts tells nothing."""
+    of_block: dict[int, list[tuple[int, float]]] = {}
+    for run in sitting.runs.all():
+        if run.value is not None and not run.disturbed:
+            of_block.setdefault(run.block, []).append((run.choice, log(run.value)))
+    return [Block(*map(tuple, zip(*runs, strict=True))) for runs in of_block.values() if len(runs) > 1]  # type: ignore[arg-type]
+
+
+def _decided(sitting: Sitting, before: Machine, now: Machine) -> Decision:
+    stands = machine.standing(now, MARGIN)
+    choices, blocks = choices_of(sitting), _blocks(sitting)
+    counted = [place for block in blocks for place in block.entries]
+    here, elsewhere = (_ratios(each, stands.first) for each in (now, before))
+    rows = [
+        Standing(
+            choice.name,
+            counted.count(place),
+            *here[place],
+            float(stands.within[place]),
+            100 * float(stands.losses[place]),
+            *elsewhere[place],
+        )
+        for place, choice in enumerate(choices)
+    ]
+    rows.sort(key=lambda row: (row.name != choices[stands.first].name, row.loss, row.name))
+    alike = [row.name for row in rows if row.within >= SURE]
+    kind = NOT_YET if not (counted and _stands(stands)) else NO_DIFFERENCE if len(alike) > 1 else USE
+    further = None if kind != NOT_YET else _further(now, stands.first, [choice.name for choice in choices])
+    sentence = words.sentence(kind, rows, alike, MARGIN, further, runs=len(counted))
+    return Decision(kind, sentence, tuple(rows), len(counted), further, sitting.known["question"])
+
+
+def _ratios(known: Machine, first: int) -> list[tuple[float, float, float]]:
+    """Return ratio, low and high of each choice against the one that comes first, 95 %."""
+    speeds = machine.drawn(known)
+    apart = speeds - speeds[:, [first]]
+    low, middle, high = np.quantile(apart, (0.025, 0.5, 0.975), axis=0)
+    return [(exp(m), exp(lo), exp(hi)) for lo, m, hi in zip(low, middle, high, strict=True)]
+
+
+def _further(now: Machine, first: int, names: Sequence[str]) -> int | None:
+    """Return how many runs it takes yet, if they show what is expected now; None where more than are looked at."""
+    expected, runs = now.weights @ now.means, 0
+    while runs < _AHEAD:
+        places = machine.next_block(now, names)
+        now = machine.after(now, [Block(places, tuple(float(expected[place]) for place in places))])
+        runs += len(places)
+        if _stands(machine.standing(now, MARGIN)):
+            return runs
+    return None

@@ -1,0 +1,66 @@
+"""The pages of one's own laboratories and of what is measured there."""
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from modelling.answers.words import address
+from modelling.evidence.question import Question
+
+from . import laboratories, sittings
+from .forms import LaboratoryForm, MemberForm
+
+MOST_SHOWN = 100
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def laboratory_list(request: HttpRequest) -> HttpResponse:
+    """Show the user's laboratories; or begin one."""
+    form = LaboratoryForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            return redirect("my-laboratory", laboratories.found(request.user, **form.cleaned_data).slug)
+        except laboratories.Refused as refusal:
+            form.add_error(None, str(refusal))
+    context = {"form": form, "laboratories": laboratories.laboratories_of(request.user)}
+    return render(request, "modelling/laboratories.html", context, status=422 if form.is_bound else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def laboratory_detail(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show a laboratory of the user's; or add a member."""
+    laboratory = get_object_or_404(laboratories.laboratories_of(request.user), slug=slug)
+    form = MemberForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            laboratories.add_member(laboratory, form.cleaned_data["username"])
+            return redirect("my-laboratory", slug)
+        except laboratories.Refused as refusal:
+            form.add_error("username", str(refusal))
+    context = {
+        "form": form,
+        "laboratory": laboratory,
+        "members": laboratory.members.order_by("username"),
+        "sittings": laboratory.sittings.select_related("started_by")[:MOST_SHOWN],
+        "server": request.build_absolute_uri("/").rstrip("/"),
+    }
+    return render(request, "modelling/laboratory.html", context, status=422 if form.is_bound else 200)
+
+
+@require_safe
+@login_required
+def sitting_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show how the choices of a sitting stand here and elsewhere, and its runs."""
+    sitting = get_object_or_404(laboratories.sittings_of(request.user), pk=pk)
+    decision = sittings.decision(sitting)
+    names = [choice.name for choice in sittings.choices_of(sitting)]
+    context = {
+        "sitting": sitting,
+        "decision": decision,
+        "runs": [(run, names[run.choice]) for run in sitting.runs.all()],
+        "published": address(Question.from_key(decision.published)) if decision.published else "",
+    }
+    return render(request, "modelling/sitting.html", context)

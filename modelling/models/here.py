@@ -1,0 +1,78 @@
+"""Laboratories of the readers' own, and what was measured there run by run."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from experiments.models.fields import check_slug
+
+
+class Laboratory(models.Model):
+    """People who measure on machines of their own, and see each other's numbers; nobody else does."""
+
+    slug = models.SlugField(max_length=40, unique=True, validators=[check_slug])
+    name = models.CharField(max_length=200)
+    members = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="laboratories")
+
+    class Meta:
+        ordering = ["slug"]
+        verbose_name_plural = "laboratories"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Sitting(models.Model):
+    """One decision on one machine: choices that are measured run by run, until it stands.
+
+    The runs that are planned and not reported yet are rows, too: whoever asks again is told the same ones.
+    """
+
+    class State(models.TextChoices):
+        OPEN = "open", "open"
+        DECIDED = "decided", "decided"
+        SPENT = "spent", "its runs are used up"
+
+    laboratory = models.ForeignKey(Laboratory, on_delete=models.CASCADE, related_name="sittings")
+    started_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    machine = models.CharField(max_length=80, help_text="As its owner calls it.")
+    workload = models.SlugField(max_length=60)
+    engine = models.CharField(max_length=20, help_text="fio or filebench: numbers of the two are never mixed.")
+    choices = models.JSONField(help_text="What is compared: name, place and settings of each, in a fixed order.")
+    known = models.JSONField(help_text="What was published of the choices when it began, as modelling.here.known.")
+    facts = models.JSONField(default=dict, help_text="Of the machine, as the program found them.")
+    seconds = models.PositiveIntegerField(help_text="Of one run.")
+    most_runs = models.PositiveIntegerField(help_text="How many runs it may take.")
+    state = models.CharField(max_length=10, choices=State, default=State.OPEN)
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.workload} on {self.machine}"
+
+
+class SittingRun(models.Model):
+    """One run of a sitting: planned first, then reported once."""
+
+    sitting = models.ForeignKey(Sitting, on_delete=models.CASCADE, related_name="runs")
+    block = models.PositiveIntegerField(help_text="Runs of one block follow one another at once.")
+    number = models.PositiveIntegerField(help_text="Its place among all runs of the sitting, from 1.")
+    choice = models.PositiveIntegerField(help_text="The place of what it measures among the choices, from 0.")
+    value = models.FloatField(null=True, blank=True, help_text="Operations a second; empty: not reported yet.")
+    disturbed = models.CharField(max_length=200, blank=True, help_text="What disturbed it: it counts for nothing.")
+    reported_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [
+            models.UniqueConstraint(fields=["sitting", "number"], name="modelling_sittingrun_one_number"),
+            models.CheckConstraint(
+                condition=Q(value__isnull=True) | Q(value__gt=0), name="modelling_sittingrun_value_is_positive"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"run {self.number} of sitting {self.sitting_id}"

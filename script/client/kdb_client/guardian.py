@@ -1,0 +1,97 @@
+"""A process that takes away what a measurement put onto the machine, when the one that measures ends, however it ends.
+
+It is told of each thing before the thing is made: a process, a folder, a mount, a disk. When the pipe to it closes,
+because the work is done or its owner was killed, it takes them away, the last first. Signals that end the owner do not
+reach it.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+PROCESS, FOLDER, MOUNT, DISK = "process", "folder", "mount", "disk"
+_ENDS = 2**20  # bytes at each end of a disk that file systems write their signatures to
+_TRIES = 50
+
+
+class Guardian:
+    """Told what to take away: `guardian.watch(MOUNT, path)`. Leaving the context takes everything away and waits."""
+
+    def __enter__(self) -> "Guardian":
+        reading, self._pipe = os.pipe()
+        self._pid = os.fork()
+        if self._pid == 0:
+            os.close(self._pipe)
+            _guard(reading)
+        os.close(reading)
+        os.set_inheritable(self._pipe, False)
+        return self
+
+    def watch(self, kind: str, name: str) -> None:
+        """Take this away in the end. Returns when the guardian can no longer miss it."""
+        os.write(self._pipe, f"{kind} {name}\n".encode())
+
+    def __exit__(self, *exception: object) -> None:
+        os.close(self._pipe)
+        os.waitpid(self._pid, 0)
+
+
+def _guard(reading: int) -> None:
+    status = 1
+    try:
+        os.setsid()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE):
+            signal.signal(number, signal.SIG_IGN)
+        with os.fdopen(reading, encoding="utf-8") as pipe:
+            told = [line.rstrip("\n").partition(" ")[::2] for line in pipe]
+        for kind, name in reversed(told):
+            _take_away[kind](name)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def end_process(name: str) -> None:
+    """Kill the process group of this number; it is a leader of its own, made by us."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(int(name), signal.SIGKILL)
+
+
+def remove_folder(name: str) -> None:
+    shutil.rmtree(name, ignore_errors=True)
+
+
+def unmount(name: str) -> None:
+    for _ in range(_TRIES):  # a process that was killed may take a moment to let go
+        if not os.path.ismount(name):
+            break
+        if subprocess.run(["umount", name], capture_output=True, check=False).returncode:
+            time.sleep(0.1)
+    else:
+        subprocess.run(["umount", "--lazy", name], capture_output=True, check=False)
+    with contextlib.suppress(OSError):
+        Path(name).rmdir()
+
+
+def blank(name: str) -> None:
+    """Take a file system off a disk: its signatures, and both ends."""
+    subprocess.run(["wipefs", "--all", "--quiet", name], capture_output=True, check=False)
+    with contextlib.suppress(OSError), open(name, "r+b", buffering=0) as disk:
+        size = disk.seek(0, os.SEEK_END)
+        for place in (0, max(0, size - _ENDS)):
+            disk.seek(place)
+            disk.write(bytes(min(_ENDS, size)))
+        os.fsync(disk.fileno())
+
+
+_take_away: dict[str, Callable[[str], None]] = {
+    PROCESS: end_process,
+    FOLDER: remove_folder,
+    MOUNT: unmount,
+    DISK: blank,
+}

@@ -1,0 +1,208 @@
+"""kdb measure: decide on this machine, run by run. The server says which run is worth most; this makes it.
+
+It says first what it will do, and asks. Whatever ends it, nothing is left behind: see kdb_client.guardian.
+"""
+
+import argparse
+import json
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from .client import Client
+from .errors import KdbError
+from .guardian import FOLDER, PROCESS, Guardian
+from .places import MAKE, Place, Prepared, check_disk, check_folder, is_guest
+
+FIO_HINT = "fio is not installed: apt install fio, dnf install fio, zypper install fio, or apk add fio."
+BUSY = 0.3  # of one processor, that others may use before a run
+STEAL = 0.1  # of the processors' time that the host may take away during a run
+_QUIET_TRIES, _LOOK_SECONDS = 10, 2.0
+_BAR = 40
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add what `kdb measure` takes."""
+    command.add_argument("workload", help="fileserver, varmail, webserver or randomfileaccess")
+    command.add_argument(
+        "--laboratory", required=True, help="yours, where the numbers are kept; members alone see them"
+    )
+    command.add_argument("--machine", default=platform.node() or "this machine", help="what you call it")
+    command.add_argument("--place", action="append", default=[], metavar="NAME=FOLDER", help="a folder, as it is")
+    command.add_argument("--disk", action="append", default=[], metavar="DEVICE=STORAGE", help="an empty scratch disk")
+    command.add_argument("--fs", default="ext4,xfs", help=f"made on each disk: of {','.join(MAKE)}")
+    command.add_argument("--seconds", type=int, default=30, help="of one run")
+    command.add_argument("--most-runs", type=int, default=24)
+    command.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def measure(client: Client, options: argparse.Namespace) -> int:
+    """Return 0: it is decided. 1: not yet, after as many runs as were allowed."""
+    places = _places(options)
+    if shutil.which("fio") is None:
+        raise KdbError(FIO_HINT)
+    for place in places:
+        if place.fs:
+            check_disk(place.path)
+        else:
+            check_folder(place.path, 0)
+    if not options.yes and not _agrees(places, options):
+        return 1
+    in_guest = is_guest()
+    sitting = client.post(
+        "sittings/",
+        {
+            "laboratory": options.laboratory,
+            "machine": options.machine,
+            "workload": options.workload,
+            "seconds": options.seconds,
+            "most_runs": options.most_runs,
+            "choices": [
+                {"name": place.choice, "place": place.name, "settings": place.settings(in_guest=in_guest)}
+                for place in places
+            ],
+            "facts": {"kernel": platform.release(), "virtual": "yes" if in_guest else "no"},
+        },
+    )
+    of_choice = {place.choice: place for place in places}
+    for place in places:
+        if not place.fs:
+            check_folder(place.path, sitting["load"]["working_set_bytes"])
+    with Guardian() as guardian:
+        while sitting["next"]:
+            for run in sitting["next"]:
+                report = _one_run(of_choice[run["choice"]], sitting["load"], guardian)
+                print(f"run {run['number']:2}  {run['choice']:24}  {_shown(report)}", flush=True)
+                sitting = client.post(f"sittings/{sitting['id']}/runs/{run['number']}/", report)
+    _tell(client, sitting, of_choice)
+    return 0 if sitting["state"] == "decided" else 1
+
+
+def _places(options: argparse.Namespace) -> list[Place]:
+    places = []
+    for named in options.place:
+        name, equals, folder = named.partition("=")
+        if not equals or not name or not folder:
+            raise KdbError(f"--place {named}: found no NAME=FOLDER, such as ssd=/mnt/a.")
+        places.append(Place(name, str(Path(folder).absolute())))
+    kinds = [fs.strip() for fs in options.fs.split(",") if fs.strip()]
+    for named in options.disk:
+        device, _, storage = named.partition("=")
+        for fs in kinds:
+            if fs not in MAKE:
+                raise KdbError(f"--fs {fs}: allowed are {', '.join(MAKE)}.")
+            places.append(Place(storage or Path(device).name, device, fs, storage))
+    names = [place.choice for place in places]
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise KdbError("Name two or more things to compare, each by its own name: --place a=/mnt/a --place b=/mnt/b.")
+    return places
+
+
+def _agrees(places: list[Place], options: argparse.Namespace) -> bool:
+    minutes = options.most_runs * (options.seconds + 15) / 60
+    print(f"Runs of {options.seconds} s under the load {options.workload}, by fio, one after the other, on")
+    for place in places:
+        made = f"a new {place.fs} on {place.path}, WHICH IS OVERWRITTEN" if place.fs else f"files in {place.path}"
+        print(f"  {place.choice}: {made}")
+    print(
+        f"At most {options.most_runs} of them, {minutes:.0f} minutes; mostly it takes fewer. Nothing is left "
+        f"behind. Numbers go to the laboratory {options.laboratory}, which its members see."
+    )
+    try:
+        return input("Begin? [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        return False
+
+
+# A run
+
+
+def _one_run(place: Place, load: Any, guardian: Guardian) -> dict[str, Any]:
+    """Return what is reported of the run: its value, or what disturbed it."""
+    for _ in range(_QUIET_TRIES):
+        if _busy(_LOOK_SECONDS) <= BUSY:
+            break
+    else:
+        return {"disturbed": "other programs kept the processors busy before it"}
+    with Prepared(place, guardian) as folder:
+        if not place.fs:
+            check_folder(folder, load["working_set_bytes"])
+        before = _cpu()
+        value = _fio(load["job"].replace("@FOLDER@", folder), guardian)
+        after = _cpu()
+    stolen = (after["steal"] - before["steal"]) / max(1, after["all"] - before["all"])
+    if stolen > STEAL:
+        return {"disturbed": f"the host took {stolen:.0%} of the processors' time away"}
+    return {"value": value}
+
+
+def _fio(job: str, guardian: Guardian) -> float:
+    """Return the operations a second of a job. Raises KdbError where fio fails."""
+    with tempfile.TemporaryDirectory(prefix="kdb-measure-") as folder:
+        guardian.watch(FOLDER, folder)
+        text, output = Path(folder) / "job.fio", Path(folder) / "output.json"
+        text.write_text(job, encoding="utf-8")
+        # It waits for a word on its input: should this process be killed before the guardian knows of it, none comes.
+        command = ["sh", "-c", 'read -r go && exec "$@"', "sh", "fio", "--output-format=json", f"--output={output}"]
+        pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with subprocess.Popen([*command, str(text)], text=True, start_new_session=True, **pipes) as program:
+            guardian.watch(PROCESS, str(program.pid))
+            _, complaints = program.communicate("go\n")
+        if program.returncode or not output.exists():
+            raise KdbError(f"fio failed: {complaints.strip()[:500]}")
+        said = output.read_text(encoding="utf-8")
+    try:
+        jobs = json.loads(said[said.index("{") :])["jobs"]
+        errors = [job["error"] for job in jobs if job["error"]]
+        rate = sum(job[direction]["iops"] for job in jobs for direction in ("read", "write"))
+    except (ValueError, KeyError, TypeError):
+        raise KdbError("fio's output was not understood.") from None
+    if errors or rate <= 0:
+        raise KdbError(f"fio ended with an error: {complaints.strip()[:500] or errors}")
+    return float(rate)
+
+
+def _busy(seconds: float) -> float:
+    """Return how many processors others use, over so many seconds."""
+    before, at = _cpu(), time.monotonic()
+    time.sleep(seconds)
+    after = _cpu()
+    ticks = (after["all"] - before["all"]) / max(1e-9, time.monotonic() - at)
+    share = 1 - (after["idle"] - before["idle"]) / max(1, after["all"] - before["all"])
+    return share * ticks / 100  # the kernel counts hundredths of a second, of each processor
+
+
+def _cpu() -> dict[str, int]:
+    fields = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:9]
+    user, nice, system, idle, iowait, irq, softirq, steal = map(int, fields)
+    return {
+        "all": user + nice + system + idle + iowait + irq + softirq + steal,
+        "idle": idle + iowait + steal,
+        "steal": steal,
+    }
+
+
+# Words
+
+
+def _shown(report: dict[str, Any]) -> str:
+    return f"{report['value']:,.0f} operations a second" if "value" in report else f"disturbed: {report['disturbed']}"
+
+
+def _tell(client: Client, sitting: Any, of_choice: dict[str, Place]) -> None:
+    decision = sitting["decision"]
+    print(f"\n{decision['sentence']}\n")
+    widest = max(row["ratio"] for row in decision["choices"])
+    for row in decision["choices"]:
+        bar = "#" * max(1, round(_BAR * row["ratio"] / widest))
+        print(f"  {row['name']:24} {bar:{_BAR}} {row['ratio']:.2f}  ({row['low']:.2f} to {row['high']:.2f})")
+    print(f"\n{client.configuration.url}/laboratories/sittings/{sitting['id']}/")
+    first = of_choice[decision["choices"][0]["name"]]
+    if first.fs and sitting["state"] == "decided":
+        print(f"\n  {' '.join(MAKE[first.fs][:1])} {first.path}\n  mount {first.path} /mnt")
+    sys.stdout.flush()

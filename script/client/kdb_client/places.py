@@ -1,0 +1,137 @@
+"""Where a measurement runs: a folder as it is, or a scratch disk with a file system made for each run."""
+
+import json
+import os
+import stat
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import KdbError
+from .guardian import DISK, FOLDER, MOUNT, Guardian, blank, remove_folder, unmount
+
+MAKE = {  # of each file system: how it is made, without work that goes on after it was mounted
+    "ext4": ("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"),
+    "xfs": ("mkfs.xfs", "-q", "-f"),
+    "btrfs": ("mkfs.btrfs", "-q", "-f"),
+    "f2fs": ("mkfs.f2fs", "-q", "-f"),
+}
+_ENDS = 2**20
+_LEAST_FREE = 1.2  # times the files that a run makes
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder, or a disk and the file system that it gets. name : as its owner calls it; storage : what is below it"""
+
+    name: str
+    path: str
+    fs: str = ""
+    storage: str = ""
+
+    @property
+    def choice(self) -> str:
+        return f"{self.name} {self.fs}" if self.fs else self.name
+
+    def settings(self, *, in_guest: bool) -> dict[str, str]:
+        """Return the settings as KDB's API names them."""
+        fs = self.fs or file_system_of(self.path)
+        side = "guest_fs" if in_guest else "host_fs"
+        return {name: value for name, value in ((side, fs), ("backend", self.storage)) if value}
+
+
+class Prepared:
+    """An empty folder on the place while a run is made: `with Prepared(place, guardian) as folder`."""
+
+    def __init__(self, place: Place, guardian: Guardian) -> None:
+        self.place, self.guardian = place, guardian
+
+    def __enter__(self) -> str:
+        if not self.place.fs:
+            self.folder = tempfile.mkdtemp(prefix="kdb-measure-", dir=self.place.path)
+            self.guardian.watch(FOLDER, self.folder)
+            return self.folder
+        check_disk(self.place.path)
+        self.guardian.watch(DISK, self.place.path)
+        _run([*MAKE[self.place.fs], self.place.path])
+        self.folder = tempfile.mkdtemp(prefix="kdb-measure-")
+        self.guardian.watch(MOUNT, self.folder)
+        _run(["mount", "-t", self.place.fs, self.place.path, self.folder])
+        return self.folder
+
+    def __exit__(self, *exception: object) -> None:
+        if not self.place.fs:
+            remove_folder(self.folder)
+        else:
+            unmount(self.folder)
+            blank(self.place.path)
+
+
+def check_disk(path: str) -> None:
+    """Raise KdbError unless this is a disk that nobody uses and that holds nothing."""
+    try:
+        if not stat.S_ISBLK(Path(path).stat().st_mode):
+            raise KdbError(f"{path} is no disk. A folder is named with --place.")
+        disk = json.loads(_run(["lsblk", "--json", "--paths", "-o", "PATH,RO,MOUNTPOINTS,FSTYPE,PTTYPE", path]))
+        signatures = _run(["wipefs", "--no-act", "--noheadings", path]).strip()
+    except (OSError, ValueError) as error:
+        raise KdbError(f"{path} cannot be looked at: {error}") from None
+    (device,) = disk["blockdevices"]
+    if device.get("children"):
+        raise KdbError(f"{path} has parts ({', '.join(child['path'] for child in device['children'])}): it is in use.")
+    if any(device["mountpoints"]):
+        raise KdbError(f"{path} is mounted at {', '.join(filter(None, device['mountpoints']))}.")
+    if device["fstype"] or device["pttype"] or signatures:
+        kind = device["fstype"] or device["pttype"] or signatures.split()[-1]
+        raise KdbError(
+            f"{path} carries {kind}: only an empty disk is measured. If nothing on it is needed: wipefs -a {path}"
+        )
+    try:
+        # The kernel refuses an exclusive opening of what is mounted, swap, or part of an array or a volume group.
+        handle = os.open(path, os.O_RDWR | os.O_EXCL)
+    except OSError as error:
+        raise KdbError(f"{path} is in use or cannot be written: {error.strerror}.") from None
+    with open(handle, "rb", buffering=0) as device_file:
+        size = device_file.seek(0, os.SEEK_END)
+        for place in (0, max(0, size - _ENDS)):
+            device_file.seek(place)
+            if any(device_file.read(_ENDS)):
+                raise KdbError(
+                    f"{path} holds data without a signature: only an empty disk is measured. If nothing on it is "
+                    f"needed: blkdiscard {path}, or dd if=/dev/zero of={path}"
+                )
+
+
+def check_folder(path: str, needed: int) -> None:
+    """Raise KdbError unless this is a folder that can be written, with room for the files of a run."""
+    if not Path(path).is_dir() or not os.access(path, os.W_OK | os.X_OK):
+        raise KdbError(f"{path} is no folder that you may write to.")
+    room = os.statvfs(path)
+    free = room.f_bavail * room.f_frsize
+    if free < _LEAST_FREE * needed:
+        raise KdbError(f"{path} has {free / 2**20:,.0f} MiB free; a run needs {_LEAST_FREE * needed / 2**20:,.0f}.")
+
+
+def file_system_of(path: str) -> str:
+    """Return the kind of file system that holds the folder, as the kernel calls it."""
+    return _run(["findmnt", "--noheadings", "--output", "FSTYPE", "--target", path]).strip()
+
+
+def is_guest() -> bool:
+    """Tell whether this machine is a virtual one."""
+    try:
+        return subprocess.run(["systemd-detect-virt", "--quiet", "--vm"], check=False).returncode == 0
+    except FileNotFoundError:
+        return "hypervisor" in Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
+
+
+def _run(command: Sequence[str]) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    except FileNotFoundError:
+        raise KdbError(f"{command[0]} is not installed.") from None
+    if done.returncode:
+        raise KdbError(f"{' '.join(command)} failed: {(done.stderr or done.stdout).strip()[:500]}")
+    return done.stdout

@@ -1,0 +1,64 @@
+"""What runs say of one machine: by hand where one normal is known and no run may be disturbed, and what is run next."""
+
+import numpy as np
+import pytest
+
+from modelling.estimation import machine
+from modelling.estimation.machine import Block
+from modelling.estimation.value import Components
+
+NAMES = ("ext4", "xfs", "btrfs")
+NOISE = 0.07**2
+
+
+def known(means, deviation: float) -> Components:
+    size = len(means)
+    return Components(
+        np.ones(1), np.array([means], float), np.zeros((1, size, size)), deviation**2 * np.eye(size)[None]
+    )
+
+
+@pytest.fixture
+def sure_of_its_runs(monkeypatch):
+    monkeypatch.setattr(machine, "DISTURBED", 1e-12)
+    monkeypatch.setattr(machine, "_WIDTHS", ((1.0, 1.0),))
+
+
+def test_a_pair_moves_the_difference_by_its_share_of_the_variance(sure_of_its_runs):
+    # Difference a - b: before N(0, 2 * 0.2²); seen 0.3 with variance 2 * 0.07². A level common to both says nothing.
+    now = machine.after(machine.before(known([0, 0], 0.2), NOISE), [Block((0, 1), (5.3, 5.0))])
+    share = 2 * 0.2**2 / (2 * 0.2**2 + 2 * NOISE)
+    assert now.means[0, 0] - now.means[0, 1] == pytest.approx(0.3 * share, abs=1e-3)
+    variance = now.covariances[0, 0, 0] + now.covariances[0, 1, 1] - 2 * now.covariances[0, 0, 1]
+    assert variance == pytest.approx((1 - share) * 2 * 0.2**2, rel=1e-3)
+
+
+def test_what_drifts_between_blocks_changes_nothing(sure_of_its_runs):
+    start = machine.before(known([0, 0, 0], 0.2), NOISE)
+    blocks = [Block((0, 1), (1.0, 1.2)), Block((1, 2), (1.1, 1.0))]
+    drifted = [blocks[0], Block((1, 2), (0.1, 0.0))]
+    ours, theirs = (machine.standing(machine.after(start, those), 0.1) for those in (blocks, drifted))
+    assert ours.losses == pytest.approx(theirs.losses, abs=1e-3)
+
+
+def test_one_run_far_off_is_rather_disturbed_than_believed():
+    start = machine.before(known([0, 0], 0.1), NOISE)
+    alike = [Block((0, 1), (0.0, 0.02)), Block((0, 1), (0.01, 0.0))]
+    off = machine.standing(machine.after(start, [*alike, Block((0, 1), (0.0, -0.8))]), 0.1)
+    assert off.within[1] > 0.7  # a believed mean of -0.26 would leave it far outside of the margin
+
+
+def test_clear_runs_decide_and_alike_ones_do_not():
+    start = machine.before(known([0, 0, 0], 0.3), NOISE)
+    clear = machine.standing(machine.after(start, [Block((0, 1, 2), (0.0, 0.7, -0.2))] * 3), 0.1)
+    assert (clear.first, clear.within[1] > 0.95, clear.losses[1] < 0.01) == (1, True, True)
+    open_still = machine.standing(machine.after(start, [Block((0, 1), (0.0, 0.02))]), 0.1)
+    assert open_still.within[open_still.first] < 0.9  # nobody ran the third
+
+
+def test_the_next_block_compares_what_may_be_the_best():
+    spread = np.diag([0.3, 0.3, 0.001]) ** 2
+    start = machine.before(
+        Components(np.ones(1), np.array([[0.0, -0.05, -2.0]]), spread[None], 0 * spread[None]), NOISE
+    )
+    assert sorted(machine.next_block(start, NAMES)) == [0, 1]
