@@ -315,6 +315,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "TierEnum": "experiments.models.OrdinalFinding.Tier",
         "CaseStudyStatusEnum": "experiments.models.CaseStudy.Status",
+        "SourceOutcomeEnum": "experiments.models.SourceCheck.Outcome",
         "ClaimKindEnum": "experiments.models.Claim.Kind",
         "HypervisorKindEnum": "experiments.models.Hypervisor.Kind",
         "SittingStateEnum": "modelling.models.Sitting.State",
