@@ -17,6 +17,7 @@ from .imported import AuditEntry, ImportBatch, RawChunk, RawFile
 from .laboratory import Host, PrivateKey, StoragePool
 from .measurement import DerivedValue, Measurement
 from .observed import DiskStatistics, HostAuditEntry, ObservedDisk, ObservedMachine, ObservedPool, Signature
+from .released import LoadedCaseStudy, Origin
 from .statement import Claim, OrdinalFinding, PrintedRatio
 from .testbed import Configuration, Server, Storage
 
@@ -37,6 +38,7 @@ __all__ = [
     "Hypervisor",
     "ImportBatch",
     "KnowledgeRevision",
+    "LoadedCaseStudy",
     "Measurement",
     "MechanismCost",
     "ModelComponent",
@@ -45,6 +47,7 @@ __all__ = [
     "ObservedPool",
     "OperatingSystem",
     "OrdinalFinding",
+    "Origin",
     "PrintedRatio",
     "PrivateKey",
     "Publication",

@@ -38,6 +38,14 @@ class Publication(SharedRow):
         db_default="",
         help_text="A copy in an archive, where its licence allows one; empty: none.",
     )
+    licence = models.CharField(
+        max_length=60,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[RegexValidator(r"^[A-Za-z0-9][A-Za-z0-9.+-]*\Z", "An identifier of the SPDX list: CC-BY-4.0.")],
+        help_text='Of the source, by its SPDX identifier: "CC-BY-4.0"; empty: none is stated, and only facts are held.',
+    )
     is_reviewed = models.BooleanField(
         default=True, help_text="Whether others reviewed it before it was published, as they do papers."
     )
