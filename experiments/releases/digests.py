@@ -27,7 +27,7 @@ def digest(document: dict[str, Any], tables: Iterable[Iterable[list[Any]]]) -> s
         checksum.update(b"\0")
         for cells in lines:
             said = io.StringIO()
-            row = [text for at in order if (text := str(cells[at])) not in _NOTHING for text in (columns[at], text)]
-            csv.writer(said).writerow(row)
+            told = [(columns[at], cells[at]) for at in order if str(cells[at]) not in _NOTHING]
+            csv.writer(said).writerows(told)
             checksum.update(said.getvalue().encode())
     return checksum.hexdigest()

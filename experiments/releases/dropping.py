@@ -115,6 +115,6 @@ def _is_address(text: str) -> bool:
         address = ip_address(text)
     except ValueError:
         return False
-    if address.is_loopback or address.is_unspecified:
+    if address.is_loopback or address.is_unspecified or text.startswith("0."):
         return False
     return address.version == 6 or address.is_private or any(int(part) >= 100 for part in text.split("."))
