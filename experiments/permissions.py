@@ -14,7 +14,10 @@ from experiments.models import AuditEntry, Campaign, CaseStudy, Host
 User = AbstractUser | AnonymousUser | None
 
 Status = CaseStudy.Status
-_REVIEW = [AuditEntry.Action.RETURNED, AuditEntry.Action.PUBLISHED, AuditEntry.Action.RETRACTED]
+_REVIEW = [
+    *(AuditEntry.Action.RETURNED, AuditEntry.Action.PUBLISHED, AuditEntry.Action.RETRACTED),
+    *(AuditEntry.Action.SUPERSEDED, AuditEntry.Action.DOUBTED),
+]
 
 
 def may_create(user: User) -> bool:
@@ -24,7 +27,7 @@ def may_create(user: User) -> bool:
 
 def may_see(user: User, case_study: CaseStudy) -> bool:
     """Tell whether the user sees it: all what was ever published, owners a draft, reviewers one that is submitted."""
-    if user is None or case_study.status in (Status.PUBLISHED, Status.RETRACTED) or _owns(user, case_study):
+    if user is None or case_study.status in CaseStudy.VISIBLE or _owns(user, case_study):
         return True
     return _administers(user) or (
         case_study.status == Status.SUBMITTED and user.has_perm("experiments.publish_casestudy")
@@ -33,7 +36,7 @@ def may_see(user: User, case_study: CaseStudy) -> bool:
 
 def seen_by(user: User) -> QuerySet[CaseStudy]:
     """Return every case study that the user may see: by it, what is others' own looks like what is not there."""
-    return CaseStudy.objects.filter(Q(status__in=[Status.PUBLISHED, Status.RETRACTED]) | Q(pk__in=drafts_of(user)))
+    return CaseStudy.objects.filter(Q(status__in=CaseStudy.VISIBLE) | Q(pk__in=drafts_of(user)))
 
 
 def may_edit(user: User, case_study: CaseStudy) -> bool:
@@ -76,6 +79,18 @@ def may_review(user: User) -> bool:
 
 def may_retract(user: User, case_study: CaseStudy) -> bool:
     return case_study.status == Status.PUBLISHED and (user is None or user.has_perm("experiments.retract_casestudy"))
+
+
+def may_end(user: User, case_study: CaseStudy) -> bool:
+    """Tell whether the user may say that it is superseded or doubted: reviewers, and its author."""
+    if case_study.status != Status.PUBLISHED or user is None:
+        return case_study.status == Status.PUBLISHED
+    return user.has_perm("experiments.retract_casestudy") or _owns(user, case_study)
+
+
+def may_look_after_sources(user: User) -> bool:
+    """Tell whether the user may see and resolve what was found about sources: reviewers."""
+    return may_review(user)
 
 
 def drafts_of(user: User) -> QuerySet[CaseStudy]:

@@ -24,7 +24,7 @@ from .validation import reports
 @receiver(knowledge_changed)
 def renew_what_depends(sender: Any, case_study_ids: list[int], revision: int, **kwargs: Any) -> None:
     """Summarise the new measurements and queue the answers they may change."""
-    summaries.rebuild_arms(case_study_ids)  # first: supersede reads from the arms which answers may change
+    summaries.rebuild_arms(case_study_ids, revision)  # first: supersede reads from the arms which answers may change
     leaving.forget_answers()
     names.forget()
     choices.forget()

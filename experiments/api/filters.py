@@ -184,6 +184,9 @@ class StorageFilters(django_filters.FilterSet):
     kind = django_filters.ChoiceFilter(choices=_choices(Storage.Kind))
 
 
+_ENDED = "Of a case study that was retracted or superseded, or is doubted."
+
+
 class CaseStudyFilters(django_filters.FilterSet):
     publication = _publication()
     hypervisor = CatalogueFilter(
@@ -191,9 +194,7 @@ class CaseStudyFilters(django_filters.FilterSet):
         model=Hypervisor,
         help_text="Hypervisor of one of its configurations, by slug, name or alias.",
     )
-    status = django_filters.ChoiceFilter(
-        choices=[(s.value, s.label) for s in (CaseStudy.Status.PUBLISHED, CaseStudy.Status.RETRACTED)]
-    )
+    status = django_filters.ChoiceFilter(choices=[(status.value, status.label) for status in CaseStudy.VISIBLE])
 
     def with_hypervisor(self, case_studies: QuerySet[CaseStudy], name: str, value: str) -> QuerySet[CaseStudy]:
         hypervisor = Hypervisor.objects.get(slug=value)
@@ -209,7 +210,7 @@ class ConfigurationFilters(django_filters.FilterSet):
     host_fs = _catalogue(FileSystem, "host_fs", "Host file system")
     backend = django_filters.ChoiceFilter(choices=list(BACKENDS.items()), help_text="What the disk images lie on.")
     native = YesNoFilter(Q(hypervisor__isnull=True), help_text="Without hypervisor and guest.")
-    retracted = YesNoFilter(Q(case_study__status=CaseStudy.Status.RETRACTED), help_text="Of a retracted case study.")
+    retracted = YesNoFilter(Q(case_study__status__in=CaseStudy.ENDED), help_text=_ENDED)
 
 
 class ObservationFilters(django_filters.FilterSet):
@@ -225,9 +226,7 @@ class ObservationFilters(django_filters.FilterSet):
     guest_fs = _catalogue(FileSystem, "configuration__guest_fs", "Guest file system")
     host_fs = _catalogue(FileSystem, "configuration__host_fs", "Host file system")
     native = YesNoFilter(Q(configuration__hypervisor__isnull=True), help_text="Without hypervisor and guest.")
-    retracted = YesNoFilter(
-        Q(configuration__case_study__status=CaseStudy.Status.RETRACTED), help_text="Of a retracted case study."
-    )
+    retracted = YesNoFilter(Q(configuration__case_study__status__in=CaseStudy.ENDED), help_text=_ENDED)
     workload = _variant(Workload, "workload", "Workload")
     benchmark = _variant(Benchmark, "benchmark", "Benchmark")
     variant = IntegerFilter(field_name="variant__id", help_text="Workload variant, by id.")

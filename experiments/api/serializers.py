@@ -64,21 +64,21 @@ class Slugs(serializers.Field[Any, Any, list[str], Any]):
 
 
 class RetractedSlugs(Slugs):
-    """The slugs of those among several case studies that have been retracted."""
+    """The slugs of those among several case studies that count no longer: retracted, superseded or doubted."""
 
     def to_representation(self, value: Any) -> list[str]:
-        return sorted(row.slug for row in value.all() if row.status == CaseStudy.Status.RETRACTED)
+        return sorted(row.slug for row in value.all() if row.status in CaseStudy.ENDED)
 
 
 @extend_schema_field(OpenApiTypes.BOOL)
 class Retracted(serializers.Field[Any, Any, bool, CaseStudy]):
-    """True where the case study at `source` has been retracted: its numbers count no longer."""
+    """True where the case study at `source` counts no longer: it was retracted or superseded, or is doubted."""
 
     def __init__(self, source: str) -> None:
         super().__init__(source=source, read_only=True)
 
     def to_representation(self, value: CaseStudy) -> bool:
-        return value.status == CaseStudy.Status.RETRACTED
+        return value.status in CaseStudy.ENDED
 
 
 @extend_schema_field(OpenApiTypes.STR)

@@ -22,7 +22,7 @@ def entries(case_study: CaseStudy, address: str) -> str:
     """Return one entry for the case study as it stands here, and one for the publication where there is one."""
     revision = f"Knowledge revision {case_study.published_revision_id}"
     if case_study.retracted_revision_id:
-        revision += f", retracted at revision {case_study.retracted_revision_id}"
+        revision += f", {case_study.status} at revision {case_study.retracted_revision_id}"
     texts = [
         _entry(
             "misc",

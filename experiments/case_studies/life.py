@@ -91,7 +91,7 @@ def publish(case_studies: Iterable[CaseStudy], *, reason: str, user: User | None
     ids = [case_study.pk for case_study in case_studies]
     with transaction.atomic():
         list(CaseStudy.objects.select_for_update().filter(pk__in=ids).order_by("pk").values_list("pk"))
-        revision = _next_revision(KnowledgeRevision.Action.PUBLISHED, reason)
+        revision = next_revision(KnowledgeRevision.Action.PUBLISHED, reason)
         changed = CaseStudy.objects.filter(
             pk__in=ids, status__in=[CaseStudy.Status.DRAFT, CaseStudy.Status.SUBMITTED]
         ).update(status=CaseStudy.Status.PUBLISHED, published_revision=revision)
@@ -116,7 +116,7 @@ def retract(case_study: CaseStudy, *, reason: str, user: User | None = None) -> 
         raise CaseStudyError("A retraction needs a reason.")
     with transaction.atomic():
         locked(case_study, CaseStudy.Status.PUBLISHED, "Only a published case study can be retracted.")
-        revision = _next_revision(KnowledgeRevision.Action.RETRACTED, reason)
+        revision = next_revision(KnowledgeRevision.Action.RETRACTED, reason)
         CaseStudy.objects.filter(pk=case_study.pk).update(
             status=CaseStudy.Status.RETRACTED, retracted_revision=revision, retraction_reason=reason
         )
@@ -138,8 +138,8 @@ def locked(case_study: CaseStudy, status: str, otherwise: str) -> CaseStudy:
     return current
 
 
-def _next_revision(action: str, reason: str) -> KnowledgeRevision:
-    """Add the next revision and return it. The latest row is the lock that publications and kept answers share."""
+def next_revision(action: str, reason: str) -> KnowledgeRevision:
+    """Add the next revision and return it; call it in a transaction. The latest row is the lock that publications and kept answers share."""
     while True:
         latest = KnowledgeRevision.objects.select_for_update().order_by("-number").first()
         try:

@@ -35,7 +35,7 @@ def case_study_detail(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the page that every reader sees; a draft's shows its author and reviewers what it will be."""
     seen = permissions.seen_by(request.user).select_related("publication", "server", "storage")
     case_study = get_object_or_404(seen, slug=slug)
-    is_public = case_study.status in (CaseStudy.Status.PUBLISHED, CaseStudy.Status.RETRACTED)
+    is_public = case_study.status in CaseStudy.VISIBLE
     context = {
         "page": pages.case_study_page(case_study),
         "case_study": case_study,

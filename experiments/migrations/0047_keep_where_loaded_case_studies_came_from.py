@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('experiments', '0042_reserve_needs_and_settings'),
+        ('experiments', '0046_end_and_check_evidence'),
     ]
 
     operations = [

@@ -1,7 +1,7 @@
 """The facts the knowledge base holds, one file a subject."""
 
 from .campaign import Campaign, CampaignRun, RunArtifact, RunLine
-from .case_study import CaseStudy, KnowledgeRevision, Publication
+from .case_study import CaseStudy, Ending, KnowledgeRevision, Publication
 from .catalogue import (
     Benchmark,
     ComponentName,
@@ -18,6 +18,7 @@ from .laboratory import Host, PrivateKey, StoragePool
 from .measurement import DerivedValue, Measurement
 from .observed import DiskStatistics, HostAuditEntry, ObservedDisk, ObservedMachine, ObservedPool, Signature
 from .released import LoadedCaseStudy, Origin
+from .source import SourceCheck, SourceTask
 from .statement import Claim, OrdinalFinding, PrintedRatio
 from .testbed import Configuration, Server, Storage
 
@@ -32,6 +33,7 @@ __all__ = [
     "Configuration",
     "DerivedValue",
     "DiskStatistics",
+    "Ending",
     "FileSystem",
     "Host",
     "HostAuditEntry",
@@ -57,6 +59,8 @@ __all__ = [
     "RunLine",
     "Server",
     "Signature",
+    "SourceCheck",
+    "SourceTask",
     "Storage",
     "StoragePool",
     "Workload",

@@ -30,6 +30,9 @@ class Publication(SharedRow):
         validators=[RegexValidator(r"^10\.\d{4,9}/[^\s\"<>]+\Z", "A DOI reads like 10.1000/182.")],
         help_text='"10.1000/182"; empty: none is known.',
     )
+    made_on = models.DateField(
+        null=True, blank=True, help_text="Day on which it was made, where the day is known; empty: not recorded."
+    )
     read_on = models.DateField(null=True, blank=True, help_text="Day on which it was read; empty: not recorded.")
     archive_address = models.URLField(
         max_length=500,
@@ -71,11 +74,13 @@ class Publication(SharedRow):
 
 
 class KnowledgeRevision(models.Model):
-    """One publication or retraction. Rankings name the revision they were computed from."""
+    """One change of what counts. Rankings name the revision they were computed from."""
 
     class Action(models.TextChoices):
         PUBLISHED = "published", "published"
         RETRACTED = "retracted", "retracted"
+        SUPERSEDED = "superseded", "superseded"
+        DOUBTED = "doubted", "doubted"
 
     number = models.PositiveIntegerField(primary_key=True)
     action = models.CharField(max_length=10, choices=Action)
@@ -100,7 +105,7 @@ class CaseStudyQuerySet(models.QuerySet["CaseStudy"]):
         return self.filter(still, published_revision__lte=revision)
 
     def visible(self) -> "CaseStudyQuerySet":
-        """Return what every reader may see: published ones, and retracted ones with their reason."""
+        """Return what every reader may see: published ones, and those that count no longer, with the reason."""
         return self.filter(status__in=CaseStudy.VISIBLE)
 
 
@@ -118,6 +123,10 @@ def laboratory(path: str = "") -> Coalesce:
     )
 
 
+_ENDED = ["retracted", "superseded", "doubted"]
+_VISIBLE = ["published", *_ENDED]
+
+
 class CaseStudy(models.Model):
     """One laboratory, one server, one protocol, one or more configurations."""
 
@@ -126,8 +135,11 @@ class CaseStudy(models.Model):
         SUBMITTED = "submitted", "submitted for review"
         PUBLISHED = "published", "published"
         RETRACTED = "retracted", "retracted"
+        SUPERSEDED = "superseded", "superseded by later numbers"
+        DOUBTED = "doubted", "doubted"
 
-    VISIBLE = (Status.PUBLISHED, Status.RETRACTED)  # to every reader
+    ENDED = (Status.RETRACTED, Status.SUPERSEDED, Status.DOUBTED)  # shown with the reason; counts nowhere
+    VISIBLE = (Status.PUBLISHED, *ENDED)  # to every reader
 
     class Scope(models.TextChoices):
         PER_VM = "per-vm", "per virtual machine"
@@ -191,9 +203,20 @@ class CaseStudy(models.Model):
         KnowledgeRevision, null=True, blank=True, on_delete=models.PROTECT, related_name="published_case_studies"
     )
     retracted_revision = models.ForeignKey(
-        KnowledgeRevision, null=True, blank=True, on_delete=models.PROTECT, related_name="retracted_case_studies"
+        KnowledgeRevision,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="retracted_case_studies",
+        help_text="Since which it counts no longer: retracted, superseded or doubted; empty: it counts.",
     )
     retraction_reason = models.TextField(blank=True)
+    rows_ended_revision = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="Latest revision at which single rows of it ceased to count (Ending); empty: none ever did.",
+    )
 
     objects = CaseStudyQuerySet.as_manager()
 
@@ -207,20 +230,59 @@ class CaseStudy(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=Q(status__in=["draft", "submitted"], published_revision__isnull=True)
-                | Q(status__in=["published", "retracted"], published_revision__isnull=False),
+                | Q(status__in=_VISIBLE, published_revision__isnull=False),
                 name="experiments_casestudy_published_has_a_revision",
             ),
             models.CheckConstraint(
                 condition=Q(
-                    status="retracted",
+                    status__in=_ENDED,
                     retracted_revision__isnull=False,
                     retracted_revision__gt=F("published_revision"),
                 )
                 & ~Q(retraction_reason="")
-                | ~Q(status="retracted") & Q(retracted_revision__isnull=True),
+                | ~Q(status__in=_ENDED) & Q(retracted_revision__isnull=True),
                 name="experiments_casestudy_retraction_has_revision_and_reason",
             ),
         ]
 
     def __str__(self) -> str:
         return self.title
+
+
+class Ending(models.Model):
+    """One decision that a published case study, or rows of it, count no longer although nobody took them back."""
+
+    class Kind(models.TextChoices):
+        SUPERSEDED = "superseded", "superseded"
+        DOUBTED = "doubted", "doubted"
+
+    case_study = models.ForeignKey(CaseStudy, on_delete=models.CASCADE, related_name="endings")
+    kind = models.CharField(max_length=10, choices=Kind)
+    is_whole = models.BooleanField(help_text="Whether all of the case study; else the rows that name this ending.")
+    replaced_by = models.ForeignKey(
+        CaseStudy,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="replaces",
+        help_text="Where its source measured again; empty: doubted.",
+    )
+    reason = models.TextField()
+    revision = models.OneToOneField(KnowledgeRevision, on_delete=models.PROTECT, related_name="ending")
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(kind="superseded", replaced_by__isnull=False) | Q(kind="doubted", replaced_by__isnull=True),
+                name="experiments_ending_superseded_by_something",
+            ),
+            models.CheckConstraint(condition=~Q(reason=""), name="experiments_ending_has_a_reason"),
+            models.CheckConstraint(
+                condition=Q(replaced_by__isnull=True) | ~Q(replaced_by=F("case_study")),
+                name="experiments_ending_is_replaced_by_another",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.case_study_id} {self.kind}"

@@ -153,6 +153,8 @@ class AuditEntry(models.Model):
         RETURNED = "returned", "returned to its author"
         PUBLISHED = "published", "published"
         RETRACTED = "retracted", "retracted"
+        SUPERSEDED = "superseded", "superseded"
+        DOUBTED = "doubted", "doubted"
 
     case_study = models.ForeignKey("experiments.CaseStudy", on_delete=models.CASCADE, related_name="audit_entries")
     actor = models.ForeignKey(

@@ -56,6 +56,18 @@ class Measurement(Observation):
         max_length=300, blank=True, help_text="Why it is shown but counts nowhere; empty: it counts."
     )
     excluded_by = models.CharField(max_length=80, blank=True, help_text="Who excluded it: the source, or a person.")
+    # No constraint and no index, as for files below: an ending stays as long as its case study.
+    ending = models.ForeignKey(
+        "experiments.Ending",
+        null=True,
+        blank=True,
+        editable=False,
+        on_delete=models.DO_NOTHING,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
+        help_text="Since which it counts no longer, though it was published; excluded_because says why.",
+    )
     # No constraint and no index: deleting a file must not look through every measurement. Files of a
     # filed import stay as long as its rows do (experiments.imports.pipeline).
     raw_file = models.ForeignKey(

@@ -109,7 +109,7 @@ KINDS = (
         lambda row: reverse("case-study-detail", args=[row.slug]),
         lambda row: " ".join([row.procedure, row.server.model, row.storage.description, *row.notes]),
         (("server", Server, ("model", "cpu")), ("storage", Storage, ("description",))),
-        lambda row: row.status == CaseStudy.Status.RETRACTED,
+        lambda row: row.status in CaseStudy.ENDED,
     ),
     Kind(
         "Publication",

@@ -157,8 +157,8 @@ def _counting(with_draft: int | None, as_of: int | None) -> CaseStudyQuerySet:
 def _admitted(question: Question, with_draft: int | None, as_of: int | None, columns: list[str]) -> pd.DataFrame:
     """Return these columns of the arms that the question admits, in any metric where it names none; of `arms`, of
     _FILTERED_BY, and those of _FEW as categories."""
-    counting = _counting(with_draft, as_of)
-    rows = _of_workload(question.workload, set(counting.order_by().values_list("pk", flat=True)), with_draft)
+    counting = dict(_counting(with_draft, as_of).order_by().values_list("pk", "rows_ended_revision"))
+    rows = _of_workload(question.workload, counting, with_draft, as_of)
     admits = pd.Series(True, index=rows.index)
     if question.hypervisor != EMULATOR:
         admits &= rows["virtualisation"] != "emulated"
@@ -181,29 +181,50 @@ def _admitted(question: Question, with_draft: int | None, as_of: int | None, col
     return rows.loc[admits, columns]
 
 
-def _of_workload(workload: str, case_studies: set[int], with_draft: int | None) -> pd.DataFrame:
+def _of_workload(
+    workload: str, counting: dict[int, int | None], with_draft: int | None, as_of: int | None
+) -> pd.DataFrame:
     """Return the workload's arms of these case studies, in the order in which they were made.
 
-    What is published never changes, so a process reads the arms of each case study once and keeps them for a while: a
-    publication costs its own arms. Drafts do change.
+    counting : case study to the latest revision at which single rows of it ended
+
+    What is published does not change until then, so a process reads the arms of each case study once and keeps them
+    for a while: a publication costs its own arms. Drafts do change.
     """
     key = f"modelling.arms:{sha256(workload.encode()).hexdigest()}"
-    known, kept = caches["arms"].get(key) or (frozenset(), None)
-    missing = case_studies - known - {with_draft}
+    known, kept = caches["arms"].get(key) or ({}, None)
+    missing = {pk for pk, ended in counting.items() if pk != with_draft and known.get(pk, 0) != ended}
     if missing or kept is None:
+        if kept is not None and not missing.isdisjoint(known):
+            kept = kept[~kept["case_study_id"].isin(missing)]
         kept = _together([kept, _read(workload, missing)])
-        known |= missing
+        known = known | {pk: counting[pk] for pk in missing}
         caches["arms"].set(key, (known, kept))
-    rows = kept if known == case_studies else kept[kept["case_study_id"].isin(case_studies)]
+    rows = kept if known.keys() == counting.keys() else kept[kept["case_study_id"].isin(counting)]
     if with_draft is not None:
         rows = _together([rows[rows["case_study_id"] != with_draft], _read(workload, {with_draft})])
+    if as_of is not None and (changed := {pk for pk, ended in counting.items() if ended and ended > as_of}):
+        rows = _together([rows[~rows["case_study_id"].isin(changed)], _read_as_of(workload, changed, as_of)])
     return rows
 
 
 def _read(workload: str, case_studies: Collection[int]) -> pd.DataFrame:
-    rows = Arm.objects.filter(variant__workload__slug=workload)
-    frame = _frame(rows.filter(configuration__case_study__in=case_studies), _FILTERED_BY)
-    return frame.astype(dict.fromkeys(_FEW, "category"))
+    return _read_arms(Arm.objects.all(), workload, case_studies)
+
+
+def _read_as_of(workload: str, case_studies: Collection[int], revision: int) -> pd.DataFrame:
+    return _read_arms(Arm.ever.filter(_stood(revision)), workload, case_studies)
+
+
+def _read_arms(arms: QuerySet[Arm], workload: str, case_studies: Collection[int]) -> pd.DataFrame:
+    rows = arms.filter(variant__workload__slug=workload, configuration__case_study__in=case_studies)
+    return _frame(rows, _FILTERED_BY).astype(dict.fromkeys(_FEW, "category"))
+
+
+def _stood(revision: int) -> Q:
+    """Return the condition that an arm stood for its rows at this revision; those of before rows ended may."""
+    begun = Q(since_revision__isnull=True) | Q(since_revision__lte=revision)
+    return begun & (Q(until_revision__isnull=True) | Q(until_revision__gt=revision))
 
 
 def _together(frames: Iterable[pd.DataFrame | None]) -> pd.DataFrame:
@@ -227,7 +248,8 @@ def _joined(frames: Iterable[pd.DataFrame | None]) -> pd.DataFrame:
 def arms_of_every_workload(*, as_of: int | None = None) -> dict[str, pd.DataFrame]:
     """Return workload to its published arms under hypervisors in metrics of speed, as `arms` gives them; two
     queries."""
-    rows = Arm.objects.filter(configuration__hypervisor__isnull=False, metric__in=SPEEDS).order_by("pk")
+    stood = Arm.objects.all() if as_of is None else Arm.ever.filter(_stood(as_of))
+    rows = stood.filter(configuration__hypervisor__isnull=False, metric__in=SPEEDS).order_by("pk")
     rows = rows.exclude(configuration__virtualisation="emulated").filter(
         _counts("configuration__case_study", None, as_of)
     )
@@ -326,14 +348,15 @@ def reached(questions: Iterable[Question], case_study_ids: list[int]) -> set[Que
 
 
 def _admitting_arms(case_study_ids: list[int]) -> list[dict[str, Any]]:
-    """Return the distinct kinds of arms: filter to the values that admit it, as _arms_in_any_metric has it.
+    """Return the distinct kinds of arms: filter to the values that admit it, as _arms_in_any_metric has it. Those of
+    before rows ended too: what they joined falls apart.
 
     Of any metric: an answer says in which others the load was measured.
     """
     reviewed = "configuration__case_study__publication__is_reviewed"
     paths = {"workload": "variant__workload__slug", **_ARM_FILTERS, "backend": "configuration__backend"}
     paths |= {"evidence": reviewed, "block_size_bytes": "block_size_bytes"}
-    rows = Arm.objects.filter(configuration__case_study__in=case_study_ids).annotate(
+    rows = Arm.ever.filter(configuration__case_study__in=case_study_ids).annotate(
         has_spread=Q(variance__isnull=False),
         kind_of_storage=storage_kind("configuration__"),
         **setting_keys("configuration__"),

@@ -9,21 +9,38 @@ from django.db import transaction
 from django.db.models import Avg, Count, Max, QuerySet, Sum, Variance
 from django.db.models.functions import Ln
 
-from experiments.models import DerivedValue, Measurement
+from experiments.models import CaseStudy, Configuration, DerivedValue, Measurement
 from modelling.models import Arm
 
 from .fairplay import MEASUREMENT_FIELDS
 from .normal import NORMAL_95
 
 
-def rebuild_arms(case_study_ids: list[int]) -> int:
+def rebuild_arms(case_study_ids: list[int], revision: int | None = None) -> int:
     """Summarise the measurements of these case studies anew; returns the number of arms.
+
+    revision : the one being made; where single rows ended at it, the arms of before stay for answers as of earlier ones
 
     One aggregate query and one write a case study: the work grows with what changed.
     """
     with transaction.atomic():
+        rows_ended = dict(
+            CaseStudy.objects.filter(pk__in=case_study_ids, rows_ended_revision__isnull=False)
+            .order_by()
+            .values_list("pk", "rows_ended_revision")
+        )
+        of_now = [case_study for case_study, ended in rows_ended.items() if ended == revision]
+        Arm.objects.filter(configuration__case_study__in=of_now).update(until_revision=revision)
         Arm.objects.filter(configuration__case_study__in=case_study_ids).delete()
         arms = [*_measured_arms(case_study_ids), *_derived_arms(case_study_ids)]
+        since = {
+            configuration: rows_ended[case_study]
+            for configuration, case_study in Configuration.objects.filter(case_study__in=rows_ended)
+            .order_by()
+            .values_list("pk", "case_study")
+        }
+        for arm in arms:
+            arm.since_revision = since.get(arm.configuration_id)
         Arm.objects.bulk_create(arms, batch_size=1000)
     return len(arms)
 

@@ -4,6 +4,7 @@ from .detection import DetectedHour, DetectionModel
 from .kept import (
     Arm,
     ClaimVerdict,
+    ConflictReport,
     FollowedQuestion,
     HypothesisScore,
     Judgement,
@@ -12,12 +13,14 @@ from .kept import (
     PublicationPreview,
     QualityReport,
     RankingSnapshot,
+    RevisionEffects,
 )
 from .placement import MoveLine, PlacementDecision, PlacementMove, PlacementPlan, PlacementPolicy, StatedMix
 
 __all__ = [
     "Arm",
     "ClaimVerdict",
+    "ConflictReport",
     "DetectedHour",
     "DetectionModel",
     "FollowedQuestion",
@@ -33,5 +36,6 @@ __all__ = [
     "PublicationPreview",
     "QualityReport",
     "RankingSnapshot",
+    "RevisionEffects",
     "StatedMix",
 ]

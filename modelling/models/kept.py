@@ -9,6 +9,13 @@ from django.utils.timezone import now
 from experiments.models.measurement import Observation
 
 
+class CurrentArms(models.Manager["Arm"]):
+    """The arms that count now, and those of drafts; `Arm.ever` also has those that counted before rows ended."""
+
+    def get_queryset(self) -> models.QuerySet["Arm"]:
+        return super().get_queryset().filter(until_revision__isnull=True)
+
+
 class Arm(Observation):
     """All measurements of one configuration in one fair-play group, in two numbers.
 
@@ -30,6 +37,17 @@ class Arm(Observation):
         help_text="Of mean_log, from the spread of its runs alone; empty: the source gives no spread. What an answer "
         "makes of it is pooled with the other arms of the case study.",
     )
+    since_revision = models.PositiveIntegerField(
+        null=True, blank=True, help_text="At which other rows of its case study ended; empty: since publication."
+    )
+    until_revision = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="At which rows of its case study ended, so others stand for it; empty: it counts.",
+    )
+
+    objects = CurrentArms()
+    ever: models.Manager["Arm"] = models.Manager()
 
     class Meta:
         ordering = ["pk"]
@@ -48,7 +66,8 @@ class Arm(Observation):
                 F("unit"),
                 F("reference"),
                 F("origin"),
-                name="modelling_arm_one_per_group",
+                condition=Q(until_revision__isnull=True),
+                name="modelling_arm_one_current_per_group",
             ),
         ]
 
@@ -167,6 +186,39 @@ class PublicationPreview(models.Model):
 
     def __str__(self) -> str:
         return f"preview of {self.case_study_id}"
+
+
+class RevisionEffects(models.Model):
+    """Which answers one ending or retraction moved, worked out once after it: before and after it, by one method."""
+
+    revision = models.PositiveIntegerField(primary_key=True, help_text="That the ending made.")
+    method = models.PositiveSmallIntegerField(help_text="As of RankingSnapshot.")
+    result = models.JSONField(help_text="As modelling.previews gives it.")
+    computed_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "revision effects"
+
+    def __str__(self) -> str:
+        return f"effects of revision {self.revision}"
+
+
+class ConflictReport(models.Model):
+    """Where research groups disagreed beyond what laboratories do at one knowledge revision."""
+
+    method = models.PositiveSmallIntegerField(help_text="Version of the rule (modelling.conflicts.rule.METHOD).")
+    revision = models.PositiveIntegerField(help_text="Knowledge revision it was computed from.")
+    result = models.JSONField(help_text="The conflicts as the API gives them.")
+    computed_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-revision"]
+        constraints = [
+            models.UniqueConstraint(fields=["method", "revision"], name="modelling_conflictreport_one_per_revision")
+        ]
+
+    def __str__(self) -> str:
+        return f"conflicts at revision {self.revision}"
 
 
 class QualityReport(models.Model):

@@ -1,0 +1,100 @@
+"""Published numbers that count no longer although nobody took them back: the source measured again, or they are doubted.
+
+As a retraction it is a new knowledge revision: answers move, those of earlier revisions stay, and what ended is still
+shown, with the reason and a way to what replaced it. A doubted number counts nowhere: how much less it should count
+nobody can say. It may end the whole case study, with its lists and claims, or single measurements.
+"""
+
+import logging
+from collections.abc import Collection
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from experiments.models import AuditEntry, CaseStudy, Ending, KnowledgeRevision, Measurement
+from experiments.signals import knowledge_changed
+
+from . import life
+from .life import CaseStudyError
+
+logger = logging.getLogger(__name__)
+
+MOST_ROWS = 10_000  # that one decision names
+_LONGEST = Measurement._meta.get_field("excluded_because").max_length or 0
+
+
+def end(
+    case_study: CaseStudy,
+    *,
+    reason: str,
+    replaced_by: CaseStudy | None = None,
+    rows: Collection[int] | None = None,
+    user: User | None = None,
+) -> KnowledgeRevision:
+    """Let a published case study, or some of its measurements, count no longer.
+
+    replaced_by : the published case study in which the same source measured again; None: what ends is doubted
+    rows : ids of the measurements that end; None: the whole case study
+
+    Raises CaseStudyError, and changes nothing, where something of it is not as it must be.
+    """
+    if not reason.strip():
+        raise CaseStudyError("Give the reason: every reader sees it.")
+    kind = Ending.Kind.SUPERSEDED if replaced_by else Ending.Kind.DOUBTED
+    with transaction.atomic():
+        # In one order, so that two decisions about each other's case studies do not wait for each other.
+        ids = {case_study.pk, replaced_by.pk if replaced_by else case_study.pk}
+        list(CaseStudy.objects.select_for_update().filter(pk__in=ids).order_by("pk").values_list("pk"))
+        old = life.locked(case_study, CaseStudy.Status.PUBLISHED, "Only a published case study can end.")
+        if replaced_by:
+            life.locked(replaced_by, CaseStudy.Status.PUBLISHED, "What replaces it must be published.")
+            if replaced_by.pk == old.pk:
+                raise CaseStudyError("A case study cannot replace itself.")
+        ending_rows = None if rows is None else _locked_rows(old, rows)
+        revision = life.next_revision(KnowledgeRevision.Action(kind.value), reason)
+        ending = Ending.objects.create(
+            case_study=old,
+            kind=kind,
+            is_whole=rows is None,
+            replaced_by=replaced_by,
+            reason=reason,
+            revision=revision,
+        )
+        if ending_rows is None:
+            CaseStudy.objects.filter(pk=old.pk).update(
+                status=CaseStudy.Status(kind.value), retracted_revision=revision, retraction_reason=reason
+            )
+        else:
+            CaseStudy.objects.filter(pk=old.pk).update(rows_ended_revision=revision.number)
+            because = f"{kind.label} at revision {revision.number}" + (f" by {replaced_by.slug}" if replaced_by else "")
+            Measurement.objects.filter(pk__in=ending_rows).update(
+                ending=ending, excluded_because=f"{because}: {reason}"[:_LONGEST], excluded_by=_who(old, user)
+            )
+        what = "all of it" if ending_rows is None else f"{len(ending_rows)} measurements"
+        life.audit(old, user, AuditEntry.Action(kind.value), f"{revision}, {what}: {reason}")
+        knowledge_changed.send(sender=CaseStudy, case_study_ids=[old.pk], revision=revision.number)
+    logger.info(
+        "ended revision=%s case_study=%s kind=%s rows=%s", revision.number, old.pk, kind.value, rows is not None
+    )
+    return revision
+
+
+def _locked_rows(case_study: CaseStudy, rows: Collection[int]) -> list[int]:
+    """Return the ids of the measurements, locked. Raises CaseStudyError unless each is the case study's and counts."""
+    if not rows:
+        raise CaseStudyError("Name at least one measurement.")
+    if len(rows) > MOST_ROWS:
+        raise CaseStudyError(f"Name {MOST_ROWS:,} measurements at most, or end the whole case study.")
+    counting = Measurement.objects.filter(configuration__case_study=case_study, excluded_because="", pk__in=rows)
+    there = set(counting.select_for_update(of=("self",)).values_list("pk", flat=True))
+    if missing := sorted(set(rows) - there):
+        some = ", ".join(map(str, missing[:5]))
+        raise CaseStudyError(f"These are no measurements of {case_study.slug} that count: {some}.")
+    return sorted(there)
+
+
+def _who(case_study: CaseStudy, user: User | None) -> str:
+    """Say in public who decided, without a name."""
+    if user is None:
+        return "KDB"
+    return "its author" if case_study.owner_id == user.pk else "a reviewer"
