@@ -257,12 +257,12 @@ def _taken_in(bundle: LaidOut, user: User | None, door: ImportBatch.Door) -> tup
             case_study = Taking(bundle, user, door).do()
             belongings.forget()  # what the bundle names and nothing in it refers to
     except (IntegrityError, ValidationError) as error:
-        raise BundleError(f"The bundle breaks a rule of the knowledge base: {_told(error)}") from error
+        raise BundleError(f"The bundle breaks a rule of the knowledge base: {told(error)}") from error
     logger.info("took in a bundle case_study=%s door=%s", case_study.slug, door)
     return case_study, True
 
 
-def _told(error: Exception) -> str:
+def told(error: Exception) -> str:
     if isinstance(error, ValidationError):
         by_field = getattr(error, "message_dict", {"": error.messages})
         return "; ".join(f"{name}: {' '.join(told)}".removeprefix(": ") for name, told in by_field.items())

@@ -15,7 +15,9 @@ class Publication(SharedRow):
 
     slug = models.SlugField(max_length=40, unique=True)
     title = models.CharField(max_length=300)
-    authors = TypedJSONField(schema=texts(200), default=list, help_text="Names in printed order.")
+    authors = TypedJSONField(
+        schema=texts(200), default=list, blank=True, help_text="Names in printed order; empty: none is stated."
+    )
     venue = models.CharField(max_length=300, blank=True, help_text="Empty: not stated in the text.")
     year = models.PositiveSmallIntegerField(null=True, blank=True, help_text="Empty: not known; the note says why.")
     address = models.URLField(

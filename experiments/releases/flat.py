@@ -49,7 +49,9 @@ _LOAD = [
     FlatColumn("benchmark_version", "text", "Release of the benchmark; empty: not stated."),
     FlatColumn("parameters", "text", "Parameters of the workload, as JSON."),
 ]
-_SETUP = [row._replace(name="configuration") if row.name == "slug" else row for row in _of(Configuration, ("case_study",))]
+_SETUP = [
+    row._replace(name="configuration") if row.name == "slug" else row for row in _of(Configuration, ("case_study",))
+]
 _SETUP = [row._replace(name="configuration_note") if row.name == "note" else row for row in _SETUP]
 _NUMBER = _of(Measurement, ("configuration", "variant", "raw_file", "line"))
 COLUMNS = [*_STUDY, *_SETUP, *_LOAD, *_NUMBER]

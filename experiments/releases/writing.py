@@ -21,7 +21,7 @@ from django.db.models import Max
 from experiments import visible
 from experiments.case_studies import bundle_schema, bundles
 from experiments.files import raw_files
-from experiments.models import CaseStudy, Host, KnowledgeRevision, ObservedMachine, RawFile
+from experiments.models import CaseStudy, Host, KnowledgeRevision, LoadedCaseStudy, ObservedMachine, RawFile
 from experiments.readers.bundle import DERIVED, DOCUMENT, FILES, MEASUREMENTS
 from kdb.models import Installation
 
@@ -80,7 +80,10 @@ def write(file: Path, wanted: Wanted) -> Told:
                     info = zipfile.ZipInfo(name, _EPOCH)
                     info.external_attr = _MEMBER_MODE
                     info.create_system = 3  # Unix, wherever it is written
-                    with archive.open(info, "w", force_zip64=True) as member, (Path(folder) / name).open("rb") as source:
+                    with (
+                        archive.open(info, "w", force_zip64=True) as member,
+                        (Path(folder) / name).open("rb") as source,
+                    ):
                         while chunk := source.read(_CHUNK):
                             member.write(chunk)
             os.replace(part, file)
@@ -209,12 +212,15 @@ class _Writing:
         return entry, source
 
     def _entry(self, case_study: CaseStudy, path: str, facts: str, dropping: Dropping) -> manifest.Entry:
-        loaded = getattr(case_study, "loaded", None)
         ended = None
         if case_study.status != CaseStudy.Status.PUBLISHED:
-            ended = manifest.Ended(case_study.status, dropping.of(case_study.retraction_reason), "")
-        if loaded is None:
+            ending = case_study.endings.filter(is_whole=True).select_related("replaced_by__loaded").last()
+            by = ending.replaced_by if ending else None
+            replaced_by = "" if by is None else by.loaded.slug if hasattr(by, "loaded") else by.slug
+            ended = manifest.Ended(case_study.status, dropping.of(case_study.retraction_reason), replaced_by)
+        if not hasattr(case_study, "loaded"):
             return manifest.Entry(case_study.slug, self.origin, self.told.number, path, facts, ended)
+        loaded = case_study.loaded
         origin = manifest.From(str(loaded.origin.identity), loaded.origin.name, loaded.origin.address)
         return manifest.Entry(loaded.slug, origin, loaded.number, path, facts, ended)
 
@@ -226,7 +232,9 @@ class _Writing:
     def _table(self, name: str, rows: Iterable[list[Any]]) -> None:
         with self._place(name).open("w", encoding="utf-8", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows(rows)
-        self._described(name, "text/csv", f"{'Derived values' if name.endswith(DERIVED) else 'Measurements'}, losslessly.")
+        self._described(
+            name, "text/csv", f"{'Derived values' if name.endswith(DERIVED) else 'Measurements'}, losslessly."
+        )
 
     def _read(self, name: str) -> Iterator[list[Any]]:
         with self._place(name).open(encoding="utf-8", newline="") as file:
@@ -258,7 +266,15 @@ def _wanted_case_studies(only: Collection[str]) -> Iterable[CaseStudy]:
         missing = sorted(set(only) - set(shown.values_list("slug", flat=True)))
         if missing:
             raise ReleaseError(f"{missing[0]}: no published case study has this short name.")
-    return shown.order_by("published_revision", "pk")
+    return [row for row in shown.order_by("published_revision", "pk") if not _is_earlier(row)]
+
+
+def _is_earlier(case_study: CaseStudy) -> bool:
+    """Tell whether a later release of its origin has the case study anew, which goes out in its stead."""
+    if not hasattr(case_study, "loaded"):
+        return False
+    same = LoadedCaseStudy.objects.filter(origin=case_study.loaded.origin, slug=case_study.loaded.slug)
+    return same.filter(pk__gt=case_study.loaded.pk).exists()
 
 
 def _known_names(drop: Iterable[str]) -> dict[str, str]:
@@ -269,9 +285,7 @@ def _known_names(drop: Iterable[str]) -> dict[str, str]:
     return known | {word: "name" for word in drop if word.strip()}
 
 
-def _without_files(
-    lines: Iterator[list[Any]], raw: Collection[RawFile], dropping: Dropping
-) -> Iterator[list[Any]]:
+def _without_files(lines: Iterator[list[Any]], raw: Collection[RawFile], dropping: Dropping) -> Iterator[list[Any]]:
     """Yield the lines of a table without their files: the name of the file is where the number stands."""
     names = {file.sha256: file.name for file in raw}
     columns = next(lines)

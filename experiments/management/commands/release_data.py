@@ -20,7 +20,9 @@ class Command(BaseCommand):
         parser.add_argument("file", type=Path, help="The ZIP to write.")
         parser.add_argument("--preview", action="store_true", help="Say what would go out; write nothing.")
         parser.add_argument("--only", nargs="+", default=[], metavar="SLUG", help="These case studies alone.")
-        parser.add_argument("--drop", nargs="+", default=[], metavar="WORD", help="Further words that no text may tell.")
+        parser.add_argument(
+            "--drop", nargs="+", default=[], metavar="WORD", help="Further words that no text may tell."
+        )
         parser.add_argument("--with-files", action="store_true", help="Also the raw files, as they came.")
         parser.add_argument("--name", default="", help="Who publishes it: the name of this installation.")
         parser.add_argument("--address", default="", help="Where this installation can be read.")
