@@ -270,7 +270,7 @@ def told(error: Exception) -> str:
 
 
 class Taking:
-    """One bundle on its way in, inside a transaction. Afterwards belongings.forget takes away what nothing refers to."""
+    """One bundle on its way in, inside a transaction. Afterwards belongings.forget deletes what nothing refers to."""
 
     def __init__(self, bundle: LaidOut, user: User | None, door: ImportBatch.Door) -> None:
         self.document, self.open, self.user, self.door = bundle.document, bundle.open, user, door

@@ -69,8 +69,8 @@ class Release:
         count = sum(source.measurements for source in self.sources)
         return (
             f"Measurements of storage performance under hypervisors and natively: {count:,} numbers of "
-            f"{len(self.sources):,} case studies, each with its configuration, its workload and its source, and the lists "
-            f"and claims of the sources, as of knowledge revision {self.number}."
+            f"{len(self.sources):,} case studies, each with its configuration, its workload and its source, and the "
+            f"lists and claims of the sources, as of knowledge revision {self.number}."
         )
 
 
@@ -288,7 +288,7 @@ def croissant(release: Release, table: Published, columns: Sequence[FlatColumn])
 
 
 def datacite(release: Release) -> dict[str, Any]:
-    """Return the record that DataCite's API takes for a new DOI (metadata schema 4.6); the DOI itself is given there."""
+    """Return the record that DataCite's API takes for a new DOI (metadata schema 4.6); it gives the DOI."""
     creators = [{"name": name, "nameType": "Personal"} for name in release.creators]
     sources = {source.publication["slug"]: source.publication for source in release.sources if source.publication}
     related = [

@@ -1,4 +1,4 @@
-"""Loads a release of another installation: what is new comes in, what changed is superseded, what ended there ends here.
+"""Loads a release of another installation: what is new comes in, what changed is superseded, what ended there ends.
 
 Everything in one transaction, or nothing. A case study is known again by its origin and its short name there; the
 instance's own case studies, and what its reviewers decided about others, stay as they are. Words of the catalogue stay

@@ -1,4 +1,4 @@
-"""Writes a release: an RO-Crate in one ZIP. The same evidence gives the same bytes, whenever and wherever it is written.
+"""Writes a release: an RO-Crate in one ZIP. The same evidence gives the same bytes, whenever it is written.
 
 Members are stored as they are, without the time of day: what packs them smaller differs from machine to machine.
 """
@@ -315,13 +315,13 @@ _readme = """# Published evidence of a KDB
 
 - `measurements.csv`, `measurements.parquet`: every number in one table, with its configuration, workload and source.
   `croissant.json` describes the columns.
-- `case-studies/NAME/`: each case study as KDB loads it again: `case-study.json` (its schema is `case-study.schema.json`),
+- `case-studies/NAME/`: each case study as KDB loads it again: `case-study.json` (by `case-study.schema.json`),
   `measurements.csv`, `derived.csv`.
 - `release.json`: where it comes from, the knowledge revision, SHA-256 of every file.
-- `ro-crate-metadata.json`: the same for machines, with the licence of each source. `datacite.json`: the record for a DOI.
+- `ro-crate-metadata.json`: the same for machines, with the licence of each source. `datacite.json`: for a DOI.
 
-Numbers are comparable only inside one case study, where benchmark, version, parameters, operation, block size, number of
-machines, metric and unit agree. Cells that a spreadsheet would run begin with an apostrophe in the table of all
+Numbers are comparable only inside one case study, where benchmark, version, parameters, operation, block size, number
+of machines, metric and unit agree. Cells that a spreadsheet would run begin with an apostrophe in the table of all
 measurements.
 
 To load it into another KDB: `manage.py load_release FILE.zip`.

@@ -11,8 +11,8 @@ from experiments.releases import ReleaseError, loading
 
 class Command(BaseCommand):
     help = (
-        "Load a release of another installation (release_data), all or nothing: new case studies are published, changed "
-        "ones superseded, what ended there ends here. Your own stay. Run again, it changes nothing."
+        "Load a release of another installation (release_data), all or nothing: new case studies are published, "
+        "changed ones superseded, what ended there ends here. Your own stay. Run again, it changes nothing."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

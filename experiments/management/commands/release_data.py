@@ -11,8 +11,8 @@ from experiments.releases import ReleaseError, writing
 
 class Command(BaseCommand):
     help = (
-        "Write the published evidence as a release: an RO-Crate in a ZIP with tables, schemas, digests, licences and the "
-        "record for a DOI. Names of machines, addresses and serial numbers are dropped from its texts; --preview lists "
+        "Write the published evidence as a release: an RO-Crate in a ZIP with tables, schemas, digests, licences and "
+        "the record for a DOI. Names of machines, addresses and serial numbers are dropped from its texts; --preview lists "
         "them, and what else would go out, and writes nothing."
     )
 
@@ -55,7 +55,8 @@ class Command(BaseCommand):
 
     def _tell(self, told: writing.Told) -> None:
         self.stdout.write(
-            f"Knowledge revision {told.number}: {len(told.case_studies):,} case studies, {told.measurements:,} measurements"
+            f"Knowledge revision {told.number}: {len(told.case_studies):,} case studies, "
+            f"{told.measurements:,} measurements"
         )
         for licence, count in sorted(told.licences.items()):
             self.stdout.write(f"  licence {licence}: {count} case studies")
