@@ -12,8 +12,8 @@ from experiments.releases import ReleaseError, writing
 class Command(BaseCommand):
     help = (
         "Write the published evidence as a release: an RO-Crate in a ZIP with tables, schemas, digests, licences and "
-        "the record for a DOI. Names of machines, addresses and serial numbers are dropped from its texts; --preview lists "
-        "them, and what else would go out, and writes nothing."
+        "the record for a DOI. Names of machines, addresses and serial numbers are dropped from its texts; --preview "
+        "lists them, and what else would go out, and writes nothing."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
