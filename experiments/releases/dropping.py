@@ -49,7 +49,7 @@ class Dropping:
 
     def __post_init__(self) -> None:
         words = sorted(self.names, key=len, reverse=True)
-        known = rf"(?<![\w.-])(?:{'|'.join(map(re.escape, words))})(?![\w-]|\.\w)" if words else r"(?!)"
+        known = rf"(?<![\w.-])(?:{'|'.join(map(re.escape, words))})(?![\w-])" if words else r"(?!)"
         parts = [_PATTERNS[0], ("known", known), *_PATTERNS[1:]]  # a host's name may be part of a mail address
         self._kinds = [kind for kind, _ in parts]
         self._patterns = [re.compile(pattern, re.IGNORECASE if kind == "known" else 0) for kind, pattern in parts]

@@ -266,7 +266,7 @@ def _wanted_case_studies(only: Collection[str]) -> Iterable[CaseStudy]:
         missing = sorted(set(only) - set(shown.values_list("slug", flat=True)))
         if missing:
             raise ReleaseError(f"{missing[0]}: no published case study has this short name.")
-    return [row for row in shown.order_by("published_revision", "pk") if not _is_earlier(row)]
+    return [row for row in shown.order_by("published_revision_id", "pk") if not _is_earlier(row)]
 
 
 def _is_earlier(case_study: CaseStudy) -> bool:

@@ -163,7 +163,8 @@ def test_what_a_laboratory_shares_is_previewed_and_names_of_machines_are_dropped
 def test_a_release_loads_into_an_empty_installation_with_equal_answers(db, tmp_path):
     publication = make_publication("paper", authors=[], title="A report")
     first = study("p", publication=publication)
-    make_claim(code="C1", publication=publication).case_studies.add(first)
+    told = dict.fromkeys(("location", "scope", "predicate", "checkable_from"), "Section 3")
+    make_claim(code="C1", publication=publication, **told).case_studies.add(first)
     study("a", better="btrfs")
     withdrawn = study("w")
     life.retract(withdrawn, reason="The disk was broken.")
