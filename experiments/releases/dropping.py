@@ -8,6 +8,7 @@ preview lists what was found, and more can be named.
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from ipaddress import ip_address
 from typing import Any
 
@@ -59,7 +60,7 @@ class Dropping:
         """Return the value with its texts as they may go out: a text, or lists and objects of them."""
         if isinstance(value, str):
             for kind, pattern in zip(self._kinds, self._patterns, strict=True):
-                value = pattern.sub(lambda match, kind=kind: self._replaced(kind, match), value)
+                value = pattern.sub(partial(self._replaced, kind), value)
             return value
         if isinstance(value, list):
             return [self.of(inner) for inner in value]

@@ -221,8 +221,10 @@ class _Loading:
             endings.end(case_study, reason=ended.reason, replaced_by=by)
         self.report.ended.append(f"{case_study.slug}: {ended.kind}")
 
-    def keep(self, entry: Entry, why: str) -> None:
+    def keep(self, entry: Entry, why: str) -> CaseStudy | None:
+        """Note why a case study is not taken; returns None in place of a draft."""
         self.report.kept[entry.slug] = why
+        return None
 
 
 class _Taking(bundles.Taking):
