@@ -193,9 +193,8 @@ def test_a_later_release_updates_supersedes_and_retracts_and_ones_own_stay(db, t
     publication = make_publication("paper", authors=["Ann"], title="slug-as-title")
     changing, retracted, superseded = study("c", publication=publication), study("r"), study("s")
     before = written(tmp_path)
-    Measurement.objects.filter(configuration__case_study=changing, value=150.1).update(
-        excluded_because="void", excluded_by="KDB"
-    )
+    fastest = Measurement.objects.filter(configuration__case_study=changing, value=150.1)
+    endings.end(changing, reason="A cache answered.", rows=list(fastest.values_list("pk", flat=True)))
     Publication.objects.filter(pk=publication.pk).update(title="A title in words")
     life.retract(retracted, reason="Void.")
     endings.end(superseded, reason="Measured again.", replaced_by=study("n", better="ext4"))
@@ -216,8 +215,8 @@ def test_a_later_release_updates_supersedes_and_retracts_and_ones_own_stay(db, t
     assert CaseStudy.objects.get(slug="c").endings.get().replaced_by.slug == "c-2"
     assert Publication.objects.get().title == "A title in words"
     assert not hasattr(CaseStudy.objects.get(slug="s"), "loaded")
-    renamed = json.loads(json.dumps(answers(ANSWERED)).replace('"c-2"', '"c"'))
-    assert renamed == expected
+    renamed = json.dumps(answers(ANSWERED)).replace("c-2", "c").replace("C-2", "C")
+    assert json.loads(renamed) == expected
 
     earlier = loading.load(before)
     assert earlier.came == []
