@@ -10,6 +10,7 @@ from .catalogue import api as catalogue
 from .fleet import api as observation
 from .imports import api as imports
 from .search import api as search
+from .sources import api as sources
 
 router = SimpleRouter(use_regex_path=False)
 router.register("hypervisors", views.HypervisorViewSet, "hypervisor")
@@ -34,6 +35,7 @@ router.register("revisions", views.RevisionViewSet, "revision")
 private_router = SimpleRouter(use_regex_path=False)
 private_router.register("drafts", drafts.DraftViewSet, "draft")
 private_router.register("imports", imports.ImportViewSet, "import")
+private_router.register("source-tasks", sources.SourceTaskViewSet, "source-task")
 private_router.register("hosts", laboratory.HostViewSet, "host")
 private_router.register("campaigns", laboratory.CampaignViewSet, "campaign")
 private_router.register("observed-hosts", observation.ObservedHostViewSet, "observed-host")
@@ -49,6 +51,11 @@ urlpatterns = [
         "case-studies/<slug:slug>/retract/",
         drafts.RetractionViewSet.as_view({"post": "retract"}),
         name="case-study-retract",
+    ),
+    path(
+        "case-studies/<slug:slug>/end/",
+        drafts.EndingViewSet.as_view({"post": "end"}),
+        name="case-study-end",
     ),
     path(
         "drafts/<slug:slug>/measurements/",

@@ -11,6 +11,7 @@ from .campaigns import steering
 from .case_studies import news
 from .fleet import keeping, watching
 from .laboratory.reach import ssh
+from .sources import checking, tasks
 
 
 @receiver(ticked)
@@ -26,9 +27,14 @@ def look_after_observation(sender: Any, **kwargs: Any) -> None:
     keeping.look_after()
 
 
+@receiver(ticked)
+def look_after_sources(sender: Any, **kwargs: Any) -> None:
+    checking.look_after()
+
+
 @receiver(delivery_due)
 def tell_only_of_what_waits(sender: Any, delivery: Delivery, **kwargs: Any) -> str:
-    return news.why_not_told(delivery)
+    return news.why_not_told(delivery) or tasks.why_not_told(delivery)
 
 
 @receiver(worker_process_began)

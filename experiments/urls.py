@@ -9,11 +9,13 @@ from .catalogue import views as knowledge
 from .drafts import import_views as imports
 from .drafts import views as drafts
 from .search import views as search
+from .sources import views as sources
 
 urlpatterns = [
     path("case-studies/", case_studies.case_study_list, name="case-study-list"),
     path("case-studies/<slug:slug>/", case_studies.case_study_detail, name="case-study-detail"),
     path("case-studies/<slug:slug>/retract/", drafts.retract, name="case-study-retract"),
+    path("case-studies/<slug:slug>/end/", drafts.end, name="case-study-end"),
     path("case-studies/<slug:slug>/<slug:step>/", drafts.draft_step, name="case-study-step"),
     path("drafts/", drafts.draft_list, name="draft-list"),
     path("case-studies/<slug:slug>/bundle.zip", case_studies.case_study_bundle, name="case-study-bundle"),
@@ -31,6 +33,8 @@ urlpatterns = [
     path("files/<int:pk>/", imports.raw_file, name="raw-file"),
     path("collect.sh", imports.collect_script, name="collect-script"),
     path("results-template.<slug:suffix>", imports.table_template, name="table-template"),
+    path("sources/", sources.source_list, name="source-list"),
+    path("sources/tasks/<int:pk>/", sources.resolve_task, name="resolve-source-task"),
     path("search/", search.search_page, name="search"),
     path("knowledge/", knowledge.knowledge, name="knowledge"),
     path("knowledge/glossary/", knowledge.glossary_page, name="glossary"),

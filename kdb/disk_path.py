@@ -364,6 +364,7 @@ SETTINGS = {
             of="host_storage",
             part_of=("hypervisor", "host_fs", "host_storage"),
             may_come_along=("host_kernel", "hypervisor_release"),
+            is_native=True,
         ),
         Setting(
             "guest_kernel",

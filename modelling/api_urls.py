@@ -7,10 +7,11 @@ from modelling.advice.api import AdviceView
 from modelling.ask.api import AskView
 from modelling.claims.api import ClaimViewSet, HypothesesView
 from modelling.comparisons.api import ComparisonView
+from modelling.conflicts.api import ConflictsView
 from modelling.explanations.api import ExplanationView
 from modelling.mixes.api import MixView
 from modelling.overview.api import OverviewView
-from modelling.previews.api import PreviewView
+from modelling.previews.api import EffectsView, PreviewView
 from modelling.validation.api import ModelQualityView
 
 from .answer_pages import api as views
@@ -43,6 +44,8 @@ urlpatterns = [
     path("comparisons/", ComparisonView.as_view(), name="comparison"),
     path("advice/", AdviceView.as_view(), name="advice"),
     path("drafts/<slug:slug>/preview/", PreviewView.as_view(), name="publication-preview"),
+    path("revisions/<int:number>/effects/", EffectsView.as_view(), name="revision-effects"),
+    path("conflicts/", ConflictsView.as_view(), name="conflicts"),
     path("model-quality/", ModelQualityView.as_view(), name="model-quality"),
     path("claims/", ClaimViewSet.as_view({"get": "list"}, basename="claim"), name="claim-list"),
     path(

@@ -3,11 +3,12 @@
 from kdb.work import jobs
 
 from .claims import verdicts
+from .conflicts import reports as conflicts
 from .fleet.detection import keeping as detection
 from .fleet.moving import moves, outcomes, policies, runner
 from .following import followers
 from .kept_answers import snapshots
-from .previews import preview
+from .previews import effects, preview
 from .validation import reports
 
 
@@ -40,6 +41,19 @@ def recompute_claims(run: jobs.JobRun) -> None:
 def preview_publication(run: jobs.JobRun, case_study_id: int) -> None:
     """Work out what publishing the draft would change; the previous preview stays until then."""
     preview.compute(case_study_id, run.step)
+
+
+@jobs.handler(effects.JOB)
+def recompute_effects(run: jobs.JobRun) -> None:
+    """Say which headlines moved where published evidence ended."""
+    effects.work_out(run.step)
+
+
+@jobs.handler(conflicts.JOB)
+def recompute_conflicts(run: jobs.JobRun) -> None:
+    """Look again for where research groups disagree, while the previous list is shown."""
+    conflicts.bring_up_to_date()
+    run.step(1, 1)
 
 
 @jobs.handler(detection.TRAIN_JOB)

@@ -12,12 +12,13 @@ from kdb.work import jobs
 from modelling.evidence import summaries
 
 from .claims import verdicts
+from .conflicts import reports as conflicts
 from .evidence import choices, names
 from .fleet.detection import keeping as detection
 from .fleet.moving import moves, outcomes, policies
 from .following import followers
 from .kept_answers import snapshots
-from .previews import preview
+from .previews import effects, preview
 from .validation import reports
 
 
@@ -33,6 +34,8 @@ def renew_what_depends(sender: Any, case_study_ids: list[int], revision: int, **
         jobs.enqueue_once(snapshots.JOB)
     reports.renew()
     verdicts.renew()
+    effects.renew()
+    conflicts.renew()
 
 
 @receiver(claims_changed)
@@ -53,6 +56,8 @@ def look_after_what_is_kept(sender: Any, **kwargs: Any) -> None:
     followers.look_after()
     reports.look_after()
     verdicts.look_after()
+    effects.look_after()
+    conflicts.look_after()
     detection.look_after()
     moves.look_after()
     policies.look_after()

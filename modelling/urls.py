@@ -8,6 +8,7 @@ from .answer_pages import views as answer_views
 from .ask import views as ask_views
 from .claims import views as claim_views
 from .comparisons import views as comparison_views
+from .conflicts import views as conflict_views
 from .fleet.detection import views as detection_views
 from .fleet.moving import views as moving_views
 from .following import feed as answer_feed
@@ -35,6 +36,8 @@ urlpatterns = [
     path("mix/", mix_views.mix_page, name="mix-page"),
     path("advisor/", advisor_views.advisor, name="advisor"),
     path("case-studies/<slug:slug>/preview/", preview_views.preview, name="publication-preview"),
+    path("knowledge/revisions/<int:number>/", preview_views.revision_effects, name="revision-effects"),
+    path("conflicts/", conflict_views.conflicts_page, name="conflicts"),
     path("case-studies/<slug:slug>/fair-play/", comparison_views.fair_play, name="fair-play"),
     path("case-studies/<slug:slug>/claims/", claim_views.claims_of_case_study, name="claims-of-case-study"),
     path("claims/", claim_views.claim_papers, name="claim-papers"),

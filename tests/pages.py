@@ -28,6 +28,8 @@ PUBLIC = [
     "/case-studies/p1/claims/",
     "/knowledge/",
     "/abilities/",
+    "/sources/",
+    "/conflicts/",
     "/knowledge/glossary/",
     "/knowledge/revisions/",
     "/knowledge/file-systems/btrfs/",

@@ -40,6 +40,7 @@ READ_ONLY = [
 # These change the database or a host, or run until they are stopped; they have tests of their own.
 CHANGING = {
     *("add_guest_image", "build_filebench", "build_guest_image", "install_filebench"),
+    "check_sources",  # asks other hosts
     "fit_scales",  # writes the file that rankings read
     *("check_host", "clear_host", "host_setup", "register_host", "run_campaign", "observe"),
     *(

@@ -5,6 +5,7 @@ from django.urls import URLPattern, get_resolver, resolve
 
 from experiments import visible
 from experiments.campaigns import steering
+from experiments.case_studies import life
 from tests.factories import (
     make_campaign,
     make_case_study,
@@ -29,6 +30,8 @@ OTHERS = [
     "/case-studies/p1/bundle.zip",
     "/case-studies/p1/citation.bib",
     "/case-studies/p1/retract/",
+    "/case-studies/p1/end/",
+    "/knowledge/revisions/{revision}/",
     "/case-studies/my-lab/preview/",
     "/case-study-bundle.schema.json",
     "/measurements/{measurement}/",
@@ -69,6 +72,7 @@ DEEDS = {
     "drafts/bundle/",
     "following/<int:pk>/stop/",
     "machines/<int:pk>/delete/",
+    "sources/tasks/<int:pk>/",
 }
 
 
@@ -84,7 +88,7 @@ def test_no_address_is_left_out():
     pages = {route for route in routes(get_resolver()) if not route.startswith(("admin/", "api/v1/"))}
     walked = {resolve(address.partition("?")[0]).route for address in PUBLIC + PRIVATE + OTHERS if "{" not in address}
     walked |= {"files/<int:pk>/", "imports/<int:pk>/", "laboratory/outputs/<int:pk>/"}
-    walked |= {"measurements/<int:pk>/", "derived-values/<int:pk>/"}
+    walked |= {"measurements/<int:pk>/", "derived-values/<int:pk>/", "knowledge/revisions/<int:number>/"}
     assert pages - DEEDS == walked
     assert pages > DEEDS
 
@@ -99,7 +103,10 @@ def test_every_page_answers(client, published_evidence):
     steering.start(campaign)
     shown(campaign.host)
     make_machine(campaign.host, pk=1)
+    gone = make_case_study("gone")
+    life.publish([gone], reason="measured")
     ids = {
+        "revision": life.retract(gone, reason="wrong disk").number,
         "measurement": visible.measurements().first().pk,
         "derived": visible.derived_values().first().pk,
         "batch": batch.pk,

@@ -3,6 +3,7 @@
 Rows refer to each other by slug. A text that the source leaves out is null, as a number is.
 """
 
+from dataclasses import asdict
 from typing import Any
 
 from django.core.exceptions import FieldDoesNotExist
@@ -16,6 +17,7 @@ from experiments.models import (
     ComponentName,
     Configuration,
     DerivedValue,
+    Ending,
     FileSystem,
     Hypervisor,
     KnowledgeRevision,
@@ -27,10 +29,14 @@ from experiments.models import (
     PrintedRatio,
     Publication,
     Server,
+    SourceCheck,
     Storage,
     Workload,
     WorkloadVariant,
 )
+from experiments.protocol import Protocol
+from experiments.ticks import protocol_of
+from kdb.api.shapes import shape_of
 from kdb.disk_path import SETTINGS
 
 # Kinds of fields
@@ -91,6 +97,18 @@ class Unit(serializers.Field[Any, Any, str, Any]):
 
     def to_representation(self, value: Any) -> str:
         return self.unit
+
+
+@extend_schema_field(shape_of(Protocol)(allow_null=True))
+class ProtocolField(serializers.Field[Any, Any, dict[str, Any] | None, CaseStudy]):
+    """A case study held against what a result needs to count, where it is asked for alone; in lists null."""
+
+    def __init__(self) -> None:
+        super().__init__(source="*", read_only=True)
+
+    def to_representation(self, value: CaseStudy) -> dict[str, Any] | None:
+        is_one = not isinstance(self.root, serializers.ListSerializer)
+        return asdict(protocol_of(value)) if is_one else None
 
 
 class ReadSerializer(serializers.ModelSerializer[Any]):
@@ -204,15 +222,24 @@ class ComponentSerializer(ReadSerializer):
 # Where evidence comes from
 
 
+class SourceCheckSerializer(ReadSerializer):
+    """The last look at a source's address."""
+
+    class Meta:
+        model = SourceCheck
+        fields = ("address", "checked_at", "outcome", "detail", "digest", "digest_of")
+
+
 class PublicationSerializer(ReadSerializer):
     authors = Texts()
     case_studies = Slugs()
+    last_check = SourceCheckSerializer(read_only=True, allow_null=True, default=None)
 
     class Meta:
         model = Publication
         fields = (
-            *("slug", "title", "authors", "venue", "year", "address", "doi", "read_on", "archive_address"),
-            *("is_reviewed", "note", "case_studies"),
+            *("slug", "title", "authors", "venue", "year", "address", "doi", "made_on", "read_on"),
+            *("archive_address", "last_check", "is_reviewed", "note", "case_studies"),
         )
 
 
@@ -243,14 +270,28 @@ class StorageSerializer(ReadSerializer):
         )
 
 
+class EndingSerializer(ReadSerializer):
+    """What of a case study counts no longer, and since when."""
+
+    case_study = Slug("case_study.slug")
+    replaced_by = Slug("replaced_by.slug", allow_null=True)
+    revision = serializers.IntegerField(source="revision_id", read_only=True)
+
+    class Meta:
+        model = Ending
+        fields = ("revision", "kind", "case_study", "is_whole", "replaced_by", "reason")
+
+
 class CaseStudySerializer(ReadSerializer):
     publication = Slug("publication.slug", allow_null=True)
     server = Slug("server.slug")
     storage = Slug("storage.slug")
     vm_counts = serializers.ListField(child=serializers.IntegerField(), read_only=True)
     notes = Texts()
+    protocol = ProtocolField()
     published_revision = serializers.IntegerField(source="published_revision_id", read_only=True)
     retracted_revision = serializers.IntegerField(source="retracted_revision_id", read_only=True, allow_null=True)
+    endings = EndingSerializer(many=True, read_only=True)
 
     class Meta:
         model = CaseStudy
@@ -261,6 +302,7 @@ class CaseStudySerializer(ReadSerializer):
             "retraction_reason",
             "published_revision",
             "retracted_revision",
+            "endings",
             "publication",
             "server",
             "storage",
@@ -268,10 +310,13 @@ class CaseStudySerializer(ReadSerializer):
             "research_group",
             "run_seconds",
             "repetitions",
+            "warm_up_seconds",
+            "quiet_host",
             "vm_counts",
             "value_scope",
             "procedure",
             "notes",
+            "protocol",
         )
 
 
@@ -327,10 +372,11 @@ class ConfigurationSerializer(ReadSerializer):
 class RevisionSerializer(ReadSerializer):
     published = Slugs("published_case_studies")
     retracted = Slugs("retracted_case_studies")
+    ending = EndingSerializer(read_only=True, allow_null=True, default=None)
 
     class Meta:
         model = KnowledgeRevision
-        fields = ("number", "action", "reason", "created_at", "published", "retracted")
+        fields = ("number", "action", "reason", "created_at", "published", "retracted", "ending")
 
 
 # Numbers and statements
@@ -379,6 +425,13 @@ class ObservationSerializer(ReadSerializer):
 
 
 class MeasurementSerializer(ObservationSerializer):
+    ended_revision = serializers.IntegerField(
+        source="ending.revision_id",
+        read_only=True,
+        allow_null=True,
+        default=None,
+        help_text="Knowledge revision at which it was superseded or doubted; excluded_because says why.",
+    )
     raw_file = serializers.IntegerField(
         source="raw_file_id", read_only=True, allow_null=True, help_text="The file it was read from, by id."
     )
@@ -400,6 +453,7 @@ class MeasurementSerializer(ObservationSerializer):
             "reference",
             "excluded_because",
             "excluded_by",
+            "ended_revision",
             "source",
             "raw_file",
             "line",

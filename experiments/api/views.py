@@ -19,6 +19,7 @@ from experiments.models import (
     Benchmark,
     ComponentName,
     Configuration,
+    Ending,
     FileSystem,
     Hypervisor,
     KnowledgeRevision,
@@ -132,7 +133,11 @@ class ComponentViewSet(FactViewSet):
 class PublicationViewSet(FactViewSet):
     """Papers and reports that the evidence is cited from."""
 
-    queryset = visible.publications().prefetch_related(Prefetch("case_studies", visible.case_studies()))
+    queryset = (
+        visible.publications()
+        .select_related("last_check")
+        .prefetch_related(Prefetch("case_studies", visible.case_studies()))
+    )
     serializer_class = serializers.PublicationSerializer
 
 
@@ -152,9 +157,13 @@ class StorageViewSet(FactViewSet):
 
 
 class CaseStudyViewSet(FactViewSet):
-    """Case studies: one laboratory, one server, one protocol. Retracted ones stay, with the reason."""
+    """Case studies: one laboratory, one server, one protocol. Those that count no longer stay, with the reason."""
 
-    queryset = visible.case_studies().select_related("publication", "server", "storage")
+    queryset = (
+        visible.case_studies()
+        .select_related("publication", "server", "storage")
+        .prefetch_related(Prefetch("endings", Ending.objects.select_related("case_study", "replaced_by")))
+    )
     serializer_class = serializers.CaseStudySerializer
     filterset_class = filters.CaseStudyFilters
 
@@ -202,7 +211,7 @@ class PageByConfiguration(PageByKey):
 class MeasurementViewSet(TableViewSet):
     """Numbers that a benchmark or a paper's table reports, each with its unit and its place in the source."""
 
-    queryset = visible.measurements().prefetch_related(*_OF_AN_OBSERVATION)
+    queryset = visible.measurements().prefetch_related(*_OF_AN_OBSERVATION, "ending")
     serializer_class = serializers.MeasurementSerializer
     pagination_class = PageByConfiguration
     filterset_class = filters.MeasurementFilters
@@ -251,9 +260,9 @@ class FindingViewSet(TableViewSet):
 
 
 class RevisionViewSet(FactViewSet):
-    """Publications and retractions: what changed the knowledge, when and why."""
+    """What changed the knowledge, when and why: published, retracted, superseded, doubted."""
 
-    queryset = KnowledgeRevision.objects.prefetch_related(
+    queryset = KnowledgeRevision.objects.select_related("ending__case_study", "ending__replaced_by").prefetch_related(
         Prefetch("published_case_studies", visible.case_studies()),
         Prefetch("retracted_case_studies", visible.case_studies()),
     )

@@ -109,6 +109,7 @@ def _case_study(campaign: Campaign, done: list[CampaignRun], slug: str) -> CaseS
         title=campaign.title,
         laboratory=campaign.host.laboratory,
         run_seconds=campaign.run_seconds,
+        quiet_host=CaseStudy.QuietHost.NO if any(run.disturbed for run in done) else CaseStudy.QuietHost.YES,
         value_scope=CaseStudy.Scope.PER_VM,
         procedure=procedure,
         notes=notes,

@@ -18,7 +18,7 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from experiments import permissions
-from experiments.api.serializers import ReadSerializer, ServerSerializer, StorageSerializer
+from experiments.api.serializers import ProtocolField, ReadSerializer, ServerSerializer, StorageSerializer
 from experiments.models import CaseStudy
 from kdb.accounts.users import user_of
 from kdb.api.bodies import TEXT_AREA, Fields, fields_of
@@ -26,8 +26,8 @@ from kdb.api.errors import form_errors, refuse_faults
 from kdb.api.faults import FaultyRequest, FieldError
 from kdb.api.pagination import PageByKey
 
-from . import bundles, life, reviews
-from .forms import ReasonForm, draft_forms
+from . import bundles, endings, life, reviews
+from .forms import EndingForm, ReasonForm, draft_forms
 
 
 class Conflict(APIException):
@@ -59,6 +59,7 @@ class DraftSerializer(ReadSerializer):
     storage = StorageSerializer(read_only=True)
     vm_counts = serializers.ListField(child=serializers.IntegerField(), read_only=True)
     audit = AuditEntrySerializer(source="audit_entries", many=True, read_only=True)
+    protocol = ProtocolField()
     content_digest = serializers.SerializerMethodField(
         help_text="SHA-256 of all it holds, which a publication may name; null in lists, and where it is not submitted."
     )
@@ -67,7 +68,8 @@ class DraftSerializer(ReadSerializer):
         model = CaseStudy
         fields = (
             *("slug", "title", "status", "owner", "laboratory", "research_group", "run_seconds", "repetitions"),
-            *("vm_counts", "value_scope", "procedure", "server", "storage", "audit", "content_digest"),
+            *("warm_up_seconds", "quiet_host", "vm_counts", "value_scope", "procedure", "server", "storage"),
+            *("protocol", "audit", "content_digest"),
         )
 
     def get_content_digest(self, draft: CaseStudy) -> str | None:
@@ -114,6 +116,8 @@ class DraftFieldsSerializer(Fields):
     )
     run_seconds = serializers.IntegerField(required=False)
     repetitions = serializers.IntegerField(required=False)
+    warm_up_seconds = serializers.IntegerField(required=False, help_text="Before what counts; 0: none.")
+    quiet_host = serializers.CharField(required=False, help_text="yes, no, or empty: not stated.")
     value_scope = serializers.CharField(required=False, help_text="per-vm, aggregate, or empty: not stated.")
     procedure = serializers.CharField(required=False, style=TEXT_AREA)
     server = ServerFieldsSerializer(required=False)
@@ -127,6 +131,20 @@ class ReasonSerializer(Fields):
 class DecisionSerializer(ReasonSerializer):
     content_digest = serializers.CharField(
         required=False, help_text="Of the draft, as you read it before you decided; left out: as it was submitted."
+    )
+
+
+class EndingFieldsSerializer(ReasonSerializer):
+    """What counts no longer, and why."""
+
+    replaced_by = serializers.CharField(
+        required=False, help_text="Case study that the same source measured later, by slug; left out: it is doubted."
+    )
+    measurements = serializers.ListField(
+        child=serializers.IntegerField(min_value=1),
+        required=False,
+        max_length=endings.MOST_ROWS,
+        help_text="Ids of those that end; left out: the whole case study.",
     )
 
 
@@ -267,6 +285,42 @@ class RetractionViewSet(OwnedViewSet):
             raise PermissionDenied
         revision = _or_conflict(
             life.retract, case_study, reason=_reason(fields_of(request, ReasonSerializer)), user=user_of(request)
+        )
+        return Response({"revision": revision.number})
+
+
+class EndingViewSet(OwnedViewSet):
+    """Saying of a published case study, or of rows of it, that it is superseded or doubted."""
+
+    queryset = CaseStudy.objects.visible()
+    serializer_class = EndingFieldsSerializer
+
+    @extend_schema(
+        operation_id="case_studies_end",
+        tags=["case-studies"],
+        request=EndingFieldsSerializer,
+        responses=RevisionNumberSerializer,
+    )
+    def end(self, request: Request, slug: str) -> Response:
+        """Let it count no longer; it stays visible with the reason and a way to what replaced it."""
+        case_study = self.get_queryset().filter(slug=slug).first()
+        if case_study is None:
+            raise Http404
+        if not permissions.may_end(request.user, case_study):
+            raise PermissionDenied
+        fields = fields_of(request, EndingFieldsSerializer)
+        asked = EndingFieldsSerializer(data=fields)
+        asked.is_valid(raise_exception=True)
+        form = EndingForm({**fields, "measurements": " ".join(map(str, asked.validated_data.get("measurements", ())))})
+        refuse_faults(form)
+        data = form.cleaned_data
+        revision = _or_conflict(
+            endings.end,
+            case_study,
+            reason=data["reason"],
+            replaced_by=data["replaced_by"],
+            rows=data["measurements"],
+            user=user_of(request),
         )
         return Response({"revision": revision.number})
 

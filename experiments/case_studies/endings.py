@@ -1,4 +1,4 @@
-"""Published numbers that count no longer although nobody took them back: the source measured again, or they are doubted.
+"""Published numbers that count no longer though nobody took them back: superseded by their source, or doubted.
 
 As a retraction it is a new knowledge revision: answers move, those of earlier revisions stay, and what ended is still
 shown, with the reason and a way to what replaced it. A doubted number counts nowhere: how much less it should count

@@ -1,5 +1,6 @@
 """The forms of people's own case studies; the API checks what it is sent with the same ones."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ from experiments.models import CaseStudy, Server, Storage
 from experiments.readers.base import MAX_BYTES
 from kdb.web.form_types import ModelForm
 
-from . import life
+from . import endings, life
 
 
 class CaseStudyForm(ModelForm[CaseStudy]):
@@ -19,8 +20,8 @@ class CaseStudyForm(ModelForm[CaseStudy]):
     class Meta:
         model = CaseStudy
         fields = (
-            *("title", "slug", "laboratory", "research_group", "run_seconds", "repetitions", "value_scope"),
-            "procedure",
+            *("title", "slug", "laboratory", "research_group", "run_seconds", "repetitions", "warm_up_seconds"),
+            *("quiet_host", "value_scope", "procedure"),
         )
         labels = {
             "title": "Title",
@@ -29,6 +30,8 @@ class CaseStudyForm(ModelForm[CaseStudy]):
             "research_group": "Research group, short name (empty: whoever shares an author)",
             "run_seconds": "Length of one run, seconds",
             "repetitions": "Runs averaged into one value",
+            "warm_up_seconds": "Warm-up before what counts, seconds of each run (0: none)",
+            "quiet_host": "What else ran on the host",
             "value_scope": "A value at several machines is",
             "procedure": "How it was measured",
         }
@@ -103,6 +106,36 @@ class ReasonForm(forms.Form):
     """The reason why a case study is given back, published or retracted."""
 
     reason = forms.CharField(max_length=2000, widget=forms.Textarea(attrs={"rows": 3}))
+
+
+class EndingForm(ReasonForm):
+    """What of a published case study counts no longer, and why."""
+
+    replaced_by = forms.CharField(
+        label="Superseded by (short name of the case study that the same source measured later; empty: it is doubted)",
+        required=False,
+        max_length=60,
+    )
+    measurements = forms.CharField(
+        label="Numbers of single measurements, with spaces between (empty: the whole case study)",
+        required=False,
+        max_length=11 * endings.MOST_ROWS,
+        widget=forms.Textarea(attrs={"rows": 2}),
+    )
+    field_order = ("replaced_by", "measurements", "reason")
+
+    def clean_replaced_by(self) -> CaseStudy | None:
+        slug: str = self.cleaned_data["replaced_by"]
+        case_study = CaseStudy.objects.published().filter(slug=slug).first()
+        if slug and case_study is None:
+            raise forms.ValidationError(f"No published case study is called {slug}.")
+        return case_study
+
+    def clean_measurements(self) -> list[int] | None:
+        words: list[str] = self.cleaned_data["measurements"].replace(",", " ").split()
+        if odd := [word for word in words if not re.fullmatch(r"[1-9][0-9]{0,17}", word)]:
+            raise forms.ValidationError(f"{odd[0][:40]} is no number of a measurement, as in /measurements/12/.")
+        return [int(word) for word in words] or None
 
 
 class BundleForm(forms.Form):

@@ -139,7 +139,7 @@ def locked(case_study: CaseStudy, status: str, otherwise: str) -> CaseStudy:
 
 
 def next_revision(action: str, reason: str) -> KnowledgeRevision:
-    """Add the next revision and return it; call it in a transaction. The latest row is the lock that publications and kept answers share."""
+    """Add the next revision and return it. The latest row is the lock that publications and kept answers share."""
     while True:
         latest = KnowledgeRevision.objects.select_for_update().order_by("-number").first()
         try:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from django.contrib.auth.models import AbstractUser, AnonymousUser
-from django.db.models import Avg, Case, Count, Exists, Min, OuterRef, QuerySet, Value, When
+from django.db.models import Avg, Case, Count, Exists, Min, OuterRef, Q, QuerySet, Value, When
 
 from experiments import permissions
-from experiments.models import CaseStudy, Configuration, DerivedValue, Measurement, RawFile, Storage
+from experiments.models import CaseStudy, Configuration, DerivedValue, Ending, Measurement, RawFile, Storage
 from experiments.templatetags.kdb_format import block_size, derivation, number, vm_count
 from kdb.fair_play import MEASUREMENT_FIELDS
 from kdb.host_storage import VOLUMES
@@ -61,6 +61,7 @@ class NumberPage:
     runs : of a measurement every number of its cell, itself too
     beside : the numbers it may be compared with, itself first, MOST_BESIDE at most
     alike : those of other case studies, of each its nearest, the nearest case study first
+    replaced_by : the case study in which its source measured again, where it is superseded
     """
 
     number: Number
@@ -77,6 +78,7 @@ class NumberPage:
     file: RawFile | None  # that it was read from
     beside: list[Neighbour]
     alike: list[Neighbour]
+    replaced_by: CaseStudy | None
 
 
 _OF_CONFIGURATION = ("hypervisor", "guest_fs", "host_fs", "guest_os", "host_os")
@@ -116,7 +118,18 @@ def number_page(row: Number) -> NumberPage:
         file=row.raw_file if isinstance(row, Measurement) else None,
         beside=_beside(row),
         alike=_alike(row),
+        replaced_by=_replacing(row),
     )
+
+
+def _replacing(row: Number) -> CaseStudy | None:
+    """Return the case study that supersedes the row, or its whole case study; a query where it counts no longer."""
+    of_row = row.ending_id if isinstance(row, Measurement) else None
+    if of_row is None and row.configuration.case_study.status != CaseStudy.Status.SUPERSEDED:
+        return None
+    which = Q(pk=of_row) if of_row else Q(case_study=row.configuration.case_study_id, is_whole=True)
+    ending = Ending.objects.filter(which).select_related("replaced_by").first()
+    return ending.replaced_by if ending else None
 
 
 # Conditions that a reader looks for, and is told of where the source does not state them.

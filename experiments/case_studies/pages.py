@@ -19,6 +19,8 @@ from experiments.models import (
     Publication,
     RawFile,
 )
+from experiments.protocol import BELOW_MINIMUM, Protocol
+from experiments.ticks import protocol_of
 
 from .reviews import Obstacle, obstacles
 from .tables import (
@@ -55,6 +57,7 @@ class CaseStudyPage:
     labels: dict[int, str]  # of configurations, by primary key
     files: list[RawFile]  # that measurements were read from
     lint: list[dict[str, Any]]  # warnings that came in with them (experiments.imports.lint)
+    protocol: Protocol
 
 
 def case_study_list() -> QuerySet[CaseStudy]:
@@ -124,13 +127,16 @@ def case_study_page(case_study: CaseStudy) -> CaseStudyPage:
         labels=labels,
         files=list(case_study.raw_files.filter(batch__state=ImportBatch.State.FILED)),
         lint=_lint(case_study),
+        protocol=protocol_of(case_study),
     )
 
 
 def _lint(case_study: CaseStudy) -> list[dict[str, Any]]:
-    """Return the lint of the latest import that was filed: it looked at the whole draft."""
+    """Return the lint of the latest import that was filed: it looked at the whole draft. What the ticks say as of now
+    is left out."""
     filed = case_study.imports.filter(state=ImportBatch.State.FILED).order_by("-filed_at")
-    return filed.values_list("report__lint", flat=True).first() or []
+    found = filed.values_list("report__lint", flat=True).first() or []
+    return [finding for finding in found if finding["rule"] != BELOW_MINIMUM]
 
 
 @dataclass(frozen=True)
@@ -144,6 +150,7 @@ class DraftPage:
     audit: list[AuditEntry]
     brings: list["Brought"]
     obstacles: list[Obstacle]  # to its submission, while it is a draft
+    protocol: Protocol
 
     @property
     def reading(self) -> list[ImportBatch]:
@@ -208,4 +215,5 @@ def draft_page(draft: CaseStudy) -> DraftPage:
         audit=list(draft.audit_entries.select_related("actor")),
         brings=brought(draft),
         obstacles=obstacles(draft) if draft.status == CaseStudy.Status.DRAFT else [],
+        protocol=protocol_of(draft),
     )

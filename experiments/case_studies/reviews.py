@@ -40,7 +40,7 @@ _UNFINISHED: dict[str, str] = {
 }
 
 
-def submit(case_study: CaseStudy, *, user: User) -> None:
+def submit(case_study: CaseStudy, *, user: User | None) -> None:
     """Ask for review. Raises CaseStudyError where it is no draft, holds nothing, or has an import under way."""
     with transaction.atomic():
         draft = life.locked(case_study, CaseStudy.Status.DRAFT, "Only a draft can be submitted.")
@@ -52,7 +52,7 @@ def submit(case_study: CaseStudy, *, user: User) -> None:
         news.tell_reviewers(draft)
 
 
-def publish(case_study: CaseStudy, *, seen: str | None, reason: str, user: User) -> KnowledgeRevision:
+def publish(case_study: CaseStudy, *, seen: str | None, reason: str, user: User | None) -> KnowledgeRevision:
     """Make a submitted case study part of the knowledge, as a new revision.
 
     seen : bundles.digest of the content that was looked at; None: what was submitted

@@ -18,12 +18,12 @@ _RECOMPUTATION = "recompute_"  # what each kind of job begins with that works a 
 @require_safe
 @varies_for_htmx
 def revision_list(request: HttpRequest) -> HttpResponse:
-    """Show every publication and retraction, newest first; htmx gets what is being worked in alone."""
+    """Show every change of what counts, newest first; htmx gets what is being worked in alone."""
     work = [(job.kind.removeprefix(_RECOMPUTATION), job) for job in _under_way()]
     shown = {"work": work, "failed": [job.kind.removeprefix(_RECOMPUTATION) for job in _failed()]}
     if wants_fragment(request):
         return render(request, "experiments/_work.html", shown)
-    revisions = KnowledgeRevision.objects.prefetch_related(
+    revisions = KnowledgeRevision.objects.select_related("ending__case_study", "ending__replaced_by").prefetch_related(
         Prefetch("published_case_studies", visible.case_studies()),
         Prefetch("retracted_case_studies", visible.case_studies()),
     )

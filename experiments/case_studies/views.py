@@ -42,9 +42,12 @@ def case_study_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "page": pages.case_study_page(case_study),
         "case_study": case_study,
         "is_public": is_public,
+        "endings": case_study.endings.select_related("replaced_by"),
+        "replaces": case_study.replaces.select_related("case_study"),
         "may_retract": permissions.may_retract(request.user, case_study),
         "linked_data": linked_data.script(linked.dataset(case_study, site_of(request))) if is_public else "",
         "loaded": LoadedCaseStudy.objects.select_related("origin").filter(case_study=case_study).first(),
+        "may_end": permissions.may_end(request.user, case_study),
     }
     response = render(request, "experiments/case_study_detail.html", context)
     if not is_public:

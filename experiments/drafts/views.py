@@ -9,8 +9,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from experiments import permissions
-from experiments.case_studies import bundles, life, pages, reviews
-from experiments.case_studies.forms import BundleForm, ReasonForm, draft_forms
+from experiments.case_studies import bundles, endings, life, pages, reviews
+from experiments.case_studies.forms import BundleForm, EndingForm, ReasonForm, draft_forms
 from experiments.case_studies.life import CaseStudyError
 from experiments.imports.forms import ContextForm, UploadForm
 from experiments.models import CaseStudy, ImportBatch
@@ -157,6 +157,35 @@ def retract(request: HttpRequest, slug: str) -> HttpResponse:
     context = {"case_study": case_study, "form": form}
     status = 409 if form.non_field_errors() else 422 if form.errors else 200
     return render(request, "experiments/case_study_retract.html", context, status=status)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def end(request: HttpRequest, slug: str) -> HttpResponse:
+    """Say of a published case study, or of rows of it, that it is superseded or doubted."""
+    case_study = get_object_or_404(CaseStudy.objects.visible(), slug=slug)
+    if not permissions.may_end(request.user, case_study):
+        raise PermissionDenied
+    form = EndingForm(
+        request.POST if request.method == "POST" else None,
+        initial={"measurements": request.GET.get("measurements", "")[:100]},
+    )
+    if form.is_valid():
+        data = form.cleaned_data
+        try:
+            endings.end(
+                case_study,
+                reason=data["reason"],
+                replaced_by=data["replaced_by"],
+                rows=data["measurements"],
+                user=user_of(request),
+            )
+            return redirect("case-study-detail", slug)
+        except CaseStudyError as error:
+            form.add_error(None, str(error))
+    context = {"case_study": case_study, "form": form}
+    status = 409 if form.non_field_errors() else 422 if form.errors else 200
+    return render(request, "experiments/case_study_end.html", context, status=status)
 
 
 def draft_or_404(request: HttpRequest, slug: str) -> CaseStudy:

@@ -52,6 +52,8 @@ class Cells:
                 total=Sum("value", filter=counts, default=0.0),
                 last=Max("repetition"),
                 zero_deviations=Count("pk", filter=counts & Q(standard_deviation=0)),
+                runs=Sum("repetitions", filter=counts),
+                deviations=Count("pk", filter=counts & Q(standard_deviation__isnull=False)),
             )
         )
         for group in groups:
@@ -81,6 +83,8 @@ class Cells:
                 loaded=group["last"],
                 last=group["last"],
                 zero_deviations=group["zero_deviations"],
+                runs=group["runs"] or 0,
+                deviations=group["deviations"],
             )
 
     def add(self, row: Row, file_name: str) -> int | Fault:
@@ -115,6 +119,8 @@ class Cells:
         cell.count += 1
         cell.total += row.value
         cell.zero_deviations += row.standard_deviation == 0
+        cell.runs += row.repetitions or 0
+        cell.deviations += row.standard_deviation is not None
         if row.working_set_bytes:
             cell.working_set_bytes = min(row.working_set_bytes, cell.working_set_bytes or row.working_set_bytes)
         cell.least, cell.greatest = min(cell.least, row.value), max(cell.greatest, row.value)
@@ -172,6 +178,8 @@ class Cells:
                 zero_deviations=cell.zero_deviations,
                 working_set_bytes=cell.working_set_bytes,
                 place=cell.place,
+                runs=cell.runs or None,
+                deviations=cell.deviations,
             )
 
 
@@ -186,5 +194,7 @@ class _Cell:
     loaded: int = 0  # highest number of a repetition that was there before
     last: int = 0  # highest number of a repetition
     zero_deviations: int = 0
+    runs: int = 0  # that rows say they average, together; 0: none says
+    deviations: int = 0  # rows that state one
     working_set_bytes: int | None = None
     taken: set[int] | None = None  # numbers of repetitions; None until a file gives numbers of its own

@@ -4,12 +4,20 @@ A rule never drops data. An error blocks the import; a warning is kept with it a
 are explained, rule by rule, in docs/models/lint.md.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from experiments.protocol import (
+    BELOW_MINIMUM,
+    LEAST_RUNS,
+    WHOLE_SECONDS,
+    files_bytes,
+    is_anecdote,
+    positive,
+    seconds_of,
+)
 from kdb.units import convert
 
 Severity = Literal["error", "warning"]
@@ -38,6 +46,7 @@ class Cell:
     workload, benchmark, benchmark_version, parameters : of the workload variant
     count, least, greatest, mean : of the values, in `unit`, all > 0
     zero_deviations : how many of them state a standard deviation of zero
+    runs : behind the values, None: not stated of some; deviations : how many of them state a standard deviation
     working_set_bytes : size of all files the load works on, where a file tells
     place : "run1.json, line 3" of the first value
     """
@@ -60,6 +69,8 @@ class Cell:
     zero_deviations: int
     working_set_bytes: int | None
     place: str
+    runs: int | None = None
+    deviations: int = 0
 
 
 @dataclass(frozen=True)
@@ -69,6 +80,9 @@ class DraftFacts:
     configurations : key to fields of Configuration (hypervisor, host_fs, guest_fs, vm_ram_gib, ...), catalogue
         entries as slugs, missing as None or ""
     storage limits in MB/s (10**6 bytes), None where not stated; value_scope of CaseStudy.Scope
+    run_seconds, repetitions : length of one run, runs averaged, None: not stated
+    is_described : whether the case study says how it was measured
+    whole_seconds : length from which a run is long enough
     """
 
     cells: tuple[Cell, ...]
@@ -78,6 +92,10 @@ class DraftFacts:
     sequential_write_limit: float | None = None
     interface_limit: float | None = None
     value_scope: str = ""
+    run_seconds: float | None = None
+    repetitions: int | None = None
+    is_described: bool = False
+    whole_seconds: float = WHOLE_SECONDS
 
 
 @dataclass(frozen=True)
@@ -296,9 +314,29 @@ def changed_parameters(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
             yield f"{workload} by {benchmark} {version}: {'; '.join(told[:4])}".replace(" :", ":"), cells
 
 
+def below_minimum(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
+    """A number that was neither repeated nor measured for long, of which nothing is said, is an anecdote: it is kept
+    and shown, and no answer counts it."""
+    below = [cell for cell in facts.cells if _is_below_minimum(cell, facts)]
+    if below:
+        yield (
+            "below the minimum: neither repeated, nor of runs known to be long enough "
+            f"({facts.whole_seconds:g} s), nor described. As it stands it is kept and shown as an anecdote and counts "
+            "in no answer. Bring in more runs, or state their length or how it was measured",
+            below,
+        )
+
+
+def _is_below_minimum(cell: Cell, facts: DraftFacts) -> bool:
+    seconds = facts.run_seconds if facts.run_seconds is not None else seconds_of(cell.parameters)
+    runs = cell.count if cell.count >= LEAST_RUNS else cell.runs or facts.repetitions
+    return is_anecdote(runs, cell.deviations > 0 and bool(runs), seconds, facts.is_described, facts.whole_seconds)
+
+
 RULES = (
     Rule("impossible throughput", "error", impossible_throughput),
     Rule("above the storage's limit", "warning", above_storage_limit),
+    Rule(BELOW_MINIMUM, "warning", below_minimum),
     Rule("fits into memory", "warning", fits_into_memory),
     Rule("identical repetitions", "warning", identical_repetitions),
     Rule("wide spread", "warning", wide_spread),
@@ -315,40 +353,15 @@ RULES = (
 
 def working_set_bytes(cell: Cell) -> int | None:
     """Return the size of the files a load works on: as the file tells, or its parameters; None where neither does."""
-    if cell.working_set_bytes:
-        return cell.working_set_bytes
-    parameters = cell.parameters
-    size = next(
-        (_bytes(parameters[name]) for name in ("file_size_bytes", "mean_file_size", "size") if name in parameters), None
-    )
-    if total := _bytes(parameters.get("total_size_bytes")):
-        return round(total)
-    count = next((_positive(parameters[name]) for name in ("files", "numjobs") if name in parameters), 1)
-    return round(size * count) if size and count else None
+    return cell.working_set_bytes or files_bytes(cell.parameters)
 
 
 def concurrency(parameters: Mapping[str, Any]) -> float | None:
     """Return how many operations can be under way: threads or jobs, times queue depth; None where no threads are."""
     names = ("threads", "numjobs", "jobs", "clients", "processes")
-    workers = next((_positive(parameters[name]) for name in names if name in parameters), None)
-    depth = next((_positive(parameters[name]) for name in ("iodepth", "queue_depth") if name in parameters), None)
+    workers = next((positive(parameters[name]) for name in names if name in parameters), None)
+    depth = next((positive(parameters[name]) for name in ("iodepth", "queue_depth") if name in parameters), None)
     return None if workers is None else workers * (depth or 1)
-
-
-def _positive(value: Any) -> float | None:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return None
-    return number if number > 0 else None
-
-
-def _bytes(value: Any) -> float | None:
-    """Return a size as a number of bytes, or like "128k", "1g" (powers of two, as the benchmarks read them)."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kmgt]?)i?b?", str(value).strip().lower())
-    if not match:
-        return None
-    return float(match[1]) * 1024 ** " kmgt".index(match[2] or " ") or None
 
 
 # Cells in groups

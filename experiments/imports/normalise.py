@@ -67,6 +67,7 @@ LENGTHS = {
     "excluded_because": 300,
     "excluded_by": 80,
 }
+NOT_STATED = "not-stated"  # said of guest_access: of the guest's file system nothing is known
 CHOICES = {
     "virtualisation": ("full", "para", "emulated", "container", "none"),
     "backend": tuple(BACKENDS),
@@ -107,6 +108,7 @@ EMPTY: Values = {
 DESCRIBED = "the name of a configuration, or its hypervisor (or native) and file systems"
 CONTEXT = (*CONFIGURATION, *WORKLOAD, "vm_count", "operation", "source", "note")  # what a user may say beside a file
 PARAMETER = "parameter:"
+LINE = "line"  # of a row in its source, beside the fields
 ROW_FIELDS = {*CONFIGURATION, *WORKLOAD, *NUMBERS, "parameters"}
 
 LARGEST = {"vm_count": 32_767, "machine": 32_767, "vm_vcpus": 32_767, "repetition": 2**31 - 1, "repetitions": 2**31 - 1}
@@ -258,14 +260,17 @@ def figures_of(run: Run) -> Iterator[tuple[str, float]]:
 
 
 def source_of_rows(given: Sequence[Mapping[str, Any]], context: Mapping[str, str]) -> Source:
-    """Return rows of a program of ours as a source. Raises ValueError where one has a field that no row has."""
-    fields = tuple(dict.fromkeys(name for row in given for name in row))
-    if unknown := set(fields) - ROW_FIELDS:
+    """Return rows of a program of ours as a source. Raises ValueError where one has a field that no row has.
+
+    given : field to value, and where a row stands on a line of something, that as "line"
+    """
+    fields = tuple(dict.fromkeys(name for row in given for name in row if name != LINE))
+    if unknown := {name for name in fields if not name.startswith(PARAMETER)} - ROW_FIELDS:
         raise ValueError(f"no fields of a row: {', '.join(sorted(unknown))}")
 
-    def rows() -> Iterator[tuple[None, Cells]]:
+    def rows() -> Iterator[tuple[int | None, Cells]]:
         for row in given:
-            yield None, tuple(_cell(name, row.get(name)) for name in fields)
+            yield int(row[LINE]) if LINE in row else None, tuple(_cell(name, row.get(name)) for name in fields)
 
     return Source(fields, rows, context)
 
@@ -310,6 +315,8 @@ class Normaliser:
         if len(self.new) > MOST_NEW:
             raise _Wrong("configuration", f"more than {MOST_NEW:,} new ones", f"at most {MOST_NEW:,} in one import")
         slug = given.pop("configuration", "")
+        if is_guest_unknown := given.get("guest_access") == NOT_STATED:
+            given["guest_access"] = ""
         if slug and slug in self.configurations:
             there = self.configurations[slug]
             for name, value in given.items():
@@ -329,7 +336,7 @@ class Normaliser:
         elif "hypervisor" not in given:
             known = first_few(self.configurations) or "none yet"
             raise _Wrong("configuration", slug, f"one of the case study ({known}); for a new one {DESCRIBED}")
-        _check_sides(given)
+        _check_sides(given, is_guest_unknown=is_guest_unknown)
         _check_cache_mode(given)
         slug = slug or self._free_slug(given)
         self.configurations[slug] = {**EMPTY, **given}
@@ -353,13 +360,15 @@ def _check_cache_mode(values: Values) -> None:
         raise _Wrong("cache_mode", values["cache_mode"], "a text without comma")
 
 
-def _check_sides(values: Values) -> None:
+def _check_sides(values: Values, *, is_guest_unknown: bool = False) -> None:
     """Raise where a virtual machine lacks a guest file system, or the bare machine has something of a guest."""
     if values["hypervisor"]:
         is_container = values.get("virtualisation") == "container"
-        if not (values.get("guest_fs") or values.get("guest_access") or is_container):
+        if not (values.get("guest_fs") or values.get("guest_access") or is_container or is_guest_unknown):
             expected = "the guest's file system, because a hypervisor is named; where it is not known, guest_access"
-            raise _Wrong("guest_fs", "nothing", f"{expected} file-system, where there is none, raw-device")
+            raise _Wrong(
+                "guest_fs", "nothing", f"{expected} file-system, where there is none, raw-device, else {NOT_STATED}"
+            )
         if values.get("guest_fs") and values.get("guest_access") == "raw-device":
             raise _Wrong("guest_fs", values["guest_fs"], "nothing, because the guest works on the raw device")
         if values.get("virtualisation") == "none":
@@ -486,6 +495,8 @@ class _LineReader:
             text = _of_setting(SETTINGS[name], str(text))
             if SETTINGS[name].is_bytes:
                 return text
+        if name == "guest_access" and text == NOT_STATED:
+            return text
         if name in CHOICES and text not in ("", *CHOICES[name]):
             raise _Wrong(name, text, f"one of {', '.join(CHOICES[name])}")
         return _text(name, text)

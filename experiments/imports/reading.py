@@ -274,7 +274,7 @@ class Walk:
 
     def sources(self, file: RawFile, context: Mapping[str, str], about: dict[str, Any]) -> Iterator[Source]:
         if file.rows:
-            about["format"] = self.batch.door
+            about["format"] = "campaign" if self.batch.door == ImportBatch.Door.CAMPAIGN else "table"
             yield source_of_rows(file.rows, context)
             return
         content = self.contents.of(file)
@@ -393,6 +393,10 @@ class Walk:
             sequential_write_limit=storage.sequential_write_limit,
             interface_limit=storage.interface_limit,
             value_scope=self.case_study.value_scope,
+            run_seconds=self.case_study.run_seconds,
+            repetitions=self.case_study.repetitions,
+            is_described=bool(self.case_study.procedure.strip()),
+            whole_seconds=settings.KDB_WHOLE_RUN_SECONDS,
         )
 
 

@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("experiments", "0042_reserve_needs_and_settings"),
+        ("experiments", "0045_add_protocol"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

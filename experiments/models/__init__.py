@@ -13,7 +13,7 @@ from .catalogue import (
     Workload,
     WorkloadVariant,
 )
-from .imported import AuditEntry, ImportBatch, RawChunk, RawFile
+from .imported import AuditEntry, ImportBatch, PastedTable, RawChunk, RawFile
 from .laboratory import Host, PrivateKey, StoragePool
 from .measurement import DerivedValue, Measurement
 from .observed import DiskStatistics, HostAuditEntry, ObservedDisk, ObservedMachine, ObservedPool, Signature
@@ -50,6 +50,7 @@ __all__ = [
     "OperatingSystem",
     "OrdinalFinding",
     "Origin",
+    "PastedTable",
     "PrintedRatio",
     "PrivateKey",
     "Publication",

@@ -148,6 +148,11 @@ class CaseStudy(models.Model):
         AGGREGATE = "aggregate", "all virtual machines together"
         NOT_STATED = "", "the source does not say"
 
+    class QuietHost(models.TextChoices):
+        YES = "yes", "nothing else ran"
+        NO = "no", "something else ran"
+        NOT_STATED = "", "not stated"
+
     slug = models.SlugField(max_length=60, unique=True, validators=[check_slug])
     title = models.CharField(max_length=300)
     publication = models.ForeignKey(
@@ -175,6 +180,17 @@ class CaseStudy(models.Model):
         null=True, blank=True, help_text="Length of one run, s; empty: not stated."
     )
     repetitions = models.PositiveIntegerField(null=True, blank=True, help_text="Runs averaged; empty: not stated.")
+    warm_up_seconds = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Of each run, before what counts, s; 0: none; empty: not stated."
+    )
+    quiet_host = models.CharField(
+        max_length=3,
+        choices=QuietHost,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Whether nothing else ran on the host meanwhile; empty: not stated.",
+    )
     vm_counts = TypedJSONField(
         schema=whole_numbers(32_767), default=list, help_text="Numbers of virtual machines that ran together."
     )

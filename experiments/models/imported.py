@@ -141,6 +141,35 @@ class RawChunk(models.Model):
         return f"part {self.number} of {self.file_id}"
 
 
+class PastedTable(models.Model):
+    """One published table on its way into a draft: what was pasted, and what its owner has said of it so far."""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="pasted_tables")
+    name = models.CharField(max_length=200, help_text="Of the file; of pasted text what it is called in the draft.")
+    content = models.BinaryField(help_text="The bytes, as they were pasted or uploaded.")
+    number = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="Which of its tables is meant, from 0; empty: not said yet."
+    )
+    conditions = models.JSONField(
+        default=dict, blank=True, help_text="What was said so far (experiments.tables.conditions), section by section."
+    )
+    case_study = models.ForeignKey(
+        "experiments.CaseStudy",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="The draft that it became; empty: none yet.",
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class AuditEntry(models.Model):
     """One deed to a case study, with who did it and when; written in the transaction of the deed, never changed."""
 

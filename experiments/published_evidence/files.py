@@ -39,7 +39,7 @@ def read_csv(path: Path, columns: Collection[str]) -> list[Entry]:
 
     Raises EvidenceError where the file, a column or a cell is missing, or one is there too many.
     """
-    reader = csv.reader(StringIO(_text(path)), strict=True)
+    reader = csv.reader(StringIO(read_text(path)), strict=True)
     entries = []
     try:
         header = next(reader, [])
@@ -54,20 +54,20 @@ def read_csv(path: Path, columns: Collection[str]) -> list[Entry]:
     return entries
 
 
-def read_json(path: Path, sections: Collection[str]) -> dict[str, list[Entry]]:
-    """Return the objects of a file made of exactly `sections`, each a list of objects.
+def read_json(path: Path, sections: Collection[str] = ()) -> dict[str, list[Entry]]:
+    """Return the objects of a file made of exactly `sections`, or of any, each a list of objects.
 
     Raises EvidenceError where the file is not JSON or has another shape.
     """
     try:
-        content = _LineDecoder().decode(_text(path))
+        content = _LineDecoder().decode(read_text(path))
     except json.JSONDecodeError as error:
         raise EvidenceError(f"{path.name}, line {error.lineno}: {error.msg}") from error
     if not isinstance(content, dict):
         raise EvidenceError(f"{path.name}, line 1: found no object, allowed is one with {', '.join(sections)}")
     whole = Entry(f"{path.name}, line 1", content)
-    _check_names(whole.place, "section", list(content), sections)
-    return {name: as_entries(whole, name) for name in sections}
+    _check_names(whole.place, "section", list(content), sections or list(content))
+    return {name: as_entries(whole, name) for name in sections or content}
 
 
 def as_entries(parent: Entry, name: str) -> list[Entry]:
@@ -90,7 +90,8 @@ def _check_names(place: str, kind: str, names: list[str], allowed: Collection[st
             raise EvidenceError(f"{place}: {kind} {name!r} is one too many, allowed are {', '.join(allowed)}")
 
 
-def _text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """Return the text of a file. Raises EvidenceError where there is none."""
     try:
         return path.read_text(encoding="utf-8-sig")  # spreadsheets begin a file with a mark
     except OSError as error:

@@ -42,7 +42,7 @@ from experiments.models.catalogue import CatalogueEntry, SharedRow
 from experiments.signals import claims_changed
 from kdb.work.alone import alone
 
-from . import outside
+from . import studies
 from .files import Entry, EvidenceError, as_entries, read_csv, read_json
 from .rows import Saved, Wanted, referred, referred_list, save, values_of
 
@@ -60,7 +60,6 @@ CATALOGUE: dict[str, tuple[type[models.Model], str]] = {
     "workloads": (Workload, "slug"),
     "components": (ModelComponent, "slug"),
 }
-OUTSIDE_CATALOGUE = ("hypervisors", "file_systems", "operating_systems", "benchmarks", "workloads")
 SOURCES: dict[str, tuple[type[models.Model], str]] = {
     "publications": (Publication, "slug"),
     "servers": (Server, "slug"),
@@ -125,7 +124,7 @@ def load_outside(directory: Path) -> Report:
     """
     with alone("load"), transaction.atomic():
         loading = _Loading()
-        _take_outside(loading, directory)
+        _take_outside(loading, studies.read(directory, DIRECTORY))
         loading.publish("The published evidence was loaded")
     logger.info("loaded outside evidence added=%s", loading.report.added.total())
     return loading.report
@@ -156,7 +155,8 @@ def bring(directory: Path, outside_directory: Path | None, *, reason: str) -> Re
     were made of. Raises EvidenceError, and changes nothing, where something new cannot stand beside it.
     """
     files = read_json(directory / "case_studies.json", [*SOURCES, "case_studies"])["case_studies"]
-    files += outside.read(outside_directory).sources["case_studies"] if outside_directory else []
+    others = studies.read(outside_directory, directory) if outside_directory else None
+    files += others.sources["case_studies"] if others else []
     slugs = {entry.fields["slug"] for entry in files}
     stored = dict(CaseStudy.objects.filter(slug__in=slugs).values_list("slug", "published_revision"))
     passed_over = sorted(slug for slug, revision in stored.items() if revision is None)
@@ -165,8 +165,8 @@ def bring(directory: Path, outside_directory: Path | None, *, reason: str) -> Re
     with alone("load"), transaction.atomic():
         loading = _Loading(only_new=True)
         _take_papers(loading, directory)
-        if outside_directory:
-            _take_outside(loading, outside_directory)
+        if others:
+            _take_outside(loading, others)
         loading.publish(reason)
         loading.report.passed_over = passed_over
     logger.info("brought evidence added=%s", loading.report.added.total())
@@ -200,13 +200,11 @@ def _take_papers(loading: "_Loading", directory: Path) -> None:
     loading.claims(claims, checks)
 
 
-def _take_outside(loading: "_Loading", directory: Path) -> None:
-    catalogue = read_json(directory / "catalogue.json", OUTSIDE_CATALOGUE)
-    published = outside.read(directory)
-    for name in OUTSIDE_CATALOGUE:
+def _take_outside(loading: "_Loading", published: studies.Studies) -> None:
+    for name, entries in published.catalogue.items():
         model, key = CATALOGUE[name]
         loading.rows[model] = {row.slug: row for row in cast(Any, model)._default_manager.all()}
-        loading.describe(model, catalogue[name], key)
+        loading.describe(model, entries, key)
     for name, (model, key) in SOURCES.items():
         loading.describe(model, published.sources[name], key)
     loading.case_studies(published.sources["case_studies"])

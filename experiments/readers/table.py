@@ -40,7 +40,7 @@ MAX_XLSX_ROWS = 200_000  # more are read from CSV, which is a hundred times quic
 MAX_XLSX_CELLS = 5_000_000
 MAX_SHEETS = 50
 LONGEST_SHOWN = 120
-NOT_MEASURED = frozenset(("", "-", "–", "—", "x", "n/a", "na", "not measured"))
+NOT_MEASURED = frozenset(("", "-", "–", "—", "x", "n/a", "na", "n.a.", "--", "not measured"))
 
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 _MAYBE_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3}){1,5}", re.ASCII)
@@ -116,7 +116,7 @@ def _find_header(lines: Lines) -> tuple[int, list[str]] | None:
     for item in islice(lines, MAX_HEADER_LINES):
         if isinstance(item, Fault):
             return None
-        line, cells = item[0], [_as_text(cell) for cell in item[1]]
+        line, cells = item[0], [as_text(cell) for cell in item[1]]
         known = set()
         for cell in cells[:MAX_COLUMNS]:
             try:
@@ -150,7 +150,7 @@ def _table(kind: str, lines: Callable[[], Lines], columns: Mapping[str, str], *,
             line, given = item
             if line <= at:
                 continue
-            texts = given if kind == "csv" else [_as_text(cell) for cell in given]
+            texts = given if kind == "csv" else [as_text(cell) for cell in given]
             if (longest := max(map(len, texts), default=0)) > MAX_CELL:
                 at_cell = next(n for n, text in enumerate(texts) if len(text) > MAX_CELL)
                 name = cells[at_cell][:LONGEST_SHOWN] if at_cell < width else f"cell {at_cell + 1}"
@@ -316,7 +316,8 @@ class _Layout:
         return tuple(row)
 
 
-def _as_text(cell: Cell) -> str:
+def as_text(cell: Cell) -> str:
+    """Return a cell as a CSV file would have it."""
     if isinstance(cell, float):
         return str(int(cell)) if cell.is_integer() and abs(cell) < 1e15 else repr(cell)
     return str(cell)
@@ -504,15 +505,39 @@ def _is_xlsx(data: bytes) -> bool:
         return False
 
 
+def sheets(data: bytes) -> Iterator[tuple[str, Lines]]:
+    """Yield name and lines of each sheet of a workbook; of one that cannot be read its Fault."""
+    import openpyxl
+
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            fault = _too_large(archive) or _unreadable_rows(archive)
+        if fault:
+            yield "", iter((fault,))
+            return
+        with closing(openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)) as book:
+            for name in book.sheetnames[: MAX_SHEETS + 1]:
+                yield name, _sheet_lines(book, name)
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever a broken or hostile workbook makes of openpyxl
+        told = f"{type(error).__name__}: {error}"[:LONGEST_SHOWN]
+        yield "", iter((Fault(None, "workbook", told, "a workbook that spreadsheets open"),))
+
+
+def _too_large(archive: zipfile.ZipFile) -> Fault | None:
+    inflated = sum(entry.file_size for entry in archive.infolist())
+    if inflated > MAX_INFLATED:
+        return Fault(None, "workbook", f"{inflated:,} bytes when unpacked", f"at most {MAX_INFLATED:,}")
+    return None
+
+
 def _read_xlsx(data: bytes, columns: Mapping[str, str]) -> Table:
     import openpyxl
 
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            inflated = sum(entry.file_size for entry in archive.infolist())
-            if inflated > MAX_INFLATED:
-                return _bad_workbook(f"{inflated:,} bytes when unpacked", f"at most {MAX_INFLATED:,}")
-            if fault := _unreadable_rows(archive):
+            if fault := _too_large(archive) or _unreadable_rows(archive):
                 return Table("xlsx", faults=(fault,))
         with closing(openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)) as book:
             if len(book.sheetnames) > MAX_SHEETS:

@@ -64,7 +64,7 @@ _COLUMNS = (
     Column("guest_os", "Operating system of the guest.", "debian-12", ("guestsystem", "guestoperatingsystem")),
     Column("guest_kernel", "Its kernel.", "6.1.0-18"),
     Column("guest_fs", "File system inside the machine; empty under native.", "xfs", ("gfs", "guestfilesystem")),
-    Column("guest_access", "Where no guest_fs is stated: file-system, or raw-device for none."),
+    Column("guest_access", "Where no guest_fs is stated: file-system, raw-device for none, or not-stated."),
     Column("guest_mkfs_options", "What its mkfs was given beyond the device."),
     Column("guest_mount_options", "Its mount options.", "noatime"),
     Column("guest_io_scheduler", "I/O scheduler of the virtual disk in the guest.", "none", ("guestscheduler",)),

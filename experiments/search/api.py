@@ -28,7 +28,9 @@ class HitSerializer(Fields):
     title = serializers.CharField()
     address = serializers.CharField(help_text="Its page on this server.")
     excerpt = serializers.CharField(allow_blank=True, help_text="The text around what was asked.")
-    is_retracted = serializers.BooleanField(help_text="It is, or speaks of nothing but, retracted case studies.")
+    is_retracted = serializers.BooleanField(
+        help_text="It is, or speaks of nothing but, case studies that count no longer."
+    )
 
 
 class HitsSerializer(Fields):

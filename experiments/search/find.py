@@ -43,7 +43,7 @@ _EXCERPT = 240
 class Hit:
     """One thing found: the kind's label, its title, page and the text around what was asked.
 
-    is_retracted : whether it is, or speaks of nothing but, retracted case studies
+    is_retracted : whether it is, or speaks of nothing but, case studies that count no longer
     """
 
     kind: str

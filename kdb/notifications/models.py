@@ -11,7 +11,7 @@ class Topic(models.TextChoices):
     """A topic that somebody may want to be told of."""
 
     CAMPAIGN = "campaign", "my campaign finished, or paused because something failed"
-    REVIEW = "review", "a case study waits for my review"
+    REVIEW = "review", "a case study, or a source that changed, waits for my review"
     QUESTION = "question", "a publication changed the answer to a question I follow"
 
 

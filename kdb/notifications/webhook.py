@@ -11,17 +11,11 @@ seconds.
 
 import hashlib
 import hmac
-import http.client
 import json
-import socket
-import ssl
-import threading
 import time
-from contextlib import suppress
 from typing import Any
-from urllib.parse import urlsplit
 
-from kdb import __version__
+from kdb import __version__, calls
 
 from . import places, subscriptions
 from .errors import NotSent
@@ -69,56 +63,8 @@ def signature(key: str, timestamp: str, body: bytes) -> str:
 
 def _post(address: str, headers: dict[str, str], body: bytes) -> int:
     """Return the status of the answer. Raises NotSent where there is none."""
-    parts = urlsplit(address)
-    host, path = parts.hostname or "", parts.path or "/"
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    addresses = places.judged(address)
-    connection = http.client.HTTPConnection(host, port)
-    is_late = threading.Event()
-
-    def cut() -> None:
-        """End what waits for the other side, however slowly that drips its bytes in."""
-        is_late.set()
-        with suppress(OSError):  # it ended by itself meanwhile
-            if connection.sock is not None:
-                socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
-
-    timer = threading.Timer(SECONDS, cut)
-    timer.daemon = True
-    timer.start()
     try:
-        connection.sock = _connected(addresses)
-        if parts.scheme == "https":
-            context = ssl.create_default_context()
-            connection.sock = context.wrap_socket(connection.sock, server_hostname=host, do_handshake_on_connect=False)
-            connection.sock.do_handshake()
-        connection.request("POST", f"{path}?{parts.query}" if parts.query else path, body=body, headers=headers)
-        status = connection.getresponse().status
-        if is_late.is_set():  # what was cut off looks like an answer that ended
-            raise TimeoutError
-        return status
-    except ssl.SSLCertVerificationError as error:
-        raise NotSent(f"Its certificate is not trusted: {error.verify_message}.") from error
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        is_slow = is_late.is_set() or isinstance(error, TimeoutError)
-        raise NotSent(f"No answer within {SECONDS} s." if is_slow else "It could not be reached.") from error
-    finally:
-        timer.cancel()
-        connection.close()
-
-
-def _connected(addresses: list[tuple[socket.AddressFamily, Any]]) -> socket.socket:
-    """Return a connection to the first of these addresses that takes one; they are not looked up again."""
-    problem: OSError = OSError("no address")
-    for family, sockaddr in addresses:
-        plain = socket.socket(family, socket.SOCK_STREAM)
-        plain.settimeout(SECONDS / len(addresses))
-        try:
-            plain.connect(sockaddr)
-        except OSError as error:
-            plain.close()
-            problem = error
-        else:
-            plain.settimeout(SECONDS)
-            return plain
-    raise problem
+        reply = calls.call("POST", address, places.judged(address), headers=headers, body=body, seconds=SECONDS)
+    except calls.NotReached as error:
+        raise NotSent(str(error)) from error
+    return reply.status

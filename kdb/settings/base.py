@@ -3,7 +3,7 @@
 The names read: DATA_DIR, DATABASE_URL, REPLICA_URLS, REDIS_URL, JOB_LEASE_SECONDS, READ_SECONDS, KEPT_ANSWERS,
 PINNED_ANSWERS, RELEASE_EVIDENCE, API_REQUESTS_A_MINUTE, CPU_SECONDS_A_MINUTE, KEYS_DIR, EMAIL_URL, EMAIL_FROM,
 WEBHOOK_PRIVATE_HOSTS, OIDC_*, TRUSTED_PROXIES, ANONYMOUS_BODY_MIB, BODY_MIB, AUTHORS_MAY_PUBLISH, LOG_FORM,
-LOG_LEVEL, STATEMENT_SECONDS, and in production.py SECRET_KEY, ALLOWED_HOSTS. See .env.example.
+LOG_LEVEL, STATEMENT_SECONDS, CHECK_SOURCES_DAYS, and in production.py SECRET_KEY, ALLOWED_HOSTS. See .env.example.
 """
 
 from datetime import timedelta
@@ -263,6 +263,9 @@ DEFAULT_FROM_EMAIL = text("EMAIL_FROM") or "kdb@localhost"
 EMAIL_TIMEOUT = 10  # seconds
 # Hosts inside, by the names that webhooks give, which may be sent to all the same, and without TLS.
 KDB_WEBHOOK_PRIVATE_HOSTS = [host.strip().lower() for host in env.list("WEBHOOK_PRIVATE_HOSTS", default=[])]
+
+# After how many days the address of a source is looked at again; 0: never by itself.
+KDB_CHECK_SOURCES_DAYS = integer("CHECK_SOURCES_DAYS", 0, lowest=0, highest=3650)
 
 # The largest body of a request: from strangers, and from who has an account.
 KDB_ANONYMOUS_BODY_BYTES = integer("ANONYMOUS_BODY_MIB", 3, lowest=1, highest=1024) * 2**20

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import connection
 
 # Numbers of PostgreSQL's advisory locks. They stay what they are: processes of two versions wait for each other.
-_LOCKS = {"migrate": 0x6B64626D, "load": 4_201_001}
+_LOCKS = {"migrate": 0x6B64626D, "load": 4_201_001, "sources": 4_201_002}
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from modelling.evidence.axes import AXES
 from modelling.evidence.names import label
 from modelling.workloads.curves import curves
 
-from . import caches, caveats, decision, grounds, next_runs
+from . import anecdotes, caches, caveats, decision, grounds, next_runs
 from .abilities import abilities_of
 from .content import Answer, AnswerPart, RankedEntry
 from .differences import differences
@@ -28,8 +28,10 @@ def answer(estimate: Estimate, revision: int) -> Answer:
     evidence = grounds.evidence(ranking, studies)
     equal = [grounds.equal(axis, question, ranking, part) for part in parts]
     networks = [tuple(grounds.network_fit(network) for network in part.networks) for part in parts]
-    missing = caveats.missing(axis, question, ranking, estimate.measured)
+    told = anecdotes.anecdotes(estimate.anecdotes, entry_name)
+    missing = caveats.missing(axis, question, ranking, estimate.measured, told)
     notes = [*caches.answered(question, ranking, studies, entry_name), *caveats.caveats(axis, question, ranking)]
+    notes += anecdotes.caveat(told)
     best = tuple(key for part in parts for key in part.best)
     leading = tuple(key for part in parts for key in part.leading)
     by_machines = caveats.by_machines(estimate.best_by_machines, leading, entry_name)
@@ -75,6 +77,7 @@ def answer(estimate: Estimate, revision: int) -> Answer:
         notes=tuple(notes),
         evidence=evidence,
         compared=grounds.compared(ranking),
+        anecdotes=told,
         missing=tuple(missing),
     )
 

@@ -21,6 +21,8 @@ from modelling.evidence.names import label
 from modelling.evidence.question import Question
 from modelling.evidence.words import counted, listed, machines
 
+from .content import Anecdote
+
 # What may change how much faster one entry is than another, though it is equal in every comparison.
 _MODERATORS = ("storage", "allocation", "cache_mode")
 _LABORATORY = ("laboratory", "laboratories")
@@ -205,8 +207,14 @@ def by_machines(best: Mapping[int, Sequence[str]], on_average: Collection[str], 
     return f"By their number alone the first is: with {'; with '.join(clauses)}."
 
 
-def missing(axis: Axis, question: Question, ranking: Ranking, measured: Iterable[tuple[str, str, str]]) -> list[str]:
-    """Say what would have to be measured, where there is no answer."""
+def missing(
+    axis: Axis,
+    question: Question,
+    ranking: Ranking,
+    measured: Iterable[tuple[str, str, str]],
+    told: Sequence[Anecdote] = (),
+) -> list[str]:
+    """Say what would have to be measured, where there is no answer. told : anecdotes that compare entries"""
     if ranking.parts:
         return []
     asked = catalogue.names()["workload"].get(question.workload, question.workload)
@@ -214,9 +222,10 @@ def missing(axis: Axis, question: Question, ranking: Ranking, measured: Iterable
     under = f" with {listed(narrowed)}" if narrowed else ""
     held = [column for column in axis.all_held(question.hypervisor) if column in axis.held]
     by = f" by {METRICS[question.metric].label}" if question.metric else ""
+    who = "Only anecdotes compare" if told else "No published case study compares"
     return [
-        f"No published case study compares two entries of the axis “{axis.label.lower()}” for the workload "
-        f"{asked}{under}{by}.",
+        f"{who} two entries of the axis “{axis.label.lower()}” for the workload {asked}{under}{by}.",
+        *(f"{anecdote.title}: {anecdote.sentence} {anecdote.why}" for anecdote in told),
         *_measured(measured),
         *_scores(question, measured),
         *_natively(question),

@@ -101,6 +101,22 @@ class StudyEvidence:
     derived: int
     findings: int
     sources: tuple[str, ...]
+    protocol: Annotated[str, "Its runs, their length and spread, as far as stated; empty: no numbers, or not told."] = (
+        ""
+    )
+
+
+@dataclass(frozen=True)
+class Anecdote:
+    """Numbers of a case study that are below the minimum of the protocol: they count in nothing."""
+
+    case_study: str
+    title: str
+    numbers: int
+    metric: MetricName
+    entries: Annotated[tuple[str, ...], "Keys of what it compared, the fastest first."]
+    sentence: Annotated[str, "What it found of the first against the last."]
+    why: Annotated[str, "Why it does not count."]
 
 
 @dataclass(frozen=True)
@@ -296,6 +312,9 @@ class Answer:
     compared: Annotated[
         tuple[LaboratoryComparison, ...],
         "Who compared what in numbers, most entries first, at most 100; empty: lists only, or of methods up to 9.",
+    ] = ()
+    anecdotes: Annotated[
+        tuple[Anecdote, ...], "At most 20; below the minimum of the protocol, so nothing else here counts them."
     ] = ()
     missing: tuple[str, ...]
 

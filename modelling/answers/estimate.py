@@ -34,6 +34,7 @@ class Estimate:
     best_by_machines : number of machines to the entries that come first by its arms alone, where the answer
         leaves it open
     run_sets : what a reader could measure on his own machine, with what the choice gains by it
+    anecdotes : of comparable_anecdotes
     """
 
     question: Question
@@ -43,6 +44,7 @@ class Estimate:
     best_by_machines: Mapping[int, tuple[str, ...]]
     run_sets: Sequence[RunSet]
     trade_offs: tuple[TradeOff, ...]
+    anecdotes: pd.DataFrame
 
 
 def estimate(question: Question, as_of: int | None = None, *, with_draft: int | None = None) -> Estimate:
@@ -59,6 +61,7 @@ def estimate(question: Question, as_of: int | None = None, *, with_draft: int | 
         best_by_machines=_best_by_machines(question, ranking),
         run_sets=_run_sets(ranking, AXES[question.axis]),
         trade_offs=trade_offs(ranking, others, AXES[question.axis], assumptions()),
+        anecdotes=comparable_anecdotes(question, ranking, as_of, with_draft=with_draft),
     )
 
 
@@ -121,6 +124,29 @@ def other_arms(
         for metric in METRICS
         if metric in others
     }
+
+
+def comparable_anecdotes(
+    question: Question, ranking: Ranking, as_of: int | None = None, *, with_draft: int | None = None
+) -> pd.DataFrame:
+    """Return the arms below the minimum that may be compared, with those beside them: by the metric of the ranking, or
+    where there is no ranking and the question names no metric, by the first that has some.
+
+    as_of, with_draft : as for ranking_of
+    """
+    beside = ranking.arms.iloc[:0]
+    told = frames.metrics_of_anecdotes(question, as_of=as_of, with_draft=with_draft)
+    first = question.metric or ranking.metric
+    others = [] if question.metric or ranking.parts else [metric for metric in told if metric != first]
+    for metric in (first, *others) if told else ():
+        asked = replace(question, metric=metric)
+        arms = frames.arms(asked, as_of=as_of, with_draft=with_draft, with_anecdotes=True)
+        beside = arms[arms["case_study"].isin(arms["case_study"][arms[frames.ANECDOTE]])]
+        beside = comparable_arms(beside, AXES[question.axis], assumptions().spread)
+        beside = beside[beside["group"].isin(beside["group"][beside[frames.ANECDOTE]])]
+        if len(beside):
+            break
+    return beside
 
 
 def _in_one_metric(question: Question, as_of: int | None, with_draft: int | None) -> Ranking:

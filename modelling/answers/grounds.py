@@ -99,6 +99,7 @@ def evidence(ranking: Ranking, studies: Mapping[str, Study]) -> tuple[StudyEvide
         for slug in row.case_studies:
             counts.setdefault(slug, Counter())["findings"] += 1
             sources.setdefault(slug, set()).update([row.text_source, row.table_source])
+    protocols = {slug: _protocol(arms) for slug, arms in ranking.arms.groupby("case_study", observed=True)}
     return tuple(
         StudyEvidence(
             case_study=slug,
@@ -107,9 +108,26 @@ def evidence(ranking: Ranking, studies: Mapping[str, Study]) -> tuple[StudyEvide
             derived=numbers["derived"],
             findings=numbers["findings"],
             sources=tuple(sorted(filter(None, sources[slug]))),
+            protocol=protocols.get(slug, ""),
         )
         for slug, numbers in sorted(counts.items())
     )
+
+
+def _protocol(arms: pd.DataFrame) -> str:
+    """Say how one case study measured what counts: "3 runs a number, of 120 s; no spread stated"."""
+    runs, seconds = arms["runs"].dropna(), arms["run_seconds"].dropna()
+    counts = _span(runs) if len(runs) == len(arms) else ""
+    repeated = f"{counts} run{'' if counts == '1' else 's'} a number" if counts else "number of runs not stated"
+    length = f"of {_span(seconds)} s" if len(seconds) else "length not stated"
+    spread = int((~arms["assumed"]).sum())
+    stated = "spread stated" if spread == len(arms) else f"spread of {spread} of {len(arms)}" if spread else "no spread"
+    return f"{repeated}, {length}; {stated}"
+
+
+def _span(values: pd.Series) -> str:
+    low, high = f"{values.min():g}", f"{values.max():g}"
+    return low if low == high else f"{low} to {high}"
 
 
 def compared(ranking: Ranking) -> tuple[LaboratoryComparison, ...]:

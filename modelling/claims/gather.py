@@ -41,10 +41,13 @@ def counted(as_of: int | None = None) -> QuerySet[CaseStudy]:
     return case_studies.exclude(publication__is_reviewed=False)
 
 
-def read_facts(case_studies: QuerySet[CaseStudy] | None = None, needs: Needs | None = None) -> PublishedFacts:
+def read_facts(
+    case_studies: QuerySet[CaseStudy] | None = None, needs: Needs | None = None, as_of: int | None = None
+) -> PublishedFacts:
     """Read what these case studies know, or all that count. A printed value without spread is taken as it stands.
 
     needs : only what these may ask for is wanted; more may be read
+    as_of : with the rows that counted at this knowledge revision
     """
     case_studies = counted() if case_studies is None else case_studies
     if needs is None:
@@ -55,9 +58,9 @@ def read_facts(case_studies: QuerySet[CaseStudy] | None = None, needs: Needs | N
     numbers: list[Number] = []
     last_counts: dict[object, int] = {}
     for some in batches:
-        numbers += sorted(_numbers(some, workloads, needs), key=lambda number: str(number.at["case_study"]))
+        numbers += sorted(_numbers(some, workloads, needs, as_of), key=lambda number: str(number.at["case_study"]))
         if needs.takes_last:
-            last_counts |= _last_counts(some)
+            last_counts |= _last_counts(some, as_of)
     for ratio in ratios:
         last_counts[ratio.case_study] = max(last_counts.get(ratio.case_study, 0), *ratio.vm_counts, 0)
     return PublishedFacts(
@@ -110,9 +113,15 @@ def labels() -> dict[str, str]:
     }
 
 
-def _last_counts(case_studies: QuerySet[CaseStudy]) -> dict[object, int]:
+def _counting(as_of: int | None) -> Q:
+    """Return the condition that a measurement counts, or did at this knowledge revision."""
+    counts = Q(excluded_because="")
+    return counts if as_of is None else counts | Q(ending__revision__gt=as_of)
+
+
+def _last_counts(case_studies: QuerySet[CaseStudy], as_of: int | None) -> dict[object, int]:
     greatest: dict[object, int] = {}
-    measured = Measurement.objects.filter(metric="throughput", excluded_because="")
+    measured = Measurement.objects.filter(_counting(as_of), metric="throughput")
     for rows in (measured, _derived()):
         rows = rows.filter(configuration__case_study__in=case_studies).order_by()
         for slug, count in rows.values_list("configuration__case_study__slug").annotate(Max("vm_count")):
@@ -120,7 +129,9 @@ def _last_counts(case_studies: QuerySet[CaseStudy]) -> dict[object, int]:
     return greatest
 
 
-def _numbers(case_studies: QuerySet[CaseStudy], workloads: dict[int, str], needs: Needs) -> Iterator[Number]:
+def _numbers(
+    case_studies: QuerySet[CaseStudy], workloads: dict[int, str], needs: Needs, as_of: int | None
+) -> Iterator[Number]:
     """Yield the numbers of the case studies. `workloads` are slugs by the key of a variant."""
     configurations = Configuration.objects.filter(case_study__in=case_studies).select_related(
         "case_study", "hypervisor", "guest_fs", "host_fs"
@@ -141,7 +152,7 @@ def _numbers(case_studies: QuerySet[CaseStudy], workloads: dict[int, str], needs
     wanted: dict[str, Any] = {f"{_COLUMNS[name]}__in": needs.values(name) for name in READ_BY if needs.values(name)}
     wanted["configuration__case_study__in"] = case_studies
     cells = (
-        Measurement.objects.filter(metric="throughput", excluded_because="", **wanted)
+        Measurement.objects.filter(_counting(as_of), metric="throughput", **wanted)
         .order_by(*_CELL)
         .values(*_CELL)
         .annotate(

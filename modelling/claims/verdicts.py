@@ -83,7 +83,8 @@ def recompute(*, everything: bool = False) -> int:
         due, anew = list(cases.values()), counted
     else:
         since = min(at for _, at in [*before.values(), *scored])
-        anew = CaseStudy.objects.filter(Q(published_revision__gt=since) | Q(retracted_revision__gt=since))
+        came_or_went = Q(published_revision__gt=since) | Q(retracted_revision__gt=since)
+        anew = CaseStudy.objects.filter(came_or_went | Q(rows_ended_revision__gt=since))
         touched = _touched(cases.values(), anew)
         due = [case for key, case in cases.items() if key in touched or before.get(key, ("",))[0] != case.asked]
     verdicts = list(_verdicts(due, counted))
@@ -140,7 +141,7 @@ def as_of(revision: int) -> dict[tuple[int, str], ClaimVerdict]:
 def _judged_at(revision: int) -> dict[tuple[int, str], ClaimVerdict]:
     budget.look(ahead=1.0)
     judged = {}
-    for row in _verdicts(_cases(visible.claims(revision)), gather.counted(revision)):
+    for row in _verdicts(_cases(visible.claims(revision)), gather.counted(revision), revision):
         row.revision = revision
         judged[row.claim_id, row.scope] = row
     return judged
@@ -211,8 +212,13 @@ def _touched(cases: Iterable[_Case], case_studies: QuerySet[CaseStudy]) -> set[t
     return touched
 
 
-def _verdicts(cases: Iterable[_Case], case_studies: QuerySet[CaseStudy]) -> Iterator[ClaimVerdict]:
-    """Judge by the facts of these case studies, holding no more of them at once than cases that ask alike may need."""
+def _verdicts(
+    cases: Iterable[_Case], case_studies: QuerySet[CaseStudy], as_of: int | None = None
+) -> Iterator[ClaimVerdict]:
+    """Judge by the facts of these case studies, holding no more of them at once than cases that ask alike may need.
+
+    as_of : by the rows that counted at this knowledge revision
+    """
     together: dict[Any, list[_Case]] = {}
     for case in cases:
         key = case.known if case.scope == "own" else tuple(map(case.needs.values, gather.READ_BY))
@@ -220,9 +226,9 @@ def _verdicts(cases: Iterable[_Case], case_studies: QuerySet[CaseStudy]) -> Iter
     for (scope, is_asked, _), alike in together.items():
         facts = PublishedFacts()
         if is_asked and scope == "own":
-            facts = gather.read_facts(case_studies.filter(slug__in=alike[0].known))
+            facts = gather.read_facts(case_studies.filter(slug__in=alike[0].known), as_of=as_of)
         elif is_asked:
-            facts = gather.read_facts(case_studies, reduce(Needs.__or__, (case.needs for case in alike)))
+            facts = gather.read_facts(case_studies, reduce(Needs.__or__, (case.needs for case in alike)), as_of)
         parts: dict[Any, PublishedFacts] = {}
         for case in alike:
             part = case.needs, case.known

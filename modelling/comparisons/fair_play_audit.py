@@ -93,6 +93,11 @@ def _alone(row: Any, group: pd.DataFrame) -> str:
 def _doubts(case_study: CaseStudy, arms: pd.DataFrame) -> list[str]:
     """Name what the source leaves open that fair play rests on, each with what follows from it."""
     doubts = []
+    if below := int(arms[frames.ANECDOTE].sum()):
+        doubts.append(
+            f"Below the minimum of what a result needs to count, so that no answer uses them: {below} of "
+            f"{counted(len(arms), 'number')}."
+        )
     if arms["variance"].isna().all():
         doubts.append("No number comes with the spread of its runs: a default spread is assumed for every one.")
     if not case_study.repetitions:

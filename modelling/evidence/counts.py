@@ -64,15 +64,17 @@ def has_more_arms_than(number: int) -> bool:
 
 
 def workloads_of(case_study_id: int) -> list[str]:
-    """Return the slugs of the workloads that a case study, published or not, has numbers or findings of."""
-    arms = Arm.objects.filter(configuration__case_study=case_study_id)
+    """Return the slugs of the workloads that a case study, published or not, has or had numbers or findings of."""
+    arms = Arm.ever.filter(configuration__case_study=case_study_id)
     findings = OrdinalFinding.objects.filter(case_studies=case_study_id)
     column = "variant__workload__slug"
     return sorted({*arms.values_list(column, flat=True), *findings.values_list(column, flat=True)})
 
 
 def content_token(case_study_id: int) -> str:
-    """Return a text that changes with every import into the case study and every one taken out."""
+    """Return a text that changes with every import into the case study, every one taken out, and with what tells how it
+    was measured."""
+    told = CaseStudy.objects.filter(pk=case_study_id).values_list("procedure", "run_seconds", "repetitions")
     rows = Measurement.objects.filter(configuration__case_study=case_study_id)
     seen = rows.aggregate(count=Count("pk"), last=Max("pk"), total=Sum("value"))
-    return hashlib.sha256(repr(sorted(seen.items())).encode()).hexdigest()
+    return hashlib.sha256(repr((sorted(seen.items()), list(told))).encode()).hexdigest()

@@ -5,17 +5,21 @@ from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from itertools import islice, product
+from math import isnan
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from django.conf import settings
 from django.core.cache import caches
 from django.db.models import Case, Q, QuerySet, Value, When
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Length, Trim
+from django.db.models.lookups import GreaterThan
 from pandas.api.types import union_categoricals
 
-from experiments.models import CaseStudy, Configuration, MechanismCost, OrdinalFinding
+from experiments import protocol
+from experiments.models import CaseStudy, Configuration, MechanismCost, OrdinalFinding, WorkloadVariant
 from experiments.models.case_study import CaseStudyQuerySet, laboratory
 from experiments.models.testbed import setting_keys, storage_kind
 from kdb.disk_path import SETTINGS
@@ -96,11 +100,17 @@ _FILTERED_BY = {
     "benchmark": "variant__benchmark__slug",  # str
     "is_paper": "is_paper",  # bool, whether published with review; annotated by _frame
 }
+# What tells, with the arm's own columns, whether it is an anecdote: path from an arm.
+_TOLD_BY = {
+    "stated_runs": "configuration__case_study__repetitions",  # int, missing: not stated
+    "is_described": "is_described",  # bool, whether its case study says how it was measured; annotated by _frame
+}
+ANECDOTE = "is_anecdote"  # bool, whether it is below the minimum (experiments.protocol): shown, and counted nowhere
 _NUMBERS = {  # columns that are no categories, with their types
     **dict.fromkeys(("variant_id", "configuration_id", "vm_count", "measurements", "arm_id", "case_study_id"), "int64"),
     **dict.fromkeys(("year", "block_size_bytes", "vm_vcpus", "vm_ram_gib"), "float64"),
-    **dict.fromkeys(("runs", "run_seconds", "mean_log", "variance"), "float64"),
-    **dict.fromkeys(("is_reviewed", "is_paper"), "bool"),
+    **dict.fromkeys(("runs", "stated_runs", "run_seconds", "mean_log", "variance"), "float64"),
+    **dict.fromkeys(("is_reviewed", "is_paper", "is_described"), "bool"),
 }
 # Numbers with few values: categories while they are kept, which takes an eighth of the memory.
 _FEW = (
@@ -130,13 +140,19 @@ _FINDING_FILTERS = {
 
 
 def arms(
-    question: Question, *, with_draft: int | None = None, as_of: int | None = None, as_reported: bool = False
+    question: Question,
+    *,
+    with_draft: int | None = None,
+    as_of: int | None = None,
+    as_reported: bool = False,
+    with_anecdotes: bool = False,
 ) -> pd.DataFrame:
     """Return every published arm that the question admits, one row an arm. Native ones count where NATIVE is asked for.
 
     with_draft : a case study that counts as if it were published (modelling.previews.preview)
     as_of : what counted at this knowledge revision, in place of what counts now
     as_reported : leave out what was reported in another metric of the same quantity
+    with_anecdotes : those as well that are below the minimum, with a column ANECDOTE that tells which
     Columns: the keys of _ARM_COLUMNS, with types and units there, and backend (of kdb.host_storage, empty: not
     stated), host_storage (a key of it, missing: not stated) and research_group; texts as categories.
     Of one metric: the question's, else throughput; numbers of the same quantity count in it (fairplay.in_metric).
@@ -144,11 +160,12 @@ def arms(
     """
     metric = question.metric or THROUGHPUT
     asked = replace(question, metric=metric if as_reported else None)
-    rows = in_metric(_admitted(asked, with_draft, as_of, [*_COLUMNS, "benchmark"]), metric)
+    columns = [*_COLUMNS, ANECDOTE] if with_anecdotes else _COLUMNS
+    rows = in_metric(_admitted(asked, with_draft, as_of, [*columns, "benchmark"], with_anecdotes), metric)
     if question.metric == SCORE and rows["benchmark"].nunique() > 1:
         rows = rows.iloc[:0]
     few = [name for name in _FEW if name in _COLUMNS]
-    rows = rows[_COLUMNS].astype({name: _NUMBERS[name] for name in few}).reset_index(drop=True)
+    rows = rows[columns].astype({name: _NUMBERS[name] for name in few}).reset_index(drop=True)
     # Groups are read anew: whoever joins two of them changes that of arms published, and kept in memory, long before.
     return research_groups.add_to(rows, research_groups.of(_counting(with_draft, as_of)))
 
@@ -160,12 +177,18 @@ def _counting(with_draft: int | None, as_of: int | None) -> CaseStudyQuerySet:
     return CaseStudy.objects.filter(Q(status=CaseStudy.Status.PUBLISHED) | Q(pk=with_draft or 0))
 
 
-def _admitted(question: Question, with_draft: int | None, as_of: int | None, columns: list[str]) -> pd.DataFrame:
+def _admitted(
+    question: Question,
+    with_draft: int | None,
+    as_of: int | None,
+    columns: list[str],
+    with_anecdotes: bool = False,
+) -> pd.DataFrame:
     """Return these columns of the arms that the question admits, in any metric where it names none; of `arms`, of
     _FILTERED_BY, and those of _FEW as categories."""
     counting = dict(_counting(with_draft, as_of).order_by().values_list("pk", "rows_ended_revision"))
     rows = _of_workload(question.workload, counting, with_draft, as_of)
-    admits = pd.Series(True, index=rows.index)
+    admits = pd.Series(True, index=rows.index) if with_anecdotes else ~rows[ANECDOTE]
     if question.hypervisor != EMULATOR:
         admits &= rows["virtualisation"] != "emulated"
     if question.hypervisor != NATIVE:
@@ -198,7 +221,8 @@ def _of_workload(
     for a while: a publication costs its own arms. Drafts do change.
     """
     key = f"modelling.arms:{sha256(workload.encode()).hexdigest()}"
-    known, kept = caches["arms"].get(key) or ({}, None)
+    remembered: tuple[dict[int, int | None], pd.DataFrame | None] = caches["arms"].get(key) or ({}, None)
+    known, kept = remembered
     missing = {pk for pk, ended in counting.items() if pk != with_draft and known.get(pk, 0) != ended}
     if missing or kept is None:
         if kept is not None and not missing.isdisjoint(known):
@@ -264,17 +288,20 @@ def arms_of_every_workload(*, as_of: int | None = None) -> dict[str, pd.DataFram
         _counts("configuration__case_study", None, as_of)
     )
     all_arms = _frame(rows, {"workload": "variant__workload__slug"})
+    all_arms = all_arms[~all_arms.pop(ANECDOTE)].reset_index(drop=True)
     all_arms = research_groups.add_to(all_arms, research_groups.of(_counting(None, as_of)))
     return {str(load): frame.drop(columns="workload") for load, frame in all_arms.groupby("workload")}
 
 
-def every_arm() -> pd.DataFrame:
+def every_arm(*, with_anecdotes: bool = False) -> pd.DataFrame:
     """Return all published arms, native ones too, of any metric, as `arms` gives them, with workload and benchmark.
 
     One query, as a publication between two would part them; the research groups are another.
     """
     rows = Arm.objects.filter(_counts("configuration__case_study", None, None)).order_by(*_IN_ORDER)
     every = _frame(rows, {"workload": "variant__workload__slug", "benchmark": "variant__benchmark__slug"})
+    if not with_anecdotes:
+        every = every[~every.pop(ANECDOTE)].reset_index(drop=True)
     return research_groups.add_to(every, research_groups.of(_counting(None, None)))
 
 
@@ -285,14 +312,14 @@ def has_more_arms_than(number: int, question: Question) -> bool:
 
 
 def arms_of(case_study: CaseStudy) -> pd.DataFrame:
-    """Return every arm of one case study, whatever was measured; columns as for `arms`."""
+    """Return every arm of one case study, whatever was measured; columns as for `arms`, and ANECDOTE."""
     arms = _frame(Arm.objects.filter(configuration__case_study=case_study).order_by("pk"))
     return research_groups.add_to(arms, research_groups.of(_counting(case_study.pk, None)))
 
 
 def _frame(rows: QuerySet[Arm], further: Mapping[str, str] = MappingProxyType({})) -> pd.DataFrame:
-    """Return the arms as `arms` gives them, but for the research group. further : more columns, with the path
-    to each"""
+    """Return the arms as `arms` gives them, but for the research group, and with ANECDOTE. further : more columns, with
+    the path to each"""
     reviewed = "configuration__case_study__publication__is_reviewed"
     rows = rows.annotate(
         laboratory=laboratory("configuration__case_study__"),
@@ -300,23 +327,46 @@ def _frame(rows: QuerySet[Arm], further: Mapping[str, str] = MappingProxyType({}
         kind_of_storage=storage_kind("configuration__"),
         is_reviewed=Coalesce(reviewed, True),
         is_paper=Coalesce(reviewed, False),
+        is_described=GreaterThan(Length(Trim("configuration__case_study__procedure")), 0),
         access_in_guest=Case(
             When(configuration__guest_fs__isnull=False, then=Value("file-system")),
             default="configuration__guest_access",
         ),
         **setting_keys("configuration__"),
     )
-    paths = (*_ARM_COLUMNS.values(), *further.values())
+    paths = (*_ARM_COLUMNS.values(), *_TOLD_BY.values(), *further.values())
     values = rows.values_list(*paths, "configuration__host_fs__slug", "configuration__backend")
     records = (
         (*known, backend or (FILE if host_fs else ""), host_storage_key(backend, host_fs))
         for *known, host_fs, backend in values.iterator(chunk_size=_ROWS_AT_ONCE)
     )
-    columns = [*_ARM_COLUMNS, *further, "backend", "host_storage"]
+    columns = [*_ARM_COLUMNS, *_TOLD_BY, *further, "backend", "host_storage"]
     typed = [_typed([], columns)]
     while some := list(islice(records, _ROWS_AT_ONCE)):
         typed.append(_typed(some, columns))
-    return _joined(typed)
+    return _with_anecdotes(_joined(typed))
+
+
+def _with_anecdotes(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with ANECDOTE in place of _TOLD_BY, and with the length of a run by the load's parameters where
+    the case study states none; one query."""
+    loads = WorkloadVariant.objects.in_bulk(rows["variant_id"].unique().tolist())
+    seconds_of = {pk: protocol.seconds_of(load.parameters) for pk, load in loads.items()}
+    seconds = rows["run_seconds"].fillna(rows["variant_id"].map(seconds_of).astype("float64"))
+    has_spread = rows["variance"].notna() & (rows["origin"] == Arm.Origin.MEASURED)
+    known = (rows["runs"].fillna(rows["stated_runs"]), has_spread, seconds, rows["is_described"])
+    below = [
+        protocol.is_anecdote(
+            None if isnan(runs) else runs,
+            spread,
+            None if isnan(length) else length,
+            is_described,
+            settings.KDB_WHOLE_RUN_SECONDS,
+        )
+        for runs, spread, length, is_described in zip(*(column.tolist() for column in known), strict=True)
+    ]
+    told = {"run_seconds": seconds, ANECDOTE: np.array(below, dtype=bool)}
+    return rows.assign(**told).drop(columns=list(_TOLD_BY))
 
 
 def _typed(records: list[tuple[Any, ...]], columns: list[str]) -> pd.DataFrame:
@@ -334,6 +384,13 @@ def metrics_measured(
     """
     rows = _admitted(replace(question, metric=None), with_draft, as_of, ["metric", "unit", "case_study"])
     return sorted(rows.drop_duplicates().itertuples(index=False, name=None))
+
+
+def metrics_of_anecdotes(question: Question, *, with_draft: int | None = None, as_of: int | None = None) -> list[str]:
+    """Return the metrics of what the question would admit if it were not below the minimum. with_draft, as_of : as for
+    `arms`"""
+    rows = _admitted(replace(question, metric=None), with_draft, as_of, ["metric", ANECDOTE], with_anecdotes=True)
+    return sorted(rows["metric"][rows[ANECDOTE]].unique())
 
 
 def reached(questions: Iterable[Question], case_study_ids: list[int]) -> set[Question]:

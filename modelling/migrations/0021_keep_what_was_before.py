@@ -78,8 +78,8 @@ class Migration(migrations.Migration):
                 models.F("unit"),
                 models.F("reference"),
                 models.F("origin"),
-                condition=models.Q(("until_revision__isnull", True)),
-                name="modelling_arm_one_current_per_group",
+                django.db.models.functions.comparison.Coalesce("until_revision", 0),
+                name="modelling_arm_one_per_group_at_a_time",
             ),
         ),
         migrations.AddConstraint(

@@ -66,8 +66,8 @@ class Arm(Observation):
                 F("unit"),
                 F("reference"),
                 F("origin"),
-                condition=Q(until_revision__isnull=True),
-                name="modelling_arm_one_current_per_group",
+                Coalesce("until_revision", 0),
+                name="modelling_arm_one_per_group_at_a_time",
             ),
         ]
 

@@ -1,4 +1,4 @@
-"""The preview of a publication as data."""
+"""The preview of a publication, and what an ending moved, as data."""
 
 from typing import Any, get_args
 
@@ -11,11 +11,12 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from experiments import permissions
-from experiments.models import CaseStudy
+from experiments.models import CaseStudy, KnowledgeRevision
 from kdb.api.bodies import Fields
+from kdb.api.public import PublicView
 from kdb.api.shapes import shape_of
 
-from . import preview
+from . import effects, preview
 
 
 class PreviewSerializer(Fields):
@@ -60,3 +61,19 @@ class PreviewView(APIView):
             "error": job.error if job else "",
             "result": kept.result if kept else None,
         }
+
+
+class EffectsView(PublicView):
+    """The headlines that moved where a revision took something out of the knowledge."""
+
+    @extend_schema(
+        operation_id="revisions_effects", tags=["revisions"], responses={200: shape_of(effects.Effects), 202: None}
+    )
+    def get(self, request: Request, number: int) -> Response:
+        """Return the headlines before and after; 202 while they are being worked out."""
+        self.refuse_parameters()
+        revision = KnowledgeRevision.objects.filter(number=number).first()
+        if revision is None or not effects.has_effects(revision):
+            raise Http404
+        kept = effects.kept(number)
+        return Response(kept.result) if kept else Response(status=202, headers={"Retry-After": "30"})

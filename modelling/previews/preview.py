@@ -7,13 +7,14 @@ twice by the same code: with what is published, and with the draft beside it. No
 import logging
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from time import monotonic
 from typing import Annotated, Literal
 
 from django.db import transaction
 from django.utils.timezone import now
 
 from experiments.models import CaseStudy
-from kdb.content import taken
+from kdb.content import Among, taken
 from kdb.models import Job
 from kdb.work import jobs
 from modelling.answers import words
@@ -21,6 +22,7 @@ from modelling.answers.answer import answer
 from modelling.answers.content import Answer
 from modelling.answers.estimate import estimate
 from modelling.estimation.ranking import METHOD
+from modelling.estimation.verdict import STRENGTHS
 from modelling.evidence import counts, frames, names, summaries
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Grade, Question
@@ -30,6 +32,7 @@ logger = logging.getLogger(__name__)
 
 JOB = "preview_publication"
 MOST_QUESTIONS = 40  # looked at; what people ask without filters comes first
+MOST_SECONDS = 120  # that looking may take; what is not reached is counted as left out
 
 State = Literal["none", "computing", "failed", "ready", "stale"]
 
@@ -65,10 +68,14 @@ class Move:
 
 @dataclass(frozen=True)
 class Extent:
-    """The extent of an answer."""
+    """An answer in short."""
+
+    component = "AnswerInShort"
 
     status: str
     parts: Annotated[int, "That no comparison joins."]
+    sentence: Annotated[str, "Its headline."]
+    strength: Annotated[str, Among(reversed(STRENGTHS))]
 
 
 @dataclass(frozen=True)
@@ -82,6 +89,7 @@ class Change:
     url: Annotated[str, "The answer as it is now."]
     before: Extent
     after: Extent
+    headline_moves: Annotated[bool, "Whether the headline or its strength becomes another."]
     moves: tuple[Move, ...]
 
 
@@ -95,7 +103,7 @@ class Preview:
     revision: int
     questions: tuple[Change, ...]
     unchanged: Annotated[int, "Questions looked at that stay as they are."]
-    left_out: Annotated[int, "Questions that were not looked at."]
+    left_out: Annotated[int, "Questions that were not looked at: more than 40, or not in two minutes."]
 
 
 def request(case_study: CaseStudy) -> Job:
@@ -105,7 +113,7 @@ def request(case_study: CaseStudy) -> Job:
 
 def current(case_study: CaseStudy) -> tuple[State, PublicationPreview | None, Job | None]:
     """Return the state of the draft's preview, the last that was worked out, and the job that works or failed."""
-    kept = PublicationPreview.objects.filter(case_study=case_study).first()
+    kept = PublicationPreview.objects.filter(case_study=case_study, method=METHOD).first()
     job = _latest_job(case_study)
     if job and job.state in (Job.State.QUEUED, Job.State.RUNNING):
         return "computing", kept, job
@@ -113,11 +121,7 @@ def current(case_study: CaseStudy) -> tuple[State, PublicationPreview | None, Jo
         return "failed", kept, job
     if kept is None:
         return "none", None, None
-    is_fresh = (kept.method, kept.revision, kept.token) == (
-        METHOD,
-        counts.revision(),
-        counts.content_token(case_study.pk),
-    )
+    is_fresh = (kept.revision, kept.token) == (counts.revision(), counts.content_token(case_study.pk))
     return ("ready" if is_fresh else "stale"), kept, None
 
 
@@ -134,19 +138,23 @@ def compute(case_study_id: int, progress: Callable[[int, int], None]) -> None:
             return
         token, revision = counts.content_token(case_study_id), counts.revision()
         summaries.rebuild_arms([case_study_id])
-    questions = _questions(case_study_id)
+    questions = questions_touched(case_study_id)
     looked_at = questions[:MOST_QUESTIONS]
-    compared = []
-    for done, question in enumerate(looked_at, start=1):
+    compared: list[Change] = []
+    until = monotonic() + MOST_SECONDS
+    for question in looked_at:
+        if monotonic() > until:
+            break
         compared.append(_compared(question, case_study_id, revision))
-        progress(done, len(looked_at))
-    changed = tuple(change for change in compared if change.moves)
+        progress(len(compared), len(looked_at))
+    changed = [change for change in compared if change.moves or change.headline_moves]
+    changed.sort(key=lambda change: not change.headline_moves)
     result = Preview(
         case_study=case_study.slug,
         revision=revision,
-        questions=changed,
+        questions=tuple(changed),
         unchanged=len(compared) - len(changed),
-        left_out=len(questions) - len(looked_at),
+        left_out=len(questions) - len(compared),
     )
     with transaction.atomic():
         if _locked_draft(case_study_id) is None:  # published meanwhile
@@ -170,15 +178,15 @@ def _locked_draft(case_study_id: int) -> CaseStudy | None:
     return drafts.select_for_update().filter(pk=case_study_id).first()
 
 
-def _questions(case_study_id: int) -> list[Question]:
-    """List the questions that the draft may touch: its workloads' without filters first, then what was asked lately."""
+def questions_touched(case_study_id: int) -> list[Question]:
+    """List the questions that a case study may touch: its workloads' without filters first, then those asked lately."""
     workloads = counts.workloads_of(case_study_id)
     # Without two values of a setting it says nothing of that.
     arms = frames.arms_of(CaseStudy.objects.get(pk=case_study_id))
     axes = [axis for axis in AXES.values() if not axis.setting or len({*arms[axis.setting.column]} - {""}) > 1]
     plain = [Question(axis.name, workload) for workload in workloads for axis in axes]
-    standing = RankingSnapshot.objects.filter(superseded_by__isnull=True, method=METHOD, workload__in=workloads)
-    asked = [Question.from_key(key) for key in standing.order_by("-pk").values_list("question", flat=True)]
+    answered = RankingSnapshot.objects.filter(method=METHOD, workload__in=workloads)
+    asked = [Question.from_key(key) for key in answered.order_by("-pk").values_list("question", flat=True)]
     questions = list(dict.fromkeys([*plain, *asked]))
     reached = frames.reached(questions, [case_study_id])
     return [question for question in questions if question in reached]
@@ -197,10 +205,16 @@ def _compared(question: Question, case_study_id: int, revision: int) -> Change:
         question=question,
         title=words.title(question, names.names()),
         url=words.address(question),
-        before=Extent(before.status, len(before.parts)),
-        after=Extent(after.status, len(after.parts)),
+        before=in_short(before),
+        after=in_short(after),
+        headline_moves=in_short(before) != in_short(after),
         moves=tuple(moves),
     )
+
+
+def in_short(answer: Answer) -> Extent:
+    """Return the headline of an answer, and how far it reaches."""
+    return Extent(answer.status, len(answer.parts), answer.verdict.sentence, answer.verdict.strength)
 
 
 def _standings(answer: Answer) -> dict[str, Standing]:

@@ -1,13 +1,15 @@
-"""The preview of a publication as a page, for those who may see the draft."""
+"""The preview of a publication as a page, for those who may see the draft; what an ending moved, for everybody."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
 
 from experiments import permissions
+from experiments.models import KnowledgeRevision
 from kdb.web.htmx import varies_for_htmx, wants_fragment
 
+from . import effects
 from . import preview as previews
 
 
@@ -23,6 +25,19 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
         previews.request(draft)
         return redirect("publication-preview", slug)
     state, kept, job = previews.current(draft)
-    context = {"draft": draft, "state": state, "kept": kept, "result": kept.result if kept else None, "job": job}
+    result = kept.result if kept else None
+    headlines = sum(question["headline_moves"] for question in result["questions"]) if result else 0
+    context = {"draft": draft, "state": state, "kept": kept, "result": result, "headlines": headlines, "job": job}
     template = "_preview" if wants_fragment(request) else "preview"
     return render(request, f"modelling/{template}.html", context)
+
+
+@require_safe
+def revision_effects(request: HttpRequest, number: int) -> HttpResponse:
+    """Show which headlines moved where this revision took something out of the knowledge."""
+    revision = get_object_or_404(KnowledgeRevision, number=number)
+    if not effects.has_effects(revision):
+        raise Http404(f"revision {number} took nothing out")
+    kept = effects.kept(number)
+    context = {"revision": revision, "result": kept.result if kept else None}
+    return render(request, "modelling/revision_effects.html", context)

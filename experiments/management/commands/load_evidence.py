@@ -8,7 +8,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from experiments.published_evidence import load as evidence
-from experiments.published_evidence import outside, signatures
+from experiments.published_evidence import signatures, studies
+from experiments.published_evidence.endings import end_replaced
 from experiments.published_evidence.files import EvidenceError
 
 
@@ -33,11 +34,13 @@ class Command(BaseCommand):
         others = None if papers or directory else settings.KDB_OUTSIDE
         try:
             if unused:
-                self.list_unused(outside.read(settings.KDB_OUTSIDE or evidence.DIRECTORY / "outside"))
+                folder = settings.KDB_OUTSIDE or evidence.DIRECTORY / "outside"
+                self.list_unused(studies.read(folder, evidence.DIRECTORY))
                 return
             reports = [evidence.load(directory or evidence.DIRECTORY)]
             if others:
                 reports.append(evidence.load_outside(others))
+            ended = end_replaced(directory or evidence.DIRECTORY)
             if settings.KDB_SIGNATURES and not (papers or directory):
                 signatures.load(settings.KDB_SIGNATURES)
         except EvidenceError as error:
@@ -45,8 +48,10 @@ class Command(BaseCommand):
         if verbosity:
             for line in dict.fromkeys(line for report in reports for line in report.lines()):
                 self.stdout.write(line)
+            for line in ended:
+                self.stdout.write(line)
 
-    def list_unused(self, results: outside.Outside) -> None:
+    def list_unused(self, results: studies.Studies) -> None:
         for reason, places in results.unused.items():
             self.stdout.write(f"{len(places)} of {results.rows} rows: {reason}")
             for place in places:

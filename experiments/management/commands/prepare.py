@@ -9,6 +9,7 @@ from django.db import connection
 from experiments.models import CaseStudy, Claim, Measurement, OrdinalFinding
 from experiments.published_evidence import load as evidence
 from experiments.published_evidence import signatures
+from experiments.published_evidence.endings import end_replaced
 from experiments.published_evidence.files import EvidenceError
 from kdb import __version__
 from kdb.operating import metrics
@@ -42,6 +43,7 @@ class Command(BaseCommand):
         try:
             reason = f"The evidence of KDB {__version__}"
             report = evidence.bring(evidence.DIRECTORY, settings.KDB_OUTSIDE, reason=reason)
+            ended = end_replaced()
             if settings.KDB_SIGNATURES:
                 signatures.load(settings.KDB_SIGNATURES)
         except EvidenceError as error:
@@ -53,3 +55,5 @@ class Command(BaseCommand):
             self.stdout.write("Bringing the evidence of this release; case studies that are there stay as they are.")
             for line in report.lines():
                 self.stdout.write(line)
+        for line in ended:
+            self.stdout.write(line)

@@ -126,6 +126,7 @@ class CaseStudyEvidence(TypedDict):
     derived: int
     findings: int
     sources: list[str]
+    protocol: str
 
 
 CaseStudyStatusEnum: TypeAlias = Literal['draft', 'submitted', 'published', 'retracted']
@@ -249,11 +250,6 @@ class Evidence(TypedDict):
 
 
 EvidenceEnum: TypeAlias = Literal['papers']
-
-
-class Extent(TypedDict):
-    status: str
-    parts: int
 
 
 FactStateEnum: TypeAlias = Literal['matches', 'matches in part', 'assumed equal', 'differs', 'not stated', 'not given', 'what the answer chooses']
@@ -677,6 +673,9 @@ class Profile(TypedDict):
     directory_width: int | None
 
 
+ProtocolTickStateEnum: TypeAlias = Literal['met', 'not met', 'not stated']
+
+
 class Publication(TypedDict):
     slug: str
     title: str
@@ -768,6 +767,9 @@ class Question(TypedDict):
     host_fs_release: str | None
     guest_kernel: str | None
     guest_fs_release: str | None
+
+
+QuietHostEnum: TypeAlias = Literal['yes', 'no']
 
 
 class Range(TypedDict):
@@ -1158,6 +1160,23 @@ class AdvisedPart(TypedDict):
     worst: list[AdvisedEntry]
 
 
+class Anecdote(TypedDict):
+    case_study: str
+    title: str
+    numbers: int
+    metric: MetricEnum
+    entries: list[str]
+    sentence: str
+    why: str
+
+
+class AnswerInShort(TypedDict):
+    status: str
+    parts: int
+    sentence: str
+    strength: StrengthEnum
+
+
 class Asked(TypedDict):
     axis: AxisEnum
     workload: str
@@ -1252,26 +1271,6 @@ class CampaignFields(TypedDict):
     format: NotRequired[str]
     host: str
     pool: NotRequired[str]
-
-
-class CaseStudy(TypedDict):
-    slug: str
-    title: str
-    status: CaseStudyStatusEnum
-    retraction_reason: str | None
-    published_revision: int
-    retracted_revision: int | None
-    publication: str | None
-    server: str
-    storage: str
-    laboratory: str | None
-    research_group: str | None
-    run_seconds: int | None
-    repetitions: int | None
-    vm_counts: list[int]
-    value_scope: ValueScopeEnum | BlankEnum | NullEnum | None
-    procedure: str | None
-    notes: list[str]
 
 
 class Cell(TypedDict):
@@ -1508,6 +1507,8 @@ class DraftFields(TypedDict):
     research_group: NotRequired[str]
     run_seconds: NotRequired[int]
     repetitions: NotRequired[int]
+    warm_up_seconds: NotRequired[int]
+    quiet_host: NotRequired[str]
     value_scope: NotRequired[str]
     procedure: NotRequired[str]
     server: NotRequired[ServerFields]
@@ -1796,12 +1797,6 @@ class PaginatedCampaignList(TypedDict):
     results: list[Campaign]
 
 
-class PaginatedCaseStudyList(TypedDict):
-    next: NotRequired[str | None]
-    previous: NotRequired[str | None]
-    results: list[CaseStudy]
-
-
 class PaginatedClaimList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
@@ -1899,6 +1894,8 @@ class PatchedDraftFields(TypedDict):
     research_group: NotRequired[str]
     run_seconds: NotRequired[int]
     repetitions: NotRequired[int]
+    warm_up_seconds: NotRequired[int]
+    quiet_host: NotRequired[str]
     value_scope: NotRequired[str]
     procedure: NotRequired[str]
     server: NotRequired[ServerFields]
@@ -1972,6 +1969,15 @@ class PrintedRatio(TypedDict):
     printed: str
     source: str
     note: str | None
+
+
+class ProtocolTick(TypedDict):
+    name: str
+    asked: str
+    state: ProtocolTickStateEnum
+    met: int
+    of: int
+    remedy: str
 
 
 class QualityQuestion(TypedDict):
@@ -2171,27 +2177,10 @@ class ChangedQuestion(TypedDict):
     question: Question
     title: str
     url: str
-    before: Extent
-    after: Extent
+    before: AnswerInShort
+    after: AnswerInShort
+    headline_moves: bool
     moves: list[Move]
-
-
-class Draft(TypedDict):
-    slug: str
-    title: str
-    status: CaseStudyStatusEnum
-    owner: str | None
-    laboratory: str | None
-    research_group: str | None
-    run_seconds: int | None
-    repetitions: int | None
-    vm_counts: list[int]
-    value_scope: ValueScopeEnum | BlankEnum | NullEnum | None
-    procedure: str | None
-    server: Server
-    storage: Storage
-    audit: list[AuditEntry]
-    content_digest: str | None
 
 
 class Explanation(TypedDict):
@@ -2291,12 +2280,6 @@ class Overview(TypedDict):
     rows: list[OverviewRow]
 
 
-class PaginatedDraftList(TypedDict):
-    next: NotRequired[str | None]
-    previous: NotRequired[str | None]
-    results: list[Draft]
-
-
 class PaginatedFileSystemList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
@@ -2362,6 +2345,12 @@ class PreviewResult(TypedDict):
     questions: list[ChangedQuestion]
     unchanged: int
     left_out: int
+
+
+class Protocol(TypedDict):
+    ticks: list[ProtocolTick]
+    numbers: int
+    anecdotes: int
 
 
 class Recommendation(TypedDict):
@@ -2431,6 +2420,50 @@ class Advice(TypedDict):
     revision: int
 
 
+class CaseStudy(TypedDict):
+    slug: str
+    title: str
+    status: CaseStudyStatusEnum
+    retraction_reason: str | None
+    published_revision: int
+    retracted_revision: int | None
+    publication: str | None
+    server: str
+    storage: str
+    laboratory: str | None
+    research_group: str | None
+    run_seconds: int | None
+    repetitions: int | None
+    warm_up_seconds: int | None
+    quiet_host: QuietHostEnum | BlankEnum | NullEnum | None
+    vm_counts: list[int]
+    value_scope: ValueScopeEnum | BlankEnum | NullEnum | None
+    procedure: str | None
+    notes: list[str]
+    protocol: Protocol | NullEnum | None
+
+
+class Draft(TypedDict):
+    slug: str
+    title: str
+    status: CaseStudyStatusEnum
+    owner: str | None
+    laboratory: str | None
+    research_group: str | None
+    run_seconds: int | None
+    repetitions: int | None
+    warm_up_seconds: int | None
+    quiet_host: QuietHostEnum | BlankEnum | NullEnum | None
+    vm_counts: list[int]
+    value_scope: ValueScopeEnum | BlankEnum | NullEnum | None
+    procedure: str | None
+    server: Server
+    storage: Storage
+    protocol: Protocol | NullEnum | None
+    audit: list[AuditEntry]
+    content_digest: str | None
+
+
 class Mix(TypedDict):
     axis: AxisEnum
     filters: dict[str, Any]
@@ -2449,6 +2482,18 @@ class Mix(TypedDict):
     unmeasured: dict[str, list[str]]
     shares: list[Share]
     notes: list[str]
+
+
+class PaginatedCaseStudyList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[CaseStudy]
+
+
+class PaginatedDraftList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[Draft]
 
 
 class Preview(TypedDict):
@@ -2491,6 +2536,7 @@ class Ranking(TypedDict):
     notes: list[str]
     evidence: list[CaseStudyEvidence]
     compared: list[LaboratoryComparison]
+    anecdotes: list[Anecdote]
     missing: list[str]
 
 

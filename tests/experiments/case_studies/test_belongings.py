@@ -481,7 +481,7 @@ def test_the_published_evidence_shows_what_a_draft_had_brought(published_evidenc
 def test_every_relation_to_a_case_study_is_among_its_belongings():
     """A model that comes to refer to a shared row is looked at by used_by, or not part of a case study."""
     looked_at = {"CaseStudy", "Configuration", "PrintedRatio", "OrdinalFinding", "Claim", "WorkloadVariant"}
-    others = {"MechanismCost", "ComponentName", "Host", "StoragePool"}
+    others = {"MechanismCost", "ComponentName", "Host", "StoragePool", "SourceCheck", "SourceTask"}
     for model in references.SHARED:
         for relation in model._meta.related_objects:
             assert relation.related_model.__name__ in looked_at | others

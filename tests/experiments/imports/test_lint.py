@@ -35,7 +35,8 @@ def cell(mean: float = 100.0, **fields) -> Cell:
 def facts(*cells: Cell, **others) -> DraftFacts:
     configurations = others.pop("configurations", {})
     machines = {c.configuration: {"hypervisor": "kvm", "vm_ram_gib": 4, "vm_vcpus": 2} for c in cells}
-    return DraftFacts(cells=cells, configurations=machines | configurations, **others)
+    told = {"is_described": True} | others
+    return DraftFacts(cells=cells, configurations=machines | configurations, **told)
 
 
 def rules(*cells: Cell, **others) -> set[str]:
@@ -49,6 +50,13 @@ LATENCY = {"metric": "latency", "unit": "ms"}
 @pytest.mark.parametrize(
     ("rule", "fires", "silent"),
     [
+        (
+            "below the minimum",
+            facts(cell(parameters={"runtime": "4"}), is_described=True),
+            facts(cell(parameters={"runtime": "4"}, count=2)),
+        ),
+        ("below the minimum", facts(cell(), is_described=False), facts(cell(), is_described=False, repetitions=3)),
+        ("below the minimum", facts(cell(), run_seconds=29), facts(cell(), run_seconds=30, is_described=False)),
         ("impossible throughput", facts(cell(1_000_001)), facts(cell(999_999))),
         (
             "above the storage's limit",

@@ -2,6 +2,8 @@
 
 import pytest
 from django.test import Client
+from django.urls import reverse
+from django.utils.html import escape
 
 from experiments.case_studies import life
 from experiments.models import CaseStudy
@@ -13,7 +15,7 @@ from modelling.kept_answers.selectors import current_ranking
 from modelling.kept_answers.snapshots import compute_snapshot
 from modelling.models import Arm, PublicationPreview
 from modelling.previews import preview as previews
-from tests.factories import make_case_study, make_measurement, make_user
+from tests.factories import make_case_study, make_measurement, make_user, make_variant
 
 pytestmark = pytest.mark.django_db
 
@@ -79,12 +81,13 @@ def test_a_new_workload_gets_its_first_ranking(published):
     assert {move["key"]: move["after"]["rank"] for move in moves} == {"ext4": 1, "xfs": 2, "btrfs": 3}
 
 
-def test_what_changes_no_rank_is_counted_and_not_listed(published):
+def test_what_changes_no_rank_moves_headlines_at_most(published):
     """A fourth laboratory that found what three found before it moves no entry in any of the six questions."""
     for slug in ("second", "third"):
         life.publish([study(slug, BTRFS_FIRST)], reason="the same again")
     result = preview(study("my-study", BTRFS_FIRST))
-    assert (result["questions"], result["unchanged"]) == ([], 6)
+    assert len(result["questions"]) + result["unchanged"] == 6
+    assert all(question["headline_moves"] and not question["moves"] for question in result["questions"])
 
 
 def test_nothing_of_a_draft_leaks_into_what_everybody_sees(draft, client):
@@ -152,3 +155,40 @@ def test_it_is_seen_by_those_who_may_see_the_draft(draft):
         if user:
             client.force_login(user)
         assert client.get("/api/v1/drafts/my-study/preview/").status_code == status
+
+
+def test_headlines_that_move_are_told_before_and_after_and_shown_first(client, draft):
+    asked = guest_fs(preview(draft))
+    sentences = asked["before"]["sentence"], asked["after"]["sentence"]
+    assert asked["headline_moves"]
+    assert sentences[0] == current_ranking(Question("guest-fs", "varmail")).result["verdict"]["sentence"]
+    client.force_login(draft.owner)
+    page = client.get(reverse("publication-preview", args=[draft.slug])).content.decode()
+    assert "Headlines that move" in page
+    assert all(escape(sentence) in page for sentence in sentences)
+    life.publish([draft], reason="now")
+    assert compute_snapshot(Question("guest-fs", "varmail")).result["verdict"]["sentence"] == sentences[1]
+
+
+def test_a_draft_of_anecdotes_moves_no_headline_and_no_rank(published):
+    """Four seconds, one run, nothing said: it turned the answer before."""
+    shout = make_case_study("shout", procedure="")
+    load = make_variant("varmail", parameters={"runtime": "4"})
+    for guest_fs_slug, value in {"btrfs": 1.0, "xfs": 20.0, "ext4": 9000.0}.items():
+        make_measurement(value, case_study=shout, guest_fs=guest_fs_slug, variant=load)
+    result = preview(shout)
+    assert (result["questions"], result["left_out"]) == ([], 0)
+    assert result["unchanged"] > 0
+
+
+def test_what_takes_too_long_is_left_out_and_counted(draft, monkeypatch):
+    monkeypatch.setattr(previews, "MOST_SECONDS", -1)
+    result = preview(draft)
+    assert (result["questions"], result["unchanged"]) == ([], 0)
+    assert result["left_out"] > 0
+
+
+def test_what_is_said_of_how_it_was_measured_makes_a_preview_stale(draft):
+    preview(draft)
+    CaseStudy.objects.filter(pk=draft.pk).update(procedure="")
+    assert previews.current(draft)[0] == "stale"

@@ -1,0 +1,118 @@
+"""manage.py import_table: published tables with their conditions into drafts, from a terminal."""
+
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.management import BaseCommand, CommandError
+
+from experiments import permissions
+from experiments.case_studies import reviews
+from experiments.case_studies.life import CaseStudyError
+from experiments.models import CaseStudy, ImportBatch
+from experiments.tables import take_in
+from experiments.tables.conditions import ConditionsError, read_conditions
+from experiments.tables.pasted import Refused, tables_in
+
+TABLE, CONDITIONS = "table.*", "conditions.toml"
+
+
+class Command(BaseCommand):
+    help = (
+        "Make a draft case study of each published table and the conditions said beside it (docs/imports.md). "
+        "A table that is wrong is told line by line and stops no other; then the exit code is 1."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "paths",
+            nargs="+",
+            metavar="FILE.csv CONDITIONS.toml",
+            type=Path,
+            help=f"Pairs of files, or a folder with {TABLE} and {CONDITIONS}, or a folder of such folders.",
+        )
+        parser.add_argument("--user", help="In whose name; without it, the server's own.")
+        step = parser.add_mutually_exclusive_group()
+        step.add_argument("--submit", action="store_true", help="Ask for review of each draft.")
+        step.add_argument("--publish", action="store_true", help="Publish each draft, as a revision of its own.")
+
+    def handle(self, *args: Any, paths: list[Path], **options: Any) -> None:
+        user = _user(options["user"])
+        if not permissions.may_create(user):
+            raise CommandError(f"{user} may not create case studies.")
+        refused = 0
+        for table, conditions in _pairs(paths):
+            try:
+                draft = self._take_in(table, conditions, user)
+                done = self._further(draft, user, is_submitted=options["submit"], is_published=options["publish"])
+            except (ConditionsError, Refused, OSError, UnicodeDecodeError, take_in.NotTaken, CaseStudyError) as error:
+                refused += 1
+                for sentence in _sentences(error, table, conditions):
+                    self.stderr.write(sentence)
+                continue
+            self.stdout.write(f"{table}: {done} {draft.slug}")
+        if refused:
+            raise CommandError(f"{refused} of {len(list(_pairs(paths)))} tables were not taken in.")
+
+    def _take_in(self, table: Path, conditions: Path, user: User | None) -> CaseStudy:
+        said = read_conditions(conditions.read_text(encoding="utf-8-sig"))
+        content = table.read_bytes()
+        tables = tables_in(content)
+        if len(tables) != 1:
+            raise Refused(f"found {len(tables)} tables, allowed is one: put each into a file of its own")
+        draft = take_in.take_in(table.name, content, tables[0], said, user=user, door=ImportBatch.Door.COMMAND)
+        for left_out in take_in.read(tables[0], said).left_out:
+            self.stdout.write(f"{table}, line {left_out.line}: left out, {left_out.reason}")
+        return draft
+
+    def _further(self, draft: CaseStudy, user: User | None, *, is_submitted: bool, is_published: bool) -> str:
+        """Return the state that the draft is brought to. Raises CaseStudyError; the draft stays."""
+        if not (is_submitted or is_published):
+            return "draft"
+        reviews.submit(draft, user=user)
+        if not is_published:
+            return "submitted"
+        draft.refresh_from_db()
+        if not permissions.may_publish(user, draft):
+            raise CaseStudyError(f"{draft.slug} was submitted; {user} had part in it, or is no reviewer: another is")
+        revision = reviews.publish(draft, seen=None, reason=f"{draft.title}, a published table.", user=user)
+        return f"published as revision {revision.number}"
+
+
+def _user(name: str | None) -> User | None:
+    if name is None:
+        return None
+    user = User.objects.filter(username=name, is_active=True).first()
+    if user is None:
+        raise CommandError(f"There is no user {name!r}.")
+    return user
+
+
+def _pairs(paths: list[Path]) -> Iterator[tuple[Path, Path]]:
+    """Yield each table with its conditions. Raises CommandError where one stands alone."""
+    waiting: Path | None = None
+    for path in paths:
+        if waiting is not None:
+            yield waiting, path
+            waiting = None
+        elif path.is_dir():
+            found = sorted(path.glob(CONDITIONS)) or sorted(path.glob(f"*/{CONDITIONS}"))
+            if not found:
+                raise CommandError(f"{path}: found no {CONDITIONS}, allowed is one, or folders with one each.")
+            for conditions in found:
+                tables = sorted(conditions.parent.glob(TABLE))
+                if len(tables) != 1:
+                    raise CommandError(f"{conditions.parent}: found {len(tables)} files {TABLE}, allowed is one.")
+                yield tables[0], conditions
+        else:
+            waiting = path
+    if waiting is not None:
+        raise CommandError(f"{waiting}: found no conditions behind it, allowed are pairs of files, or folders.")
+
+
+def _sentences(error: Exception, table: Path, conditions: Path) -> list[str]:
+    if isinstance(error, take_in.NotTaken):
+        return [f"{table}, {wrong}" for wrong in error.wrong]
+    return [f"{conditions if isinstance(error, ConditionsError) else table}: {error}"]

@@ -1,0 +1,251 @@
+"""The protocol that a result needs to count: conditions, each with its minimum, held against numbers. No Django.
+
+Missing is missing: what a source does not state is neither met nor broken. Sources: docs/models/protocol.md.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+State = Literal["met", "not met", "not stated"]
+MET: State = "met"
+NOT_MET: State = "not met"
+NOT_STATED: State = "not stated"
+STATES = (MET, NOT_MET, NOT_STATED)
+
+BELOW_MINIMUM = "below the minimum"  # how the lint of an import names what is an anecdote
+LEAST_RUNS = 2  # the fewest that show a spread
+WHOLE_SECONDS = 30.0  # `KDB_WHOLE_RUN_SECONDS`, unless told
+UNCACHED = ("none", "directsync")  # cache modes of QEMU that pass the host's page cache by
+_SECONDS = re.compile(r"\b(\d+(?:\.\d+)?) ?s\b")
+_DIRECT = re.compile(r"\b(O_DIRECT|direct=1|direct)\b")
+
+
+@dataclass(frozen=True)
+class Number:
+    """What is known of how one number came about; a mean over runs is one number.
+
+    runs : behind it; seconds : length of a run; None: not stated
+    is_described : whether its case study says in words how it was measured
+    warm_up_seconds : left out, or run before; quiet : whether nothing else ran on the host, "yes", "no", "": not stated
+    files_bytes : that the load of one machine works on; machines : that ran it at once, 0 on the host itself
+    guest_bytes, host_bytes : memory; is_direct : whether the load passes caches by
+    cache_mode : of the virtual disk, "": not stated, None: it has none
+    unstated : what of its configuration is not stated, in words
+    """
+
+    runs: int | None = None
+    has_spread: bool = False
+    seconds: float | None = None
+    is_described: bool = False
+    warm_up_seconds: float | None = None
+    quiet: str = ""
+    files_bytes: int | None = None
+    machines: int = 1
+    guest_bytes: float | None = None
+    host_bytes: float | None = None
+    is_direct: bool = False
+    cache_mode: str | None = ""
+    unstated: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One row of the table. asked : the minimum; remedy : what would make it met; judge : None: it does not apply"""
+
+    name: str
+    asked: str
+    remedy: str
+    judge: Callable[[Number, float], State | None]
+
+
+@dataclass(frozen=True)
+class Tick:
+    """One condition held against all numbers of a case study."""
+
+    component = "ProtocolTick"
+
+    name: str
+    asked: Annotated[str, "The minimum."]
+    state: Annotated[State, "Met by all, not met by some, or not stated of some."]
+    met: Annotated[int, "Numbers that meet it."]
+    of: Annotated[int, "Numbers that it applies to."]
+    remedy: Annotated[str, "What would make it met; empty: it is."]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """A case study held against what a result needs to count."""
+
+    ticks: tuple[Tick, ...]
+    numbers: Annotated[int, "Looked at, a mean over runs being one; at most 5,000."]
+    anecdotes: Annotated[int, "Of them below the minimum: shown, and counted in no answer."]
+
+    @property
+    def met(self) -> int:
+        return sum(tick.state == MET for tick in self.ticks)
+
+
+def is_anecdote(
+    runs: int | None, has_spread: bool, seconds: float | None, is_described: bool, whole_seconds: float = WHOLE_SECONDS
+) -> bool:
+    """Tell whether a number is below the minimum: neither repeated, nor of a run that is long enough, nor, where the
+    length is not stated, described in words."""
+    is_repeated = has_spread or (runs is not None and runs >= LEAST_RUNS)
+    is_enough = is_described if seconds is None else seconds >= whole_seconds
+    return not is_repeated and not is_enough
+
+
+def held_against(numbers: Iterable[Number], whole_seconds: float = WHOLE_SECONDS) -> Protocol:
+    """Hold all numbers of a case study against the table."""
+    numbers = list(numbers)
+    ticks = []
+    for condition in TABLE:
+        judged = [condition.judge(number, whole_seconds) for number in numbers]
+        states = [state for state in judged if state is not None]
+        if not states:
+            continue
+        state = NOT_MET if NOT_MET in states else NOT_STATED if NOT_STATED in states else MET
+        remedy = "" if state == MET else condition.remedy.format(seconds=whole_seconds, missing=_missing(numbers))
+        asked = condition.asked.format(seconds=whole_seconds)
+        ticks.append(Tick(condition.name, asked, state, states.count(MET), len(states), remedy))
+    below = sum(is_anecdote(n.runs, n.has_spread, n.seconds, n.is_described, whole_seconds) for n in numbers)
+    return Protocol(tuple(ticks), len(numbers), below)
+
+
+def _missing(numbers: Iterable[Number]) -> str:
+    return ", ".join(dict.fromkeys(name for number in numbers for name in number.unstated))
+
+
+# The conditions
+
+
+def _runs(number: Number, whole_seconds: float) -> State:
+    if number.has_spread:
+        return MET
+    return NOT_STATED if number.runs is None else MET if number.runs >= LEAST_RUNS else NOT_MET
+
+
+def _length(number: Number, whole_seconds: float) -> State:
+    return NOT_STATED if number.seconds is None else MET if number.seconds >= whole_seconds else NOT_MET
+
+
+def _words(number: Number, whole_seconds: float) -> State:
+    return MET if number.is_described else NOT_STATED
+
+
+def _warm_up(number: Number, whole_seconds: float) -> State:
+    return NOT_STATED if number.warm_up_seconds is None else MET if number.warm_up_seconds > 0 else NOT_MET
+
+
+def _spread(number: Number, whole_seconds: float) -> State:
+    return MET if number.has_spread else NOT_STATED
+
+
+def _cache(number: Number, whole_seconds: float) -> State | None:
+    return None if number.cache_mode is None else MET if number.cache_mode else NOT_STATED
+
+
+def _memory(number: Number, whole_seconds: float) -> State:
+    if number.is_direct and number.cache_mode in (None, *UNCACHED):
+        return MET
+    if number.files_bytes is None:
+        return NOT_STATED
+    known = [
+        (number.files_bytes, number.guest_bytes),
+        (number.files_bytes * max(number.machines, 1), number.host_bytes),
+    ]
+    sizes = [(files, memory) for files, memory in known if memory is not None]
+    if not sizes:
+        return NOT_STATED
+    return MET if all(files >= memory for files, memory in sizes) else NOT_MET
+
+
+def _settings(number: Number, whole_seconds: float) -> State:
+    return NOT_STATED if number.unstated else MET
+
+
+def _quiet(number: Number, whole_seconds: float) -> State:
+    return {"yes": MET, "no": NOT_MET}.get(number.quiet, NOT_STATED)
+
+
+TABLE = (
+    Condition(
+        "runs",
+        f"{LEAST_RUNS} runs or more behind each number",
+        "Repeat the runs, or state how many a number averages.",
+        _runs,
+    ),
+    Condition("length", "Runs of {seconds:g} s or more", "Run longer, or state the length of a run.", _length),
+    Condition("procedure", "Said in words how it was measured", "Say how it was measured.", _words),
+    Condition(
+        "warm-up",
+        "A warm-up before what counts",
+        "Leave out the first part of each run, or state the seconds of the warm-up.",
+        _warm_up,
+    ),
+    Condition("spread", "How far runs differ", "Bring in single runs, or the standard deviation of a mean.", _spread),
+    Condition("cache mode", "The cache mode of the virtual disk", "State the cache mode.", _cache),
+    Condition(
+        "memory",
+        "Files larger than memory, or direct I/O past all caches",
+        "Use files larger than the memory of guest and host, or direct I/O with cache mode none; state both sizes.",
+        _memory,
+    ),
+    Condition("settings", "What lies between load and disk", "State what is left open: {missing}.", _settings),
+    Condition("quiet host", "Nothing else ran on the host", "Keep the host quiet, and state that it was.", _quiet),
+)
+
+
+# What the parameters of a load say
+
+
+def seconds_of(parameters: Mapping[str, Any]) -> float | None:
+    """Return the length of a run that the parameters of a load state: a field, or "60 s" in the words of its job."""
+    for name in ("run_seconds", "runtime"):
+        match = re.fullmatch(r"(\d+(?:\.\d+)?) ?(ms|s|m)?", str(parameters.get(name, "")).strip().lower())
+        if match:
+            return float(match[1]) * {"ms": 0.001, "s": 1.0, "m": 60.0}[match[2] or "s"]
+    found = _SECONDS.search(str(parameters.get("job", "")))
+    return float(found[1]) if found else None
+
+
+def warm_up_of(parameters: Mapping[str, Any]) -> float | None:
+    """Return the warm-up that the parameters of a load state, s."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?s?", str(parameters.get("ramp_time", "")).strip().lower())
+    return float(match[1]) if match else None
+
+
+def is_direct(parameters: Mapping[str, Any]) -> bool:
+    """Tell whether the parameters of a load state that it passes caches by."""
+    stated = str(parameters.get("direct", "")).strip().lower()
+    return stated in ("1", "true", "yes") or bool(_DIRECT.search(str(parameters.get("job", ""))))
+
+
+def files_bytes(parameters: Mapping[str, Any]) -> int | None:
+    """Return the size of all files that a load works on; None where its parameters do not say."""
+    size = next(
+        (_bytes(parameters[name]) for name in ("file_size_bytes", "mean_file_size", "size") if name in parameters), None
+    )
+    if total := _bytes(parameters.get("total_size_bytes")):
+        return round(total)
+    count = next((positive(parameters[name]) for name in ("files", "numjobs") if name in parameters), 1)
+    return round(size * count) if size and count else None
+
+
+def positive(value: Any) -> float | None:
+    """Return a parameter as a number above 0; None where it is none."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if number > 0 else None
+
+
+def _bytes(value: Any) -> float | None:
+    """Return a size as a number of bytes, or like "128k", "1g" (powers of two, as the benchmarks read them)."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kmgt]?)i?b?", str(value).strip().lower())
+    if not match:
+        return None
+    return float(match[1]) * 1024 ** " kmgt".index(match[2] or " ") or None

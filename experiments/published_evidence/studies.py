@@ -1,0 +1,184 @@
+"""What others published, a folder a case study: table.csv with its numbers, conditions.toml with all else. No Django.
+
+They come through the door that everybody's tables come through (experiments.tables, experiments.imports.normalise), as
+entries for the loader. What is left out has its reason in its conditions. Source: fixtures/outside/README.md.
+"""
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from experiments.entry_names import Names, spellings
+from experiments.imports.normalise import NUMBERS, Normaliser, Unknown, source_of_rows
+from experiments.readers.table import Fault
+from experiments.tables.conditions import IS_A, Conditions, ConditionsError, read_conditions
+from experiments.tables.convert import LeftOut, convert
+from experiments.tables.plain import PlainTable
+
+from .files import Entry, EvidenceError, read_json, read_text
+
+TABLE, CONDITIONS = "table.csv", "conditions.toml"
+SECTIONS = {  # kind of a name to the section of a catalogue
+    "hypervisor": "hypervisors",
+    "file_system": "file_systems",
+    "operating_system": "operating_systems",
+    "benchmark": "benchmarks",
+    "workload": "workloads",
+}
+
+
+@dataclass(frozen=True)
+class Studies:
+    """sources : sections of the loader's case_studies.json to their entries; measurements : entries of its rows
+
+    catalogue : section to entries that the folder needs
+    unused : reason to the lines that are in no entry for it; rows : lines there are
+    """
+
+    catalogue: Mapping[str, list[Entry]]
+    sources: Mapping[str, list[Entry]]
+    measurements: list[Entry]
+    unused: Mapping[str, list[str]]
+    rows: int
+
+
+@dataclass
+class _Study:
+    slug: str
+    conditions: Conditions
+    table: PlainTable
+    rows: list[dict[str, str]]
+    left_out: Sequence[LeftOut]
+    errors: list[str] = field(default_factory=list)
+
+
+def slugs(folder: Path) -> list[str]:
+    """Return the case studies of a folder. Raises EvidenceError where there is none."""
+    found = sorted(path.parent.name for path in folder.glob(f"*/{CONDITIONS}"))
+    if not found:
+        raise EvidenceError(f"{folder.name}: found no folder with {CONDITIONS}, allowed is at least one")
+    return found
+
+
+def read(folder: Path, papers: Path) -> Studies:
+    """Return the case studies of a folder; their names are of its catalogue.json or that of the papers.
+
+    Raises EvidenceError with everything that is wrong.
+    """
+    catalogue = read_json(folder / "catalogue.json", SECTIONS.values())
+    studies = [_study(folder, slug) for slug in slugs(folder)]
+    for study in studies:
+        for entry in study.conditions.new:
+            fields = {name: value for name, value in entry.items() if name != IS_A}
+            catalogue[SECTIONS[entry[IS_A]]].append(Entry(f"{study.slug}/{CONDITIONS}, new", fields))
+    known = read_json(papers / "catalogue.json")
+    names = {
+        kind: spellings(
+            (entry.fields["slug"], entry.fields["name"], entry.fields.get("aliases", ()))
+            for entry in (*known[section], *catalogue[section])
+        )
+        for kind, section in SECTIONS.items()
+    }
+    sources: dict[str, list[Entry]] = {"publications": [], "servers": [], "storages": [], "case_studies": []}
+    measurements: list[Entry] = []
+    unused: dict[str, list[str]] = {}
+    for study in studies:
+        for left_out in study.left_out:
+            unused.setdefault(left_out.reason, []).append(f"{study.slug}/{TABLE}, line {left_out.line}")
+        for section, entry in _entries(study, Names(names), measurements):
+            sources[section].append(entry)
+    sources["publications"] = list(_each_once(sources["publications"]))
+    if wrong := [error for study in studies for error in study.errors]:
+        raise EvidenceError("\n".join(wrong))
+    return Studies(catalogue, sources, measurements, unused, sum(len(study.table.rows) for study in studies))
+
+
+def _study(folder: Path, slug: str) -> _Study:
+    table = _plain_table(read_text(folder / slug / TABLE), f"{slug}/{TABLE}")
+    place = f"{slug}/{CONDITIONS}"
+    try:
+        conditions = read_conditions(read_text(folder / slug / CONDITIONS))
+    except ConditionsError as error:
+        raise EvidenceError(f"{place}, {error}") from error
+    if conditions.case_study["slug"] != slug:
+        raise EvidenceError(f"{place}, case_study.slug: found {conditions.case_study['slug']}, allowed is {slug}")
+    converted = convert(table, conditions)
+    errors = [f"{slug}/{TABLE}, {error}" for error in converted.errors]
+    return _Study(slug, conditions, table, converted.rows, converted.left_out, errors)
+
+
+def _plain_table(text: str, place: str) -> PlainTable:
+    reader = csv.reader(StringIO(text), strict=True)
+    try:
+        header = next(reader, [])
+        rows, lines = [], []
+        for cells in reader:
+            rows.append(cells)
+            lines.append(reader.line_num)
+    except csv.Error as error:
+        raise EvidenceError(f"{place}, line {reader.line_num}: {error}") from error
+    return PlainTable(header, rows, lines)
+
+
+def _entries(study: _Study, names: Names, measurements: list[Entry]) -> Iterator[tuple[str, Entry]]:
+    """Yield the sections of one case study with their entries; adds its measurements, and what is wrong with it.
+
+    Nothing, where all of its rows are left out.
+    """
+    normaliser = Normaliser(names, {})
+    variants: dict[str, dict[str, Any]] = {}
+    cells: Counter[tuple[Any, ...]] = Counter()
+    for row in normaliser.rows(source_of_rows(study.rows, {})):
+        place = f"{study.slug}/{TABLE}, line {row.line}"
+        if isinstance(row, Unknown):
+            study.errors.append(f"{place}: found {row.name}, allowed is a {row.kind} of the catalogue")
+        elif isinstance(row, Fault):
+            study.errors.append(f"{place}, {row.field}: found {row.found}, allowed is {row.expected}")
+        else:
+            key = json.dumps(row.variant._asdict(), sort_keys=True)
+            variants[key] = {**row.variant._asdict(), "parameters": json.loads(row.variant.parameters)}
+            cell = (row.configuration, key, row.operation, row.block_size_bytes, row.vm_count, row.metric)
+            cells[cell] += 1
+            fields = {name: getattr(row, name) for name in NUMBERS}
+            fields |= {"case_study": study.slug, "configuration": row.configuration, "workload": key}
+            fields["repetition"] = row.repetition or cells[cell]
+            measurements.append(Entry(place, _filled(fields)))
+    if not study.rows:
+        return
+    counts = sorted({vm_count for *_, vm_count, _ in cells if vm_count})
+    conditions, told = study.conditions, f"{study.slug}/{CONDITIONS}"
+    slug = study.slug
+    yield "publications", Entry(told, {"slug": slug, "is_reviewed": False, **conditions.source})
+    yield "servers", Entry(told, {"slug": slug, **conditions.server})
+    storage = {"server": slug, "slug": slug, "description": "Not stated", **conditions.storage}
+    yield "storages", Entry(told, storage)
+    case_study = {
+        "publication": conditions.source.get("slug", slug),
+        "server": slug,
+        "storage": slug,
+        "vm_counts": counts or [1],
+        "workloads": [{**variant, "key": key} for key, variant in variants.items()],
+        "configurations": [{"slug": name, **_filled(fields)} for name, fields in normaliser.configurations.items()],
+        **conditions.case_study,
+    }
+    yield "case_studies", Entry(told, case_study)
+
+
+def _each_once(publications: Sequence[Entry]) -> Iterator[Entry]:
+    """Yield each publication once: two case studies of one publication say the same of it. Raises EvidenceError."""
+    told: dict[str, Entry] = {}
+    for entry in publications:
+        first = told.setdefault(entry.fields["slug"], entry)
+        if first is entry:
+            yield entry
+        elif first.fields != entry.fields:
+            raise EvidenceError(f"{entry.place}, source: says otherwise of {entry.fields['slug']} than {first.place}")
+
+
+def _filled(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value not in ("", None)}

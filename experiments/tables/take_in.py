@@ -1,0 +1,238 @@
+"""A published table under its conditions: what would come in, and the draft that it becomes.
+
+Pages, API and commands call the same two functions: `read` writes nothing, `take_in` all or nothing.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from experiments import visible
+from experiments.case_studies import life
+from experiments.case_studies.forms import draft_forms
+from experiments.catalogue import services
+from experiments.entry_names import Names, fold
+from experiments.files import raw_files
+from experiments.imports import pipeline
+from experiments.imports.normalise import REFERENCES, Normaliser, Row, Unknown, first_few, source_of_rows
+from experiments.models import CaseStudy, ImportBatch, Publication
+from experiments.readers.table import Fault
+from kdb.api.errors import form_errors
+
+from .conditions import IS_A, Conditions
+from .convert import LeftOut, Wrong, convert
+from .plain import PlainTable
+
+
+class NotTaken(Exception):  # noqa: N818 - the user's matter, not a failure of ours
+    """The table cannot become a draft as it is; nothing was kept. wrong : everything that keeps it"""
+
+    def __init__(self, wrong: Iterable[Wrong]) -> None:
+        self.wrong = list(wrong)
+        super().__init__("; ".join(map(str, self.wrong)))
+
+
+@dataclass
+class Reading:
+    """What a table says under its conditions.
+
+    rows : columns of the template, names of the catalogue as slugs; measurements : the same as they would be filed
+    unknown : kind and name to the first line, of names that the catalogue lacks and nobody proposed
+    names : those that it was read with
+    """
+
+    rows: list[dict[str, str]]
+    measurements: list[Row] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+    errors: list[Wrong] = field(default_factory=list)
+    unknown: dict[tuple[str, str], int] = field(default_factory=dict)
+    names: Names = field(default_factory=lambda: Names({}))
+
+    @property
+    def wrong(self) -> list[Wrong]:
+        """Return the errors, unknown names among them."""
+        return self.errors + [
+            Wrong(line, kind.replace("_", " "), name, self._instead_of(kind, name))
+            for (kind, name), line in self.unknown.items()
+        ]
+
+    def _instead_of(self, kind: str, name: str) -> str:
+        known = {**self.names.known.get(kind, {}), **self.names.mapped.get(kind, {})}
+        nearest = list(dict.fromkeys(known[spelling] for spelling in get_close_matches(fold(name), known, 5, 0.5)))
+        near = f" (nearest are {', '.join(nearest[:3])})" if nearest else ""
+        return f"a name of the catalogue{near}, one said under [words], or one proposed under [[new]]"
+
+
+def names_of(conditions: Conditions) -> Names:
+    """Return the names of the catalogue, with those that the conditions propose."""
+    proposed: dict[str, dict[str, str]] = {}
+    for entry in conditions.new:
+        proposed.setdefault(entry[IS_A], {}).update({fold(entry[name]): entry["slug"] for name in ("slug", "name")})
+    return Names(services.spellings(CaseStudy()), proposed)
+
+
+def read(table: PlainTable, conditions: Conditions) -> Reading:
+    """Return what the table says: rows, and everything that is wrong, by line and heading."""
+    converted = convert(table, conditions)
+    names = names_of(conditions)
+    rows = [_resolved(row, names) for row in converted.rows]
+    errors = [*converted.errors, *_wrong_entries(conditions)]
+    reading = Reading(rows, left_out=converted.left_out, errors=errors, names=names)
+    headings = {column: heading for heading, column in conditions.columns.items()}
+    for item in Normaliser(names, {}).rows(source_of_rows(rows, {})) if rows else ():
+        if isinstance(item, Row):
+            reading.measurements.append(item)
+        elif isinstance(item, Fault):
+            column = headings.get(item.field, item.field)
+            reading.errors.append(Wrong(item.line, column, item.found, item.expected))
+        elif isinstance(item, Unknown):
+            reading.unknown.setdefault((item.kind, item.name), item.line or 0)
+    if not rows and not reading.errors:
+        reading.errors.append(Wrong(None, "table", "no measurement", "at least one row with a number"))
+    return reading
+
+
+def _resolved(row: Mapping[str, str], names: Names) -> dict[str, str]:
+    """Return the row with the slugs of the catalogue in place of other spellings."""
+    found = {name: names.find(kind, row[name]) for name, kind in REFERENCES.items() if name in row}
+    return {**row, **{name: slug for name, slug in found.items() if slug}}
+
+
+def _wrong_entries(conditions: Conditions) -> list[Wrong]:
+    wrong = []
+    for entry in conditions.new:
+        kind, slug, fields = _new(entry)
+        try:
+            services.new_entry(kind, slug, fields, source="")
+        except services.EntryError as error:
+            wrong.append(Wrong(None, f"new {kind.replace('_', ' ')}", entry["name"], str(error)))
+    return wrong
+
+
+def _new(entry: Mapping[str, str]) -> tuple[str, str, dict[str, str]]:
+    return entry[IS_A], entry["slug"], {name: text for name, text in entry.items() if name != IS_A}
+
+
+# The draft
+
+
+def take_in(
+    name: str, content: bytes, table: PlainTable, conditions: Conditions, *, user: User | None, door: ImportBatch.Door
+) -> CaseStudy:
+    """Return the draft that the table becomes, with its measurements, source and proposed names.
+
+    content : the bytes that the table was found in, which are kept with it. Raises NotTaken.
+    """
+    reading = read(table, conditions)
+    draft, publication, wrong = _study(conditions)
+    if wrong or reading.wrong:
+        raise NotTaken([*wrong, *reading.wrong])
+    draft.notes = [*draft.notes, *_of_left_out(reading.left_out)]
+    try:
+        with transaction.atomic():
+            if publication is not None and publication.pk is None:
+                publication.save()
+            draft.publication = publication
+            life.create_draft(draft, draft.server, draft.storage, user=user)
+    except life.CaseStudyError as error:
+        raise NotTaken([Wrong(None, "case_study.slug", draft.slug, str(error))]) from error
+    create: dict[str, dict[str, Any]] = {}
+    for kind, slug, fields in map(_new, conditions.new):
+        create.setdefault(kind, {})[slug] = fields
+    try:
+        upload = replace(raw_files.take(name, [content]), rows=reading.rows)
+        batch, _ = pipeline.receive(
+            draft, [upload], user=user, door=door, answers={"create": create}, is_confirmed=True
+        )
+        batch = pipeline.finish(batch)
+    except (pipeline.ImportRefused, raw_files.UploadError) as error:
+        life.delete_draft(draft)
+        raise NotTaken([Wrong(None, "table", name, str(error))]) from error
+    if batch.state != ImportBatch.State.FILED:
+        life.delete_draft(draft)
+        raise NotTaken(_of_report(batch.full_report))
+    return draft
+
+
+def _of_left_out(left_out: Iterable[LeftOut]) -> Iterable[str]:
+    """Yield what a reader should know of the rows that are not taken, a sentence a reason."""
+    lines: dict[str, list[str]] = {}
+    for row in left_out:
+        lines.setdefault(row.reason, []).append(str(row.line))
+    for reason, numbers in lines.items():
+        yield f"Left out of the table, line{'s' if len(numbers) > 1 else ''} {first_few(numbers)}: {reason}."
+
+
+def _of_report(report: Mapping[str, Any]) -> Iterable[Wrong]:
+    for fault in report["faults"]:
+        yield Wrong(fault["line"], fault["field"], fault["found"], fault["expected"])
+    for unknown in report["unknown"]:
+        yield Wrong(unknown["line"], unknown["kind"], unknown["name"], "a name of the catalogue")
+    for finding in report["lint"]:
+        if finding["severity"] == "error":
+            yield Wrong(None, finding["rule"], "; ".join(finding["places"])[:200], finding["message"])
+
+
+def _study(conditions: Conditions) -> tuple[CaseStudy, Publication | None, list[Wrong]]:
+    """Return case study and publication, checked and unsaved, and what is wrong with them."""
+    forms = draft_forms(posted(conditions))
+    wrong = [
+        Wrong(
+            None, f"{name}.{error['field']}", str(getattr(conditions, name).get(error["field"], "")), error["message"]
+        )
+        for name, form in forms.items()
+        for error in form_errors(form)
+    ]
+    study: CaseStudy = forms["case_study"].instance
+    study.server, study.storage = forms["server"].instance, forms["storage"].instance
+    study.notes = list(conditions.case_study.get("notes", []))
+    try:
+        publication = _publication(conditions)
+    except ValidationError as error:
+        wrong += [
+            Wrong(None, f"source.{name}", str(conditions.source.get(name, "")), " ".join(messages))
+            for name, messages in error.message_dict.items()
+        ]
+        publication = None
+    return study, publication, wrong
+
+
+def posted(conditions: Conditions) -> dict[str, Any]:
+    """Return the study's fields as the forms of a draft have them."""
+    sections = (("", conditions.case_study), ("server-", conditions.server), ("storage-", conditions.storage))
+    return {f"{prefix}{name}": value for prefix, fields in sections for name, value in fields.items()}
+
+
+def _publication(conditions: Conditions) -> Publication | None:
+    """Return the source: the one that everybody sees by its DOI or address, else a new one. Raises ValidationError."""
+    said = {name: value for name, value in conditions.source.items() if value not in ("", [], None)}
+    if not said:
+        return None
+    for key in ("doi", "address"):
+        if key in said and (known := visible.publications().filter(**{key: said[key]}).first()):
+            return known
+    authors = said.get("authors", [])
+    said["authors"] = [authors] if isinstance(authors, str) else authors
+    said.setdefault("title", conditions.case_study["title"])
+    said.setdefault("slug", _free_slug(conditions.case_study["slug"]))
+    said.setdefault("is_reviewed", False)
+    fields = {each.name for each in Publication._meta.concrete_fields}
+    for name in said.keys() - fields:  # a fact that publications have no field for
+        said["note"] = " ".join(
+            filter(None, [said.get("note", ""), f"{name.replace('_', ' ').capitalize()}: {said.pop(name)}."])
+        )
+    publication = Publication(**said, is_draft=True)
+    publication.full_clean()
+    return publication
+
+
+def _free_slug(wanted: str) -> str:
+    taken = set(Publication.objects.filter(slug__startswith=wanted[:36]).values_list("slug", flat=True))
+    return next(
+        slug for n in range(1, len(taken) + 2) if (slug := wanted[:40] if n == 1 else f"{wanted[:36]}-{n}") not in taken
+    )

@@ -1,0 +1,62 @@
+"""Say what numbers below the minimum of the protocol found: shown beside an answer, and counted in none of it."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pandas as pd
+
+from experiments.models import CaseStudy
+from modelling.estimation.arms import trials
+from modelling.evidence.frames import ANECDOTE
+from modelling.evidence.words import counted
+
+from .content import Anecdote
+
+MOST = 20  # case studies that are told one by one
+
+
+def anecdotes(arms: pd.DataFrame, label: Callable[[str], str]) -> tuple[Anecdote, ...]:
+    """Tell what the anecdotes of each case study say. arms : of modelling.answers.estimate.comparable_anecdotes"""
+    slugs = sorted(arms["case_study"].unique())[:MOST]
+    titles = dict(CaseStudy.objects.filter(slug__in=slugs).values_list("slug", "title")) if slugs else {}
+    told = (_of_study(slug, titles[slug], arms[arms["case_study"] == slug], label) for slug in slugs)
+    return tuple(anecdote for of_study in told for anecdote in of_study)
+
+
+def caveat(told: tuple[Anecdote, ...]) -> list[str]:
+    """Say how many there are, where there are some."""
+    if not told:
+        return []
+    numbers = sum(anecdote.numbers for anecdote in told)
+    those = f"{counted(numbers, 'number')} of {counted(len(told), 'case study', 'case studies')}".capitalize()
+    return [
+        f"{those} {'is an anecdote' if numbers == 1 else 'are anecdotes'}: neither repeated nor, as far as is stated, "
+        "measured for long enough. The evidence shows what they found; nothing here counts them."
+    ]
+
+
+def _of_study(slug: str, title: str, arms: pd.DataFrame, label: Callable[[str], str]) -> Iterator[Anecdote]:
+    largest = max(trials(arms), key=lambda trial: len(trial.treatments), default=None)
+    if largest is None or largest.arm_effects is None:
+        return
+    order = np.argsort(-largest.arm_effects, kind="stable").tolist()
+    labels = [label(largest.treatments[place]) for place in order]
+    ratio = float(np.exp(largest.effects[order[0], order[-1]]))
+    own = arms[arms[ANECDOTE]]
+    yield Anecdote(
+        case_study=slug,
+        title=title,
+        numbers=int(own["measurements"].sum()),
+        metric=str(own["metric"].iloc[0]),
+        entries=tuple(largest.treatments[place] for place in order),
+        sentence=f"{labels[0]} came out {ratio:.2g} times as fast as {labels[-1]}.",
+        why=_why(own),
+    )
+
+
+def _why(own: pd.DataFrame) -> str:
+    """Say why it is below the minimum: what is known to be too little, and what is not stated."""
+    seconds = own["run_seconds"].dropna()
+    if len(seconds):
+        return f"Runs of {seconds.min():g} s, of which none is known to be repeated."
+    return "Neither the number of runs, nor their length, nor how it was measured is stated."
