@@ -9,6 +9,8 @@ from django.db.models.functions import Coalesce, NullIf
 from .catalogue import SharedRow
 from .fields import TypedJSONField, check_slug, texts, whole_numbers
 
+LICENCE = r"^[A-Za-z0-9][A-Za-z0-9.+-]*\Z"  # as the SPDX list spells it
+
 
 class Publication(SharedRow):
     """One paper or report that case studies, claims and findings are cited from."""
@@ -48,7 +50,7 @@ class Publication(SharedRow):
         blank=True,
         default="",
         db_default="",
-        validators=[RegexValidator(r"^[A-Za-z0-9][A-Za-z0-9.+-]*\Z", "An identifier of the SPDX list: CC-BY-4.0.")],
+        validators=[RegexValidator(LICENCE, "An identifier of the SPDX list: CC-BY-4.0.")],
         help_text='Of the source, by its SPDX identifier: "CC-BY-4.0"; empty: none is stated, and only facts are held.',
     )
     is_reviewed = models.BooleanField(

@@ -1,4 +1,4 @@
-"""What a release leaves out of texts: names and addresses of machines, serial numbers, names of accounts.
+"""What a release leaves out of texts: names and addresses of machines, mail addresses, serial numbers.
 
 Each is replaced by what it was with a number, the same wherever it stands in a case study, so that what differed still
 differs: "[host 1]", "[address 2]". What no pattern can know, a name in passing, is for the eyes of whoever shares: the
@@ -33,6 +33,8 @@ _FREE_TEXT = {  # by the part of a bundle's document; a list of lists has its fi
     ),
     "workload_variants": ("parameters",),
     "printed_ratios": ("note",),
+    "publications": ("note",),
+    "claims": ("location", "scope", "statement"),
     "files": ("name",),
 }
 _COLUMNS = ("source", "note", "excluded_because", "excluded_by")
@@ -42,7 +44,7 @@ _COLUMNS = ("source", "note", "excluded_because", "excluded_by")
 class Dropping:
     """The texts of one case study, and what was dropped of them.
 
-    names : names of machines, addresses and accounts that this installation knows, by what they are
+    names : names and addresses of machines that this installation knows, and words to drop, by what they are
     """
 
     names: dict[str, str]
@@ -75,6 +77,10 @@ class Dropping:
             part = document[name]
             is_list = isinstance(part, list)
             told[name] = [self._fields(row, fields) for row in part] if is_list else self._fields(part, fields)
+        told["catalogue"] = {
+            name: [self._fields(row, ("description", "source")) for row in rows]
+            for name, rows in document["catalogue"].items()
+        }
         for name in ("server", "storage"):
             if self.of(told[name]["slug"]) != told[name]["slug"]:
                 told[name]["slug"] = document["case_study"]["slug"]

@@ -22,6 +22,7 @@ from experiments import visible
 from experiments.case_studies import bundle_schema, bundles
 from experiments.files import raw_files
 from experiments.models import CaseStudy, Host, KnowledgeRevision, LoadedCaseStudy, ObservedMachine, RawFile
+from experiments.models.case_study import LICENCE
 from experiments.readers.bundle import DERIVED, DOCUMENT, FILES, MEASUREMENTS
 from kdb.models import Installation
 
@@ -117,6 +118,8 @@ class _Writing:
         latest = KnowledgeRevision.objects.order_by("-number").first()
         if latest is None or not case_studies:
             raise ReleaseError("Nothing is published, so there is nothing to release.")
+        if not re.fullmatch(LICENCE, self.wanted.licence):
+            raise ReleaseError(f"{self.wanted.licence!r}: an identifier of the SPDX list is expected, as CC-BY-4.0.")
         self.told.number = latest.number
         entries, sources = [], []
         with flat.FlatTable(self._place("measurements.csv"), self._place("measurements.parquet")) as table:
@@ -154,7 +157,9 @@ class _Writing:
             case_studies=entries,
             files={name: file.sha256 for name, file in sorted(self.files.items())},
         )
-        self._place(MANIFEST).write_bytes(manifest.dumped(made))
+        data = manifest.dumped(made)
+        manifest.parsed(data)  # what nobody could load is not written
+        self._place(MANIFEST).write_bytes(data)
         listed = self._described(MANIFEST, "application/json", "Origin, revision, and SHA-256 of every file.")
         crate = describing.ro_crate(_with_tables(release, [listed]))
         self._place(CRATE).write_text(_dumped(crate), encoding="utf-8")

@@ -238,6 +238,22 @@ def test_what_an_installation_has_itself_is_not_counted_twice(db, tmp_path):
     assert CaseStudy.objects.count() == 2
 
 
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [
+        (replace(OURS, licence="free for all"), "an identifier of the SPDX list"),
+        (replace(OURS, address="kdb.example.org"), "origin.address"),
+        (replace(OURS, only=("draft",)), "no published case study"),
+    ],
+)
+def test_what_cannot_be_released_is_said_and_nothing_is_written(db, tmp_path, wanted, told):
+    study("p")
+    make_case_study("draft")
+    with pytest.raises(ReleaseError, match=told):
+        writing.write(tmp_path / "r.zip", wanted)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_check_changes_nothing(db, tmp_path, capsys):
     study("p")
     file = written(tmp_path)
