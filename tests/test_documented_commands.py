@@ -28,6 +28,8 @@ READ_ONLY = [
     ("read_results", "tests/data/fio/fio-3.33-plus.json", "--json"),
     ("load_evidence", "--unused"),
     ("export_case_study", "p1", "{out}/p1.zip"),
+    ("release_data", "{out}/release.zip"),
+    ("load_release", "{out}/release.zip", "--check"),
     ("foretell", "tests/data/contrasts.csv", "--out", "{out}/foretold.csv"),
     ("backup", "{out}/kdb.backup"),
     ("restore", "{out}/kdb.backup", "--check"),

@@ -24,7 +24,7 @@ def entries(case_study: CaseStudy, address: str) -> str:
     if case_study.retracted_revision_id:
         revision += f", {case_study.status} at revision {case_study.retracted_revision_id}"
     texts = [
-        _entry(
+        entry(
             "misc",
             f"kdb-{case_study.slug}",
             {
@@ -49,10 +49,11 @@ def _publication(publication: Publication) -> str:
         "doi": publication.doi,
         "url": publication.address,
     }
-    return _entry("misc", publication.slug, fields)
+    return entry("misc", publication.slug, fields)
 
 
-def _entry(kind: str, key: str, fields: dict[str, str]) -> str:
+def entry(kind: str, key: str, fields: dict[str, str]) -> str:
+    """Return one entry; empty fields are left out."""
     lines = [
         f"  {name} = {{{_literal(text) if name in _LITERAL else _escaped(text)}}},"
         for name, text in fields.items()

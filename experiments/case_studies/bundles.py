@@ -82,11 +82,10 @@ def is_bundle(data: bytes) -> bool:
 
 def export(case_study: CaseStudy, file: IO[bytes]) -> None:
     """Write the case study's bundle. Work and size grow with its rows; memory does not."""
-    document = _document(case_study)
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         with _member(archive, DOCUMENT) as text:
-            json.dump(document, text, ensure_ascii=False, indent=1)
-        for name, rows in _tables(case_study):
+            json.dump(document(case_study), text, ensure_ascii=False, indent=1)
+        for name, rows in tables(case_study):
             with _member(archive, name) as text:
                 csv.writer(text).writerows(rows)
         for raw in case_study.raw_files.order_by("sha256"):
@@ -97,8 +96,8 @@ def export(case_study: CaseStudy, file: IO[bytes]) -> None:
 
 def digest(case_study: CaseStudy) -> str:
     """Return SHA-256 of all that its bundle says: facts, numbers, findings, claims, and the digests of its files."""
-    checksum = hashlib.sha256(json.dumps(_document(case_study), sort_keys=True).encode())
-    for _, rows in _tables(case_study):
+    checksum = hashlib.sha256(json.dumps(document(case_study), sort_keys=True).encode())
+    for _, rows in tables(case_study):
         checksum.update(b"\0")
         csv.writer(_Digested(checksum)).writerows(rows)
     return checksum.hexdigest()
@@ -114,7 +113,7 @@ class _Digested:
         self.checksum.update(line.replace("\r\n", "\n").encode())
 
 
-def _tables(case_study: CaseStudy) -> Iterator[tuple[str, Iterator[list[Any]]]]:
+def tables(case_study: CaseStudy) -> Iterator[tuple[str, Iterator[list[Any]]]]:
     """Yield name and lines of each table, the first with the names of its columns."""
     keys = _variant_keys(case_study)
     digests = dict(RawFile.objects.filter(case_study=case_study).values_list("pk", "sha256"))
@@ -162,7 +161,7 @@ def _variant_keys(case_study: CaseStudy) -> dict[int, str]:
     return {pk: str(number) for number, pk in enumerate(used.values_list("pk", flat=True), start=1)}
 
 
-def _document(case_study: CaseStudy) -> dict[str, Any]:
+def document(case_study: CaseStudy) -> dict[str, Any]:
     keys = _variant_keys(case_study)
     references = ("hypervisor", "host_os", "host_fs", "guest_os", "guest_fs")
     configurations = list(case_study.configurations.order_by("slug").select_related(*references))
@@ -255,22 +254,23 @@ def _taken_in(bundle: LaidOut, user: User | None, door: ImportBatch.Door) -> tup
         raise BundleError(not_to_be_had(slug))
     try:
         with transaction.atomic():
-            case_study = _Taking(bundle, user, door).do()
+            case_study = Taking(bundle, user, door).do()
+            belongings.forget()  # what the bundle names and nothing in it refers to
     except (IntegrityError, ValidationError) as error:
-        raise BundleError(f"The bundle breaks a rule of the knowledge base: {_told(error)}") from error
+        raise BundleError(f"The bundle breaks a rule of the knowledge base: {told(error)}") from error
     logger.info("took in a bundle case_study=%s door=%s", case_study.slug, door)
     return case_study, True
 
 
-def _told(error: Exception) -> str:
+def told(error: Exception) -> str:
     if isinstance(error, ValidationError):
         by_field = getattr(error, "message_dict", {"": error.messages})
         return "; ".join(f"{name}: {' '.join(told)}".removeprefix(": ") for name, told in by_field.items())
     return str(error).partition("\n")[0]
 
 
-class _Taking:
-    """One bundle on its way in, inside a transaction."""
+class Taking:
+    """One bundle on its way in, inside a transaction. Afterwards belongings.forget deletes what nothing refers to."""
 
     def __init__(self, bundle: LaidOut, user: User | None, door: ImportBatch.Door) -> None:
         self.document, self.open, self.user, self.door = bundle.document, bundle.open, user, door
@@ -300,7 +300,6 @@ class _Taking:
             self.finding(fields).case_studies.add(case_study)
         for fields in self.document["claims"]:
             self.claim(fields).case_studies.add(case_study)
-        belongings.forget()  # what the bundle names and nothing in it refers to
         audit(case_study, self.user, AuditEntry.Action.IMPORTED, f"bundle: {count:,} measurements")
         return case_study
 

@@ -9,9 +9,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from experiments import permissions
-from experiments.models import CaseStudy, DerivedValue, Measurement
+from experiments.models import CaseStudy, DerivedValue, LoadedCaseStudy, Measurement
+from kdb.web import linked_data
+from kdb.web.addresses import site_of
 
-from . import bibtex, bundles, numbers, pages
+from . import bibtex, bundles, linked, numbers, pages
 from . import bundle_schema as schema_of_bundles
 from .filter_forms import CaseStudyListFilter
 
@@ -43,6 +45,8 @@ def case_study_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "endings": case_study.endings.select_related("replaced_by"),
         "replaces": case_study.replaces.select_related("case_study"),
         "may_retract": permissions.may_retract(request.user, case_study),
+        "linked_data": linked_data.script(linked.dataset(case_study, site_of(request))) if is_public else "",
+        "loaded": LoadedCaseStudy.objects.select_related("origin").filter(case_study=case_study).first(),
         "may_end": permissions.may_end(request.user, case_study),
     }
     response = render(request, "experiments/case_study_detail.html", context)

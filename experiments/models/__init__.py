@@ -17,6 +17,7 @@ from .imported import AuditEntry, ImportBatch, PastedTable, RawChunk, RawFile
 from .laboratory import Host, PrivateKey, StoragePool
 from .measurement import DerivedValue, Measurement
 from .observed import DiskStatistics, HostAuditEntry, ObservedDisk, ObservedMachine, ObservedPool, Signature
+from .released import LoadedCaseStudy, Origin
 from .source import SourceCheck, SourceTask
 from .statement import Claim, OrdinalFinding, PrintedRatio
 from .testbed import Configuration, Server, Storage
@@ -39,6 +40,7 @@ __all__ = [
     "Hypervisor",
     "ImportBatch",
     "KnowledgeRevision",
+    "LoadedCaseStudy",
     "Measurement",
     "MechanismCost",
     "ModelComponent",
@@ -47,6 +49,7 @@ __all__ = [
     "ObservedPool",
     "OperatingSystem",
     "OrdinalFinding",
+    "Origin",
     "PastedTable",
     "PrintedRatio",
     "PrivateKey",

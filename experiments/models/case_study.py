@@ -9,13 +9,17 @@ from django.db.models.functions import Coalesce, NullIf
 from .catalogue import SharedRow
 from .fields import TypedJSONField, check_slug, texts, whole_numbers
 
+LICENCE = r"^[A-Za-z0-9][A-Za-z0-9.+-]*\Z"  # as the SPDX list spells it
+
 
 class Publication(SharedRow):
     """One paper or report that case studies, claims and findings are cited from."""
 
     slug = models.SlugField(max_length=40, unique=True)
     title = models.CharField(max_length=300)
-    authors = TypedJSONField(schema=texts(200), default=list, help_text="Names in printed order.")
+    authors = TypedJSONField(
+        schema=texts(200), default=list, blank=True, help_text="Names in printed order; empty: none is stated."
+    )
     venue = models.CharField(max_length=300, blank=True, help_text="Empty: not stated in the text.")
     year = models.PositiveSmallIntegerField(null=True, blank=True, help_text="Empty: not known; the note says why.")
     address = models.URLField(
@@ -40,6 +44,14 @@ class Publication(SharedRow):
         default="",
         db_default="",
         help_text="A copy in an archive, where its licence allows one; empty: none.",
+    )
+    licence = models.CharField(
+        max_length=60,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[RegexValidator(LICENCE, "An identifier of the SPDX list: CC-BY-4.0.")],
+        help_text='Of the source, by its SPDX identifier: "CC-BY-4.0"; empty: none is stated, and only facts are held.',
     )
     is_reviewed = models.BooleanField(
         default=True, help_text="Whether others reviewed it before it was published, as they do papers."

@@ -4,6 +4,7 @@ import io
 import stat
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from .base import MAX_BYTES
@@ -49,18 +50,50 @@ def check_directory(name: str, data: bytes) -> None:
 
 def members(name: str, data: bytes) -> Iterator[Member]:
     """Yield every file of the archive, in its order. Raises ArchiveError, also in the middle."""
+    with opened(name, data) as archive:
+        total = 0
+        for member in archive.names:
+            content = archive.read(member)
+            total += len(content)
+            if total > MAX_TOTAL_BYTES:
+                raise ArchiveError(f"{name}: unpacks to more than {MAX_TOTAL_BYTES:,} bytes")
+            yield Member(member, content)
+
+
+class Archive:
+    """An open archive in which every name was looked at; `names` are in its order."""
+
+    def __init__(self, name: str, archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> None:
+        self.name, self._archive = name, archive
+        self._entries = {entry.filename: entry for entry in entries}
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._entries)
+
+    def read(self, member: str) -> bytes:
+        """Return the bytes of a file that is there. Raises ArchiveError."""
+        with _told_as_damage(self.name):
+            return _read(self.name, self._archive, self._entries[member])
+
+
+@contextmanager
+def opened(name: str, data: bytes, most: int = MAX_MEMBERS) -> Iterator[Archive]:
+    """Open an archive of so many files at most. Raises ArchiveError."""
     check_directory(name, data)
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+    with _told_as_damage(name):
+        archive = zipfile.ZipFile(io.BytesIO(data))
+    with archive:
+        with _told_as_damage(name):
             entries = [entry for entry in archive.infolist() if not _is_litter(entry)]
-            _check(name, entries)
-            total = 0
-            for entry in entries:
-                content = _read(name, archive, entry)
-                total += len(content)
-                if total > MAX_TOTAL_BYTES:
-                    raise ArchiveError(f"{name}: unpacks to more than {MAX_TOTAL_BYTES:,} bytes")
-                yield Member(entry.filename, content)
+            _check(name, entries, most)
+        yield Archive(name, archive, entries)
+
+
+@contextmanager
+def _told_as_damage(name: str) -> Iterator[None]:
+    try:
+        yield
     except ArchiveError:
         raise
     except Exception as error:  # a broken archive makes zipfile and zlib raise many kinds
@@ -72,11 +105,11 @@ def _is_litter(entry: zipfile.ZipInfo) -> bool:
     return entry.is_dir() or parts[0] == "__MACOSX" or parts[-1] in (".DS_Store", "Thumbs.db", "")
 
 
-def _check(name: str, entries: list[zipfile.ZipInfo]) -> None:
+def _check(name: str, entries: list[zipfile.ZipInfo], most: int) -> None:
     if not entries:
         raise ArchiveError(f"{name}: there is no file in the ZIP")
-    if len(entries) > MAX_MEMBERS:
-        raise ArchiveError(f"{name}: {len(entries):,} files, at most {MAX_MEMBERS:,} are taken")
+    if len(entries) > most:
+        raise ArchiveError(f"{name}: {len(entries):,} files, at most {most:,} are taken")
     seen = set()
     for entry in entries:
         place = f"{name}, {entry.filename!r}"

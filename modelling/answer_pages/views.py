@@ -11,13 +11,16 @@ from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.safestring import mark_safe
+from django.utils.timezone import now
 from django.views.decorators.http import require_safe
 
 from experiments import permissions
 from kdb.units import METRICS
+from kdb.web import linked_data
+from kdb.web.addresses import site_of
 from kdb.web.htmx import at_address, target_of, varies_for_htmx, wants_fragment
 from modelling.answers import words
-from modelling.answers.content import Answer, conclusion
+from modelling.answers.content import Answer, complete, conclusion
 from modelling.ask.selectors import MACHINE_FIELDS, Machine, Said, fit, kept_machines
 from modelling.comparisons.words import address_of, compare_address
 from modelling.estimation.ranking import METHOD
@@ -36,6 +39,7 @@ from modelling.kept_answers.snapshots import ahead_of
 
 from . import presentation
 from .chips import chips
+from .citing import Cited
 from .forms import RateForm, VisitorForm, left_open
 from .instead import instead_of
 from .meaning import carried_lines
@@ -77,7 +81,8 @@ def answer(request: HttpRequest) -> HttpResponse:
         return redirect(address)
     may_operate = permissions.may_operate(request.user)
     kept = edition(question, as_of, method, room_for(request.user), with_today=True)
-    wanted = Wanted(is_fragment, is_fragment and target_of(request) == "answer-tabs", may_operate)
+    site = site_of(request)
+    wanted = Wanted(is_fragment, is_fragment and target_of(request) == "answer-tabs", may_operate, site)
     content = _answered(asked, kept, wanted)
     if wanted.tabs_alone:
         return at_address(HttpResponse(content), address)
@@ -85,7 +90,32 @@ def answer(request: HttpRequest) -> HttpResponse:
         return at_address(_respond(request, content, form), address)
     title = words.title(question, names.names())
     permanent, feed = words.address(question, as_of, method=method), words.feed_address(question)
-    return _respond(request, content, form, title=title, address=permanent, feed_address=feed)
+    linked = _linked(question, kept, site) if kept else ""
+    return _respond(request, content, form, title=title, address=permanent, feed_address=feed, linked_data=linked)
+
+
+def _linked(question: Question, kept: Edition, site: str) -> str:
+    """Return what search engines read of the answer, as an element of the page; nothing where nothing is published."""
+    cited = _cited(question, kept, site)
+    if cited is None:
+        return ""
+    slugs = dict.fromkeys(row["case_study"] for row in kept.snapshot.result.get("evidence", []))
+    addresses = {slug: site + reverse("case-study-detail", args=[slug]) for slug in slugs}
+    return linked_data.script(cited.linked(addresses))
+
+
+def _cited(question: Question, kept: Edition, site: str) -> Cited | None:
+    named = kept.named
+    if not named:
+        return None
+    return Cited(
+        title=words.title(question, names.names()),
+        says=complete(kept.snapshot.result)["verdict"]["sentence"],
+        address=site + words.address(question, named["as_of"], method=named.get("method")),
+        revision=named["as_of"],
+        method=kept.snapshot.method,
+        given_on=(kept.snapshot.computed_at or now()).date(),
+    )
 
 
 def _tab_in(request: HttpRequest) -> str:
@@ -119,7 +149,7 @@ def _respond(
             for name in ("_follow", "_machines")
         )
         return HttpResponse(content + beside, status=status)
-    context = {"title": "", "address": "", "feed_address": "", **context}
+    context = {"title": "", "address": "", "feed_address": "", "linked_data": "", **context}
     return render(request, "modelling/answer.html", {"content": content, **context, **mine}, status=status)
 
 
@@ -140,11 +170,13 @@ class Asked:
 
 @dataclass(frozen=True)
 class Wanted:
-    """The parts of an answer that are sent. tabs_alone : nothing but the tabs and what the open one shows"""
+    """The parts of an answer that are sent. tabs_alone : nothing but the tabs and what the open one shows
+    site : scheme and host by which the reader came"""
 
     is_fragment: bool
     tabs_alone: bool
     may_operate: bool
+    site: str
 
 
 def _answered(asked: Asked, kept: Edition | None, wanted: Wanted) -> str:
@@ -155,7 +187,7 @@ def _answered(asked: Asked, kept: Edition | None, wanted: Wanted) -> str:
         return _rendered(wanted.is_fragment, form=VisitorForm(), waiting=waiting)
 
     def rendered() -> str:
-        shown = {**_context(asked, kept), "may_operate": wanted.may_operate}
+        shown = {**_context(asked, kept, wanted.site), "may_operate": wanted.may_operate}
         if wanted.tabs_alone:
             return _without_indentation(render_to_string("modelling/_answer_tabs.html", shown))
         form = VisitorForm.showing_all(asked.question, asked.machine, asked.text)
@@ -196,7 +228,7 @@ def _without_indentation(html: str) -> str:
     return mark_safe("\n".join(filter(None, map(str.lstrip, html.split("\n")))))  # noqa: S308 as the templates left it
 
 
-def _context(asked: Asked, kept: Edition) -> dict[str, Any]:
+def _context(asked: Asked, kept: Edition, site: str) -> dict[str, Any]:
     """Return what the answer's templates print; what only a tab shows, where it is open."""
     question, machine = asked.question, asked.machine
     answer = answer_in(kept.snapshot)
@@ -217,7 +249,7 @@ def _context(asked: Asked, kept: Edition) -> dict[str, Any]:
         "explanation": explained(question, as_of=kept.as_of) if asked.tab == WHY and kept.is_of_today else None,
         "why_address": compare_address(question, **({} if kept.as_of is None else {"as_of": kept.as_of})),
         **_edition(question, answer, kept),
-        **(_history(asked, answer, kept) if asked.tab == HISTORY else {}),
+        **(_history(asked, answer, kept, site) if asked.tab == HISTORY else {}),
     }
 
 
@@ -237,7 +269,7 @@ def _edition(question: Question, answer: Answer, kept: Edition) -> dict[str, Any
     }
 
 
-def _history(asked: Asked, answer: Answer, kept: Edition) -> dict[str, Any]:
+def _history(asked: Asked, answer: Answer, kept: Edition, site: str) -> dict[str, Any]:
     """Return the addresses of the answer as data and for good, and what else may be asked."""
     question, given, named = asked.question, asked.machine.given, kept.named
     this = {} if kept.as_of is None else named
@@ -248,6 +280,7 @@ def _history(asked: Asked, answer: Answer, kept: Edition) -> dict[str, Any]:
     return {
         "chosen": presentation.chosen(question, is_left_open, given, compared),
         "permanent_address": words.address(question, named.get("as_of"), method=named.get("method")) if named else "",
+        "cited": _cited(question, kept, site),
         "feed_address": words.feed_address(question),
         "earlier": earlier(question, answer),
         "api_address": words.api_address(question, **given, **this),

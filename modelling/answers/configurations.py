@@ -45,7 +45,7 @@ def configurations_behind(keys: Sequence[str], ranking: Ranking, arms: pd.DataFr
     of_lists = Q(case_study__slug__in={slug for slug, *_ in listed_at}, hypervisor__isnull=False)
     rows = Configuration.objects.filter(Q(pk__in=set().union(*measured.values())) | of_lists)
     behind: dict[str, list[Configuration]] = {key: [] for key in keys}
-    for row in rows.select_related(*related).order_by("pk"):
+    for row in rows.select_related(*related).order_by("case_study__slug", "slug"):
         place = (row.case_study, row.hypervisor, row.guest_fs, row.host_fs)
         stated = listed_at.get(tuple(part.slug if part else None for part in place), set())
         for key in keys:

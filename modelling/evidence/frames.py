@@ -87,6 +87,12 @@ _FINDING_COLUMNS = {
     "table_source": "table_source",  # str
 }
 
+_IN_ORDER = ("configuration__case_study__slug", "pk")  # as _together has it
+_FINDINGS_IN_ORDER = (
+    *("publication__slug", "variant__benchmark__slug", "variant__digest"),
+    *("hypervisor__slug", "guest_fs__slug", "host_fs__slug"),
+)
+
 # What filters look at and answers do not show: path from an arm.
 _FILTERED_BY = {
     "arm_id": "pk",  # int
@@ -220,7 +226,7 @@ def _as_shown(name: str, values: Any) -> Any:
 def _of_workload(
     workload: str, counting: dict[int, int | None], with_draft: int | None, as_of: int | None
 ) -> pd.DataFrame:
-    """Return the workload's arms of these case studies, in the order in which they were made.
+    """Return the workload's arms of these case studies, by case study, in each in the order of summaries.
 
     counting : case study to the latest revision at which single rows of it ended
 
@@ -265,8 +271,12 @@ def _stood(revision: int) -> Q:
 
 
 def _together(frames: Iterable[pd.DataFrame | None]) -> pd.DataFrame:
-    """Return one frame of several from _read, by the number of the arm."""
-    return _joined(frames).sort_values("arm_id", ignore_index=True)
+    """Return one frame of several from _read, by case study and the number of the arm.
+
+    No order in which case studies came matters: sums differ in their last digits by it, and the same evidence must give
+    the same answer wherever it was loaded.
+    """
+    return _joined(frames).sort_values(["case_study", "arm_id"], ignore_index=True)
 
 
 def _joined(frames: Iterable[pd.DataFrame | None]) -> pd.DataFrame:
@@ -286,7 +296,7 @@ def arms_of_every_workload(*, as_of: int | None = None) -> dict[str, pd.DataFram
     """Return workload to its published arms under hypervisors in metrics of speed, as `arms` gives them; two
     queries."""
     stood = Arm.objects.all() if as_of is None else Arm.ever.filter(_stood(as_of))
-    rows = stood.filter(configuration__hypervisor__isnull=False, metric__in=SPEEDS).order_by("pk")
+    rows = stood.filter(configuration__hypervisor__isnull=False, metric__in=SPEEDS).order_by(*_IN_ORDER)
     rows = rows.exclude(configuration__virtualisation="emulated").filter(
         _counts("configuration__case_study", None, as_of)
     )
@@ -301,7 +311,7 @@ def every_arm(*, with_anecdotes: bool = False) -> pd.DataFrame:
 
     One query, as a publication between two would part them; the research groups are another.
     """
-    rows = Arm.objects.filter(_counts("configuration__case_study", None, None)).order_by("pk")
+    rows = Arm.objects.filter(_counts("configuration__case_study", None, None)).order_by(*_IN_ORDER)
     every = _frame(rows, {"workload": "variant__workload__slug", "benchmark": "variant__benchmark__slug"})
     if not with_anecdotes:
         every = every[~every.pop(ANECDOTE)].reset_index(drop=True)
@@ -500,7 +510,7 @@ def findings(question: Question, *, with_draft: int | None = None, as_of: int | 
         _admitted_findings(question, _counts("case_studies", with_draft, as_of))
         .annotate(laboratory=laboratory("case_studies__"))
         .values_list("pk", "case_studies__slug", "laboratory", "case_studies__vm_counts", *_FINDING_COLUMNS.values())
-        .order_by("pk", "case_studies__slug")
+        .order_by(*_FINDINGS_IN_ORDER, "pk", "case_studies__slug")
     )
     if question.vm_count is not None:
         rows = [row for row in rows if question.vm_count in row[3]]
@@ -590,7 +600,7 @@ def _options(
     losing: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     place = ("case_study__publication__slug", "hypervisor__slug", "guest_fs__slug", "host_fs__slug")
     options = ("cache_mode", "guest_mount_options", "host_mount_options")
-    for row in rows.order_by("pk").values_list(*place, *options):
+    for row in rows.order_by("case_study__slug", "slug").values_list(*place, *options):
         modes.setdefault(row[:2], set()).add(row[4])
         losing.setdefault(row[:4], []).append(losing_options(*row[4:]))
     return {key: stated.pop() for key, stated in modes.items() if len(stated) == 1}, losing

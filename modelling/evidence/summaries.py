@@ -10,6 +10,7 @@ from django.db.models import Avg, Count, Max, QuerySet, Sum, Variance
 from django.db.models.functions import Ln
 
 from experiments.models import CaseStudy, Configuration, DerivedValue, Measurement
+from experiments.references import variants
 from modelling.models import Arm
 
 from .fairplay import MEASUREMENT_FIELDS
@@ -32,7 +33,7 @@ def rebuild_arms(case_study_ids: list[int], revision: int | None = None) -> int:
         of_now = [case_study for case_study, ended in rows_ended.items() if ended == revision]
         Arm.objects.filter(configuration__case_study__in=of_now).update(until_revision=revision)
         Arm.objects.filter(configuration__case_study__in=case_study_ids).delete()
-        arms = [*_measured_arms(case_study_ids), *_derived_arms(case_study_ids)]
+        arms = _in_order([*_measured_arms(case_study_ids), *_derived_arms(case_study_ids)], case_study_ids)
         since = {
             configuration: rows_ended[case_study]
             for configuration, case_study in Configuration.objects.filter(case_study__in=rows_ended)
@@ -43,6 +44,22 @@ def rebuild_arms(case_study_ids: list[int], revision: int | None = None) -> int:
             arm.since_revision = since.get(arm.configuration_id)
         Arm.objects.bulk_create(arms, batch_size=1000)
     return len(arms)
+
+
+def _in_order(arms: list[Arm], case_study_ids: list[int]) -> list[Arm]:
+    """Return the arms in the order of names alone, so that it does not matter when and where their rows came in."""
+    configurations = dict(
+        Configuration.objects.filter(case_study__in=case_study_ids).order_by().values_list("pk", "slug")
+    )
+    used = variants(CaseStudy.objects.filter(pk__in=case_study_ids))
+    columns = ("pk", "workload__slug", "benchmark__slug", "benchmark_version", "digest")
+    loads = {pk: names for pk, *names in used.values_list(*columns)}
+
+    def place(arm: Arm) -> tuple[Any, ...]:
+        cell = [getattr(arm, name) for name in MEASUREMENT_FIELDS if name != "variant_id"]
+        return configurations[arm.configuration_id], loads[arm.variant_id], [(v is None, v or 0) for v in cell]
+
+    return sorted(arms, key=place)
 
 
 def _measured_arms(case_study_ids: list[int]) -> list[Arm]:

@@ -494,3 +494,16 @@ def test_status_and_api_have_pages_in_the_frame_of_the_site(client: Client, publ
     assert "Knowledge revision 1" in status
     assert 'href="/api/v1/schema/"' in client.get("/api/").content.decode()
     assert "How an answer comes about" in text_of(client.get("/about/"))
+
+
+def test_pages_carry_linked_data_and_the_citation(client, published_evidence):
+    asked = {"axis": "fs-pair", "workload": "varmail", "hypervisor": "kvm"}
+    page = client.get("/", asked).content.decode()
+    history = client.get("/", {**asked, "tab": "history"}).content.decode()
+    case_study = client.get("/case-studies/p1/").content.decode()
+
+    assert '<script type="application/ld+json">' in page
+    assert '"@type": "Claim"' in page
+    assert "Cite this answer" in history
+    assert "@misc{kdb-" in history
+    assert '"@type": "Dataset"' in case_study

@@ -1,0 +1,40 @@
+"""The case studies that came from other installations, by releases of their evidence."""
+
+from django.db import models
+
+
+class Origin(models.Model):
+    """Another installation whose releases were loaded here."""
+
+    identity = models.UUIDField(unique=True, help_text="The name that the installation gave itself.")
+    name = models.CharField(max_length=200, help_text="As its latest release has it.")
+    address = models.URLField(max_length=500, blank=True, help_text="Where it can be read; empty: not stated.")
+
+    class Meta:
+        ordering = ["name", "pk"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class LoadedCaseStudy(models.Model):
+    """A case study as one release of its origin had it. The newest row of an origin's slug is what counts here."""
+
+    case_study = models.OneToOneField("experiments.CaseStudy", on_delete=models.CASCADE, related_name="loaded")
+    origin = models.ForeignKey(Origin, on_delete=models.PROTECT, related_name="case_studies")
+    slug = models.SlugField(max_length=60, help_text="Its short name there; here another may have had that one.")
+    number = models.PositiveIntegerField(help_text="Knowledge revision of the release it came with.")
+    digest = models.CharField(max_length=64, help_text="Of what rankings rest on (experiments.releases.digests).")
+
+    class Meta:
+        ordering = ["pk"]
+        verbose_name = "loaded case study"
+        verbose_name_plural = "loaded case studies"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["origin", "slug", "number"], name="experiments_loadedcasestudy_once_a_release"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.slug} of {self.origin}, release {self.number}"

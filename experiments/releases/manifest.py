@@ -1,0 +1,141 @@
+"""release.json: what a release holds, from where, and what became of each case study there."""
+
+import json
+from dataclasses import asdict, dataclass
+from itertools import islice
+from typing import Any
+
+import cattrs
+import jsonschema
+
+from kdb.json_values import refuse_unkeepable
+
+from . import ReleaseError
+
+FORMAT, VERSION = "kdb-release", 1
+MAX_BYTES = 16 * 2**20
+MAX_CASE_STUDIES = 10_000
+_MOST_FAULTS = 5
+_SHOWN = 200  # characters of one
+
+
+@dataclass(frozen=True)
+class From:
+    """An installation. identity : the UUID that it gave itself; address : where it can be read, or ""."""
+
+    identity: str
+    name: str
+    address: str
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The end of a case study. kind : "retracted", "superseded" or "doubted"; replaced_by : the origin's short name of
+    what replaces it, of the same origin, or ""."""
+
+    kind: str
+    reason: str
+    replaced_by: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A case study. slug, number : its short name at its origin, and the revision of the origin's that it is as of
+    path : of its folder; digest : of what rankings rest on (digests); ended : None where it counts"""
+
+    slug: str
+    origin: From
+    number: int
+    path: str
+    digest: str
+    ended: Ended | None
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """number : the knowledge revision of the release; made_on : its day; files : SHA-256 by name, of all others"""
+
+    origin: From
+    number: int
+    made_on: str
+    case_studies: list[Entry]
+    files: dict[str, str]
+
+
+_DIGEST = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+_SLUG = {"type": "string", "pattern": "^[-a-zA-Z0-9_]{1,60}$"}
+_NUMBER = {"type": "integer", "minimum": 1, "maximum": 2**31 - 1}
+
+
+def _object(**properties: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(properties),
+        "properties": properties,
+    }
+
+
+_FROM = _object(
+    identity={"type": "string", "pattern": "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},
+    name={"type": "string", "minLength": 1, "maxLength": 200},
+    address={"type": "string", "pattern": r"^(https?://[^\s\"<>]+)?$", "maxLength": 500},
+)
+_ENDED = _object(
+    kind={"enum": ["retracted", "superseded", "doubted"]},
+    reason={"type": "string", "minLength": 1, "maxLength": 10_000, "pattern": r"\S"},
+    replaced_by={"anyOf": [_SLUG, {"const": ""}]},
+)
+SCHEMA = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "KDB release",
+    **_object(
+        format={"const": FORMAT},
+        version={"const": VERSION},
+        origin=_FROM,
+        number=_NUMBER,
+        made_on={"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}$"},
+        case_studies={
+            "type": "array",
+            "maxItems": MAX_CASE_STUDIES,
+            "items": _object(
+                slug=_SLUG,
+                origin=_FROM,
+                number=_NUMBER,
+                path={"type": "string", "pattern": "^case-studies/[-a-zA-Z0-9_]{1,60}/$"},
+                digest=_DIGEST,
+                ended={"anyOf": [{"type": "null"}, _ENDED]},
+            ),
+        },
+        files={"type": "object", "additionalProperties": _DIGEST, "maxProperties": 5 * MAX_CASE_STUDIES},
+    ),
+}
+
+
+def dumped(manifest: Manifest) -> bytes:
+    document = {"format": FORMAT, "version": VERSION, **asdict(manifest)}
+    return (json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode()
+
+
+def parsed(data: bytes) -> Manifest:
+    """Return what a release says of itself. Raises ReleaseError."""
+    if len(data) > MAX_BYTES:
+        raise ReleaseError(f"release.json: found {len(data):,} bytes, at most {MAX_BYTES:,} are taken.")
+    try:
+        document = json.loads(data)
+        refuse_unkeepable(document)
+    except (ValueError, RecursionError) as error:
+        raise ReleaseError(f"release.json: {error}") from error
+    faults = [*islice(jsonschema.Draft202012Validator(SCHEMA).iter_errors(document), _MOST_FAULTS)]
+    if faults:
+        told = "; ".join(f"{fault.json_path}: {fault.message[:_SHOWN]}" for fault in faults)
+        raise ReleaseError(f"release.json: {told}")
+    del document["format"], document["version"]
+    found = cattrs.structure(document, Manifest)
+    for name, keys in (
+        ("path", [entry.path for entry in found.case_studies]),
+        ("slug", [(entry.origin.identity, entry.slug) for entry in found.case_studies]),
+    ):
+        if len(set(keys)) != len(keys):
+            raise ReleaseError(f"release.json, case_studies: a {name} is there twice.")
+    return found

@@ -1,0 +1,333 @@
+"""Writes a release: an RO-Crate in one ZIP. The same evidence gives the same bytes, whenever it is written.
+
+Members are stored as they are, without the time of day: what packs them smaller differs from machine to machine.
+"""
+
+import csv
+import hashlib
+import json
+import os
+import re
+import tempfile
+import zipfile
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from django.db.models import Max
+
+from experiments import visible
+from experiments.case_studies import bundle_schema, bundles
+from experiments.files import raw_files
+from experiments.models import CaseStudy, Host, KnowledgeRevision, LoadedCaseStudy, ObservedMachine, RawFile
+from experiments.models.case_study import LICENCE
+from experiments.readers.bundle import DERIVED, DOCUMENT, FILES, MEASUREMENTS
+from kdb.models import Installation
+
+from . import ReleaseError, describing, flat, manifest
+from .describing import CRATE, CROISSANT, DATACITE, MANIFEST, Published, Release, Source
+from .digests import digest
+from .dropping import Dropping
+
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+_MEMBER_MODE = 0o100644 << 16
+_CHUNK = 2**20
+_LEAST_LETTERS = 4  # of a machine's name that is looked for in texts; "db" and "web" are words
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be written. only : short names of case studies; empty: all that is published
+    drop : further words that no text may tell; with_files : also the raw files, which nothing is dropped from"""
+
+    name: str = ""
+    address: str = ""
+    licence: str = "CC-BY-4.0"
+    creators: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    with_files: bool = False
+
+
+@dataclass
+class Told:
+    """What a release tells. dropped : by case study, what was left out of its texts, and what stands for it"""
+
+    number: int = 0
+    case_studies: list[str] = field(default_factory=list)
+    measurements: int = 0
+    dropped: dict[str, dict[str, str]] = field(default_factory=dict)
+    files_left_out: Counter[str] = field(default_factory=Counter)
+    licences: Counter[str] = field(default_factory=Counter)
+    size_bytes: int = 0
+
+
+def preview(wanted: Wanted) -> Told:
+    """Say what a release would tell, and write nothing. Raises ReleaseError."""
+    with tempfile.TemporaryDirectory(prefix="kdb-release-") as folder:
+        return _Writing(wanted, Path(folder)).write()
+
+
+def write(file: Path, wanted: Wanted) -> Told:
+    """Write the release. Raises ReleaseError, and OSError where it cannot be kept there; a file there stays then."""
+    with tempfile.TemporaryDirectory(prefix="kdb-release-") as folder:
+        told = _Writing(wanted, Path(folder)).write()
+        part = file.with_name(f"{file.name}.part")
+        try:
+            with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
+                for name in _in_order(Path(folder)):
+                    info = zipfile.ZipInfo(name, _EPOCH)
+                    info.external_attr = _MEMBER_MODE
+                    info.create_system = 3  # Unix, wherever it is written
+                    with (
+                        archive.open(info, "w", force_zip64=True) as member,
+                        (Path(folder) / name).open("rb") as source,
+                    ):
+                        while chunk := source.read(_CHUNK):
+                            member.write(chunk)
+            os.replace(part, file)
+        finally:
+            part.unlink(missing_ok=True)
+        told.size_bytes = file.stat().st_size
+    return told
+
+
+def _in_order(folder: Path) -> list[str]:
+    """Return the names of all files, those first that a reader opens first."""
+    names = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+    first = [CRATE, "README.md", MANIFEST]
+    return sorted(names, key=lambda name: (first.index(name) if name in first else len(first), name))
+
+
+class _Writing:
+    """A release on its way into a folder."""
+
+    def __init__(self, wanted: Wanted, folder: Path) -> None:
+        self.wanted, self.folder = wanted, folder
+        self.told = Told()
+        self.files: dict[str, Published] = {}
+        self.names = _known_names(wanted.drop)
+        installation, _ = Installation.objects.get_or_create(pk=1)
+        identity = str(installation.identity)
+        self.origin = manifest.From(identity, wanted.name or f"KDB {identity[:8]}", wanted.address)
+
+    def write(self) -> Told:
+        case_studies = list(_wanted_case_studies(self.wanted.only))
+        latest = KnowledgeRevision.objects.order_by("-number").first()
+        if latest is None or not case_studies:
+            raise ReleaseError("Nothing is published, so there is nothing to release.")
+        if not re.fullmatch(LICENCE, self.wanted.licence):
+            raise ReleaseError(f"{self.wanted.licence!r}: an identifier of the SPDX list is expected, as CC-BY-4.0.")
+        self.told.number = latest.number
+        entries, sources = [], []
+        with flat.FlatTable(self._place("measurements.csv"), self._place("measurements.parquet")) as table:
+            for case_study in case_studies:
+                entry, source = self._case_study(case_study, table)
+                entries.append(entry)
+                sources.append(source)
+        if KnowledgeRevision.objects.aggregate(number=Max("number"))["number"] != latest.number:
+            raise ReleaseError("Something was published or retracted meanwhile; write the release again.")
+        csv_file = self._described("measurements.csv", "text/csv", "All measurements, a row a number.")
+        release = Release(
+            identity=self.origin.identity,
+            name=self.origin.name,
+            address=self.origin.address,
+            number=latest.number,
+            made_on=latest.created_at.date(),
+            licence=self.wanted.licence,
+            creators=self.wanted.creators,
+            sources=sources,
+            tables=[
+                csv_file,
+                self._described("measurements.parquet", "application/vnd.apache.parquet", csv_file.description),
+                self._json(
+                    "case-study.schema.json", bundle_schema.schema(), "JSON Schema of each case study's document."
+                ),
+                self._json("release.schema.json", manifest.SCHEMA, f"JSON Schema of {MANIFEST}."),
+                self._text("README.md", _readme, "text/markdown", "What the files are, for people."),
+            ],
+        )
+        release = self._beside(release, csv_file)
+        made = manifest.Manifest(
+            origin=self.origin,
+            number=latest.number,
+            made_on=release.made_on.isoformat(),
+            case_studies=entries,
+            files={name: file.sha256 for name, file in sorted(self.files.items())},
+        )
+        data = manifest.dumped(made)
+        manifest.parsed(data)  # what nobody could load is not written
+        self._place(MANIFEST).write_bytes(data)
+        listed = self._described(MANIFEST, "application/json", "Origin, revision, and SHA-256 of every file.")
+        crate = describing.ro_crate(_with_tables(release, [listed]))
+        self._place(CRATE).write_text(_dumped(crate), encoding="utf-8")
+        return self.told
+
+    def _beside(self, release: Release, csv_file: Published) -> Release:
+        """Write the same release in the words of Croissant and DataCite; return it with these files."""
+        tables = [
+            self._json(
+                CROISSANT,
+                describing.croissant(release, csv_file, flat.COLUMNS),
+                "How measurements.csv is read (Croissant).",
+            ),
+            self._json(DATACITE, describing.datacite(release), "The record for a DOI (DataCite)."),
+        ]
+        return _with_tables(release, tables)
+
+    def _case_study(self, case_study: CaseStudy, table: flat.FlatTable) -> tuple[manifest.Entry, Source]:
+        dropping = Dropping(self.names)
+        document = dropping.of_document(bundles.document(case_study))
+        raw = list(case_study.raw_files.order_by("sha256"))
+        if not self.wanted.with_files:
+            document["files"] = []
+            self.told.files_left_out[case_study.slug] += len(raw)
+        path = f"case-studies/{case_study.slug}/"
+        for name, lines in bundles.tables(case_study):
+            rows = dropping.of_rows(lines if self.wanted.with_files else _without_files(lines, raw, dropping))
+            self._table(path + name, rows)
+        self._json(path + DOCUMENT, document, "The case study: configurations, workloads, findings, claims, sources.")
+        for file in raw if self.wanted.with_files else []:
+            with self._place(f"{path}{FILES}{file.sha256}").open("wb") as place:
+                place.writelines(raw_files.chunks(file))
+            self._described(f"{path}{FILES}{file.sha256}", "application/octet-stream", f"{file.name}, as it came.")
+        before = table.count_of_all
+        table.add(flat.rows(case_study, document, self._read(path + MEASUREMENTS)))
+        measurements = table.count_of_all - before
+        facts = digest(document, (self._read(path + name) for name in (MEASUREMENTS, DERIVED)))
+        publications = {row["slug"]: row for row in document["publications"]}
+        publication = publications.get(document["case_study"].get("publication"))
+        source = Source(
+            slug=case_study.slug,
+            title=document["case_study"]["title"],
+            description=document["case_study"].get("procedure", ""),
+            status=case_study.status,
+            publication=publication,
+            measurements=measurements,
+            files=[file for name, file in self.files.items() if name.startswith(path)],
+        )
+        self.told.case_studies.append(case_study.slug)
+        self.told.measurements += measurements
+        self.told.licences[source.licence or "none stated"] += 1
+        entry = self._entry(case_study, path, facts, dropping)
+        if dropping.found:
+            self.told.dropped[case_study.slug] = dropping.found
+        return entry, source
+
+    def _entry(self, case_study: CaseStudy, path: str, facts: str, dropping: Dropping) -> manifest.Entry:
+        ended = None
+        if case_study.status != CaseStudy.Status.PUBLISHED:
+            ending = case_study.endings.filter(is_whole=True).select_related("replaced_by__loaded").last()
+            by = ending.replaced_by if ending else None
+            replaced_by = "" if by is None else by.loaded.slug if hasattr(by, "loaded") else by.slug
+            ended = manifest.Ended(case_study.status, dropping.of(case_study.retraction_reason), replaced_by)
+        if not hasattr(case_study, "loaded"):
+            return manifest.Entry(case_study.slug, self.origin, self.told.number, path, facts, ended)
+        loaded = case_study.loaded
+        origin = manifest.From(str(loaded.origin.identity), loaded.origin.name, loaded.origin.address)
+        return manifest.Entry(loaded.slug, origin, loaded.number, path, facts, ended)
+
+    def _place(self, name: str) -> Path:
+        place = self.folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return place
+
+    def _table(self, name: str, rows: Iterable[list[Any]]) -> None:
+        with self._place(name).open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(rows)
+        self._described(
+            name, "text/csv", f"{'Derived values' if name.endswith(DERIVED) else 'Measurements'}, losslessly."
+        )
+
+    def _read(self, name: str) -> Iterator[list[Any]]:
+        with self._place(name).open(encoding="utf-8", newline="") as file:
+            yield from csv.reader(file)
+
+    def _json(self, name: str, content: Any, description: str) -> Published:
+        self._place(name).write_text(_dumped(content), encoding="utf-8")
+        return self._described(name, "application/json", description)
+
+    def _text(self, name: str, content: str, media_type: str, description: str) -> Published:
+        self._place(name).write_text(content, encoding="utf-8")
+        return self._described(name, media_type, description)
+
+    def _described(self, name: str, media_type: str, description: str) -> Published:
+        checksum = hashlib.sha256()
+        with self._place(name).open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                checksum.update(chunk)
+        size = self._place(name).stat().st_size
+        self.files[name] = Published(name, checksum.hexdigest(), size, media_type, description)
+        return self.files[name]
+
+
+def _wanted_case_studies(only: Collection[str]) -> Iterable[CaseStudy]:
+    """Yield what is released in the order of its publication. Raises ReleaseError where one is not published."""
+    shown = visible.case_studies().select_related("publication", "server", "storage", "loaded__origin")
+    if only:
+        shown = shown.filter(slug__in=only)
+        missing = sorted(set(only) - set(shown.values_list("slug", flat=True)))
+        if missing:
+            raise ReleaseError(f"{missing[0]}: no published case study has this short name.")
+    return [row for row in shown.order_by("published_revision_id", "pk") if not _is_earlier(row)]
+
+
+def _is_earlier(case_study: CaseStudy) -> bool:
+    """Tell whether a later release of its origin has the case study anew, which goes out in its stead."""
+    if not hasattr(case_study, "loaded"):
+        return False
+    same = LoadedCaseStudy.objects.filter(origin=case_study.loaded.origin, slug=case_study.loaded.slug)
+    return same.filter(pk__gt=case_study.loaded.pk).exists()
+
+
+def _known_names(drop: Iterable[str]) -> dict[str, str]:
+    """Return the names of machines that this installation knows, and the words given, by what they are."""
+    hosts = Host.objects.values_list("slug", "name", "address")
+    names = {name for row in hosts for name in row} | set(ObservedMachine.objects.values_list("name", flat=True))
+    known = {name: "host" for name in names if len(name) >= _LEAST_LETTERS and re.search(r"[\d.-]", name)}
+    return known | {word: "name" for word in drop if word.strip()}
+
+
+def _without_files(lines: Iterator[list[Any]], raw: Collection[RawFile], dropping: Dropping) -> Iterator[list[Any]]:
+    """Yield the lines of a table without their files: the name of the file is where the number stands."""
+    names = {file.sha256: file.name for file in raw}
+    columns = next(lines)
+    yield columns
+    if "raw_file" not in columns:
+        yield from lines
+        return
+    file_at, line_at, source_at = (columns.index(name) for name in ("raw_file", "line", "source"))
+    for cells in lines:
+        if cells[file_at]:
+            name = dropping.of(names[cells[file_at]])
+            where = f"{name}, line {cells[line_at]}" if cells[line_at] else name
+            cells[source_at] = cells[source_at] or where[:120]
+            cells[file_at] = cells[line_at] = ""
+        yield cells
+
+
+def _with_tables(release: Release, tables: list[Published]) -> Release:
+    return replace(release, tables=[*release.tables, *tables])
+
+
+def _dumped(content: Any) -> str:
+    return json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+_readme = """# Published evidence of a KDB
+
+- `measurements.csv`, `measurements.parquet`: every number in one table, with its configuration, workload and source.
+  `croissant.json` describes the columns.
+- `case-studies/NAME/`: each case study as KDB loads it again: `case-study.json` (by `case-study.schema.json`),
+  `measurements.csv`, `derived.csv`.
+- `release.json`: where it comes from, the knowledge revision, SHA-256 of every file.
+- `ro-crate-metadata.json`: the same for machines, with the licence of each source. `datacite.json`: for a DOI.
+
+Numbers are comparable only inside one case study, where benchmark, version, parameters, operation, block size, number
+of machines, metric and unit agree. Cells that a spreadsheet would run begin with an apostrophe in the table of all
+measurements.
+
+To load it into another KDB: `manage.py load_release FILE.zip`.
+"""
