@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('experiments', '0042_reserve_needs_and_settings'),
+        ("experiments", "0047_keep_where_loaded_case_studies_came_from"),
         ('kdb', '0010_find_what_waits'),
     ]
 
