@@ -46,6 +46,8 @@ from experiments.models import (
 )
 from kdb.accounts import tokens
 from kdb.models import Job
+from modelling.here import laboratories, sittings
+from modelling.here.content import Choice
 
 _numbers = count(1)
 HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJrb2RSpmd8E5tMOPTxF1qbMd3eEhvg0Uih5N5VcxYWf"
@@ -347,3 +349,11 @@ def make_run(campaign: Campaign | None = None, **fields) -> CampaignRun:
 def make_output(run: CampaignRun, name: str, data: bytes = b"printed") -> RunArtifact:
     """Make an output that a run left on one machine."""
     return run.artifacts.create(attempt=run.attempt, name=name, data=data, sha256=hashlib.sha256(data).hexdigest())
+
+
+def make_sitting(user, slug: str = "ours", **fields):
+    """A sitting in a laboratory whose only member is this user, with its first runs planned."""
+    laboratory = laboratories.found(user, slug, "Our laboratory")
+    choices = [Choice(name, "vdb", {"guest_fs": name}) for name in ("ext4", "xfs")]
+    told = {"machine": "box", "workload": "fileserver", "engine": "fio", "seconds": 30, "most_runs": 9, "facts": {}}
+    return sittings.begin(laboratory, user, choices=choices, **told | fields)

@@ -101,6 +101,7 @@ ROOMS = [
     ("modelling.fleet.detection", False, "which workload a disk is under"),
     ("modelling.fleet.moving", False, "plans for observed machines, and moves"),
     ("modelling.previews", False, "what publishing a draft would change"),
+    ("modelling.here", False, "decisions on the machines of readers, measured run by run"),
     ("modelling.foretelling", False, "what another laboratory will measure of any pair of configurations"),
     ("modelling.validation", False, "how well each model foretells what it has not seen, and what answers contradict"),
     ("modelling.conflicts", False, "where research groups disagree beyond what laboratories do"),
@@ -134,6 +135,7 @@ PLAIN = [
         f"modelling.claims.{name}"
         for name in ("facts", "needs", "evaluation", "condition_words", "judging", "hypotheses")
     ),
+    *(f"modelling.here.{name}" for name in ("content", "words")),
     *(f"modelling.foretelling.{name}" for name in ("cells", "content")),
     *(f"modelling.fleet.detection.{name}" for name in ("features", "classifier", "content", "evaluation")),
     "modelling.fleet.moving.before_after",

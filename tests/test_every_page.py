@@ -16,6 +16,7 @@ from tests.factories import (
     make_measurement,
     make_output,
     make_raw_file,
+    make_sitting,
     make_user,
 )
 from tests.modelling.fleet.moving.fleets import shown
@@ -119,6 +120,7 @@ def test_every_page_answers(client, published_evidence):
         "file": make_raw_file(draft).pk,
         "output": make_output(campaign.runs.first(), "host.txt").pk,
     }
+    make_sitting(user)
     client.force_login(user)
     found = {}
     for address in PUBLIC + PRIVATE + OTHERS:

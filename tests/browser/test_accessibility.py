@@ -7,7 +7,16 @@ from django.conf import settings
 
 from experiments import visible
 from experiments.campaigns import steering
-from tests.factories import HOST_KEY, make_campaign, make_case_study, make_host, make_machine, make_minutes, make_user
+from tests.factories import (
+    HOST_KEY,
+    make_campaign,
+    make_case_study,
+    make_host,
+    make_machine,
+    make_minutes,
+    make_sitting,
+    make_user,
+)
 from tests.modelling.fleet.moving.fleets import shown
 from tests.pages import PRIVATE, PUBLIC
 
@@ -94,6 +103,7 @@ def test_pages_of_people_with_an_account(views, transactional_db, published_evid
     steering.start(steering.create(make_campaign(host, slug="night", repetitions=2), user=user))
     shown(host)
     make_minutes(make_machine(host, pk=1), 3)
+    make_sitting(user)
     client.force_login(user)
     cookie = client.cookies[settings.SESSION_COOKIE_NAME].value
     page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])

@@ -27,6 +27,7 @@ from tests.factories import (
     make_measurement,
     make_publication,
     make_raw_file,
+    make_sitting,
     make_user,
 )
 from tests.modelling.fleet.moving.fleets import shown
@@ -78,6 +79,7 @@ def make_laboratory() -> tuple[dict[str, Any], dict[str, Any]]:
     slugs = {"drafts": "lab", "case-studies": "lab", "hosts": "lab-2", "campaigns": "night", "observed-hosts": "lab-2"}
     source = make_publication("report", address="https://example.org/")
     ids |= {"source-tasks": SourceTask.objects.create(publication=source, finding="changed").pk}
+    ids |= {"sittings": make_sitting(users["owner"], slug="our-lab").pk, "laboratories": "our-lab"}
     told = {
         "notifications": subscriptions.add(
             users["owner"], "webhook", "https://x.org/", ["question"], "https://x.org"
@@ -107,7 +109,7 @@ def ask(name: str, names: dict[str, Any], key: str | None, *, method: str = "", 
     if key:
         options["headers"] = {"authorization": f"Bearer {key}"}
     kind = path.split("/")[4 if path.split("/")[3] == "placement" else 3]
-    address = re.sub(r"{\w+}", str(names.get(kind, 1)), path.replace("{position}", "1"))
+    address = re.sub(r"{\w+}", str(names.get(kind, 1)), path.replace("{position}", "1").replace("{number}", "1"))
     with transaction.atomic():
         response = getattr(_CLIENT, method or usual)(address, *arguments, **options)
         if response.streaming:

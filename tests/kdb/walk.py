@@ -137,6 +137,7 @@ def walk(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
     _operate(ask)
     _be_told(ask)
     _look_after_sources(ask)
+    _measure(ask)
     _read(ask, schema)
     return {name: ask.found[name] for name in operations if name in ask.found}
 
@@ -307,6 +308,20 @@ def _look_after_sources(ask: Walk) -> None:
     ask("source_tasks_list", page_size=1)
     ask("source_tasks_retrieve", id=task.pk)
     ask("source_tasks_resolve", {"note": "They corrected a name; the figures are the same."}, id=task.pk)
+
+
+def _measure(ask: Walk) -> None:
+    make_user(username="bob")
+    ask("laboratories_create", {"slug": "our-lab", "name": "Our laboratory"})
+    ask("laboratories_members", {"username": "bob"}, slug="our-lab")
+    ask("laboratories_list", page_size=1)
+    ask("laboratories_retrieve", slug="our-lab")
+    choices = [{"name": f"vdb {fs}", "place": "vdb", "settings": {"guest_fs": fs}} for fs in ("ext4", "xfs")]
+    asked = {"laboratory": "our-lab", "machine": "vm-117", "workload": "fileserver", "choices": choices, "seconds": 30}
+    sitting = ask("sittings_create", asked)
+    ask("sittings_report", {"value": 1250.5}, id=sitting["id"], number=sitting["next"][0]["number"])
+    ask("sittings_list", page_size=1)
+    ask("sittings_retrieve", id=sitting["id"])
 
 
 def _read(ask: Walk, schema: dict[str, Any]) -> None:
