@@ -81,9 +81,8 @@ def fill(per_cell: int) -> list:
     for number in range(CASE_STUDIES):
         server = models.Server.objects.create(slug=f"server-{number}")
         storage = models.Storage.objects.create(slug=f"disk-{number}", server=server, description="disk", kind="ssd")
-        study = models.CaseStudy.objects.create(
-            slug=f"study-{number}", title=f"Study {number}", server=server, storage=storage, vm_counts=VM_COUNTS
-        )
+        about = {"title": f"Study {number}", "vm_counts": VM_COUNTS, "procedure": "Made up."}
+        study = models.CaseStudy.objects.create(slug=f"study-{number}", server=server, storage=storage, **about)
         studies.append(study)
         level = rng.uniform(3, 6)
         for place in range(CONFIGURATIONS):

@@ -11,6 +11,7 @@ from modelling.evidence.frames import ANECDOTE
 from modelling.evidence.words import counted
 
 from .content import Anecdote
+from .decision import times
 
 MOST = 20  # case studies that are told one by one
 
@@ -49,7 +50,7 @@ def _of_study(slug: str, title: str, arms: pd.DataFrame, label: Callable[[str], 
         numbers=int(own["measurements"].sum()),
         metric=str(own["metric"].iloc[0]),
         entries=tuple(largest.treatments[place] for place in order),
-        sentence=f"{labels[0]} came out {ratio:.2g} times as fast as {labels[-1]}.",
+        sentence=f"{labels[0]} came out {times(ratio)} times as fast as {labels[-1]}.",
         why=_why(own),
     )
 
@@ -59,4 +60,6 @@ def _why(own: pd.DataFrame) -> str:
     seconds = own["run_seconds"].dropna()
     if len(seconds):
         return f"Runs of {seconds.min():g} s, of which none is known to be repeated."
+    if own["runs"].notna().all():
+        return "One run each, of which neither the length nor how it was measured is stated."
     return "Neither the number of runs, nor their length, nor how it was measured is stated."

@@ -130,7 +130,7 @@ def _measured(contrast: Contrast, label: Naming) -> str:
     """Say what was measured of two: "One laboratory measured XFS 1.7 times as fast as ext4, on hard disks"."""
     one, other, measured = label(contrast.first), label(contrast.second), contrast.measured
     if contrast.is_mixed:
-        return f"Weighted by these shares, {one} comes out {_times(contrast.ratio)} times as fast as {other}"
+        return f"Weighted by these shares, {one} comes out {times(contrast.ratio)} times as fast as {other}"
     if not measured:
         return f"Through what both were compared with, {one} comes out {_as_fast(contrast.ratio)} {other}"
     who = capital(counted(len(measured), "laboratory", "laboratories"))
@@ -147,20 +147,21 @@ def _elsewhere(contrast: Contrast) -> str:
     far_below, far_above = contrast.low < 1 / DIFFER, contrast.high > DIFFER
     if far_below and far_above:
         return "What it is on other machines is not known."
-    low = f"less than {_times(1 / DIFFER)}" if far_below else _times(contrast.low)
-    high = f"more than {_times(DIFFER)}" if far_above else _times(contrast.high)
+    low = f"less than {times(1 / DIFFER)}" if far_below else times(contrast.low)
+    high = f"more than {times(DIFFER)}" if far_above else times(contrast.high)
     return f"On other machines: {low} to {high} times."
 
 
 def _as_fast(lowest: float, highest: float | None = None) -> str:
     """Say a ratio, or the span of several: "1.7 times as fast as", "as fast as"."""
-    low, high = _times(lowest), _times(lowest if highest is None else highest)
+    low, high = times(lowest), times(lowest if highest is None else highest)
     if low == high == "1.00":
         return "as fast as"
     return f"{low if low == high else f'{low} to {high}'} times as fast as"
 
 
-def _times(ratio: float) -> str:
+def times(ratio: float) -> str:
+    """Write a ratio without its unit: "1.02", "1.7", "17"."""
     return (
         f"{ratio:.2f}"
         if 0.95 < ratio < 1.05

@@ -212,6 +212,7 @@ def test_from_a_file_to_published_knowledge(page, live_server, published_evidenc
     page.get_by_label("Title").fill("Mail in my laboratory")
     page.get_by_label("Short name (in addresses)").fill("my-lab")
     page.get_by_label("Disks", exact=True).fill("Two SSDs")
+    page.get_by_label("How it was measured").fill("Filebench as it comes, once on each file system.")
     page.get_by_role("button", name="Begin").click()
 
     page.get_by_label("Result files").set_input_files(tmp_path / "results.csv")

@@ -1170,13 +1170,6 @@ class Anecdote(TypedDict):
     why: str
 
 
-class AnswerInShort(TypedDict):
-    status: str
-    parts: int
-    sentence: str
-    strength: StrengthEnum
-
-
 class Asked(TypedDict):
     axis: AxisEnum
     workload: str
@@ -1559,6 +1552,13 @@ class Estimate(TypedDict):
     free_mib: int | None
     files_mib: dict[str, int]
     steps: list[Steps]
+
+
+class Extent(TypedDict):
+    status: str
+    parts: int
+    sentence: str
+    strength: StrengthEnum
 
 
 class Fact(TypedDict):
@@ -2177,8 +2177,8 @@ class ChangedQuestion(TypedDict):
     question: Question
     title: str
     url: str
-    before: AnswerInShort
-    after: AnswerInShort
+    before: Extent
+    after: Extent
     headline_moves: bool
     moves: list[Move]
 

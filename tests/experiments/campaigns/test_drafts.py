@@ -169,6 +169,7 @@ def test_a_campaign_is_filed_or_says_why_not_whatever_became_of_its_runs_and_the
         else:
             draft, _ = drafts.make(campaign, user=user)
             assert sum(len(file.rows) for file in draft.raw_files.all()) == 1
+            assert draft.quiet_host == ("no" if counting.disturbed else "yes")
             assert draft.raw_files.filter(name=f"run-{counting.position:04d}/machine-1.txt").exists()
             if disturbed:
                 (note,) = [note for note in draft.notes if note.startswith(f"{run}: {disturbed}")]

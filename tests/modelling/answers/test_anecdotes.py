@@ -40,7 +40,7 @@ def test_a_run_of_four_seconds_of_which_nothing_is_said_turns_nothing():
     assert after.grounds == before.grounds
     (anecdote,) = after.anecdotes
     assert (anecdote.case_study, anecdote.numbers, anecdote.entries) == ("shout", 3, ("btrfs", "ext4", "xfs"))
-    assert anecdote.sentence == "btrfs came out 5e+03 times as fast as xfs."
+    assert anecdote.sentence == "btrfs came out 5000 times as fast as xfs."
     assert anecdote.why == "Runs of 4 s, of which none is known to be repeated."
     assert after.notes[-1].startswith("Three numbers of one case study are anecdotes")
 
@@ -57,7 +57,7 @@ def test_where_there_is_nothing_else_nothing_is_known_and_the_anecdote_is_told()
     answered = told()
     assert (answered.status, answered.entries) == ("no comparison", ())
     assert answered.verdict.reasons[0].startswith("Only anecdotes compare two entries")
-    assert "ext4 came out 2 times as fast as xfs." in answered.missing[1]
+    assert "ext4 came out 2.0 times as fast as xfs." in answered.missing[1]
 
 
 def test_a_short_run_weighs_by_its_length_as_the_load_tells_it():
