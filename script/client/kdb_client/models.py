@@ -35,7 +35,7 @@ class Accesses(TypedDict):
     sequential_write: float
 
 
-ActionEnum: TypeAlias = Literal['published', 'retracted']
+ActionEnum: TypeAlias = Literal['published', 'retracted', 'superseded', 'doubted']
 
 
 class AdviceFilters(TypedDict):
@@ -129,7 +129,7 @@ class CaseStudyEvidence(TypedDict):
     protocol: str
 
 
-CaseStudyStatusEnum: TypeAlias = Literal['draft', 'submitted', 'published', 'retracted']
+CaseStudyStatusEnum: TypeAlias = Literal['draft', 'submitted', 'published', 'retracted', 'superseded', 'doubted']
 
 
 CellStandingEnum: TypeAlias = Literal['best', 'between', 'avoid', 'no evidence']
@@ -150,6 +150,14 @@ class ComponentName(TypedDict):
     symbol: str | None
     position: int | None
     source: str
+
+
+class ConflictSide(TypedDict):
+    group: str
+    case_studies: list[str]
+    ratio: float
+    low: float
+    high: float
 
 
 class Contrast(TypedDict):
@@ -211,6 +219,12 @@ class DifferingChoice(TypedDict):
     second: str
 
 
+class DifferingSetting(TypedDict):
+    name: str
+    first: list[str]
+    second: list[str]
+
+
 DiscardEnum: TypeAlias = Literal['unmap', 'ignore']
 
 
@@ -227,7 +241,22 @@ class Duel(TypedDict):
     worse: int
 
 
+EffectsStateEnum: TypeAlias = Literal['none', 'computing', 'ready']
+
+
 EncryptionEnum: TypeAlias = Literal['none', 'block', 'file-system', 'image', 'guest']
+
+
+Measurement: TypeAlias = int
+
+
+class EndingFields(TypedDict):
+    reason: str
+    replaced_by: NotRequired[str]
+    measurements: NotRequired[list[Measurement]]
+
+
+EndingKindEnum: TypeAlias = Literal['superseded', 'doubted']
 
 
 EngineEnum: TypeAlias = Literal['filebench', 'fio']
@@ -454,6 +483,10 @@ class Network(TypedDict):
 NextRunKindEnum: TypeAlias = Literal['pair', 'leading', 'factorial', 'all']
 
 
+class Note(TypedDict):
+    note: str
+
+
 NullEnum: TypeAlias = None
 
 
@@ -676,21 +709,6 @@ class Profile(TypedDict):
 ProtocolTickStateEnum: TypeAlias = Literal['met', 'not met', 'not stated']
 
 
-class Publication(TypedDict):
-    slug: str
-    title: str
-    authors: list[str]
-    venue: str | None
-    year: int | None
-    address: str | None
-    doi: str | None
-    read_on: str | None
-    archive_address: str | None
-    is_reviewed: bool
-    note: str | None
-    case_studies: list[str]
-
-
 QualityEnum: TypeAlias = Literal['exact', 'ocr-ambiguous', 'digitised']
 
 
@@ -834,15 +852,6 @@ class Removal(TypedDict):
     becomes: list[str]
 
 
-class Revision(TypedDict):
-    number: int
-    action: ActionEnum
-    reason: str | None
-    created_at: str | None
-    published: list[str]
-    retracted: list[str]
-
-
 class RevisionNumber(TypedDict):
     revision: int
 
@@ -945,6 +954,9 @@ class Side(TypedDict):
 SnapshotEnum: TypeAlias = Literal['none', 'internal', 'overlay', 'storage']
 
 
+SourceOutcomeEnum: TypeAlias = Literal['same', 'changed', 'vanished', 'refused', 'unreachable']
+
+
 class SourceScore(TypedDict):
     source: str
     agree: int
@@ -954,6 +966,15 @@ class SourceScore(TypedDict):
     reason: str
     evidence: Evidence
     revision: int
+
+
+class SourceTask(TypedDict):
+    id: int | None
+    publication: str
+    address: str
+    finding: SourceOutcomeEnum
+    detail: str | None
+    found_at: str | None
 
 
 SpanEnum: TypeAlias = Literal['minute', 'hour', 'day']
@@ -1429,6 +1450,26 @@ class Configuration(TypedDict):
     note: str | None
 
 
+class Conflict(TypedDict):
+    workload: str
+    axis: str
+    title: str
+    url: str
+    first: str
+    second: str
+    labels: list[str]
+    z: float
+    sides: list[ConflictSide]
+    settings: list[DifferingSetting]
+
+
+class Conflicts(TypedDict):
+    revision: int
+    compared: int
+    conflicts: list[Conflict]
+    left_out: int
+
+
 class Delivery(TypedDict):
     id: str
     topic: str
@@ -1506,6 +1547,15 @@ class DraftFields(TypedDict):
     procedure: NotRequired[str]
     server: NotRequired[ServerFields]
     storage: StorageFields
+
+
+class Ending(TypedDict):
+    revision: int
+    kind: EndingKindEnum
+    case_study: str
+    is_whole: bool
+    replaced_by: str | None
+    reason: str
 
 
 class Entry(TypedDict):
@@ -1679,7 +1729,7 @@ class Lint(TypedDict):
     places: list[str]
 
 
-class Measurement(TypedDict):
+class Measurement1(TypedDict):
     id: int | None
     case_study: str
     configuration: str
@@ -1709,6 +1759,7 @@ class Measurement(TypedDict):
     reference: str | None
     excluded_because: str | None
     excluded_by: str | None
+    ended_revision: int | None
     source: str | None
     raw_file: int | None
     line: int | None
@@ -1744,6 +1795,14 @@ class Move(TypedDict):
     label: str
     before: Standing | NullEnum | None
     after: Standing | NullEnum | None
+
+
+class MovedHeadline(TypedDict):
+    title: str
+    before: Extent
+    before_url: str
+    after: Extent
+    after_url: str
 
 
 class NextRun(TypedDict):
@@ -1842,7 +1901,7 @@ class PaginatedHypervisorList(TypedDict):
 class PaginatedMeasurementList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
-    results: list[Measurement]
+    results: list[Measurement1]
 
 
 class PaginatedObservedPoolList(TypedDict):
@@ -1857,28 +1916,22 @@ class PaginatedPlacementPlanList(TypedDict):
     results: list[PlacementPlan]
 
 
-class PaginatedPublicationList(TypedDict):
-    next: NotRequired[str | None]
-    previous: NotRequired[str | None]
-    results: list[Publication]
-
-
 class PaginatedRawFileList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[RawFile]
 
 
-class PaginatedRevisionList(TypedDict):
-    next: NotRequired[str | None]
-    previous: NotRequired[str | None]
-    results: list[Revision]
-
-
 class PaginatedServerList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[Server]
+
+
+class PaginatedSourceTaskList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[SourceTask]
 
 
 class PaginatedWorkloadVariantList(TypedDict):
@@ -2004,6 +2057,24 @@ class Report(TypedDict):
     suggested: NotRequired[dict[str, str]]
 
 
+class Revision(TypedDict):
+    number: int
+    action: ActionEnum
+    reason: str | None
+    created_at: str | None
+    published: list[str]
+    retracted: list[str]
+    ending: Ending | NullEnum | None
+
+
+class RevisionEffects(TypedDict):
+    revision: int
+    case_study: str
+    moved: list[MovedHeadline]
+    unchanged: int
+    left_out: int
+
+
 class Run(TypedDict):
     position: int
     repetition: int
@@ -2052,6 +2123,15 @@ class SetUpFact(TypedDict):
     stated: list[StatedValue]
     not_stated_by: list[str]
     not_tried: list[str]
+
+
+class SourceCheck(TypedDict):
+    address: str
+    checked_at: str
+    outcome: SourceOutcomeEnum
+    detail: str | None
+    digest: str | None
+    digest_of: str | None
 
 
 class Statistics(TypedDict):
@@ -2183,6 +2263,11 @@ class ChangedQuestion(TypedDict):
     moves: list[Move]
 
 
+class Effects(TypedDict):
+    state: EffectsStateEnum
+    result: RevisionEffects | NullEnum | None
+
+
 class Explanation(TypedDict):
     question: Question
     revision: int
@@ -2310,6 +2395,12 @@ class PaginatedPrintedRatioList(TypedDict):
     results: list[PrintedRatio]
 
 
+class PaginatedRevisionList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[Revision]
+
+
 class PaginatedRunList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
@@ -2351,6 +2442,23 @@ class Protocol(TypedDict):
     ticks: list[ProtocolTick]
     numbers: int
     anecdotes: int
+
+
+class Publication(TypedDict):
+    slug: str
+    title: str
+    authors: list[str]
+    venue: str | None
+    year: int | None
+    address: str | None
+    doi: str | None
+    made_on: str | None
+    read_on: str | None
+    archive_address: str | None
+    last_check: SourceCheck | NullEnum | None
+    is_reviewed: bool
+    note: str | None
+    case_studies: list[str]
 
 
 class Recommendation(TypedDict):
@@ -2427,6 +2535,7 @@ class CaseStudy(TypedDict):
     retraction_reason: str | None
     published_revision: int
     retracted_revision: int | None
+    endings: list[Ending]
     publication: str | None
     server: str
     storage: str
@@ -2494,6 +2603,12 @@ class PaginatedDraftList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[Draft]
+
+
+class PaginatedPublicationList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[Publication]
 
 
 class Preview(TypedDict):
