@@ -21,7 +21,7 @@ from modelling.estimation.ranking import METHOD
 from modelling.evidence import names
 from modelling.models import RevisionEffects
 
-from .preview import MOST_QUESTIONS, Extent, in_short, questions_touched
+from .preview import MOST_QUESTIONS, Extent, headline, in_short, questions_touched
 
 logger = logging.getLogger(__name__)
 
@@ -99,7 +99,7 @@ def _effects(revision: KnowledgeRevision, progress: Callable[[int, int], None]) 
         before, after = (
             answer(estimate(question, number), number) for number in (revision.number - 1, revision.number)
         )
-        if in_short(before) != in_short(after):
+        if headline(before) != headline(after):
             title = words.title(question, names.names())
             both = [
                 (in_short(given), words.address(question, given.revision, method=METHOD)) for given in (before, after)

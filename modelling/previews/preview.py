@@ -205,14 +205,19 @@ def _compared(question: Question, case_study_id: int, revision: int) -> Change:
         url=words.address(question),
         before=in_short(before),
         after=in_short(after),
-        headline_moves=in_short(before) != in_short(after),
+        headline_moves=headline(before) != headline(after),
         moves=tuple(moves),
     )
 
 
 def in_short(answer: Answer) -> Extent:
     """Return the headline of an answer, and how far it reaches."""
-    return Extent(answer.status, len(answer.parts), answer.verdict.sentence, answer.verdict.strength)
+    return Extent(answer.status, len(answer.parts), *headline(answer))
+
+
+def headline(answer: Answer) -> tuple[str, str]:
+    """Return the sentence of the answer and its strength."""
+    return answer.verdict.sentence, answer.verdict.strength
 
 
 def _standings(answer: Answer) -> dict[str, Standing]:

@@ -6,7 +6,7 @@
 import pytest
 from django.urls import get_resolver
 
-from experiments.models import CaseStudy
+from experiments.models import CaseStudy, KnowledgeRevision
 from kdb.accounts.token_scopes import SCOPES
 from kdb.models import ApiToken
 from tests.factories import make_token, revision
@@ -133,7 +133,8 @@ def laboratory():
 def in_state(name: str) -> None:
     """Let the draft be what the operation needs."""
     state = STATES.get(name, "draft")
-    CaseStudy.objects.update(status=state, published_revision=revision(1) if state == "published" else None)
+    published = KnowledgeRevision.objects.filter(number=1).first() or revision(1)
+    CaseStudy.objects.update(status=state, published_revision=published if state == "published" else None)
 
 
 def keys_of(users, scopes):
