@@ -654,9 +654,8 @@ class SourceForm(StepForm):
             column = Publication._meta.get_field(name) if name not in ("authors", "made_on") else None
             if column is not None:
                 assert isinstance(column, Field)
-                made = column.formfield(
-                    required=False, **({"assume_scheme": "https"} if isinstance(column, URLField) else {})
-                )
+                further: dict[str, Any] = {"assume_scheme": "https"} if isinstance(column, URLField) else {}
+                made = column.formfield(required=False, **further)
                 assert made is not None
                 made.label, made.help_text = label, ""
                 self.fields[f"source-{name}"] = made
