@@ -35,7 +35,7 @@ class Accesses(TypedDict):
     sequential_write: float
 
 
-ActionEnum: TypeAlias = Literal['published', 'retracted']
+ActionEnum: TypeAlias = Literal['published', 'retracted', 'superseded', 'doubted']
 
 
 class AdviceFilters(TypedDict):
@@ -129,10 +129,16 @@ class CaseStudyEvidence(TypedDict):
     protocol: str
 
 
-CaseStudyStatusEnum: TypeAlias = Literal['draft', 'submitted', 'published', 'retracted']
+CaseStudyStatusEnum: TypeAlias = Literal['draft', 'submitted', 'published', 'retracted', 'superseded', 'doubted']
 
 
 CellStandingEnum: TypeAlias = Literal['best', 'between', 'avoid', 'no evidence']
+
+
+class ChoiceFields(TypedDict):
+    name: str
+    place: str
+    settings: NotRequired[dict[str, str]]
 
 
 ClaimKindEnum: TypeAlias = Literal['ordering', 'hypothesis', 'winner_list', 'relative_to_native', 'ratio', 'best_pairs', 'worst_pairs', 'recommend', 'avoid', 'scaling', 'cache']
@@ -150,6 +156,14 @@ class ComponentName(TypedDict):
     symbol: str | None
     position: int | None
     source: str
+
+
+class ConflictSide(TypedDict):
+    group: str
+    case_studies: list[str]
+    ratio: float
+    low: float
+    high: float
 
 
 class Contrast(TypedDict):
@@ -211,6 +225,12 @@ class DifferingChoice(TypedDict):
     second: str
 
 
+class DifferingSetting(TypedDict):
+    name: str
+    first: list[str]
+    second: list[str]
+
+
 DiscardEnum: TypeAlias = Literal['unmap', 'ignore']
 
 
@@ -227,7 +247,22 @@ class Duel(TypedDict):
     worse: int
 
 
+EffectsStateEnum: TypeAlias = Literal['none', 'computing', 'ready']
+
+
 EncryptionEnum: TypeAlias = Literal['none', 'block', 'file-system', 'image', 'guest']
+
+
+Measurement: TypeAlias = int
+
+
+class EndingFields(TypedDict):
+    reason: str
+    replaced_by: NotRequired[str]
+    measurements: NotRequired[list[Measurement]]
+
+
+EndingKindEnum: TypeAlias = Literal['superseded', 'doubted']
 
 
 EngineEnum: TypeAlias = Literal['filebench', 'fio']
@@ -390,6 +425,12 @@ class KeptAnswers(TypedDict):
     failing: list[FailingQuestion]
 
 
+class Laboratory(TypedDict):
+    slug: str
+    name: str
+    members: list[str]
+
+
 class LaboratoryComparison(TypedDict):
     part: int
     laboratory: str
@@ -398,11 +439,27 @@ class LaboratoryComparison(TypedDict):
     entries: list[str]
 
 
+class LaboratoryFields(TypedDict):
+    slug: str
+    name: str
+
+
+class Load(TypedDict):
+    engine: str
+    job: str
+    working_set_bytes: int
+    seconds: int
+
+
 Machine: TypeAlias = str
 
 
 class Machines(TypedDict):
     machines: list[Machine]
+
+
+class Member(TypedDict):
+    username: str
 
 
 class Method(TypedDict):
@@ -452,6 +509,10 @@ class Network(TypedDict):
 
 
 NextRunKindEnum: TypeAlias = Literal['pair', 'leading', 'factorial', 'all']
+
+
+class Note(TypedDict):
+    note: str
 
 
 NullEnum: TypeAlias = None
@@ -526,6 +587,12 @@ class PaginatedBenchmarkList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[Benchmark]
+
+
+class PaginatedLaboratoryList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[Laboratory]
 
 
 class PaginatedObservedHostList(TypedDict):
@@ -631,6 +698,12 @@ class Plan(TypedDict):
     format: NotRequired[str]
 
 
+class PlannedRun(TypedDict):
+    number: int
+    block: int
+    choice: str
+
+
 class Pointer(TypedDict):
     title: str
     sentence: str
@@ -674,21 +747,6 @@ class Profile(TypedDict):
 
 
 ProtocolTickStateEnum: TypeAlias = Literal['met', 'not met', 'not stated']
-
-
-class Publication(TypedDict):
-    slug: str
-    title: str
-    authors: list[str]
-    venue: str | None
-    year: int | None
-    address: str | None
-    doi: str | None
-    read_on: str | None
-    archive_address: str | None
-    is_reviewed: bool
-    note: str | None
-    case_studies: list[str]
 
 
 class PublishedTable(TypedDict):
@@ -840,15 +898,6 @@ class Removal(TypedDict):
     becomes: list[str]
 
 
-class Revision(TypedDict):
-    number: int
-    action: ActionEnum
-    reason: str | None
-    created_at: str | None
-    published: list[str]
-    retracted: list[str]
-
-
 class RevisionNumber(TypedDict):
     revision: int
 
@@ -861,6 +910,11 @@ class Rules(TypedDict):
     horizon: NotRequired[float]
     copy_rate: NotRequired[float]
     slowdown: NotRequired[float]
+
+
+class RunReport(TypedDict):
+    value: NotRequired[float]
+    disturbed: NotRequired[str]
 
 
 RunStateEnum: TypeAlias = Literal['waiting', 'active', 'done', 'failed', 'cancelled', 'unneeded']
@@ -948,7 +1002,35 @@ class Side(TypedDict):
     grade: GradeEnum | NullEnum | None
 
 
+class SittingChoice(TypedDict):
+    name: str
+    place: str
+    settings: dict[str, str]
+
+
+SittingDecisionKindEnum: TypeAlias = Literal['use', 'no difference', 'not yet']
+
+
+class SittingStanding(TypedDict):
+    name: str
+    runs: int
+    ratio: float
+    low: float
+    high: float
+    within: float
+    loss: float
+    elsewhere_ratio: float
+    elsewhere_low: float
+    elsewhere_high: float
+
+
+SittingStateEnum: TypeAlias = Literal['open', 'decided', 'spent']
+
+
 SnapshotEnum: TypeAlias = Literal['none', 'internal', 'overlay', 'storage']
+
+
+SourceOutcomeEnum: TypeAlias = Literal['same', 'changed', 'vanished', 'refused', 'unreachable']
 
 
 class SourceScore(TypedDict):
@@ -960,6 +1042,15 @@ class SourceScore(TypedDict):
     reason: str
     evidence: Evidence
     revision: int
+
+
+class SourceTask(TypedDict):
+    id: int | None
+    publication: str
+    address: str
+    finding: SourceOutcomeEnum
+    detail: str | None
+    found_at: str | None
 
 
 SpanEnum: TypeAlias = Literal['minute', 'hour', 'day']
@@ -1098,6 +1189,9 @@ class Word(TypedDict):
     name: str
     value: str
     note: str
+
+
+WorkloadEnum: TypeAlias = Literal['fileserver', 'varmail', 'webserver', 'randomfileaccess']
 
 
 class WorkloadVariant(TypedDict):
@@ -1435,6 +1529,26 @@ class Configuration(TypedDict):
     note: str | None
 
 
+class Conflict(TypedDict):
+    workload: str
+    axis: str
+    title: str
+    url: str
+    first: str
+    second: str
+    labels: list[str]
+    z: float
+    sides: list[ConflictSide]
+    settings: list[DifferingSetting]
+
+
+class Conflicts(TypedDict):
+    revision: int
+    compared: int
+    conflicts: list[Conflict]
+    left_out: int
+
+
 class Delivery(TypedDict):
     id: str
     topic: str
@@ -1512,6 +1626,15 @@ class DraftFields(TypedDict):
     procedure: NotRequired[str]
     server: NotRequired[ServerFields]
     storage: StorageFields
+
+
+class Ending(TypedDict):
+    revision: int
+    kind: EndingKindEnum
+    case_study: str
+    is_whole: bool
+    replaced_by: str | None
+    reason: str
 
 
 class Entry(TypedDict):
@@ -1686,7 +1809,7 @@ class Lint(TypedDict):
     places: list[str]
 
 
-class Measurement(TypedDict):
+class Measurement1(TypedDict):
     id: int | None
     case_study: str
     configuration: str
@@ -1716,6 +1839,7 @@ class Measurement(TypedDict):
     reference: str | None
     excluded_because: str | None
     excluded_by: str | None
+    ended_revision: int | None
     source: str | None
     raw_file: int | None
     line: int | None
@@ -1751,6 +1875,14 @@ class Move(TypedDict):
     label: str
     before: Standing | NullEnum | None
     after: Standing | NullEnum | None
+
+
+class MovedHeadline(TypedDict):
+    title: str
+    before: Extent
+    before_url: str
+    after: Extent
+    after_url: str
 
 
 class NextRun(TypedDict):
@@ -1849,7 +1981,7 @@ class PaginatedHypervisorList(TypedDict):
 class PaginatedMeasurementList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
-    results: list[Measurement]
+    results: list[Measurement1]
 
 
 class PaginatedObservedPoolList(TypedDict):
@@ -1864,28 +1996,22 @@ class PaginatedPlacementPlanList(TypedDict):
     results: list[PlacementPlan]
 
 
-class PaginatedPublicationList(TypedDict):
-    next: NotRequired[str | None]
-    previous: NotRequired[str | None]
-    results: list[Publication]
-
-
 class PaginatedRawFileList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[RawFile]
 
 
-class PaginatedRevisionList(TypedDict):
-    next: NotRequired[str | None]
-    previous: NotRequired[str | None]
-    results: list[Revision]
-
-
 class PaginatedServerList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[Server]
+
+
+class PaginatedSourceTaskList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[SourceTask]
 
 
 class PaginatedWorkloadVariantList(TypedDict):
@@ -2011,6 +2137,24 @@ class Report(TypedDict):
     suggested: NotRequired[dict[str, str]]
 
 
+class Revision(TypedDict):
+    number: int
+    action: ActionEnum
+    reason: str | None
+    created_at: str | None
+    published: list[str]
+    retracted: list[str]
+    ending: Ending | NullEnum | None
+
+
+class RevisionEffects(TypedDict):
+    revision: int
+    case_study: str
+    moved: list[MovedHeadline]
+    unchanged: int
+    left_out: int
+
+
 class Run(TypedDict):
     position: int
     repetition: int
@@ -2060,6 +2204,44 @@ class SetUpFact(TypedDict):
     stated: list[StatedValue]
     not_stated_by: list[str]
     not_tried: list[str]
+
+
+class SittingDecision(TypedDict):
+    kind: SittingDecisionKindEnum
+    sentence: str
+    choices: list[SittingStanding]
+    runs: int
+    further: int | None
+    published: str
+
+
+class SittingFields(TypedDict):
+    laboratory: str
+    machine: str
+    workload: WorkloadEnum
+    seconds: NotRequired[int]
+    most_runs: NotRequired[int]
+    choices: list[ChoiceFields]
+    facts: NotRequired[dict[str, str]]
+
+
+class SittingLine(TypedDict):
+    id: int
+    laboratory: str
+    machine: str
+    workload: str
+    state: SittingStateEnum
+    created_at: str
+    ended_at: str | None
+
+
+class SourceCheck(TypedDict):
+    address: str
+    checked_at: str
+    outcome: SourceOutcomeEnum
+    detail: str | None
+    digest: str | None
+    digest_of: str | None
 
 
 class Statistics(TypedDict):
@@ -2191,6 +2373,11 @@ class ChangedQuestion(TypedDict):
     moves: list[Move]
 
 
+class Effects(TypedDict):
+    state: EffectsStateEnum
+    result: RevisionEffects | NullEnum | None
+
+
 class Explanation(TypedDict):
     question: Question
     revision: int
@@ -2318,10 +2505,22 @@ class PaginatedPrintedRatioList(TypedDict):
     results: list[PrintedRatio]
 
 
+class PaginatedRevisionList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[Revision]
+
+
 class PaginatedRunList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[Run]
+
+
+class PaginatedSittingLineList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[SittingLine]
 
 
 class PaginatedStorageList(TypedDict):
@@ -2361,6 +2560,23 @@ class Protocol(TypedDict):
     anecdotes: int
 
 
+class Publication(TypedDict):
+    slug: str
+    title: str
+    authors: list[str]
+    venue: str | None
+    year: int | None
+    address: str | None
+    doi: str | None
+    made_on: str | None
+    read_on: str | None
+    archive_address: str | None
+    last_check: SourceCheck | NullEnum | None
+    is_reviewed: bool
+    note: str | None
+    case_studies: list[str]
+
+
 class Recommendation(TypedDict):
     workload: str
     label: str
@@ -2396,6 +2612,23 @@ class Share(TypedDict):
     has_numbers: bool
     verdict: Verdict
     forecast: str
+
+
+class Sitting(TypedDict):
+    id: int
+    laboratory: str
+    machine: str
+    workload: str
+    engine: str
+    seconds: int
+    most_runs: int
+    state: SittingStateEnum
+    choices: list[SittingChoice]
+    created_at: str
+    ended_at: str | None
+    load: Load
+    next: list[PlannedRun]
+    decision: SittingDecision
 
 
 class TableWorkload(TypedDict):
@@ -2435,6 +2668,7 @@ class CaseStudy(TypedDict):
     retraction_reason: str | None
     published_revision: int
     retracted_revision: int | None
+    endings: list[Ending]
     publication: str | None
     server: str
     storage: str
@@ -2502,6 +2736,12 @@ class PaginatedDraftList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[Draft]
+
+
+class PaginatedPublicationList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[Publication]
 
 
 class Preview(TypedDict):
