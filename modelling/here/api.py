@@ -43,7 +43,7 @@ class MemberSerializer(FormFields):
 class LaboratorySerializer(serializers.ModelSerializer[Laboratory]):
     """A laboratory of yours."""
 
-    members = serializers.SlugRelatedField("username", many=True, read_only=True)
+    members: Any = serializers.SlugRelatedField("username", many=True, read_only=True)
 
     class Meta:
         model = Laboratory
@@ -67,7 +67,7 @@ class SittingFieldsSerializer(Fields):
     laboratory = serializers.SlugField(max_length=40)
     machine = serializers.CharField(max_length=80, help_text="As you call it.")
     workload = serializers.ChoiceField(choices=list(engines.WORKLOADS))
-    seconds = serializers.IntegerField(min_value=5, max_value=3600, default=30, help_text="Of one run.")
+    seconds = serializers.IntegerField(min_value=2, max_value=3600, default=30, help_text="Of one run.")
     most_runs = serializers.IntegerField(min_value=2, max_value=200, default=24)
     choices = serializers.ListField(child=ChoiceFieldsSerializer(), min_length=2, max_length=sittings.MOST_CHOICES)
     facts = serializers.DictField(child=serializers.CharField(max_length=200), default=dict)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import exp, log
+from typing import Any
 
 import numpy as np
 from django.db import transaction
@@ -30,7 +31,7 @@ class Refused(Exception):  # noqa: N818
 
 def begin(
     laboratory: Laboratory,
-    user: object,
+    user: Any,
     *,
     machine: str,
     workload: str,
@@ -141,7 +142,11 @@ def _blocks(sitting: Sitting) -> list[Block]:
     for run in sitting.runs.all():
         if run.value is not None and not run.disturbed:
             of_block.setdefault(run.block, []).append((run.choice, log(run.value)))
-    return [Block(*map(tuple, zip(*runs, strict=True))) for runs in of_block.values() if len(runs) > 1]  # type: ignore[arg-type]
+    return [
+        Block(tuple(choice for choice, _ in runs), tuple(outcome for _, outcome in runs))
+        for runs in of_block.values()
+        if len(runs) > 1
+    ]
 
 
 def _decided(sitting: Sitting, before: Machine, now: Machine) -> Decision:

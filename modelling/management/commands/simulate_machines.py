@@ -29,8 +29,9 @@ class Command(BaseCommand):
         for size in SIZES:
             for trouble in TROUBLES:
                 rng = np.random.default_rng(seed)
-                rules = {"margin": MARGIN, "sure": SURE, "loss": LOSS}
-                tally = simulate(rng, size, trouble, machines, scales=published_scales(), **rules)
+                tally = simulate(
+                    rng, size, trouble, machines, scales=published_scales(), margin=MARGIN, sure=SURE, loss=LOSS
+                )
                 losses = np.array(tally.losses)
                 cells = (
                     f"{size} | {trouble.name} | {np.mean(tally.runs):.1f} | {FACTORIAL * size}",

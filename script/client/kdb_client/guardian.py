@@ -11,7 +11,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 PROCESS, FOLDER, MOUNT, DISK = "process", "folder", "mount", "disk"
@@ -36,6 +36,22 @@ class Guardian:
         """Take this away in the end. Returns when the guardian can no longer miss it."""
         os.write(self._pipe, f"{kind} {name}\n".encode())
 
+    def run(self, command: Sequence[str]) -> tuple[int, str]:
+        """Run a command that is killed in the end, should it still run; return its exit status and complaints."""
+        # It waits for a word on its input: should this process be killed before the guardian knows of it, none comes.
+        waiting = ["sh", "-c", 'read -r go && exec "$@" </dev/null', "sh", *command]
+        with subprocess.Popen(
+            waiting,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        ) as program:
+            self.watch(PROCESS, str(program.pid))
+            _, complaints = program.communicate("go\n")
+        return program.returncode, complaints.strip()[:500]
+
     def __exit__(self, *exception: object) -> None:
         os.close(self._pipe)
         os.waitpid(self._pid, 0)
@@ -57,9 +73,17 @@ def _guard(reading: int) -> None:
 
 
 def end_process(name: str) -> None:
-    """Kill the process group of this number; it is a leader of its own, made by us."""
+    """Kill the process group of this number, whose leader we made, and wait until the leader writes no more."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(int(name), signal.SIGKILL)
+    stat = Path(f"/proc/{name}/stat")
+    for _ in range(_TRIES):
+        try:
+            if stat.read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[0] in "ZX":
+                break
+        except OSError:
+            break
+        time.sleep(0.1)
 
 
 def remove_folder(name: str) -> None:

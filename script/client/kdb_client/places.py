@@ -55,11 +55,16 @@ class Prepared:
             return self.folder
         check_disk(self.place.path)
         self.guardian.watch(DISK, self.place.path)
-        _run([*MAKE[self.place.fs], self.place.path])
+        self._do([*MAKE[self.place.fs], self.place.path])
         self.folder = tempfile.mkdtemp(prefix="kdb-measure-")
         self.guardian.watch(MOUNT, self.folder)
-        _run(["mount", "-t", self.place.fs, self.place.path, self.folder])
+        self._do(["mount", "-t", self.place.fs, self.place.path, self.folder])
         return self.folder
+
+    def _do(self, command: Sequence[str]) -> None:
+        status, complaints = self.guardian.run(command)
+        if status:
+            raise KdbError(f"{' '.join(command)} failed: {complaints}")
 
     def __exit__(self, *exception: object) -> None:
         if not self.place.fs:
@@ -75,7 +80,7 @@ def check_disk(path: str) -> None:
         if not stat.S_ISBLK(Path(path).stat().st_mode):
             raise KdbError(f"{path} is no disk. A folder is named with --place.")
         disk = json.loads(_run(["lsblk", "--json", "--paths", "-o", "PATH,RO,MOUNTPOINTS,FSTYPE,PTTYPE", path]))
-        signatures = _run(["wipefs", "--no-act", "--noheadings", path]).strip()
+        signatures = _run(["wipefs", "--no-act", "--noheadings", "--output", "TYPE", path]).strip()
     except (OSError, ValueError) as error:
         raise KdbError(f"{path} cannot be looked at: {error}") from None
     (device,) = disk["blockdevices"]
@@ -84,7 +89,7 @@ def check_disk(path: str) -> None:
     if any(device["mountpoints"]):
         raise KdbError(f"{path} is mounted at {', '.join(filter(None, device['mountpoints']))}.")
     if device["fstype"] or device["pttype"] or signatures:
-        kind = device["fstype"] or device["pttype"] or signatures.split()[-1]
+        kind = device["fstype"] or device["pttype"] or signatures.split()[0]
         raise KdbError(
             f"{path} carries {kind}: only an empty disk is measured. If nothing on it is needed: wipefs -a {path}"
         )

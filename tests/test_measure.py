@@ -1,0 +1,175 @@
+"""kdb measure on a machine as a user has it, against a running server; killed, it leaves nothing behind."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from kdb_client.command import main
+from kdb_client.errors import KdbError
+from kdb_client.places import check_disk
+
+from modelling.here import laboratories
+from modelling.models import Sitting
+from tests.factories import make_token, make_user
+
+CLIENT = Path(__file__).parents[1] / "script" / "client"
+LOOPS = os.geteuid() == 0 and shutil.which("losetup") and shutil.which("mkfs.xfs") and shutil.which("fio")
+needs_disks = pytest.mark.skipif(not LOOPS, reason="needs root, fio and file systems on loop devices")
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    """Wait for it; a hang ends after minutes."""
+    end = time.monotonic() + 240
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+@pytest.fixture
+def disks(tmp_path) -> Iterator[list[str]]:
+    """Two empty scratch disks."""
+    names = []
+    for number in range(2):
+        file = tmp_path / f"disk{number}"
+        with file.open("wb") as image:
+            image.truncate(400 * 2**20)
+        made = subprocess.run(["losetup", "--show", "-f", file], capture_output=True, text=True, check=True)
+        names.append(made.stdout.strip())
+    yield names
+    for name in names:
+        subprocess.run(["losetup", "-d", name], check=True)
+
+
+@pytest.fixture
+def laboratory(transactional_db, live_server, monkeypatch):
+    ada = make_user(username="ada")
+    monkeypatch.setenv("KDB_URL", live_server.url)
+    monkeypatch.setenv("KDB_TOKEN", make_token(ada))
+    return laboratories.found(ada, "ours", "Our laboratory")
+
+
+def asked(disks: list[str], **options: str) -> list[str]:
+    told = {"--laboratory": "ours", "--fs": "ext4,xfs", "--seconds": "2", "--most-runs": "6", **options}
+    return [
+        *("measure", "varmail", "--despite-load", "--yes", f"--disk={disks[0]}=one", f"--disk={disks[1]}=two"),
+        *(f"{name}={value}" for name, value in told.items()),
+    ]
+
+
+def is_left(disks: list[str]) -> bool:
+    """Tell whether anything of a measurement is on the machine."""
+    mounted = Path("/proc/mounts").read_text()
+    return any(disk in mounted for disk in disks) or any(Path("/tmp").glob("kdb-measure-*"))
+
+
+@needs_disks
+@pytest.mark.sqlite
+@pytest.mark.slow
+def test_two_disks_and_two_file_systems_end_with_a_sentence_and_empty_disks(disks, laboratory, capsys):
+    status = main(asked(disks))
+    told = capsys.readouterr().out
+    assert len(re.findall(r"^run +\d+ .* operations a second$", told, re.MULTILINE)) >= 2
+    assert f"/laboratories/sittings/{Sitting.objects.get().pk}/" in told
+    sitting = Sitting.objects.get()
+    assert status == (0 if sitting.state == "decided" else 1)
+    assert sitting.state in ("decided", "spent")
+    assert not is_left(disks)
+    for disk in disks:
+        check_disk(disk)  # as empty as before
+
+
+@needs_disks
+@pytest.mark.sqlite
+@pytest.mark.nightly
+@pytest.mark.parametrize("after", ["mkfs", "mount", "fio"])
+def test_killed_at_any_step_it_leaves_nothing(disks, laboratory, after):
+    command = [sys.executable, "-m", "kdb_client", *asked(disks, **{"--seconds": "60"})]
+    program = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(CLIENT)}, start_new_session=True)
+    signs = {"mkfs": lambda: _runs("mkfs."), "mount": lambda: is_left(disks), "fio": lambda: _runs("fio --output")}
+    until(signs[after])
+    program.send_signal(signal.SIGKILL)
+    program.wait()
+    until(lambda: not is_left(disks) and not _runs("fio --output"))
+    for disk in disks:
+        until(lambda disk=disk: _is_empty(disk))
+
+
+def _runs(words: str) -> bool:
+    return any(
+        words in path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        for path in Path("/proc").glob("[0-9]*/cmdline")
+        if path.exists()
+    )
+
+
+def _is_empty(disk: str) -> bool:
+    try:
+        check_disk(disk)
+    except KdbError:
+        return False
+    return True
+
+
+@needs_disks
+def test_a_disk_that_holds_anything_is_refused(disks, tmp_path):
+    first, second = disks
+    check_disk(first)
+    subprocess.run(["mkfs.ext4", "-q", first], check=True)
+    with pytest.raises(KdbError, match="carries ext4"):
+        check_disk(first)
+    place = tmp_path / "mounted"
+    place.mkdir()
+    subprocess.run(["mount", first, place], check=True)
+    try:
+        with pytest.raises(KdbError, match=f"is mounted at {place}"):
+            check_disk(first)
+    finally:
+        subprocess.run(["umount", place], check=True)
+    with open(second, "r+b") as disk:
+        disk.write(b"\0" * 4096 + b"somebody's")
+    with pytest.raises(KdbError, match="holds data without a signature"):
+        check_disk(second)
+    with pytest.raises(KdbError, match="is no disk"):
+        check_disk(str(tmp_path))
+
+
+def test_a_killed_owner_leaves_neither_its_folder_nor_its_process(tmp_path):
+    owner = (
+        "import os, signal, subprocess, sys\n"
+        "from kdb_client.guardian import FOLDER, PROCESS, Guardian\n"
+        "with Guardian() as guardian:\n"
+        "    guardian.watch(FOLDER, sys.argv[1])\n"
+        "    os.mkdir(sys.argv[1])\n"
+        "    child = subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
+        "    guardian.watch(PROCESS, str(child.pid))\n"
+        "    print(child.pid, flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    folder = tmp_path / "made"
+    command = [sys.executable, "-c", owner, str(folder)]
+    ran = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(CLIENT)})
+    assert ran.returncode == -signal.SIGKILL
+    until(lambda: not folder.exists())
+    stat = Path(f"/proc/{ran.stdout.strip()}/stat")
+    until(lambda: not stat.exists() or stat.read_text().split()[2] == "Z")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--place", "ssd"], "found no NAME=FOLDER"),
+        (["--place", "ssd=/tmp"], "Name two or more"),
+        (["--disk", "/dev/vdb=zvol", "--fs", "reiser4"], "allowed are ext4"),
+        (["--place", "a=/nowhere/a", "--place", "b=/nowhere/b"], "is no folder that you may write to"),
+    ],
+)
+def test_what_cannot_be_measured_is_said_before_anything_is_done(arguments, said, capsys):
+    assert main(["measure", "varmail", "--laboratory", "ours", "--yes", *arguments]) == 2
+    assert said in capsys.readouterr().err
