@@ -1,4 +1,4 @@
-"""manage.py simulate_machines: whether a few runs on a machine decide as well as many."""
+"""manage.py few_runs: whether a few runs on a machine decide as well as many."""
 
 from typing import Any
 
