@@ -7,6 +7,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+    stops_older_code = "it changes no column: whether authors may be left out is asked by forms alone"
 
     dependencies = [
         ('experiments', '0046_end_and_check_evidence'),

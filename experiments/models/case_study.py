@@ -58,6 +58,11 @@ class Publication(SharedRow):
     )
     note = models.TextField(blank=True, help_text="What is known about date and venue, and from where.")
 
+    @property
+    def latest_check(self) -> models.Model | None:
+        """Return the last look at its address; None where nobody looked."""
+        return getattr(self, "last_check", None)
+
     class Meta:
         ordering = ["slug"]
         constraints = [  # pages lead there, so nothing that a browser would run

@@ -250,7 +250,7 @@ def test_a_number_of_a_retracted_case_study_says_why(study):
     row = make_measurement(case_study=study)
     publish(study)
     life.retract(study, reason="The disk was failing.")
-    assert "retracted: The disk was failing." in text_of(page_of(row))
+    assert "Its case study is retracted. The disk was failing." in text_of(page_of(row))
 
 
 # The page and the API

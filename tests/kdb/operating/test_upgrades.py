@@ -167,7 +167,8 @@ def test_permanent_addresses_give_after_an_upgrade_what_they_gave_before(tmp_pat
     said = manage(tmp_path, "prepare")
 
     (now_studies, now_revisions) = ask(tmp_path, PUBLISHED)[0]
-    assert (studies, now_studies > studies + 20, now_revisions) == (7 + (revisions > 1), True, revisions + 1)
+    # Two revisions more: what is new, and the case study that was measured again.
+    assert (studies, now_studies > studies + 20, now_revisions) == (7 + (revisions > 1), True, revisions + 2)
     assert "case studies that are there stay as they are" in said
     change(tmp_path, "DELETE FROM modelling_rankingsnapshot")  # forgotten, as nobody asked for them
     for methods_later in (0, 1):
