@@ -20,6 +20,7 @@ READ_ONLY = [
     ("simulate_placement", "--machines", "20", "--worlds", "1", "--laboratories", "1"),
     ("simulate_coverage", "--replications", "1"),
     ("value_of_runs", "--replications", "2"),
+    ("few_runs", "--machines", "1"),
     ("plan_placement", "{fleet}"),
     ("plan_placement", "{fleet}", "--json"),
     ("network_meta", "tests/data/reference/senn2013_contrasts.csv"),
