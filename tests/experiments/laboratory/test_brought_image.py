@@ -158,8 +158,9 @@ def test_the_hosts_page_and_the_draft_say_what_the_guests_are():
     host.facts["guest_image"] |= {"distribution_id": "ubuntu", "distribution_version": "24.04", "disk": "disk.qcow2"}
     assert dict(pages._facts(host))["Guest image"] == "Ubuntu 24.04.1 LTS, kernel 6.1.0; without mkfs.btrfs, filebench"
     machine = dict.fromkeys(("kernel", "mount_options", "host_mount_options"), "")
-    run = CampaignRun(host_fs="ext4", guest_fs="xfs", facts={"machines": [machine], "accelerator": "kvm"})
     campaign = factories.make_campaign(host, driver="libvirt", guest_file_systems=["xfs"], vm_counts=[1])
+    facts = {"machines": [machine], "accelerator": "kvm"}
+    run = CampaignRun(campaign=campaign, host_fs="ext4", guest_fs="xfs", facts=facts)
     assert drafts._configuration(campaign, run)["guest_os"] == "ubuntu-24.04"
 
 

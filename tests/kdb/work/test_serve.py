@@ -134,7 +134,7 @@ def test_an_empty_place_becomes_a_running_server_that_stops_without_a_trace(star
     wait_until(lambda: server.status() == 503)  # while the database is made
     server.wait_until_ready()
     assert server.answers()
-    assert server.ask("SELECT count(*) FROM experiments_casestudy") == [(43,)]
+    assert server.ask("SELECT count(*) FROM experiments_casestudy") == [(65,)]
     wait_until(lambda: server.ask("SELECT count(*) FROM experiments_workerheartbeat") == [(1,)])
     wait_until(lambda: len(server.family()) == 9)  # web with two workers; a worker with two a queue, and one that ticks
     family = server.family()
@@ -155,7 +155,7 @@ def test_an_empty_place_becomes_a_running_server_that_stops_without_a_trace(star
     server.reader.join()
     assert server.said[:4] == [
         "Making the database.\n",
-        "Loaded the published evidence: 43 case studies, 900 measurements, 36 ordinal findings, 282 claims.\n",
+        "Loaded the published evidence: 65 case studies, 1208 measurements, 36 ordinal findings, 282 claims.\n",
         "Starting the web server and the workers.\n",
         f"KDB answers at http://127.0.0.1:{server.port}/ (data in {server.data_dir}; Ctrl-C stops).\n",
     ]
@@ -163,7 +163,7 @@ def test_an_empty_place_becomes_a_running_server_that_stops_without_a_trace(star
 
     again = start()
     again.wait_until_ready()
-    assert again.ask("SELECT count(*) FROM experiments_casestudy") == [(43,)]
+    assert again.ask("SELECT count(*) FROM experiments_casestudy") == [(65,)]
     assert again.said[:2] == [
         f"{server.data_dir} could be read by others; now only by you.\n",
         "Starting the web server and the workers.\n",
