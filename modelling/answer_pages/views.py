@@ -95,13 +95,22 @@ def answer(request: HttpRequest) -> HttpResponse:
 
 
 def _linked(question: Question, kept: Edition, site: str) -> str:
-    """Return what search engines read of the answer, as an element of the page; nothing where nothing is published."""
-    cited = _cited(question, kept, site)
-    if cited is None:
-        return ""
-    slugs = dict.fromkeys(row["case_study"] for row in kept.snapshot.result.get("evidence", []))
-    addresses = {slug: site + reverse("case-study-detail", args=[slug]) for slug in slugs}
-    return linked_data.script(cited.linked(addresses))
+    """Return what search engines read of the answer, as an element of the page; nothing where nothing is published.
+
+    Kept for as long as the rendered answer, as the result of a kept answer is read only where it is looked at.
+    """
+
+    def made() -> str:
+        cited = _cited(question, kept, site)
+        if cited is None:
+            return ""
+        slugs = dict.fromkeys(row["case_study"] for row in kept.snapshot.result.get("evidence", []))
+        addresses = {slug: site + reverse("case-study-detail", args=[slug]) for slug in slugs}
+        return linked_data.script(cited.linked(addresses))
+
+    key = f"modelling.linked:{kept.digest}:{sha256(f'{question}{site}'.encode()).hexdigest()}"
+    script: Any = caches["bodies"].get_or_set(key, made, _KEPT_SECONDS)
+    return script
 
 
 def _cited(question: Question, kept: Edition, site: str) -> Cited | None:
