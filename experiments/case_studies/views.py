@@ -3,13 +3,14 @@
 import tempfile
 
 from django.core.paginator import Paginator
+from django.db.models import Q
 from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from experiments import permissions
-from experiments.models import CaseStudy, DerivedValue, LoadedCaseStudy, Measurement
+from experiments.models import CaseStudy, DerivedValue, Ending, Measurement
 from kdb.web import linked_data
 from kdb.web.addresses import site_of
 
@@ -35,18 +36,20 @@ def case_study_list(request: HttpRequest) -> HttpResponse:
 @require_safe
 def case_study_detail(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the page that every reader sees; a draft's shows its author and reviewers what it will be."""
-    seen = permissions.seen_by(request.user).select_related("publication", "server", "storage")
+    seen = permissions.seen_by(request.user).select_related("publication", "server", "storage", "loaded__origin")
     case_study = get_object_or_404(seen, slug=slug)
+    endings = Ending.objects.filter(Q(case_study=case_study) | Q(replaced_by=case_study))
+    endings = endings.select_related("case_study", "replaced_by")
     is_public = case_study.status in CaseStudy.VISIBLE
     context = {
         "page": pages.case_study_page(case_study),
         "case_study": case_study,
         "is_public": is_public,
-        "endings": case_study.endings.select_related("replaced_by"),
-        "replaces": case_study.replaces.select_related("case_study"),
+        "endings": [ending for ending in endings if ending.case_study_id == case_study.pk],
+        "replaces": [ending for ending in endings if ending.replaced_by_id == case_study.pk],
         "may_retract": permissions.may_retract(request.user, case_study),
         "linked_data": linked_data.script(linked.dataset(case_study, site_of(request))) if is_public else "",
-        "loaded": LoadedCaseStudy.objects.select_related("origin").filter(case_study=case_study).first(),
+        "loaded": getattr(case_study, "loaded", None),
         "may_end": permissions.may_end(request.user, case_study),
     }
     response = render(request, "experiments/case_study_detail.html", context)

@@ -27,7 +27,7 @@ QUERIES = {
     "/api/v1/publications/": 2,  # + case studies
     "/api/v1/servers/": 1,
     "/api/v1/storage/": 1,
-    "/api/v1/case-studies/": 1,
+    "/api/v1/case-studies/": 2,  # + endings
     "/api/v1/configurations/": 1,
     "/api/v1/measurements/": 5,  # + configurations, variants, workloads, benchmarks
     "/api/v1/derived-values/": 5,
