@@ -109,7 +109,7 @@ _COUNTS = {
     **dict.fromkeys(("tps", "transactions/s", "tx/s"), "TPS"),
 }
 _RATE = re.compile(r"([KMGT]i|[kKMGT]?)(B|b|bit|bits|bytes?|Bytes?)(?:/s|/sec|/second|ps)")
-_PERCENTILE = re.compile(r"(.*?)[ ,]*\(?(p50|p95|p99|median)\)?(?: latency)?")
+_PERCENTILE = re.compile(r"(.{1,12}?)[ ,]{0,9}\(?(p50|p95|p99|median)\)?(?: latency)?")  # no name of a time is longer
 KIB_OF_TOOLS = "KB/s"  # the tools that print it count 1024 bytes; kB/s is 1000
 
 

@@ -335,9 +335,9 @@ def _starts(lines: list[tuple[int, str]]) -> list[int]:
     """Return where columns begin: after two places or more that are blank in every line; empty: nowhere."""
     filled = bytearray(max(len(line) for _, line in lines))
     for _, line in lines:
-        for match in re.finditer(r"\S+(?: \S+)*", line):
+        for match in re.finditer(r"(?<=\S) (?=\S)|\S+", line):
             filled[match.start() : match.end()] = b"\1" * (match.end() - match.start())
-    starts = [match.start() for match in re.finditer(rb"\x01+(?:\x00\x01+)*", bytes(filled))]
+    starts = [match.start() for match in re.finditer(rb"(?<!\x01)(?<!\x01\x00)\x01", bytes(filled))]
     return starts if len(starts) > 1 else []
 
 
