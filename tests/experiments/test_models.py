@@ -14,15 +14,19 @@ from experiments.models import (
     Benchmark,
     CaseStudy,
     ComponentName,
+    Ending,
     FileSystem,
     Hypervisor,
     KnowledgeRevision,
+    LoadedCaseStudy,
     MechanismCost,
     ModelComponent,
     OperatingSystem,
+    Origin,
     RawChunk,
     RunArtifact,
     Signature,
+    SourceTask,
     Storage,
     Workload,
     WorkloadVariant,
@@ -33,6 +37,7 @@ from kdb.notifications.models import Delivery, Subscription
 from modelling.models import (
     Arm,
     ClaimVerdict,
+    ConflictReport,
     DetectedHour,
     DetectionModel,
     FollowedQuestion,
@@ -63,6 +68,7 @@ from tests.factories import (
     make_publication,
     make_raw_file,
     make_run,
+    make_sitting,
     make_user,
     make_variant,
 )
@@ -192,7 +198,68 @@ def make_hour(machine, model, **fields) -> DetectedHour:
     return DetectedHour.objects.create(machine=machine, model=model, **known | fields)
 
 
+def make_ending(**fields) -> Ending:
+    case_study = fields.pop("case_study", None) or make_case_study()
+    known = {"kind": "doubted", "is_whole": True, "reason": "The disk was failing.", "revision": revision(1)}
+    return Ending.objects.create(case_study=case_study, **known | fields)
+
+
+def refuse_a_replacement_by_itself() -> None:
+    case_study = make_case_study()
+    make_ending(case_study=case_study, kind="superseded", replaced_by=case_study)
+
+
+def make_loaded(origin: Origin) -> LoadedCaseStudy:
+    return LoadedCaseStudy.objects.create(
+        case_study=make_case_study(), origin=origin, slug="theirs", number=1, digest="0"
+    )
+
+
+def refuse_two_of_a_release() -> None:
+    origin = Origin.objects.create(identity=uuid4(), name="Another installation")
+    twice(make_loaded, origin=origin)
+
+
 BAD_ROWS = [
+    ("experiments_ending_superseded_by_something", "superseded by nothing", lambda: make_ending(kind="superseded")),
+    (
+        "experiments_ending_superseded_by_something",
+        "doubted and replaced",
+        lambda: make_ending(replaced_by=make_case_study()),
+    ),
+    ("experiments_ending_has_a_reason", "ended for no reason", lambda: make_ending(reason="")),
+    ("experiments_ending_is_replaced_by_another", "replaced by itself", refuse_a_replacement_by_itself),
+    ("experiments_loadedcasestudy_once_a_release", "a case study of a release twice", refuse_two_of_a_release),
+    (
+        "experiments_sourcetask_one_open",
+        "two open tasks of one source",
+        lambda: twice(SourceTask.objects.create, publication=make_publication(), finding="gone"),
+    ),
+    (
+        "experiments_sourcetask_resolved_with_a_note",
+        "resolved without a note",
+        lambda: SourceTask.objects.create(publication=make_publication(), finding="gone", resolved_at=now()),
+    ),
+    (
+        "experiments_sourcetask_resolved_with_a_note",
+        "a note on an open task",
+        lambda: SourceTask.objects.create(publication=make_publication(), finding="gone", note="It moved."),
+    ),
+    (
+        "modelling_conflictreport_one_per_revision",
+        "one report on conflicts twice",
+        lambda: twice(ConflictReport.objects.create, method=1, revision=2, result={}, computed_at=now()),
+    ),
+    (
+        "modelling_sittingrun_one_number",
+        "a run's number twice",
+        lambda: make_sitting(make_user()).runs.create(block=1, number=1, choice=0),
+    ),
+    (
+        "modelling_sittingrun_value_is_positive",
+        "a run that did nothing",
+        lambda: make_sitting(make_user()).runs.update(value=0),
+    ),
     (
         "experiments_host_window_has_both_ends",
         "maintenance that begins and never ends",
@@ -452,7 +519,7 @@ BAD_ROWS = [
     ),
     ("modelling_arm_variance_is_not_negative", "a negative variance", lambda: make_arm(variance=-1e-9)),
     ("modelling_arm_rests_on_measurements", "an arm of nothing", lambda: make_arm(measurements=0)),
-    ("modelling_arm_one_per_group", "one arm twice", lambda: twice(make_arm, **one_cell())),
+    ("modelling_arm_one_per_group_at_a_time", "one arm twice", lambda: twice(make_arm, **one_cell())),
     ("modelling_snapshot_one_per_revision", "one answer twice", lambda: twice(make_snapshot)),
     (
         "modelling_pinnedanswer_one_each",
@@ -680,6 +747,7 @@ def test_what_storage_can_do_at_most_is_more_than_nothing(limit):
         Storage(sequential_read_limit=limit).clean()
 
 
+@pytest.mark.django_db
 def test_published_and_retracted_case_studies_are_visible_and_drafts_are_not():
     make_case_study("draft")
     make_case_study("published", status=CaseStudy.Status.PUBLISHED, published_revision=revision(1))

@@ -7,6 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from experiments.published_evidence import load
+from experiments.published_evidence.endings import end_replaced
 from modelling.estimation.partial_pooling import PUBLISHED, published_scales
 from modelling.management.commands import fit_scales
 
@@ -18,6 +19,7 @@ def test_the_file_of_scales_is_what_the_command_writes_of_the_published_evidence
     published_evidence, tmp_path, monkeypatch, capsys
 ):
     load.load_outside(load.DIRECTORY / "outside")
+    end_replaced()
     written = tmp_path / "scales.json"
     monkeypatch.setattr(fit_scales, "PUBLISHED", written)
     call_command("fit_scales")
