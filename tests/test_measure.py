@@ -69,9 +69,10 @@ def is_left(disks: list[str]) -> bool:
     return any(disk in mounted for disk in disks) or any(Path("/tmp").glob("kdb-measure-*"))
 
 
+# Nightly: what loop devices log to the kernel would disturb the runs of campaigns that are tested meanwhile.
 @needs_disks
 @pytest.mark.sqlite
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_two_disks_and_two_file_systems_end_with_a_sentence_and_empty_disks(disks, laboratory, capsys):
     status = main(asked(disks))
     told = capsys.readouterr().out
