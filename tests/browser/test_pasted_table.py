@@ -46,6 +46,7 @@ def test_from_paste_to_published_answer(page, live_server, published_evidence, w
 
     page.get_by_label("Title", exact=True).fill("Pools under Quokka VM")
     page.get_by_label("Short name (in addresses)").fill("quokka-pools")
+    page.get_by_label("How it was measured").fill("Each pool freshly made, three runs of a minute.")
     page.get_by_label("Disks", exact=True).fill("Two NVMe disks")
     page.get_by_label("Title of the source").fill("Which pool for quokkas?")
     page.get_by_label("Authors").fill("A. Quokka")
