@@ -53,7 +53,6 @@ PRIVATE = [
     "/machines/",
     "/laboratories/",
     "/laboratories/ours/",
-    "/laboratories/sittings/1/",
     "/laboratory/hosts/",
     "/laboratory/hosts/new/",
     "/laboratory/hosts/lab-1/",

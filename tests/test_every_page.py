@@ -37,6 +37,7 @@ OTHERS = [
     "/case-studies/my-lab/preview/",
     "/case-study-bundle.schema.json",
     "/measurements/{measurement}/",
+    "/laboratories/sittings/{sitting}/",
     "/derived-values/{derived}/",
     "/choices/?workload=varmail&hypervisor=kvm",
     "/claims/p1/",
@@ -94,6 +95,7 @@ def test_no_address_is_left_out():
     walked = {resolve(address.partition("?")[0]).route for address in PUBLIC + PRIVATE + OTHERS if "{" not in address}
     walked |= {"tables/<int:pk>/", "tables/<int:pk>/conditions.toml", "tables/<int:pk>/<slug:step>/"}
     walked |= {"files/<int:pk>/", "imports/<int:pk>/", "laboratory/outputs/<int:pk>/"}
+    walked |= {"laboratories/sittings/<int:pk>/"}
     walked |= {"measurements/<int:pk>/", "derived-values/<int:pk>/", "knowledge/revisions/<int:number>/"}
     assert pages - DEEDS == walked
     assert pages > DEEDS
@@ -118,9 +120,9 @@ def test_every_page_answers(client, published_evidence):
         "batch": batch.pk,
         "table": guided.begin(user, "", b"FS,IOPS\next4,12\n", {}).pk,
         "file": make_raw_file(draft).pk,
+        "sitting": make_sitting(user).pk,
         "output": make_output(campaign.runs.first(), "host.txt").pk,
     }
-    make_sitting(user)
     client.force_login(user)
     found = {}
     for address in PUBLIC + PRIVATE + OTHERS:

@@ -103,8 +103,9 @@ def test_pages_of_people_with_an_account(views, transactional_db, published_evid
     steering.start(steering.create(make_campaign(host, slug="night", repetitions=2), user=user))
     shown(host)
     make_minutes(make_machine(host, pk=1), 3)
-    make_sitting(user)
+    sitting = make_sitting(user)
     client.force_login(user)
     cookie = client.cookies[settings.SESSION_COOKIE_NAME].value
     page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])
-    check(page, [live_server.url + path for path in PRIVATE], views)
+    paths = (*PRIVATE, f"/laboratories/sittings/{sitting.pk}/")
+    check(page, [live_server.url + path for path in paths], views)
