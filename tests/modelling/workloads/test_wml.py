@@ -427,7 +427,8 @@ def test_reading_takes_time_in_proportion_to_length():
         return time.process_time() - started
 
     seconds(100)  # warm
-    assert seconds(2_500) < 60 * max(seconds(250), 0.005)
+    few, many = (min(seconds(count) for _ in range(3)) for count in (250, 2_500))
+    assert many < 60 * max(few, 0.02)  # a square of that would be 100 times; caches of a busy machine are allowed for
 
 
 # Whatever comes in, it is read or refused.
