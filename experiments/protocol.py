@@ -24,7 +24,7 @@ _DIRECT = re.compile(r"\b(O_DIRECT|direct=1|direct)\b")
 
 @dataclass(frozen=True)
 class Number:
-    """What is known of how one number came about; a mean over runs is one number.
+    """The conditions under which one number came about; a mean over runs is one number.
 
     runs : behind it; seconds : length of a run; None: not stated
     is_described : whether its case study says in words how it was measured

@@ -27,7 +27,7 @@ def tell_followers(run: jobs.JobRun) -> None:
 @jobs.handler(reports.JOB)
 def recompute_quality(run: jobs.JobRun) -> None:
     """Hold the models against every case study again, while the previous report is served."""
-    reports.bring_up_to_date()
+    reports.KEPT.bring_up_to_date()
 
 
 @jobs.handler(verdicts.JOB)
@@ -52,7 +52,7 @@ def recompute_effects(run: jobs.JobRun) -> None:
 @jobs.handler(conflicts.JOB)
 def recompute_conflicts(run: jobs.JobRun) -> None:
     """Look again for where research groups disagree, while the previous list is shown."""
-    conflicts.bring_up_to_date()
+    conflicts.KEPT.bring_up_to_date()
     run.step(1, 1)
 
 

@@ -32,10 +32,10 @@ def renew_what_depends(sender: Any, case_study_ids: list[int], revision: int, **
     preview.forget(case_study_ids)
     if snapshots.supersede(case_study_ids, revision):
         jobs.enqueue_once(snapshots.JOB)
-    reports.renew()
+    reports.KEPT.renew()
     verdicts.renew()
     effects.renew()
-    conflicts.renew()
+    conflicts.KEPT.renew()
 
 
 @receiver(claims_changed)
@@ -54,10 +54,10 @@ def look_after_what_is_kept(sender: Any, **kwargs: Any) -> None:
     """Ask again for what a publication left to do, whatever message was lost."""
     snapshots.look_after()
     followers.look_after()
-    reports.look_after()
+    reports.KEPT.look_after()
     verdicts.look_after()
     effects.look_after()
-    conflicts.look_after()
+    conflicts.KEPT.look_after()
     detection.look_after()
     moves.look_after()
     policies.look_after()

@@ -271,7 +271,7 @@ class StorageSerializer(ReadSerializer):
 
 
 class EndingSerializer(ReadSerializer):
-    """What of a case study counts no longer, and since when."""
+    """A case study, or numbers of it, that count no longer."""
 
     case_study = Slug("case_study.slug")
     replaced_by = Slug("replaced_by.slug", allow_null=True)

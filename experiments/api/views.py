@@ -260,7 +260,7 @@ class FindingViewSet(TableViewSet):
 
 
 class RevisionViewSet(FactViewSet):
-    """What changed the knowledge, when and why: published, retracted, superseded, doubted."""
+    """Changes of the knowledge with day and reason: published, retracted, superseded, doubted."""
 
     queryset = KnowledgeRevision.objects.select_related("ending__case_study", "ending__replaced_by").prefetch_related(
         Prefetch("published_case_studies", visible.case_studies()),

@@ -135,7 +135,7 @@ class DecisionSerializer(ReasonSerializer):
 
 
 class EndingFieldsSerializer(ReasonSerializer):
-    """What counts no longer, and why."""
+    """An ending as it is asked for: of all or of some numbers, with the reason."""
 
     replaced_by = serializers.CharField(
         required=False, help_text="Case study that the same source measured later, by slug; left out: it is doubted."

@@ -109,7 +109,7 @@ class ReasonForm(forms.Form):
 
 
 class EndingForm(ReasonForm):
-    """What of a published case study counts no longer, and why."""
+    """The form by which a published case study, or numbers of it, cease to count."""
 
     replaced_by = forms.CharField(
         label="Superseded by (short name of the case study that the same source measured later; empty: it is doubted)",

@@ -8,7 +8,7 @@ from .case_study import Publication
 
 
 class SourceCheck(models.Model):
-    """What the last look at a publication's address found, and the text that later ones are held against."""
+    """The last look at a publication's address, with the digest of the text that later ones are held against."""
 
     class Outcome(models.TextChoices):
         SAME = "same", "as it was read"

@@ -29,7 +29,7 @@ class ConflictsView(PublicView):
         The entity tag names the list: ask again with If-None-Match and get 304 until it changes.
         """
         self.refuse_parameters()
-        report = reports.current()
+        report = reports.KEPT.current()
         if report is None:
             raise BeingWorkedOut
         return tagged(request, f"conflicts-{report.method}-{report.revision}", lambda: JsonResponse(report.result))

@@ -8,18 +8,16 @@ from itertools import product
 from math import exp, sqrt
 
 import pandas as pd
-from django.db.models import Max
 from django.utils.timezone import now
 
 from kdb.units import SPEEDS, THROUGHPUT
-from kdb.work import jobs
 from modelling.answers import words
 from modelling.answers.estimate import assumptions
 from modelling.estimation.arms import comparable_arms
 from modelling.evidence import counts, frames, names
 from modelling.evidence.axes import AXES, COLUMN_LABELS, NATIVE
 from modelling.evidence.fairplay import ONE_QUANTITY, in_metric
-from modelling.evidence.keeping import keep
+from modelling.evidence.keeping import KeptReport, keep
 from modelling.evidence.normal import NORMAL_95
 from modelling.evidence.question import Question
 from modelling.evidence.words import value
@@ -32,40 +30,9 @@ logger = logging.getLogger(__name__)
 
 JOB = "recompute_conflicts"
 MOST = 100  # conflicts listed
-MOST_AT_ONCE = 300  # arms for which a visitor waits; with more, a worker does it
 MOST_VALUES = 6  # of one setting of one side
 _COLUMNS = {**COLUMN_LABELS, **FURTHER}
 _METRICS = [metric for metric in SPEEDS if metric == THROUGHPUT or metric not in ONE_QUANTITY]
-
-
-def current() -> ConflictReport | None:
-    """Return the newest list, by one read. None kept: None while a worker makes it, unless it takes no time."""
-    kept = ConflictReport.objects.filter(method=METHOD).order_by("-revision").first()
-    if kept is not None:
-        return kept
-    if counts.has_more_arms_than(MOST_AT_ONCE):
-        jobs.enqueue_once(JOB)
-        return None
-    return compute(wait=False)
-
-
-def renew() -> None:
-    """Ask a worker for a new list, if anybody has ever asked for one."""
-    if ConflictReport.objects.exists():
-        jobs.enqueue_once(JOB)
-
-
-def look_after() -> None:
-    """Ask again for a list that is behind, whatever became of the job."""
-    newest = ConflictReport.objects.filter(method=METHOD).aggregate(last=Max("revision"))["last"]
-    if newest is not None and newest < counts.revision():
-        jobs.enqueue_for_leftovers(JOB)
-
-
-def bring_up_to_date() -> None:
-    """Make the list of the current revision, unless it is kept already."""
-    if not ConflictReport.objects.filter(method=METHOD, revision=counts.revision()).exists():
-        compute()
 
 
 def compute(*, wait: bool = True) -> ConflictReport:
@@ -79,6 +46,9 @@ def compute(*, wait: bool = True) -> ConflictReport:
     keep(revision, lambda: ConflictReport.objects.bulk_create([kept], ignore_conflicts=True), wait=wait)
     logger.info("listed conflicts revision=%s conflicts=%s", revision, len(result["conflicts"]))
     return kept
+
+
+KEPT = KeptReport(ConflictReport, METHOD, JOB, compute)
 
 
 def conflicts(revision: int) -> Conflicts:

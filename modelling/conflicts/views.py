@@ -13,7 +13,7 @@ from .rule import LIMIT
 @require_safe
 def conflicts_page(request: HttpRequest) -> HttpResponse:
     """Show where research groups disagree, with the settings in which they differ."""
-    report = reports.current()
+    report = reports.KEPT.current()
     context = {
         "report": report,
         "limit": LIMIT,

@@ -2,15 +2,19 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
 
 from django.core.cache import caches
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, connection, models, transaction
+from django.db.models import Max
 
 from experiments.models import KnowledgeRevision
+from kdb.work import jobs
 
 from . import counts
 
+MOST_AT_ONCE = 300  # arms for which a visitor waits; with more, a worker does it
 _SECONDS = 600  # that what is dear to work out is kept in memory
 
 
@@ -35,6 +39,61 @@ def keep(revision: int, store: Callable[[], object], *, wait: bool) -> bool:
     except Busy:
         return False
     return True
+
+
+Row = TypeVar("Row", bound=models.Model)
+Made = TypeVar("Made", bound=models.Model, covariant=True)
+
+
+class Compute(Protocol[Made]):
+    """Makes the report on the knowledge as it is, and keeps it; wait : as of `keep`."""
+
+    def __call__(self, *, wait: bool = True) -> Made: ...
+
+
+@dataclass(frozen=True)
+class KeptReport(Generic[Row]):
+    """A report on everything published, of which a row is kept by revision and method.
+
+    job : that makes a new one; is_wanted : whether one is made before anybody asks
+    """
+
+    rows: type[Row]
+    method: int
+    job: str
+    compute: Compute[Row]
+    is_wanted: bool = False
+
+    def current(self) -> Row | None:
+        """Return the newest, by one read. None kept: None while a worker makes it, unless it takes no time."""
+        kept = self._of_method().order_by("-revision").first()
+        if kept is not None:
+            return kept
+        if counts.has_more_arms_than(MOST_AT_ONCE):
+            jobs.enqueue_once(self.job)
+            return None
+        return self.compute(wait=False)
+
+    def renew(self) -> None:
+        """Ask a worker for a new one, if anybody has ever asked for one."""
+        if self.rows._default_manager.exists():
+            jobs.enqueue_once(self.job)
+
+    def look_after(self) -> None:
+        """Ask again for one that is behind, whatever became of the job."""
+        newest = self._of_method().aggregate(last=Max("revision"))["last"]
+        if newest is None and not self.is_wanted:
+            return
+        if (newest or 0) < counts.revision():
+            jobs.enqueue_for_leftovers(self.job)
+
+    def bring_up_to_date(self) -> None:
+        """Make that of the current revision, unless it is kept; again where a publication came in between."""
+        while not self._of_method().filter(revision=counts.revision()).exists():
+            self.compute()
+
+    def _of_method(self) -> "models.QuerySet[Row]":
+        return self.rows._default_manager.filter(method=self.method)
 
 
 @contextmanager

@@ -9,19 +9,17 @@ from dataclasses import asdict
 from itertools import product
 from typing import Any
 
-from django.db.models import Max
 from django.utils.timezone import now
 from numpy import median
 
 from experiments import visible
 from experiments.models import Workload
 from kdb.cost import budget
-from kdb.work import jobs
 from modelling.answers.estimate import assumptions
 from modelling.estimation.arms import in_comparison
 from modelling.estimation.forecasting import IN_USE, SINCE
 from modelling.evidence import counts, frames
-from modelling.evidence.keeping import keep
+from modelling.evidence.keeping import KeptReport, keep
 from modelling.evidence.question import Question
 from modelling.foretelling.selectors import cells as gather_cells
 from modelling.kept_answers.doubts import forget_doubts
@@ -37,38 +35,6 @@ logger = logging.getLogger(__name__)
 JOB = "recompute_quality"
 NAIVE = ("none", "mean")  # those that foretell ratios with intervals
 FORECASTING = ("network", "pooled", "components")
-MOST_AT_ONCE = 300  # arms for which a visitor waits; with more, a worker does it
-
-
-def current() -> QualityReport | None:
-    """Return the newest report, by one read. None kept: None while a worker computes it, unless it takes no time."""
-    kept = QualityReport.objects.filter(method=METHOD).order_by("-revision").first()
-    if kept is not None:
-        return kept
-    if counts.has_more_arms_than(MOST_AT_ONCE):
-        jobs.enqueue_once(JOB)
-        return None
-    return compute(wait=False)
-
-
-def renew() -> None:
-    """Ask a worker for a new report, if anybody has ever asked for one."""
-    if QualityReport.objects.exists():
-        jobs.enqueue_once(JOB)
-
-
-def look_after() -> None:
-    """Ask again for a report that is behind, whatever became of the job that was to make it, and for the first one:
-    answers say what it found about forecasts of their form."""
-    newest = QualityReport.objects.filter(method=METHOD).aggregate(last=Max("revision"))["last"]
-    if (newest or 0) < counts.revision():
-        jobs.enqueue_for_leftovers(JOB)
-
-
-def bring_up_to_date() -> None:
-    """Compute the report of the current revision, unless it is kept already."""
-    while not QualityReport.objects.filter(method=METHOD, revision=counts.revision()).exists():
-        compute()
 
 
 def compute(*, wait: bool = True) -> QualityReport:
@@ -86,6 +52,10 @@ def compute(*, wait: bool = True) -> QualityReport:
     forget_doubts()
     logger.info("computed model quality revision=%s questions=%s", revision, len(result["questions"]))
     return kept
+
+
+# Answers say what it found about forecasts of their form: it is made before anybody asks.
+KEPT = KeptReport(QualityReport, METHOD, JOB, compute, is_wanted=True)
 
 
 def _result(revision: int) -> dict[str, Any]:

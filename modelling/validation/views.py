@@ -13,7 +13,7 @@ from . import plots, reports, tables
 @require_safe
 def model_quality(request: HttpRequest) -> HttpResponse:
     """Show how well the models foretell a case study that was left out."""
-    report = reports.current()
+    report = reports.KEPT.current()
     if report is None:
         response = render(request, "modelling/model_quality.html", {"report": None, "moved": []}, status=503)
         response["Retry-After"] = 30
