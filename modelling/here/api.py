@@ -66,7 +66,10 @@ class SittingFieldsSerializer(Fields):
 
     laboratory = serializers.SlugField(max_length=40)
     machine = serializers.CharField(max_length=80, help_text="As you call it.")
-    workload = serializers.ChoiceField(choices=list(engines.WORKLOADS))
+    workload = serializers.ChoiceField(
+        choices=list(engines.WORKLOADS),
+        error_messages={"invalid_choice": f"Found {{input}}; allowed are {', '.join(engines.WORKLOADS)}."},
+    )
     seconds = serializers.IntegerField(min_value=2, max_value=3600, default=30, help_text="Of one run.")
     most_runs = serializers.IntegerField(min_value=2, max_value=200, default=24)
     choices = serializers.ListField(child=ChoiceFieldsSerializer(), min_length=2, max_length=sittings.MOST_CHOICES)

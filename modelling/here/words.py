@@ -26,7 +26,7 @@ def sentence(
     second = max(rows[1:], key=lambda row: row.ratio)
     return (
         f"Use {first.name} on this machine: {1 / second.ratio:.2g} times as fast as {second.name}, the next best "
-        f"({1 / second.high:.2g} to {1 / second.low:.2g}). If that is wrong, it costs about {first.loss:.1f} %."
+        f"({1 / second.high:.2f} to {1 / second.low:.2f}). If that is wrong, it costs about {first.loss:.1f} %."
     )
 
 

@@ -97,6 +97,11 @@ def test_what_cannot_be_measured_is_refused_by_field(asked, change, field):
     assert not Sitting.objects.exists()
 
 
+def test_a_load_that_is_not_there_is_told_with_those_that_are(asked):
+    (error,) = asked("sittings/", {**BODY, "workload": "chess"}, 400)["errors"]
+    assert error["message"] == "Found chess; allowed are fileserver, varmail, webserver, randomfileaccess."
+
+
 def test_members_see_here_beside_elsewhere_and_strangers_nothing(client, ada, published_evidence):
     bob, eve = make_user(username="bob"), make_user(username="eve", is_superuser=True)
     laboratories.add_member(ada.laboratories.get(), "bob")
