@@ -14,20 +14,20 @@ Source: docs/models/here.md.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 
+from .bayes import Posterior, forecast
 from .value import Components, candidates, expected_gains, leading, reduced
 
+VARIATION = 0.07  # coefficient of variation expected of a short run on one machine
+SURE, LOSS = 0.9, 0.02  # the decision stands at this probability of being within the margin, and this expected loss
 DISTURBED = 0.1  # share of runs
 SLOWER, APART = 0.3, 0.3  # ln speed that a disturbed run loses: mean and standard deviation
 _WIDTHS = ((0.5, 0.25), (1.0, 0.5), (2.0, 0.25))
 _LEVEL = 100.0  # variance of a block's level: flat
 _MOST = 96  # components that are kept
-_POINTS = 2**10
 LARGEST = 6  # entries of a block: what runs within a time in which nothing drifts
 
 
@@ -49,6 +49,11 @@ class Machine(NamedTuple):
     means: np.ndarray
     covariances: np.ndarray
     noise: np.ndarray
+
+    def posterior(self, names: Sequence[str]) -> Posterior:
+        """Return the same as the posterior of the entries, of which no laboratory deviates any more."""
+        known = self.covariances
+        return Posterior(tuple(names), self.weights, self.means, known, np.zeros_like(known))
 
 
 @dataclass(frozen=True)
@@ -87,11 +92,8 @@ def after(machine: Machine, blocks: Iterable[Block]) -> Machine:
 
 def standing(machine: Machine, margin: float) -> Standing:
     """Return which entry to use, and how sure that is. margin : share by which a slower entry is as good"""
-    speeds = drawn(machine)
-    behind = speeds.max(axis=1, keepdims=True) - speeds
-    losses = -np.expm1(-behind).mean(axis=0)
-    within = (behind <= -np.log1p(-margin)).mean(axis=0)
-    return Standing(int(np.argmin(losses)), within, losses)
+    told = forecast(machine.weights, machine.means, machine.covariances, margin)
+    return Standing(int(np.argmin(told.loss)), 1.0 - told.slower, told.loss)
 
 
 def next_block(machine: Machine, names: Sequence[str]) -> tuple[int, ...]:
@@ -141,20 +143,3 @@ def _largest(machine: Machine) -> Machine:
     order = order[machine.weights[order] > 1e-5]
     weights = machine.weights[order]
     return Machine(weights / weights.sum(), *(part[order] for part in machine[1:]))
-
-
-def drawn(machine: Machine) -> np.ndarray:
-    """Return (points, n) speeds as they may be, at a fixed set of points."""
-    uniform, normal = _points(machine.means.shape[1])
-    of = np.minimum(np.searchsorted(np.cumsum(machine.weights), uniform), len(machine.weights) - 1)
-    values, vectors = np.linalg.eigh(machine.covariances)
-    roots = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
-    return machine.means[of] + np.einsum("pij,pj->pi", roots[of], normal)
-
-
-@lru_cache
-def _points(size: int) -> tuple[np.ndarray, np.ndarray]:
-    from scipy.stats import qmc  # slow to import
-
-    points = qmc.Sobol(size + 1, rng=np.random.default_rng(2)).random(_POINTS)
-    return points[:, 0], ndtri(np.clip(points[:, 1:], 1e-12, 1 - 1e-12))

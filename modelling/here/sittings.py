@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from math import exp, log
+from math import log
 from typing import Any
 
 import numpy as np
@@ -10,17 +10,15 @@ from django.db import transaction
 from django.utils import timezone
 
 from experiments.laboratory.measuring import engines
+from modelling.answers.estimate import assumptions
 from modelling.estimation import machine
-from modelling.estimation.machine import Block, Machine
+from modelling.estimation.machine import LOSS, SURE, VARIATION, Block, Machine
 from modelling.models import Laboratory, Sitting, SittingRun
 
 from . import words
 from .content import NO_DIFFERENCE, NOT_YET, USE, Choice, Decision, Load, PlannedRun, Standing
 from .known import Known, known_of
 
-VARIATION = 0.07  # coefficient of variation expected of a short run on one machine
-MARGIN = 0.1  # a choice slower by less is as good
-SURE, LOSS = 0.9, 0.02  # the decision stands at this probability of being within the margin, and this expected loss
 MOST_CHOICES = 20
 _AHEAD = 30  # further runs that are looked at to say how many it may take
 
@@ -115,7 +113,7 @@ def _before(sitting: Sitting) -> Machine:
 def _go_on(sitting: Sitting) -> None:
     """Plan the next block, or end the sitting."""
     now = machine.after(_before(sitting), _blocks(sitting))
-    stands, count = machine.standing(now, MARGIN), sitting.runs.count()
+    stands, count = machine.standing(now, assumptions().margin), sitting.runs.count()
     is_decided = _stands(stands) and sitting.runs.filter(value__isnull=False).exists()
     if is_decided or count >= sitting.most_runs:
         sitting.state = Sitting.State.DECIDED if is_decided else Sitting.State.SPENT
@@ -150,10 +148,11 @@ def _blocks(sitting: Sitting) -> list[Block]:
 
 
 def _decided(sitting: Sitting, before: Machine, now: Machine) -> Decision:
-    stands = machine.standing(now, MARGIN)
+    stands = machine.standing(now, assumptions().margin)
     choices, blocks = choices_of(sitting), _blocks(sitting)
+    names = [choice.name for choice in choices]
     counted = [place for block in blocks for place in block.entries]
-    here, elsewhere = (_ratios(each, stands.first) for each in (now, before))
+    here, elsewhere = (_ratios(known, stands.first, names) for known in (now, before))
     rows = [
         Standing(
             choice.name,
@@ -168,26 +167,25 @@ def _decided(sitting: Sitting, before: Machine, now: Machine) -> Decision:
     rows.sort(key=lambda row: (row.name != choices[stands.first].name, row.loss, row.name))
     alike = [row.name for row in rows if row.within >= SURE]
     kind = NOT_YET if not (counted and _stands(stands)) else NO_DIFFERENCE if len(alike) > 1 else USE
-    further = None if kind != NOT_YET else _further(now, stands.first, [choice.name for choice in choices])
-    sentence = words.sentence(kind, rows, alike, MARGIN, further, runs=len(counted))
+    further = None if kind != NOT_YET else _further(now, names)
+    sentence = words.sentence(kind, rows, alike, assumptions().margin, further, runs=len(counted))
     return Decision(kind, sentence, tuple(rows), len(counted), further, sitting.known["question"])
 
 
-def _ratios(known: Machine, first: int) -> list[tuple[float, float, float]]:
+def _ratios(known: Machine, first: int, names: Sequence[str]) -> list[tuple[float, float, float]]:
     """Return ratio, low and high of each choice against the one that comes first, 95 %."""
-    speeds = machine.drawn(known)
-    apart = speeds - speeds[:, [first]]
-    low, middle, high = np.quantile(apart, (0.025, 0.5, 0.975), axis=0)
-    return [(exp(m), exp(lo), exp(hi)) for lo, m, hi in zip(low, middle, high, strict=True)]
+    every = np.arange(len(names))
+    quantiles = known.posterior(names).mean_quantiles(every, np.full_like(every, first), (0.5, 0.025, 0.975))
+    return [(float(middle), float(low), float(high)) for middle, low, high in np.exp(quantiles)]
 
 
-def _further(now: Machine, first: int, names: Sequence[str]) -> int | None:
+def _further(now: Machine, names: Sequence[str]) -> int | None:
     """Return how many runs it takes yet, if they show what is expected now; None where more than are looked at."""
     expected, runs = now.weights @ now.means, 0
     while runs < _AHEAD:
         places = machine.next_block(now, names)
         now = machine.after(now, [Block(places, tuple(float(expected[place]) for place in places))])
         runs += len(places)
-        if _stands(machine.standing(now, MARGIN)):
+        if _stands(machine.standing(now, assumptions().margin)):
             return runs
     return None

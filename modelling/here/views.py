@@ -5,6 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from modelling.answers.estimate import assumptions
 from modelling.answers.words import address
 from modelling.evidence.question import Question
 
@@ -60,6 +61,7 @@ def sitting_detail(request: HttpRequest, pk: int) -> HttpResponse:
     context = {
         "sitting": sitting,
         "decision": decision,
+        "margin_percent": round(100 * assumptions().margin),
         "runs": [(run, names[run.choice]) for run in sitting.runs.all()],
         "published": address(Question.from_key(decision.published)) if decision.published else "",
     }

@@ -14,11 +14,10 @@ import numpy as np
 import pandas as pd
 
 from modelling.estimation.entry_cells import COLUMNS
-from modelling.estimation.machine import Block, Machine, after, before, next_block, standing
+from modelling.estimation.machine import LOSS, SURE, VARIATION, Block, Machine, after, before, next_block, standing
 from modelling.estimation.partial_pooling import Scales, posterior
 from modelling.estimation.value import Components
 
-VARIATION = 0.07  # of runs
 EFFECTS, TAU = 0.2, 0.3  # standard deviation of the true effects; scale of the half-normal one between laboratories
 DRIFT = 0.02  # standard deviation of what a machine's speed changes from one run to the next, ln speed
 GUESTS, HOSTS = ("ext4", "btrfs", "xfs", "zfs"), ("ext4", "btrfs", "xfs")
@@ -63,11 +62,9 @@ def simulate(
     *,
     scales: Scales,
     margin: float,
-    sure: float,
-    loss: float,
     laboratories: int = 1,
 ) -> Tally:
-    """Decide on so many machines among 4 file systems, or 9 pairs. sure, loss : as for the rule of stopping"""
+    """Decide on so many machines among 4 file systems, or 9 pairs."""
     entries = _entries(size)
     tally = Tally([], [], [], [], [])
     for _ in range(machines):
@@ -77,7 +74,7 @@ def simulate(
         truth = speeds[-1]
         known = before(_published(rng, entries, speeds[:-1], scales), VARIATION**2)
         measure = _Machine(rng, truth, trouble)
-        machine, runs = _decided(known, measure, list(entries.index), margin, sure, loss)
+        machine, runs = _decided(known, measure, list(entries.index), margin)
         chosen = standing(machine, margin).first
         whole = _whole_factorial(_Machine(rng, truth, trouble), len(entries))
         tally.runs.append(runs)
@@ -127,13 +124,11 @@ class _Machine:
         return Block(order, tuple(self.run(place) for place in order))
 
 
-def _decided(
-    machine: Machine, measured: _Machine, names: list[str], margin: float, sure: float, loss: float
-) -> tuple[Machine, int]:
+def _decided(machine: Machine, measured: _Machine, names: list[str], margin: float) -> tuple[Machine, int]:
     runs, budget = 0, FACTORIAL * len(names)
     while runs < budget:
         now = standing(machine, margin)
-        if runs and now.within[now.first] >= sure and now.losses[now.first] <= loss:
+        if runs and now.within[now.first] >= SURE and now.losses[now.first] <= LOSS:
             break
         places = next_block(machine, names)
         machine = after(machine, [measured.block(places)])

@@ -3,14 +3,14 @@
 from typing import Any
 
 import numpy as np
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
+from modelling.estimation.machine import LOSS
 from modelling.estimation.partial_pooling import published_scales
-from modelling.here.sittings import LOSS, MARGIN, SURE
 from modelling.research.machines import FACTORIAL, TROUBLES, simulate
 
 SIZES = (4, 9)
-ENOUGH = 0.02  # a loss that is as good as none
 
 
 class Command(BaseCommand):
@@ -29,13 +29,11 @@ class Command(BaseCommand):
         for size in SIZES:
             for trouble in TROUBLES:
                 rng = np.random.default_rng(seed)
-                tally = simulate(
-                    rng, size, trouble, machines, scales=published_scales(), margin=MARGIN, sure=SURE, loss=LOSS
-                )
+                tally = simulate(rng, size, trouble, machines, scales=published_scales(), margin=settings.KDB_MARGIN)
                 losses = np.array(tally.losses)
                 cells = (
                     f"{size} | {trouble.name} | {np.mean(tally.runs):.1f} | {FACTORIAL * size}",
-                    f"{100 * losses.mean():.1f} % | {100 * np.mean(losses <= ENOUGH):.0f} %",
+                    f"{100 * losses.mean():.1f} % | {100 * np.mean(losses <= LOSS):.0f} %",
                     f"{100 * np.mean(tally.same):.0f} % | {100 * np.mean(tally.published):.1f} %",
                     f"{100 * np.mean(tally.factorial):.1f} %",
                 )

@@ -8,8 +8,7 @@ from modelling.research.machines import TROUBLES, simulate
 
 def test_a_few_runs_cost_far_less_than_what_was_published():
     rng, trouble = np.random.default_rng(3), TROUBLES[-1]
-    rules = {"margin": 0.1, "sure": 0.9, "loss": 0.02}
-    tally = simulate(rng, 4, trouble, 40, scales=published_scales(), **rules)
+    tally = simulate(rng, 4, trouble, 40, scales=published_scales(), margin=0.1)
     assert np.mean(tally.losses) < 0.02 < 0.05 < np.mean(tally.published)
     assert np.mean(tally.runs) < 8  # a factorial of three repetitions has 12
     assert np.mean(tally.same) > 0.9
