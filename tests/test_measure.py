@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from kdb_client.command import main
 from kdb_client.errors import KdbError
+from kdb_client.guardian import FOLDER, PROCESS, Guardian
 from kdb_client.places import check_disk
 
 from modelling.here import laboratories
@@ -160,6 +161,19 @@ def test_a_killed_owner_leaves_neither_its_folder_nor_its_process(tmp_path):
     until(lambda: not folder.exists())
     stat = Path(f"/proc/{ran.stdout.strip()}/stat")
     until(lambda: not stat.exists() or stat.read_text().split()[2] == "Z")
+
+
+def test_what_is_forgotten_is_left_alone(tmp_path):
+    """By the end of a long sitting the number of a process that ended may be somebody else's."""
+    with subprocess.Popen(["sleep", "600"], start_new_session=True) as somebody:
+        with Guardian() as guardian:
+            kept, gone = guardian.new_folder(str(tmp_path)), guardian.new_folder(str(tmp_path))
+            guardian.watch(PROCESS, str(somebody.pid))
+            guardian.forget(PROCESS, str(somebody.pid))
+            guardian.forget(FOLDER, kept)
+        left = (Path(kept).exists(), Path(gone).exists(), somebody.poll())
+        somebody.kill()
+    assert left == (True, False, None)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ reach it.
 
 import contextlib
 import os
+import secrets
 import shutil
 import signal
 import subprocess
@@ -34,7 +35,18 @@ class Guardian:
 
     def watch(self, kind: str, name: str) -> None:
         """Take this away in the end. Returns when the guardian can no longer miss it."""
-        os.write(self._pipe, f"{kind} {name}\n".encode())
+        os.write(self._pipe, f"+{kind} {name}\n".encode())
+
+    def forget(self, kind: str, name: str) -> None:
+        """Leave this alone from now on: it is gone, and its name or number may soon be somebody else's."""
+        os.write(self._pipe, f"-{kind} {name}\n".encode())
+
+    def new_folder(self, parent: str, kind: str = FOLDER) -> str:
+        """Make an empty folder that is taken away in the end; kind : MOUNT where something will be mounted on it."""
+        name = os.path.join(parent, f"kdb-measure-{secrets.token_hex(8)}")
+        self.watch(kind, name)
+        os.mkdir(name, 0o700)
+        return name
 
     def run(self, command: Sequence[str]) -> tuple[int, str]:
         """Run a command that is killed in the end, should it still run; return its exit status and complaints."""
@@ -50,6 +62,7 @@ class Guardian:
         ) as program:
             self.watch(PROCESS, str(program.pid))
             _, complaints = program.communicate("go\n")
+            self.forget(PROCESS, str(program.pid))
         return program.returncode, complaints.strip()[:500]
 
     def __exit__(self, *exception: object) -> None:
@@ -64,8 +77,14 @@ def _guard(reading: int) -> None:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE):
             signal.signal(number, signal.SIG_IGN)
         with os.fdopen(reading, encoding="utf-8") as pipe:
-            told = [line.rstrip("\n").partition(" ")[::2] for line in pipe]
-        for kind, name in reversed(told):
+            watched: dict[str, None] = {}  # in the order in which it was told
+            for line in pipe:
+                sign, what = line[0], line[1:].rstrip("\n")
+                watched.pop(what, None)
+                if sign == "+":
+                    watched[what] = None
+        for what in reversed(watched):
+            kind, _, name = what.partition(" ")
             _take_away[kind](name)
         status = 0
     finally:

@@ -15,7 +15,7 @@ from typing import Any
 
 from .client import Client
 from .errors import KdbError
-from .guardian import FOLDER, Guardian
+from .guardian import FOLDER, Guardian, remove_folder
 from .places import MAKE, Place, Prepared, check_disk, check_folder, is_guest
 
 FIO_HINT = "fio is not installed: apt install fio, dnf install fio, zypper install fio, or apk add fio."
@@ -141,15 +141,15 @@ def _one_run(place: Place, load: Any, guardian: Guardian, *, waits: bool) -> dic
 
 def _fio(job: str, guardian: Guardian) -> float:
     """Return the operations a second of a job. Raises KdbError where fio fails."""
-    with tempfile.TemporaryDirectory(prefix="kdb-measure-") as folder:
-        guardian.watch(FOLDER, folder)
-        text, output = Path(folder) / "job.fio", Path(folder) / "output.json"
-        text.write_text(job, encoding="utf-8")
-        command = ["fio", "--output-format=json", f"--output={output}", str(text)]
-        status, complaints = guardian.run(command)
-        if status or not output.exists():
-            raise KdbError(f"fio failed: {complaints}")
-        said = output.read_text(encoding="utf-8")
+    folder = guardian.new_folder(tempfile.gettempdir())
+    text, output = Path(folder) / "job.fio", Path(folder) / "output.json"
+    text.write_text(job, encoding="utf-8")
+    status, complaints = guardian.run(["fio", "--output-format=json", f"--output={output}", str(text)])
+    said = output.read_text(encoding="utf-8") if output.exists() else ""
+    remove_folder(folder)
+    guardian.forget(FOLDER, folder)
+    if status:
+        raise KdbError(f"fio failed: {complaints}")
     try:
         jobs = json.loads(said[said.index("{") :])["jobs"]
         errors = [job["error"] for job in jobs if job["error"]]

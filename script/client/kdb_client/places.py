@@ -50,14 +50,12 @@ class Prepared:
 
     def __enter__(self) -> str:
         if not self.place.fs:
-            self.folder = tempfile.mkdtemp(prefix="kdb-measure-", dir=self.place.path)
-            self.guardian.watch(FOLDER, self.folder)
+            self.folder = self.guardian.new_folder(self.place.path)
             return self.folder
         check_disk(self.place.path)
         self.guardian.watch(DISK, self.place.path)
         self._do([*MAKE[self.place.fs], self.place.path])
-        self.folder = tempfile.mkdtemp(prefix="kdb-measure-")
-        self.guardian.watch(MOUNT, self.folder)
+        self.folder = self.guardian.new_folder(tempfile.gettempdir(), MOUNT)
         self._do(["mount", "-t", self.place.fs, self.place.path, self.folder])
         return self.folder
 
@@ -69,9 +67,12 @@ class Prepared:
     def __exit__(self, *exception: object) -> None:
         if not self.place.fs:
             remove_folder(self.folder)
+            self.guardian.forget(FOLDER, self.folder)
         else:
             unmount(self.folder)
+            self.guardian.forget(MOUNT, self.folder)
             blank(self.place.path)
+            self.guardian.forget(DISK, self.place.path)
 
 
 def check_disk(path: str) -> None:
