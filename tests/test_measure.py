@@ -91,10 +91,18 @@ def test_two_disks_and_two_file_systems_end_with_a_sentence_and_empty_disks(disk
 @pytest.mark.sqlite
 @pytest.mark.nightly
 @pytest.mark.parametrize("after", ["mkfs", "mount", "fio"])
-def test_killed_at_any_step_it_leaves_nothing(disks, laboratory, after):
+def test_killed_at_any_step_it_leaves_nothing(disks, laboratory, after, tmp_path):
+    environment = {**os.environ, "PYTHONPATH": str(CLIENT)}
+    made = tmp_path / "made"
+    if after == "mkfs":  # which takes so long that it is met
+        for name in ("mkfs.ext4", "mkfs.xfs"):
+            stand_in = tmp_path / name
+            stand_in.write_text(f'#!/bin/sh\n{shutil.which(name)} "$@"; touch {made}; sleep 600\n')
+            stand_in.chmod(0o755)
+        environment["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
     command = [sys.executable, "-m", "kdb_client", *asked(disks, **{"--seconds": "60"})]
-    program = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(CLIENT)}, start_new_session=True)
-    signs = {"mkfs": lambda: _runs("mkfs."), "mount": lambda: is_left(disks), "fio": lambda: _runs("fio --output")}
+    program = subprocess.Popen(command, env=environment, start_new_session=True)
+    signs = {"mkfs": made.exists, "mount": lambda: is_left(disks), "fio": lambda: _runs("fio --output")}
     until(signs[after])
     program.send_signal(signal.SIGKILL)
     program.wait()
