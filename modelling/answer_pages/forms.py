@@ -9,6 +9,7 @@ from django import forms
 from django.utils.choices import CallableChoiceIterator
 
 from kdb.disk_path import SETTINGS
+from kdb.web.widgets import Select
 from modelling.ask.selectors import (
     BACKENDS,
     DISKS,
@@ -165,7 +166,7 @@ class VisitorForm(AskForm):
         """Offer every choice with how many case studies lie behind it; worked out when the form is shown."""
         for name, empty in _OFFERED.items():
             field = self.fields[name]
-            field.widget = forms.Select(field.widget.attrs, CallableChoiceIterator(partial(self._offered, name, empty)))
+            field.widget = Select(field.widget.attrs, CallableChoiceIterator(partial(self._offered, name, empty)))
 
     def _offered(self, name: str, empty: str) -> list[tuple[Any, Any]]:
         """Return the choices of a field; those that lead to no comparison come last and apart."""

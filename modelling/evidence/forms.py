@@ -9,6 +9,7 @@ from django.utils.choices import CallableChoiceIterator
 from experiments.published_evidence.abilities import ABILITIES
 from kdb.disk_path import SETTINGS
 from kdb.units import METRICS
+from kdb.web.widgets import Select
 
 from . import names
 from .axes import AXES, KINDS, entry_parts
@@ -45,7 +46,7 @@ class CatalogueField(forms.CharField):
         super().__init__(**kwargs)
         self.kind = kind
         # Read when shown; the API never shows it.
-        self.widget = forms.Select(choices=CallableChoiceIterator(self._choices))
+        self.widget = Select(choices=CallableChoiceIterator(self._choices))
 
     def _choices(self) -> list[tuple[str, str]]:
         empty = [] if self.required else [("", "Any")]
@@ -110,18 +111,21 @@ class QuestionForm(forms.Form):
         error_messages={"invalid": "Give a whole number of virtual machines, 1 or more."},
     )
     grade = forms.ChoiceField(
+        widget=Select,
         required=False,
         label="Evidence at least",
         choices=[("", "Any"), *((g, g) for g in GRADES)],
         error_messages={"invalid_choice": "%(value)r is not a grade; allowed are A, B, C, D."},
     )
     evidence = forms.ChoiceField(
+        widget=Select,
         required=False,
         label="Evidence from",
         choices=[("", "All that is published"), (PAPERS, "Reviewed papers only")],
         error_messages={"invalid_choice": f"%(value)r is not known here; allowed is {PAPERS}, or nothing for all."},
     )
     metric = forms.ChoiceField(
+        widget=Select,
         required=False,
         label="Compared by",
         choices=[("", "Any, throughput first"), *((metric.name, metric.label) for metric in METRICS.values())],
@@ -187,18 +191,19 @@ class AskForm(QuestionForm):
         axis = (data or {}).get("axis") or "fs-pair"
         super().__init__(data, axis=axis)
         self.fields["axis"] = forms.ChoiceField(
+            widget=Select,
             label="What to choose",
             choices=axis_choices(),
             required=False,
             error_messages={"invalid_choice": "%(value)r cannot be ranked; choose from the list."},
         )
         workloads = names.names()["workload"]
-        self.fields["workload"].widget = forms.Select(choices=[("", "Choose one"), *workloads.items()])
+        self.fields["workload"].widget = Select(choices=[("", "Choose one"), *workloads.items()])
         self.fields["workload"].widget.is_required = True
         counts = names.vm_counts()
         asked = (data or {}).get("vm_count", "")
         others = [asked] if asked and asked not in map(str, counts) else []
-        self.fields["vm_count"].widget = forms.Select(choices=[("", "Any"), *((n, n) for n in [*counts, *others])])
+        self.fields["vm_count"].widget = Select(choices=[("", "Any"), *((n, n) for n in [*counts, *others])])
         self.order_fields(self.field_order)
 
     @classmethod
