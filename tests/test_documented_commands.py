@@ -75,7 +75,7 @@ def manage(data_dir: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")}
     environment = {**kept, "DATA_DIR": str(data_dir), "DJANGO_SETTINGS_MODULE": "kdb.settings.local"}
     command = [sys.executable, "manage.py", *arguments]
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=900, check=False)
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=7200, check=False)
 
 
 @pytest.mark.nightly

@@ -43,6 +43,14 @@ class Spread:
         return self.variation**2 * short
 
 
+_NO_ARMS = {
+    "entry": pd.Categorical([], categories=pd.Index([], dtype=object)),
+    "group": np.empty(0, dtype=np.int64),
+    "assumed": np.empty(0, dtype=bool),
+    "arm_variance": np.empty(0),
+}
+
+
 def comparable_arms(arms: pd.DataFrame, axis: Axis, spread: Spread) -> pd.DataFrame:
     """Return the arms that take part in at least one contrast of the axis.
 
@@ -59,6 +67,8 @@ def comparable_arms(arms: pd.DataFrame, axis: Axis, spread: Spread) -> pd.DataFr
     Where a cell has a measured and a derived value, the measured one stands.
     """
     arms = with_entry(arms, axis)
+    if not numbered(arms, axis.entry).any():
+        return arms[:0].assign(**_NO_ARMS)  # one entry alone: most axes of most case studies
     measured_first = np.argsort((arms["origin"] != "measured").to_numpy(), kind="stable")
     cell = pd.Series(numbered(arms, ["configuration_id", *MEASUREMENT_FIELDS]))
     stands = np.empty(len(arms), dtype=bool)
