@@ -5,12 +5,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from kdb.web.addresses import site_of
 from modelling.answers.estimate import assumptions
 from modelling.answers.words import address
 from modelling.evidence.question import Question
 
 from . import laboratories, sittings
 from .forms import LaboratoryForm, MemberForm
+from .one_file import one_file
 
 MOST_SHOWN = 100
 
@@ -46,7 +48,7 @@ def laboratory_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "laboratory": laboratory,
         "members": laboratory.members.order_by("username"),
         "sittings": laboratory.sittings.select_related("started_by")[:MOST_SHOWN],
-        "server": request.build_absolute_uri("/").rstrip("/"),
+        "server": site_of(request),
     }
     return render(request, "modelling/laboratory.html", context, status=422 if form.is_bound else 200)
 
@@ -66,3 +68,9 @@ def sitting_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "published": address(Question.from_key(decision.published)) if decision.published else "",
     }
     return render(request, "modelling/sitting.html", context)
+
+
+@require_safe
+def client_file(request: HttpRequest) -> HttpResponse:
+    """Answer the client as one file, for machines that have nothing but Python."""
+    return HttpResponse(one_file(site_of(request)), content_type="text/x-python; charset=utf-8")

@@ -114,10 +114,19 @@ def _agrees(places: list[Place], options: argparse.Namespace) -> bool:
         f"At most {options.most_runs} of them, {minutes:.0f} minutes; mostly it takes fewer. Nothing is left "
         f"behind. Numbers go to the laboratory {options.laboratory}, which its members see."
     )
+    print("Begin? [y/N] ", end="", flush=True)
+    return _answered().strip().lower() in ("y", "yes")
+
+
+def _answered() -> str:
+    """Return a line of the input; where that has ended, as the one-file form's has, of the terminal."""
+    if line := sys.stdin.readline():
+        return line
     try:
-        return input("Begin? [y/N] ").strip().lower() in ("y", "yes")
-    except EOFError:
-        return False
+        with open("/dev/tty", encoding="utf-8") as terminal:
+            return terminal.readline()
+    except OSError:  # nobody is there
+        return ""
 
 
 # A run
