@@ -12,6 +12,7 @@ from modelling.models import Sitting
 from tests.factories import make_token, make_user
 
 FIO = """#!/bin/sh
+[ "$1" != --version ] || exec echo fio-3.33
 for argument; do case "$argument" in --output=*) output=${argument#--output=};; esac; done
 echo '{"jobs": [{"error": 0, "read": {"iops": 500}, "write": {"iops": 500}}]}' >"$output"
 """
@@ -48,6 +49,7 @@ def test_piped_into_python_it_measures_and_leaves_nothing(ada, live_server, mach
     assert (ran.returncode, ran.stderr) == (0, "")
     assert sitting.state == "decided"
     assert f"{live_server.url}/laboratories/sittings/{sitting.pk}/" in ran.stdout
+    assert f"Share it: kdb share {sitting.pk} " in ran.stdout
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "b", "fio", "home"]
 
 

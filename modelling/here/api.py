@@ -7,11 +7,15 @@ from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema, extend_schema_field, extend_schema_view
 from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from experiments import permissions
 from experiments.case_studies.api import Conflict, OwnedViewSet
 from experiments.laboratory.measuring import engines
+from experiments.models import ImportBatch
+from kdb.accounts.users import user_of
 from kdb.api.bodies import Fields, FormFields, fields_of
 from kdb.api.errors import form_errors
 from kdb.api.faults import FaultyRequest
@@ -19,7 +23,7 @@ from kdb.api.shapes import shape_of
 from kdb.disk_path import SETTINGS
 from modelling.models import Laboratory, Sitting
 
-from . import laboratories, sittings
+from . import laboratories, sharing, sittings
 from .content import Choice, Decision, Load, PlannedRun
 from .forms import LaboratoryForm, MemberForm
 
@@ -89,6 +93,9 @@ class SittingSerializer(serializers.ModelSerializer[Sitting]):
     """A sitting: what is known so far, and what to run next."""
 
     laboratory = serializers.SlugField(source="laboratory.slug", read_only=True)
+    case_study = serializers.SlugField(
+        source="case_study.slug", read_only=True, default=None, allow_null=True, help_text="What it was shared as."
+    )
     choices = serializers.SerializerMethodField()
     load = serializers.SerializerMethodField()
     next = serializers.SerializerMethodField()
@@ -98,7 +105,7 @@ class SittingSerializer(serializers.ModelSerializer[Sitting]):
         model = Sitting
         fields = (
             *("id", "laboratory", "machine", "workload", "engine", "seconds", "most_runs", "state", "choices"),
-            *("created_at", "ended_at", "load", "next", "decision"),
+            *("created_at", "ended_at", "case_study", "load", "next", "decision"),
         )
         read_only_fields = fields
 
@@ -225,6 +232,19 @@ class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedView
         try:
             sittings.report(sitting, number, value, disturbed)
         except sittings.Refused as refusal:
+            raise Conflict(str(refusal)) from refusal
+        return Response(SittingSerializer(self.get_object()).data)
+
+    @extend_schema(operation_id="sittings_share", tags=TAGS, request=None, responses={200: SittingSerializer})
+    @action(detail=True, methods=["post"])
+    def share(self, request: Request, pk: int) -> Response:
+        """Make a draft case study of it, which you own; again it is the same one. Needs the role of a researcher."""
+        sitting = self.get_object()
+        if not permissions.may_create(request.user):
+            raise PermissionDenied
+        try:
+            sharing.share(sitting, user_of(request), ImportBatch.Door.API)
+        except sharing.Refused as refusal:
             raise Conflict(str(refusal)) from refusal
         return Response(SittingSerializer(self.get_object()).data)
 

@@ -68,4 +68,5 @@ class Decision:
     choices: tuple[Standing, ...]
     runs: Annotated[int, "That count."]
     further: Annotated[int | None, "Runs that it may still take; null: it stands, or more than may be made."]
+    set_up: Annotated[tuple[str, ...], "Command lines that make the one to use; names after $ are your own."]
     published: Annotated[str, "The question whose published evidence it began with; empty: none bears on it."]

@@ -10,7 +10,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from experiments.laboratory.measuring import engines
+from experiments.models import Configuration, FileSystem, Hypervisor
 from modelling.answers.estimate import assumptions
+from modelling.answers.set_up import lines_of
 from modelling.estimation import machine
 from modelling.estimation.machine import LOSS, SURE, VARIATION, Block, Machine
 from modelling.models import Laboratory, Sitting, SittingRun
@@ -96,8 +98,20 @@ def load_of(sitting: Sitting) -> Load:
     """Return what each run of the sitting does."""
     shape = engines.SHAPES[sitting.workload]
     # Past the memory, so that the disk answers: the files are far smaller than it.
-    job = engines.fio_job(sitting.workload, shape, "@FOLDER@", sitting.seconds) + "direct=1\n"
+    more = f"direct=1\nramp_time={warm_up_seconds(sitting)}\n"
+    job = engines.fio_job(sitting.workload, shape, "@FOLDER@", sitting.seconds) + more
     return Load(sitting.engine, job, shape.files * shape.file_bytes, sitting.seconds)
+
+
+def is_guest(sitting: Sitting) -> bool:
+    """Tell whether the machine is virtual: as its program found, else as a guest's file system among the choices."""
+    virtual = sitting.facts.get("virtual")
+    return virtual == "yes" or (virtual is None and any("guest_fs" in c.settings for c in choices_of(sitting)))
+
+
+def warm_up_seconds(sitting: Sitting) -> int:
+    """Return how long each run goes on before what counts."""
+    return max(1, sitting.seconds // 10)
 
 
 def decision(sitting: Sitting) -> Decision:
@@ -169,7 +183,18 @@ def _decided(sitting: Sitting, before: Machine, now: Machine) -> Decision:
     kind = NOT_YET if not (counted and _stands(stands)) else NO_DIFFERENCE if len(alike) > 1 else USE
     further = None if kind != NOT_YET else _further(now, names)
     sentence = words.sentence(kind, rows, alike, assumptions().margin, further, runs=len(counted))
-    return Decision(kind, sentence, tuple(rows), len(counted), further, sitting.known["question"])
+    lines = _set_up(sitting, choices[stands.first]) if kind == USE else ()
+    return Decision(kind, sentence, tuple(rows), len(counted), further, lines, sitting.known["question"])
+
+
+def _set_up(sitting: Sitting, choice: Choice) -> tuple[str, ...]:
+    """Return the command lines that make a choice, as far as its settings say."""
+    settings: dict[str, Any] = {**choice.settings}
+    for side in {"guest_fs", "host_fs"} & settings.keys():
+        settings[side] = FileSystem(slug=settings[side])
+    if is_guest(sitting):
+        settings["hypervisor"] = Hypervisor(pk=0, slug=sitting.facts.get("hypervisor", ""))
+    return lines_of(Configuration(pk=0, **settings))
 
 
 def _ratios(known: Machine, first: int, names: Sequence[str]) -> list[tuple[float, float, float]]:

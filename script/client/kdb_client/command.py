@@ -1,4 +1,4 @@
-"""kdb rank, measure, upload and watch. The server and the token: see kdb_client.configuration."""
+"""kdb rank, measure, share, upload and watch. The server and the token: see kdb_client.configuration."""
 
 import argparse
 import json
@@ -10,7 +10,7 @@ from typing import Any
 
 from .client import Client
 from .errors import KdbError
-from .measure import add_arguments, measure
+from .measure import add_arguments, measure, share
 
 # As the API has them; a test compares.
 AXES = (
@@ -172,13 +172,16 @@ def _parser() -> argparse.ArgumentParser:
     repeated.add_argument("--every", type=float, default=10, metavar="SECONDS")
 
     parser = argparse.ArgumentParser(prog="kdb", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="rank|measure|upload|watch")
+    commands = parser.add_subparsers(required=True, metavar="rank|measure|share|upload|watch")
     command = commands.add_parser("rank", parents=[every, question], help="which entry is best for a workload")
     command.add_argument("workload")
     command.set_defaults(run=rank)
     command = commands.add_parser("measure", parents=[every], help="which of this machine's places is best")
     add_arguments(command)
     command.set_defaults(run=measure)
+    command = commands.add_parser("share", parents=[every], help="what was measured, as a draft case study")
+    command.add_argument("sitting", type=int, help="its number")
+    command.set_defaults(run=share)
     command = commands.add_parser("upload", parents=[every, repeated], help="result files into a draft")
     command.add_argument("file", type=Path, nargs="+")
     command.add_argument("--case-study", required=True, metavar="DRAFT")

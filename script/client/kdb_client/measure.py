@@ -5,24 +5,27 @@ It says first what it will do, and asks. Whatever ends it, nothing is left behin
 
 import argparse
 import json
+import math
 import platform
+import shlex
 import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from .client import Client
 from .errors import KdbError
 from .guardian import FOLDER, Guardian, remove_folder
-from .places import MAKE, Place, Prepared, check_disk, check_folder, is_guest
+from .places import MAKE, Place, Prepared, check_disk, check_folder, facts_of, is_guest
 
 FIO_HINT = "fio is not installed: apt install fio, dnf install fio, zypper install fio, or apk add fio."
 BUSY = 0.3  # of one processor, that others may use before a run
 STEAL = 0.1  # of the processors' time that the host may take away during a run
 _QUIET_TRIES, _LOOK_SECONDS = 10, 2.0
-_BAR = 40
+_WIDTH = 40
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -32,6 +35,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--laboratory", required=True, help="yours, where the numbers are kept; members alone see them"
     )
     command.add_argument("--machine", default=platform.node() or "this machine", help="what you call it")
+    command.add_argument("--hypervisor", default="", help="that this machine runs under, where it cannot see that")
     command.add_argument("--place", action="append", default=[], metavar="NAME=FOLDER", help="a folder, as it is")
     command.add_argument("--disk", action="append", default=[], metavar="DEVICE=STORAGE", help="an empty scratch disk")
     command.add_argument("--fs", default="ext4,xfs", help=f"made on each disk: of {','.join(MAKE)}")
@@ -66,7 +70,7 @@ def measure(client: Client, options: argparse.Namespace) -> int:
                 {"name": place.choice, "place": place.name, "settings": place.settings(in_guest=in_guest)}
                 for place in places
             ],
-            "facts": {"kernel": platform.release(), "virtual": "yes" if in_guest else "no"},
+            "facts": facts_of(places, options.hypervisor, in_guest=in_guest, waits=not options.despite_load),
         },
     )
     of_choice = {place.choice: place for place in places}
@@ -127,6 +131,13 @@ def _answered() -> str:
             return terminal.readline()
     except OSError:  # nobody is there
         return ""
+
+
+def share(client: Client, options: argparse.Namespace) -> int:
+    """Make a draft case study of a sitting that has ended."""
+    sitting = client.post(f"sittings/{options.sitting}/share/", {})
+    print(f"{client.configuration.url}/drafts/{sitting['case_study']}/")
+    return 0
 
 
 # A run
@@ -199,13 +210,29 @@ def _shown(report: dict[str, Any]) -> str:
 
 def _tell(client: Client, sitting: Any, of_choice: dict[str, Place]) -> None:
     decision = sitting["decision"]
-    print(f"\n{decision['sentence']}\n")
-    widest = max(row["ratio"] for row in decision["choices"])
-    for row in decision["choices"]:
-        bar = "#" * max(1, round(_BAR * row["ratio"] / widest))
-        print(f"  {row['name']:24} {bar:{_BAR}} {row['ratio']:.2f}  ({row['low']:.2f} to {row['high']:.2f})")
+    print(f"\n{decision['sentence']}\n\n{chart(decision['choices'])}")
     print(f"\n{client.configuration.url}/laboratories/sittings/{sitting['id']}/")
     first = of_choice[decision["choices"][0]["name"]]
-    if first.fs and sitting["state"] == "decided":
-        print(f"\n  {' '.join(MAKE[first.fs][:1])} {first.path}\n  mount {first.path} /mnt")
+    if first.fs and decision["set_up"]:
+        print("\nSet it up:")
+        for line in decision["set_up"]:
+            for device in ('"$GUEST_DEVICE"', '"$HOST_DEVICE"'):
+                line = line.replace(device, shlex.quote(first.path))
+            print(f"  {line}")
+    if sitting["state"] != "open":
+        print(f"\\nShare it: kdb share {sitting['id']} makes a draft case study, as the button on that page does.")
     sys.stdout.flush()
+
+
+def chart(rows: Sequence[Any]) -> str:
+    """Return a line for each choice: its speed as a dot in its interval, farther right is faster, in ratios."""
+    lowest, highest = (math.log(pick(row[end] for row in rows)) for pick, end in ((min, "low"), (max, "high")))
+    step = max(highest - lowest, 1e-9) / (_WIDTH - 1)
+    lines = []
+    for row in rows:
+        low, dot, high = (round((math.log(row[name]) - lowest) / step) for name in ("low", "ratio", "high"))
+        signs = [" "] * low + ["-"] * (high - low + 1) + [" "] * (_WIDTH - 1 - high)
+        signs[dot] = "o"
+        interval = f"{row['ratio']:.2f} ({row['low']:.2f} to {row['high']:.2f})"
+        lines.append(f"  {row['name']:24} {''.join(signs)}  {interval}")
+    return "\n".join(lines)

@@ -2212,6 +2212,7 @@ class SittingDecision(TypedDict):
     choices: list[SittingStanding]
     runs: int
     further: int | None
+    set_up: list[str]
     published: str
 
 
@@ -2626,6 +2627,7 @@ class Sitting(TypedDict):
     choices: list[SittingChoice]
     created_at: str
     ended_at: str | None
+    case_study: str | None
     load: Load
     next: list[PlannedRun]
     decision: SittingDecision
