@@ -23,7 +23,7 @@ from kdb.api.shapes import shape_of
 from kdb.disk_path import SETTINGS
 from modelling.models import Laboratory, Sitting
 
-from . import laboratories, sharing, sittings
+from . import again, laboratories, sharing, sittings
 from .content import Choice, Decision, Load, PlannedRun
 from .forms import LaboratoryForm, MemberForm
 
@@ -78,6 +78,10 @@ class SittingFieldsSerializer(Fields):
     most_runs = serializers.IntegerField(min_value=2, max_value=200, default=24)
     choices = serializers.ListField(child=ChoiceFieldsSerializer(), min_length=2, max_length=sittings.MOST_CHOICES)
     facts = serializers.DictField(child=serializers.CharField(max_length=200), default=dict)
+    again = serializers.BooleanField(
+        default=False,
+        help_text="Of these choices, measure the two that led when the machine was last decided, with its seconds.",
+    )
 
 
 class RunReportSerializer(Fields):
@@ -213,6 +217,8 @@ class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedView
         laboratory = laboratories.laboratories_of(request.user).filter(slug=asked.pop("laboratory")).first()
         if laboratory is None:
             raise FaultyRequest([{"field": "laboratory", "message": "You are a member of no laboratory of that name."}])
+        if asked.pop("again"):
+            choices = _again(laboratory, choices, asked)
         if laboratory.sittings.count() >= laboratories.MOST_SITTINGS:
             raise Conflict(f"The laboratory has {laboratories.MOST_SITTINGS} sittings, as many as it may.")
         sitting = sittings.begin(laboratory, request.user, choices=choices, engine=ENGINE, **asked)
@@ -254,6 +260,20 @@ def _checked(request: Request, shape: type[serializers.Serializer[Any]]) -> dict
     given = shape(data=fields_of(request, shape))
     given.is_valid(raise_exception=True)
     return given.validated_data
+
+
+def _again(laboratory: Laboratory, choices: list[Choice], asked: dict[str, Any]) -> list[Choice]:
+    """Return the choices that led last time, and ask for the same as then. Raises FaultyRequest."""
+    before = again.last_decision(laboratory, asked["machine"], asked["workload"])
+    if before is None:
+        message = f"No decision under {asked['workload']} on {asked['machine']} is kept in this laboratory."
+        raise FaultyRequest([{"field": "again", "message": message}])
+    leading = [row.name for row in sittings.decision(before).choices[: again.COMPARED]]
+    if missing := [name for name in leading if name not in {choice.name for choice in choices}]:
+        message = f"The last decision was between {' and '.join(leading)}: {' and '.join(missing)} is not among these."
+        raise FaultyRequest([{"field": "choices", "message": message}])
+    asked |= {"before": before, "seconds": before.seconds}
+    return [choice for choice in choices if choice.name in leading]
 
 
 def _choice(number: int, name: str, place: str, settings: Mapping[str, str]) -> Choice:

@@ -17,7 +17,7 @@ from modelling.estimation import machine
 from modelling.estimation.machine import LOSS, SURE, VARIATION, Block, Machine
 from modelling.models import Laboratory, Sitting, SittingRun
 
-from . import words
+from . import again, words
 from .content import NO_DIFFERENCE, NOT_YET, USE, Choice, Decision, Load, PlannedRun, Standing
 from .known import Known, known_of
 
@@ -40,8 +40,9 @@ def begin(
     seconds: int,
     most_runs: int,
     facts: Mapping[str, object],
+    before: Sitting | None = None,
 ) -> Sitting:
-    """Begin a sitting with its first runs planned. workload : of engines.WORKLOADS"""
+    """Begin a sitting with its first runs planned. workload : of engines.WORKLOADS; before : what it measures again"""
     with transaction.atomic():
         sitting = Sitting.objects.create(
             laboratory=laboratory,
@@ -54,6 +55,7 @@ def begin(
             facts=dict(facts),
             seconds=seconds,
             most_runs=most_runs,
+            before=before,
         )
         _go_on(sitting)
     return sitting
@@ -129,15 +131,17 @@ def _go_on(sitting: Sitting) -> None:
     now = machine.after(_before(sitting), _blocks(sitting))
     stands, count = machine.standing(now, assumptions().margin), sitting.runs.count()
     is_decided = _stands(stands) and sitting.runs.filter(value__isnull=False).exists()
-    if is_decided or count >= sitting.most_runs:
+    has_ended = again.is_told(sitting) if sitting.before else is_decided or count >= sitting.most_runs
+    if has_ended:
         sitting.state = Sitting.State.DECIDED if is_decided else Sitting.State.SPENT
         sitting.ended_at = timezone.now()
         sitting.save(update_fields=["state", "ended_at"])
         return
     names = [choice.name for choice in choices_of(sitting)]
     block = sitting.runs.order_by("-block").values_list("block", flat=True).first() or 0
+    block_of = range(len(names)) if sitting.before else machine.next_block(now, names)
     # A fixed seed: whoever plans the same block again plans the same order.
-    order = np.random.default_rng([sitting.pk, block]).permutation(machine.next_block(now, names))
+    order = np.random.default_rng([sitting.pk, block]).permutation(block_of)
     SittingRun.objects.bulk_create(
         SittingRun(sitting=sitting, block=block + 1, number=count + place, choice=int(choice))
         for place, choice in enumerate(order, start=1)
@@ -184,7 +188,9 @@ def _decided(sitting: Sitting, before: Machine, now: Machine) -> Decision:
     further = None if kind != NOT_YET else _further(now, names)
     sentence = words.sentence(kind, rows, alike, assumptions().margin, further, runs=len(counted))
     lines = _set_up(sitting, choices[stands.first]) if kind == USE else ()
-    return Decision(kind, sentence, tuple(rows), len(counted), further, lines, sitting.known["question"])
+    return Decision(
+        kind, sentence, tuple(rows), len(counted), further, again.changes(sitting), lines, sitting.known["question"]
+    )
 
 
 def _set_up(sitting: Sitting, choice: Choice) -> tuple[str, ...]:

@@ -41,6 +41,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--fs", default="ext4,xfs", help=f"made on each disk: of {','.join(MAKE)}")
     command.add_argument("--seconds", type=int, default=30, help="of one run")
     command.add_argument("--most-runs", type=int, default=24)
+    command.add_argument("--again", action="store_true", help="what led here last time, and whether it changed")
     command.add_argument("--despite-load", action="store_true", help="do not wait until other programs are quiet")
     command.add_argument("--yes", action="store_true", help="do not ask")
 
@@ -66,6 +67,7 @@ def measure(client: Client, options: argparse.Namespace) -> int:
             "workload": options.workload,
             "seconds": options.seconds,
             "most_runs": options.most_runs,
+            "again": options.again,
             "choices": [
                 {"name": place.choice, "place": place.name, "settings": place.settings(in_guest=in_guest)}
                 for place in places
@@ -212,6 +214,8 @@ def _tell(client: Client, sitting: Any, of_choice: dict[str, Place]) -> None:
     decision = sitting["decision"]
     print(f"\n{decision['sentence']}\n\n{chart(decision['choices'])}")
     print(f"\n{client.configuration.url}/laboratories/sittings/{sitting['id']}/")
+    for change in decision["changes"]:
+        print(change["sentence"])
     first = of_choice[decision["choices"][0]["name"]]
     if first.fs and decision["set_up"]:
         print("\nSet it up:")

@@ -24,13 +24,6 @@ def _catalogue(published_evidence):
     """The names that measurements are filed under."""
 
 
-@pytest.fixture
-def ada():
-    ada = make_user(username="ada")
-    laboratories.found(ada, "ours", "Our laboratory")
-    return ada
-
-
 def measured(user, facts, settings=None, **more):
     """A sitting that has ended."""
     settings = settings or {name: {"host_fs": "ext4"} for name in SPEED}
