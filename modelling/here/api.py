@@ -65,6 +65,22 @@ class ChoiceFieldsSerializer(Fields):
     )
 
 
+class RunReportSerializer(Fields):
+    """What a run showed, or what disturbed it."""
+
+    value = serializers.FloatField(
+        required=False, min_value=1e-9, max_value=1e15, help_text="Operations a second; left out where it failed."
+    )
+    disturbed = serializers.CharField(required=False, max_length=200, help_text="It counts for nothing then.")
+
+
+class RunMadeSerializer(RunReportSerializer):
+    """A run that was made without a server."""
+
+    block = serializers.IntegerField(min_value=1, max_value=200, help_text="Those of one follow one another at once.")
+    choice = serializers.CharField(max_length=80, help_text="The name of what it measured.")
+
+
 class SittingFieldsSerializer(Fields):
     """A sitting as it is begun."""
 
@@ -82,15 +98,12 @@ class SittingFieldsSerializer(Fields):
         default=False,
         help_text="Of these choices, measure the two that led when the machine was last decided, with its seconds.",
     )
-
-
-class RunReportSerializer(Fields):
-    """What a run showed, or what disturbed it."""
-
-    value = serializers.FloatField(
-        required=False, min_value=1e-9, max_value=1e15, help_text="Operations a second; left out where it failed."
+    runs = serializers.ListField(
+        child=RunMadeSerializer(),
+        required=False,
+        max_length=200,
+        help_text="Made without a server: all there will be. Sent again with the same facts it is the same sitting.",
     )
-    disturbed = serializers.CharField(required=False, max_length=200, help_text="It counts for nothing then.")
 
 
 class SittingSerializer(serializers.ModelSerializer[Sitting]):
@@ -217,11 +230,18 @@ class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedView
         laboratory = laboratories.laboratories_of(request.user).filter(slug=asked.pop("laboratory")).first()
         if laboratory is None:
             raise FaultyRequest([{"field": "laboratory", "message": "You are a member of no laboratory of that name."}])
+        runs = asked.pop("runs", [])
+        for place, run in enumerate(runs):
+            if run["choice"] not in {choice.name for choice in choices}:
+                raise FaultyRequest([{"field": f"runs[{place}].choice", "message": "It is none of the choices."}])
+            _check_report(run, f"runs[{place}].")
+        if runs and (there := laboratory.sittings.filter(facts=asked["facts"]).first()):
+            return Response(SittingSerializer(there).data)
         if asked.pop("again"):
             choices = _again(laboratory, choices, asked)
         if laboratory.sittings.count() >= laboratories.MOST_SITTINGS:
             raise Conflict(f"The laboratory has {laboratories.MOST_SITTINGS} sittings, as many as it may.")
-        sitting = sittings.begin(laboratory, request.user, choices=choices, engine=ENGINE, **asked)
+        sitting = sittings.begin(laboratory, request.user, choices=choices, engine=ENGINE, runs=runs, **asked)
         return Response(SittingSerializer(sitting).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(
@@ -232,11 +252,9 @@ class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedView
         """Report a run; again with the same says the same. The answer says what to run next, or what to use."""
         sitting = self.get_object()
         report = _checked(request, RunReportSerializer)
-        value, disturbed = report.get("value"), report.get("disturbed", "")
-        if (value is None) == (disturbed == ""):
-            raise FaultyRequest([{"field": "value", "message": "Say either the value or what disturbed the run."}])
+        _check_report(report)
         try:
-            sittings.report(sitting, number, value, disturbed)
+            sittings.report(sitting, number, report.get("value"), report.get("disturbed", ""))
         except sittings.Refused as refusal:
             raise Conflict(str(refusal)) from refusal
         return Response(SittingSerializer(self.get_object()).data)
@@ -260,6 +278,13 @@ def _checked(request: Request, shape: type[serializers.Serializer[Any]]) -> dict
     given = shape(data=fields_of(request, shape))
     given.is_valid(raise_exception=True)
     return given.validated_data
+
+
+def _check_report(report: Mapping[str, Any], of: str = "") -> None:
+    """Raise FaultyRequest unless it says either the value or what disturbed the run."""
+    if (report.get("value") is None) == (not report.get("disturbed")):
+        message = "Say either the value or what disturbed the run."
+        raise FaultyRequest([{"field": f"{of}value", "message": message}])
 
 
 def _again(laboratory: Laboratory, choices: list[Choice], asked: dict[str, Any]) -> list[Choice]:

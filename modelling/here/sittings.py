@@ -41,8 +41,13 @@ def begin(
     most_runs: int,
     facts: Mapping[str, object],
     before: Sitting | None = None,
+    runs: Sequence[Mapping[str, Any]] = (),
 ) -> Sitting:
-    """Begin a sitting with its first runs planned. workload : of engines.WORKLOADS; before : what it measures again"""
+    """Begin a sitting with its first runs planned. workload : of engines.WORKLOADS
+
+    before : what it measures again; runs : made without a server, with which it ends
+    """
+    names = [choice.name for choice in choices]
     with transaction.atomic():
         sitting = Sitting.objects.create(
             laboratory=laboratory,
@@ -54,8 +59,20 @@ def begin(
             known=known_of(workload, choices).as_json(),
             facts=dict(facts),
             seconds=seconds,
-            most_runs=most_runs,
+            most_runs=len(runs) or most_runs,
             before=before,
+        )
+        SittingRun.objects.bulk_create(
+            SittingRun(
+                sitting=sitting,
+                number=number,
+                block=run["block"],
+                choice=names.index(run["choice"]),
+                value=run.get("value"),
+                disturbed=run.get("disturbed", ""),
+                reported_at=timezone.now(),
+            )
+            for number, run in enumerate(runs, start=1)
         )
         _go_on(sitting)
     return sitting

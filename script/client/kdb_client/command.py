@@ -10,7 +10,7 @@ from typing import Any
 
 from .client import Client
 from .errors import KdbError
-from .measure import add_arguments, measure, share
+from .measure import add_arguments, measure, send, share
 
 # As the API has them; a test compares.
 AXES = (
@@ -52,6 +52,8 @@ def rank(client: Client, options: argparse.Namespace) -> int:
 
 
 def upload(client: Client, options: argparse.Namespace) -> int:
+    if not options.case_study:
+        return max(send(client, path) for path in options.file)
     answers = json.loads(options.answers.read_text(encoding="utf-8")) if options.answers else None
     batch = client.upload(options.file, options.case_study, answers=answers, confirm=options.confirm)
     if options.no_wait:
@@ -182,9 +184,11 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("share", parents=[every], help="what was measured, as a draft case study")
     command.add_argument("sitting", type=int, help="its number")
     command.set_defaults(run=share)
-    command = commands.add_parser("upload", parents=[every, repeated], help="result files into a draft")
+    command = commands.add_parser(
+        "upload", parents=[every, repeated], help="result files into a draft, or what was measured offline"
+    )
     command.add_argument("file", type=Path, nargs="+")
-    command.add_argument("--case-study", required=True, metavar="DRAFT")
+    command.add_argument("--case-study", metavar="DRAFT", help="needed but for files of measure --offline")
     command.add_argument("--answers", type=Path, help="a JSON file: context, files, names, create, columns")
     command.add_argument("--confirm", action="store_true", help="file at once where there is no error")
     command.add_argument("--no-wait", action="store_true", help="do not wait until the files are read")

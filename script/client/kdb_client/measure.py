@@ -7,6 +7,7 @@ import argparse
 import json
 import math
 import platform
+import random
 import shlex
 import shutil
 import sys
@@ -19,6 +20,7 @@ from typing import Any
 from .client import Client
 from .errors import KdbError
 from .guardian import FOLDER, Guardian, remove_folder
+from .loads import LOADS, load_of
 from .places import MAKE, Place, Prepared, check_disk, check_folder, facts_of, is_guest
 
 FIO_HINT = "fio is not installed: apt install fio, dnf install fio, zypper install fio, or apk add fio."
@@ -26,6 +28,8 @@ BUSY = 0.3  # of one processor, that others may use before a run
 STEAL = 0.1  # of the processors' time that the host may take away during a run
 _QUIET_TRIES, _LOOK_SECONDS = 10, 2.0
 _WIDTH = 40
+EACH = 2  # runs of each choice without a server
+OFFLINE = "kdb_offline"  # the version of a file that was written without one
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -41,7 +45,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--fs", default="ext4,xfs", help=f"made on each disk: of {','.join(MAKE)}")
     command.add_argument("--seconds", type=int, default=30, help="of one run")
     command.add_argument("--most-runs", type=int, default=24)
-    command.add_argument("--again", action="store_true", help="what led here last time, and whether it changed")
+    instead = command.add_mutually_exclusive_group()
+    instead.add_argument("--again", action="store_true", help="what led here last time, and whether it changed")
+    instead.add_argument("--offline", metavar="FILE", help="without a server: each choice twice, for kdb upload FILE")
     command.add_argument("--despite-load", action="store_true", help="do not wait until other programs are quiet")
     command.add_argument("--yes", action="store_true", help="do not ask")
 
@@ -56,29 +62,31 @@ def measure(client: Client, options: argparse.Namespace) -> int:
             check_disk(place.path)
         else:
             check_folder(place.path, 0)
+    if options.offline:
+        if Path(options.offline).exists():
+            raise KdbError(f"{options.offline} is there already.")
+        if options.workload not in LOADS:
+            raise KdbError(f"{options.workload}: without a server it measures {', '.join(LOADS)}.")
+        options.most_runs = EACH * len(places)
     if not options.yes and not _agrees(places, options):
         return 1
     in_guest = is_guest()
-    sitting = client.post(
-        "sittings/",
-        {
-            "laboratory": options.laboratory,
-            "machine": options.machine,
-            "workload": options.workload,
-            "seconds": options.seconds,
-            "most_runs": options.most_runs,
-            "again": options.again,
-            "choices": [
-                {"name": place.choice, "place": place.name, "settings": place.settings(in_guest=in_guest)}
-                for place in places
-            ],
-            "facts": facts_of(places, options.hypervisor, in_guest=in_guest, waits=not options.despite_load),
-        },
-    )
+    asked = {
+        "laboratory": options.laboratory,
+        "machine": options.machine,
+        "workload": options.workload,
+        "seconds": options.seconds,
+        "choices": [
+            {"name": place.choice, "place": place.name, "settings": place.settings(in_guest=in_guest)}
+            for place in places
+        ],
+        "facts": facts_of(places, options.hypervisor, in_guest=in_guest, waits=not options.despite_load),
+    }
+    if options.offline:
+        return _offline(places, asked, options)
+    sitting = client.post("sittings/", {**asked, "most_runs": options.most_runs, "again": options.again})
     of_choice = {place.choice: place for place in places}
-    for place in places:
-        if not place.fs:
-            check_folder(place.path, sitting["load"]["working_set_bytes"])
+    _check_room(places, sitting["load"])
     with Guardian() as guardian:
         while sitting["next"]:
             for run in sitting["next"]:
@@ -88,6 +96,45 @@ def measure(client: Client, options: argparse.Namespace) -> int:
                 sitting = client.post(f"sittings/{sitting['id']}/runs/{run['number']}/", report)
     _tell(client, sitting, of_choice)
     return 0 if sitting["state"] == "decided" else 1
+
+
+def _offline(places: list[Place], asked: dict[str, Any], options: argparse.Namespace) -> int:
+    """Run each choice EACH times, in blocks of all in random order, and write what a server is told later."""
+    load = load_of(options.workload, options.seconds)
+    _check_room(places, load)
+    runs = []
+    with Guardian() as guardian:
+        for block in range(1, EACH + 1):
+            for place in random.sample(places, len(places)):
+                report = _one_run(place, load, guardian, waits=not options.despite_load)
+                runs.append({"block": block, "choice": place.choice, **report})
+                print(f"run {len(runs):2}  {place.choice:24}  {_shown(report)}", flush=True)
+    asked["facts"]["measured_at"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    with open(options.offline, "x", encoding="utf-8") as file:
+        json.dump({OFFLINE: 1, **asked, "runs": runs}, file, indent=1)
+    print(f"\nWhere the server can be reached: kdb upload {options.offline}")
+    return 0
+
+
+def send(client: Client, path: Path) -> int:
+    """Send what was measured without a server, once: sent again it is the same sitting. Raises KdbError."""
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        if kept.pop(OFFLINE) != 1:
+            raise KdbError(f"{path} was written by a newer kdb; upload it with that.")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise KdbError(
+            f"{path} is no file of kdb measure --offline, or not all of it. Other results need --case-study DRAFT."
+        ) from None
+    sitting = client.post("sittings/", kept)
+    _tell(client, sitting, {})
+    return 0 if sitting["state"] == "decided" else 1
+
+
+def _check_room(places: list[Place], load: Any) -> None:
+    for place in places:
+        if not place.fs:
+            check_folder(place.path, load["working_set_bytes"])
 
 
 def _places(options: argparse.Namespace) -> list[Place]:
@@ -118,7 +165,7 @@ def _agrees(places: list[Place], options: argparse.Namespace) -> bool:
         print(f"  {place.choice}: {made}")
     print(
         f"At most {options.most_runs} of them, {minutes:.0f} minutes; mostly it takes fewer. Nothing is left "
-        f"behind. Numbers go to the laboratory {options.laboratory}, which its members see."
+        f"behind. Numbers go to {options.offline or f'the laboratory {options.laboratory}, which its members see'}."
     )
     print("Begin? [y/N] ", end="", flush=True)
     return _answered().strip().lower() in ("y", "yes")
@@ -216,8 +263,8 @@ def _tell(client: Client, sitting: Any, of_choice: dict[str, Place]) -> None:
     print(f"\n{client.configuration.url}/laboratories/sittings/{sitting['id']}/")
     for change in decision["changes"]:
         print(change["sentence"])
-    first = of_choice[decision["choices"][0]["name"]]
-    if first.fs and decision["set_up"]:
+    first = of_choice.get(decision["choices"][0]["name"])
+    if first and first.fs and decision["set_up"]:
         print("\nSet it up:")
         for line in decision["set_up"]:
             for device in ('"$GUEST_DEVICE"', '"$HOST_DEVICE"'):
