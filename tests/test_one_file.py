@@ -49,8 +49,18 @@ def test_piped_into_python_it_measures_and_leaves_nothing(ada, live_server, mach
     assert (ran.returncode, ran.stderr) == (0, "")
     assert sitting.state == "decided"
     assert f"{live_server.url}/laboratories/sittings/{sitting.pk}/" in ran.stdout
-    assert f"Share it: kdb share {sitting.pk} " in ran.stdout
+    assert f"\nShare it: kdb share {sitting.pk} " in ran.stdout
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "b", "fio", "home"]
+
+
+@pytest.mark.server
+def test_again_it_says_of_each_choice_how_fast_it_is_against_before(ada, live_server, machine, tmp_path):
+    environment = {**machine, "KDB_TOKEN": make_token(ada)}
+    for more in ([], ["--again"]):
+        command = piped(live_server.url, tmp_path, "--yes", *more)
+        ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+    assert ran.stdout.count("it is 1.00 times as fast as before") == 2
+    assert Sitting.objects.first().before == Sitting.objects.last()
 
 
 @pytest.mark.server

@@ -271,7 +271,7 @@ def _tell(client: Client, sitting: Any, of_choice: dict[str, Place]) -> None:
                 line = line.replace(device, shlex.quote(first.path))
             print(f"  {line}")
     if sitting["state"] != "open":
-        print(f"\\nShare it: kdb share {sitting['id']} makes a draft case study, as the button on that page does.")
+        print(f"\nShare it: kdb share {sitting['id']} makes a draft case study, as the button on that page does.")
     sys.stdout.flush()
 
 
