@@ -35,6 +35,7 @@ urlpatterns = [
     path("laboratories/", here_views.laboratory_list, name="my-laboratories"),
     path("laboratories/<slug:slug>/", here_views.laboratory_detail, name="my-laboratory"),
     path("laboratories/sittings/<int:pk>/", here_views.sitting_detail, name="sitting"),
+    path("kdb.py", here_views.client_file, name="client-file"),
     path("capacity/", answer_views.capacity, name="capacity"),
     path("compare/", comparison_views.compare, name="compare"),
     path("mix/", mix_views.mix_page, name="mix-page"),

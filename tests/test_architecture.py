@@ -135,7 +135,7 @@ PLAIN = [
         f"modelling.claims.{name}"
         for name in ("facts", "needs", "evaluation", "condition_words", "judging", "hypotheses")
     ),
-    *(f"modelling.here.{name}" for name in ("content", "words")),
+    *(f"modelling.here.{name}" for name in ("content", "one_file", "words")),
     *(f"modelling.foretelling.{name}" for name in ("cells", "content")),
     *(f"modelling.fleet.detection.{name}" for name in ("features", "classifier", "content", "evaluation")),
     "modelling.fleet.moving.before_after",

@@ -64,6 +64,7 @@ OTHERS = [
     "/placement/plans/1/commands.txt",
     "/results-template.csv",
     "/collect.sh",
+    "/kdb.py",
 ]
 # What is only posted to.
 DEEDS = {

@@ -14,7 +14,8 @@ import pytest
 from kdb_client.command import main
 from kdb_client.errors import KdbError
 from kdb_client.guardian import FOLDER, PROCESS, Guardian
-from kdb_client.places import check_disk
+from kdb_client.measure import chart
+from kdb_client.places import Place, check_disk, facts_of
 
 from modelling.here import laboratories
 from modelling.models import Sitting
@@ -182,6 +183,29 @@ def test_what_is_forgotten_is_left_alone(tmp_path):
         left = (Path(kept).exists(), Path(gone).exists(), somebody.poll())
         somebody.kill()
     assert left == (True, False, None)
+
+
+def test_the_chart_has_a_dot_in_an_interval_for_each_choice():
+    rows = [
+        {"name": "xfs", "ratio": 1.0, "low": 1.0, "high": 1.0},
+        {"name": "ext4", "ratio": 0.5, "low": 0.25, "high": 1.0},
+    ]
+    first, second = (line[27:67] for line in chart(rows).splitlines())
+    assert first == " " * 39 + "o"
+    assert (second[20], second.replace("o", "-")) == ("o", "-" * 40)
+
+
+@pytest.mark.parametrize("kind", ["", "kvm", "oracle"])
+def test_a_machine_says_what_it_knows_of_itself(kind, tmp_path, monkeypatch):
+    for name, said in (("systemd-detect-virt", kind or "none"), ("fio", "fio-3.33")):
+        (tmp_path / name).write_text(f"#!/bin/sh\necho {said}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    facts = facts_of([Place("a", str(tmp_path))], "", in_guest=bool(kind), waits=True)
+    assert (facts["virtual"], facts["fio"]) == ("yes" if kind else "no", "3.33")
+    assert facts.get("hypervisor") == (kind if kind == "kvm" else None)
+    assert facts.get("quiet_host") == (None if kind else "yes")  # what a guest sees is not the host
+    assert facts_of([], "esxi", in_guest=True, waits=True)["hypervisor"] == "esxi"
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,7 @@ SCOPES: dict[str, tuple[Scope | None, Scope | None]] = {
     "sitting-list": (READ, IMPORT),
     "sitting-detail": (READ, None),
     "sitting-runs": (None, IMPORT),
+    "sitting-share": (None, IMPORT),
 }
 
 

@@ -35,6 +35,7 @@ _SAYING = [  # all that a configuration states
     for field in Configuration._meta.concrete_fields
     if field.name not in ("id", "case_study", "slug", "note")
 ]
+_SEE_FACTS, _NOT_STATED = "see the facts", "not stated"
 _QEMU = ("kvm", "proxmox", "qemu-tcg")  # whose images qemu-img makes
 
 
@@ -159,6 +160,12 @@ def _lines(configurations: _Stated) -> Iterable[SetUpLine]:
     )
 
 
+def lines_of(configuration: Configuration) -> tuple[str, ...]:
+    """Return the command lines of one configuration, perhaps an unsaved one: what it leaves open has none."""
+    lines = (line.text for line in _lines({configuration: {""}}))
+    return tuple(text for text in lines if not text.endswith((_NOT_STATED, _SEE_FACTS)))
+
+
 def _image(configurations: _Stated, is_qemu: bool) -> Iterable[SetUpLine]:
     """Yield the lines that make the image of a disk in a folder of the host."""
     image, studies = _agreed(configurations, lambda c: c.image_format.lower())
@@ -198,7 +205,7 @@ def _remark(what: str, configurations: _Stated, fact: _Fact) -> SetUpLine:
     """Remark on what no command stands for: it is not stated, or not one word that is known here."""
     stated = _by_value(configurations, fact)
     studies = _studies(configurations, fact if stated else bool)
-    return SetUpLine(f"# {what}: {'see the facts' if stated else 'not stated'}", studies)
+    return SetUpLine(f"# {what}: {_SEE_FACTS if stated else _NOT_STATED}", studies)
 
 
 def _agreed(configurations: _Stated, fact: _Fact) -> tuple[str, tuple[str, ...]]:

@@ -7,11 +7,15 @@ from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema, extend_schema_field, extend_schema_view
 from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from experiments import permissions
 from experiments.case_studies.api import Conflict, OwnedViewSet
 from experiments.laboratory.measuring import engines
+from experiments.models import ImportBatch
+from kdb.accounts.users import user_of
 from kdb.api.bodies import Fields, FormFields, fields_of
 from kdb.api.errors import form_errors
 from kdb.api.faults import FaultyRequest
@@ -19,7 +23,7 @@ from kdb.api.shapes import shape_of
 from kdb.disk_path import SETTINGS
 from modelling.models import Laboratory, Sitting
 
-from . import laboratories, sittings
+from . import again, laboratories, sharing, sittings
 from .content import Choice, Decision, Load, PlannedRun
 from .forms import LaboratoryForm, MemberForm
 
@@ -61,6 +65,22 @@ class ChoiceFieldsSerializer(Fields):
     )
 
 
+class RunReportSerializer(Fields):
+    """What a run showed, or what disturbed it."""
+
+    value = serializers.FloatField(
+        required=False, min_value=1e-9, max_value=1e15, help_text="Operations a second; left out where it failed."
+    )
+    disturbed = serializers.CharField(required=False, max_length=200, help_text="It counts for nothing then.")
+
+
+class RunMadeSerializer(RunReportSerializer):
+    """A run that was made without a server."""
+
+    block = serializers.IntegerField(min_value=1, max_value=200, help_text="Those of one follow one another at once.")
+    choice = serializers.CharField(max_length=80, help_text="The name of what it measured.")
+
+
 class SittingFieldsSerializer(Fields):
     """A sitting as it is begun."""
 
@@ -74,21 +94,25 @@ class SittingFieldsSerializer(Fields):
     most_runs = serializers.IntegerField(min_value=2, max_value=200, default=24)
     choices = serializers.ListField(child=ChoiceFieldsSerializer(), min_length=2, max_length=sittings.MOST_CHOICES)
     facts = serializers.DictField(child=serializers.CharField(max_length=200), default=dict)
-
-
-class RunReportSerializer(Fields):
-    """What a run showed, or what disturbed it."""
-
-    value = serializers.FloatField(
-        required=False, min_value=1e-9, max_value=1e15, help_text="Operations a second; left out where it failed."
+    again = serializers.BooleanField(
+        default=False,
+        help_text="Of these choices, measure the two that led when the machine was last decided, with its seconds.",
     )
-    disturbed = serializers.CharField(required=False, max_length=200, help_text="It counts for nothing then.")
+    runs = serializers.ListField(
+        child=RunMadeSerializer(),
+        required=False,
+        max_length=200,
+        help_text="Made without a server: all there will be. Sent again with the same facts it is the same sitting.",
+    )
 
 
 class SittingSerializer(serializers.ModelSerializer[Sitting]):
     """A sitting: what is known so far, and what to run next."""
 
     laboratory = serializers.SlugField(source="laboratory.slug", read_only=True)
+    case_study = serializers.SlugField(
+        source="case_study.slug", read_only=True, default=None, allow_null=True, help_text="What it was shared as."
+    )
     choices = serializers.SerializerMethodField()
     load = serializers.SerializerMethodField()
     next = serializers.SerializerMethodField()
@@ -98,7 +122,7 @@ class SittingSerializer(serializers.ModelSerializer[Sitting]):
         model = Sitting
         fields = (
             *("id", "laboratory", "machine", "workload", "engine", "seconds", "most_runs", "state", "choices"),
-            *("created_at", "ended_at", "load", "next", "decision"),
+            *("created_at", "ended_at", "case_study", "load", "next", "decision"),
         )
         read_only_fields = fields
 
@@ -206,9 +230,18 @@ class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedView
         laboratory = laboratories.laboratories_of(request.user).filter(slug=asked.pop("laboratory")).first()
         if laboratory is None:
             raise FaultyRequest([{"field": "laboratory", "message": "You are a member of no laboratory of that name."}])
+        runs = asked.pop("runs", [])
+        for place, run in enumerate(runs):
+            if run["choice"] not in {choice.name for choice in choices}:
+                raise FaultyRequest([{"field": f"runs[{place}].choice", "message": "It is none of the choices."}])
+            _check_report(run, f"runs[{place}].")
+        if runs and (there := laboratory.sittings.filter(facts=asked["facts"]).first()):
+            return Response(SittingSerializer(there).data)
+        if asked.pop("again"):
+            choices = _again(laboratory, choices, asked)
         if laboratory.sittings.count() >= laboratories.MOST_SITTINGS:
             raise Conflict(f"The laboratory has {laboratories.MOST_SITTINGS} sittings, as many as it may.")
-        sitting = sittings.begin(laboratory, request.user, choices=choices, engine=ENGINE, **asked)
+        sitting = sittings.begin(laboratory, request.user, choices=choices, engine=ENGINE, runs=runs, **asked)
         return Response(SittingSerializer(sitting).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(
@@ -219,12 +252,23 @@ class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedView
         """Report a run; again with the same says the same. The answer says what to run next, or what to use."""
         sitting = self.get_object()
         report = _checked(request, RunReportSerializer)
-        value, disturbed = report.get("value"), report.get("disturbed", "")
-        if (value is None) == (disturbed == ""):
-            raise FaultyRequest([{"field": "value", "message": "Say either the value or what disturbed the run."}])
+        _check_report(report)
         try:
-            sittings.report(sitting, number, value, disturbed)
+            sittings.report(sitting, number, report.get("value"), report.get("disturbed", ""))
         except sittings.Refused as refusal:
+            raise Conflict(str(refusal)) from refusal
+        return Response(SittingSerializer(self.get_object()).data)
+
+    @extend_schema(operation_id="sittings_share", tags=TAGS, request=None, responses={200: SittingSerializer})
+    @action(detail=True, methods=["post"])
+    def share(self, request: Request, pk: int) -> Response:
+        """Make a draft case study of it, which you own; again it is the same one. Needs the role of a researcher."""
+        sitting = self.get_object()
+        if not permissions.may_create(request.user):
+            raise PermissionDenied
+        try:
+            sharing.share(sitting, user_of(request), ImportBatch.Door.API)
+        except sharing.Refused as refusal:
             raise Conflict(str(refusal)) from refusal
         return Response(SittingSerializer(self.get_object()).data)
 
@@ -234,6 +278,27 @@ def _checked(request: Request, shape: type[serializers.Serializer[Any]]) -> dict
     given = shape(data=fields_of(request, shape))
     given.is_valid(raise_exception=True)
     return given.validated_data
+
+
+def _check_report(report: Mapping[str, Any], of: str = "") -> None:
+    """Raise FaultyRequest unless it says either the value or what disturbed the run."""
+    if (report.get("value") is None) == (not report.get("disturbed")):
+        message = "Say either the value or what disturbed the run."
+        raise FaultyRequest([{"field": f"{of}value", "message": message}])
+
+
+def _again(laboratory: Laboratory, choices: list[Choice], asked: dict[str, Any]) -> list[Choice]:
+    """Return the choices that led last time, and ask for the same as then. Raises FaultyRequest."""
+    before = again.last_decision(laboratory, asked["machine"], asked["workload"])
+    if before is None:
+        message = f"No decision under {asked['workload']} on {asked['machine']} is kept in this laboratory."
+        raise FaultyRequest([{"field": "again", "message": message}])
+    leading = [row.name for row in sittings.decision(before).choices[: again.COMPARED]]
+    if missing := [name for name in leading if name not in {choice.name for choice in choices}]:
+        message = f"The last decision was between {' and '.join(leading)}: {' and '.join(missing)} is not among these."
+        raise FaultyRequest([{"field": "choices", "message": message}])
+    asked |= {"before": before, "seconds": before.seconds}
+    return [choice for choice in choices if choice.name in leading]
 
 
 def _choice(number: int, name: str, place: str, settings: Mapping[str, str]) -> Choice:

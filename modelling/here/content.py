@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar
 
 from kdb.content import Among
 
+NO_CHANGE, CHANGED, NOT_SURE = CHANGE_KINDS = "no change that matters", "changed", "not sure"
 USE, NO_DIFFERENCE, NOT_YET = KINDS = "use", "no difference", "not yet"
 
 
@@ -58,6 +59,20 @@ class Load:
 
 
 @dataclass(frozen=True)
+class Change:
+    """What became of one choice since the decision before."""
+
+    component: ClassVar[str] = "SittingChange"
+
+    name: str
+    kind: Annotated[str, Among(CHANGE_KINDS)]
+    ratio: Annotated[float, "Speed as a multiple of what it was."]
+    low: Annotated[float, "Lower end of its 95 % interval."]
+    high: Annotated[float, "Upper end of its 95 % interval."]
+    sentence: str
+
+
+@dataclass(frozen=True)
 class Decision:
     """What is known of a machine so far, the best choice first."""
 
@@ -68,4 +83,6 @@ class Decision:
     choices: tuple[Standing, ...]
     runs: Annotated[int, "That count."]
     further: Annotated[int | None, "Runs that it may still take; null: it stands, or more than may be made."]
+    changes: Annotated[tuple[Change, ...], "Since the decision that it measures again; empty: it is a first one."]
+    set_up: Annotated[tuple[str, ...], "Command lines that make the one to use; names after $ are your own."]
     published: Annotated[str, "The question whose published evidence it began with; empty: none bears on it."]

@@ -24,7 +24,9 @@ def laboratories_of(user: Any) -> QuerySet[Laboratory]:
 
 def sittings_of(user: Any) -> QuerySet[Sitting]:
     """Return the sittings of the user's laboratories."""
-    return Sitting.objects.filter(laboratory__in=laboratories_of(user)).select_related("laboratory", "started_by")
+    return Sitting.objects.filter(laboratory__in=laboratories_of(user)).select_related(
+        "laboratory", "started_by", "case_study"
+    )
 
 
 def found(user: Any, slug: str, name: str) -> Laboratory:

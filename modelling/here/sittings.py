@@ -10,12 +10,14 @@ from django.db import transaction
 from django.utils import timezone
 
 from experiments.laboratory.measuring import engines
+from experiments.models import Configuration, FileSystem, Hypervisor
 from modelling.answers.estimate import assumptions
+from modelling.answers.set_up import lines_of
 from modelling.estimation import machine
 from modelling.estimation.machine import LOSS, SURE, VARIATION, Block, Machine
 from modelling.models import Laboratory, Sitting, SittingRun
 
-from . import words
+from . import again, words
 from .content import NO_DIFFERENCE, NOT_YET, USE, Choice, Decision, Load, PlannedRun, Standing
 from .known import Known, known_of
 
@@ -38,8 +40,14 @@ def begin(
     seconds: int,
     most_runs: int,
     facts: Mapping[str, object],
+    before: Sitting | None = None,
+    runs: Sequence[Mapping[str, Any]] = (),
 ) -> Sitting:
-    """Begin a sitting with its first runs planned. workload : of engines.WORKLOADS"""
+    """Begin a sitting with its first runs planned. workload : of engines.WORKLOADS
+
+    before : what it measures again; runs : made without a server, with which it ends
+    """
+    names = [choice.name for choice in choices]
     with transaction.atomic():
         sitting = Sitting.objects.create(
             laboratory=laboratory,
@@ -51,7 +59,20 @@ def begin(
             known=known_of(workload, choices).as_json(),
             facts=dict(facts),
             seconds=seconds,
-            most_runs=most_runs,
+            most_runs=len(runs) or most_runs,
+            before=before,
+        )
+        SittingRun.objects.bulk_create(
+            SittingRun(
+                sitting=sitting,
+                number=number,
+                block=run["block"],
+                choice=names.index(run["choice"]),
+                value=run.get("value"),
+                disturbed=run.get("disturbed", ""),
+                reported_at=timezone.now(),
+            )
+            for number, run in enumerate(runs, start=1)
         )
         _go_on(sitting)
     return sitting
@@ -96,8 +117,20 @@ def load_of(sitting: Sitting) -> Load:
     """Return what each run of the sitting does."""
     shape = engines.SHAPES[sitting.workload]
     # Past the memory, so that the disk answers: the files are far smaller than it.
-    job = engines.fio_job(sitting.workload, shape, "@FOLDER@", sitting.seconds) + "direct=1\n"
+    more = f"direct=1\nramp_time={warm_up_seconds(sitting)}\n"
+    job = engines.fio_job(sitting.workload, shape, "@FOLDER@", sitting.seconds) + more
     return Load(sitting.engine, job, shape.files * shape.file_bytes, sitting.seconds)
+
+
+def is_guest(sitting: Sitting) -> bool:
+    """Tell whether the machine is virtual: as its program found, else as a guest's file system among the choices."""
+    virtual = sitting.facts.get("virtual")
+    return virtual == "yes" or (virtual is None and any("guest_fs" in c.settings for c in choices_of(sitting)))
+
+
+def warm_up_seconds(sitting: Sitting) -> int:
+    """Return how long each run goes on before what counts."""
+    return max(1, sitting.seconds // 10)
 
 
 def decision(sitting: Sitting) -> Decision:
@@ -115,15 +148,17 @@ def _go_on(sitting: Sitting) -> None:
     now = machine.after(_before(sitting), _blocks(sitting))
     stands, count = machine.standing(now, assumptions().margin), sitting.runs.count()
     is_decided = _stands(stands) and sitting.runs.filter(value__isnull=False).exists()
-    if is_decided or count >= sitting.most_runs:
+    has_ended = again.is_told(sitting) if sitting.before else is_decided or count >= sitting.most_runs
+    if has_ended:
         sitting.state = Sitting.State.DECIDED if is_decided else Sitting.State.SPENT
         sitting.ended_at = timezone.now()
         sitting.save(update_fields=["state", "ended_at"])
         return
     names = [choice.name for choice in choices_of(sitting)]
     block = sitting.runs.order_by("-block").values_list("block", flat=True).first() or 0
+    block_of = range(len(names)) if sitting.before else machine.next_block(now, names)
     # A fixed seed: whoever plans the same block again plans the same order.
-    order = np.random.default_rng([sitting.pk, block]).permutation(machine.next_block(now, names))
+    order = np.random.default_rng([sitting.pk, block]).permutation(block_of)
     SittingRun.objects.bulk_create(
         SittingRun(sitting=sitting, block=block + 1, number=count + place, choice=int(choice))
         for place, choice in enumerate(order, start=1)
@@ -169,7 +204,20 @@ def _decided(sitting: Sitting, before: Machine, now: Machine) -> Decision:
     kind = NOT_YET if not (counted and _stands(stands)) else NO_DIFFERENCE if len(alike) > 1 else USE
     further = None if kind != NOT_YET else _further(now, names)
     sentence = words.sentence(kind, rows, alike, assumptions().margin, further, runs=len(counted))
-    return Decision(kind, sentence, tuple(rows), len(counted), further, sitting.known["question"])
+    lines = _set_up(sitting, choices[stands.first]) if kind == USE else ()
+    return Decision(
+        kind, sentence, tuple(rows), len(counted), further, again.changes(sitting), lines, sitting.known["question"]
+    )
+
+
+def _set_up(sitting: Sitting, choice: Choice) -> tuple[str, ...]:
+    """Return the command lines that make a choice, as far as its settings say."""
+    settings: dict[str, Any] = {**choice.settings}
+    for side in {"guest_fs", "host_fs"} & settings.keys():
+        settings[side] = FileSystem(slug=settings[side])
+    if is_guest(sitting):
+        settings["hypervisor"] = Hypervisor(pk=0, slug=sitting.facts.get("hypervisor", ""))
+    return lines_of(Configuration(pk=0, **settings))
 
 
 def _ratios(known: Machine, first: int, names: Sequence[str]) -> list[tuple[float, float, float]]:

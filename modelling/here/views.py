@@ -1,16 +1,22 @@
 """The pages of one's own laboratories and of what is measured there."""
 
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from experiments import permissions
+from experiments.models import ImportBatch
+from kdb.accounts.users import user_of
+from kdb.web.addresses import site_of
 from modelling.answers.estimate import assumptions
 from modelling.answers.words import address
 from modelling.evidence.question import Question
 
-from . import laboratories, sittings
+from . import laboratories, sharing, sittings
 from .forms import LaboratoryForm, MemberForm
+from .one_file import one_file
 
 MOST_SHOWN = 100
 
@@ -46,16 +52,24 @@ def laboratory_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "laboratory": laboratory,
         "members": laboratory.members.order_by("username"),
         "sittings": laboratory.sittings.select_related("started_by")[:MOST_SHOWN],
-        "server": request.build_absolute_uri("/").rstrip("/"),
+        "server": site_of(request),
     }
     return render(request, "modelling/laboratory.html", context, status=422 if form.is_bound else 200)
 
 
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def sitting_detail(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show how the choices of a sitting stand here and elsewhere, and its runs."""
+    """Show how the choices of a sitting stand here and elsewhere, and its runs; or make a draft case study of it."""
     sitting = get_object_or_404(laboratories.sittings_of(request.user), pk=pk)
+    refusal = ""
+    if request.method == "POST":
+        if not permissions.may_create(request.user):
+            raise PermissionDenied
+        try:
+            return redirect("draft-detail", sharing.share(sitting, user_of(request), ImportBatch.Door.BROWSER).slug)
+        except sharing.Refused as error:
+            refusal = str(error)
     decision = sittings.decision(sitting)
     names = [choice.name for choice in sittings.choices_of(sitting)]
     context = {
@@ -63,6 +77,15 @@ def sitting_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "decision": decision,
         "margin_percent": round(100 * assumptions().margin),
         "runs": [(run, names[run.choice]) for run in sitting.runs.all()],
+        "refusal": refusal,
+        "may_share": permissions.may_create(request.user),
+        "may_see": sitting.case_study is not None and permissions.may_see(request.user, sitting.case_study),
         "published": address(Question.from_key(decision.published)) if decision.published else "",
     }
-    return render(request, "modelling/sitting.html", context)
+    return render(request, "modelling/sitting.html", context, status=422 if refusal else 200)
+
+
+@require_safe
+def client_file(request: HttpRequest) -> HttpResponse:
+    """Answer the client as one file, for machines that have nothing but Python."""
+    return HttpResponse(one_file(site_of(request)), content_type="text/x-python; charset=utf-8")

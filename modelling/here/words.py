@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from .content import NO_DIFFERENCE, NOT_YET, Standing
+from .content import CHANGED, NO_CHANGE, NO_DIFFERENCE, NOT_YET, Standing
 
 
 def sentence(
@@ -28,6 +28,14 @@ def sentence(
         f"Use {first.name} on this machine: {1 / second.ratio:.2g} times as fast as {second.name}, the next best "
         f"({1 / second.high:.2f} to {1 / second.low:.2f}). If that is wrong, it costs about {first.loss:.1f} %."
     )
+
+
+def change(kind: str, name: str, ratio: float, low: float, high: float, margin: float) -> str:
+    """Say what became of a choice."""
+    now = f"{ratio:.2f} times as fast as before ({low:.2f} to {high:.2f})"
+    if kind == NO_CHANGE:
+        return f"{name}: no change that matters; it is {now}, within {margin:.0%}."
+    return f"{name}: {'' if kind == CHANGED else 'whether it changed is not sure; '}it is {now}."
 
 
 def _count(runs: int) -> str:

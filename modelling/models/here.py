@@ -44,6 +44,22 @@ class Sitting(models.Model):
     seconds = models.PositiveIntegerField(help_text="Of one run.")
     most_runs = models.PositiveIntegerField(help_text="How many runs it may take.")
     state = models.CharField(max_length=10, choices=State, default=State.OPEN)
+    before = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="The decision whose leading choices it measures again; empty: it is a first one.",
+    )
+    case_study = models.ForeignKey(
+        "experiments.CaseStudy",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="What it was shared as; empty: it was not.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True, blank=True)
 

@@ -117,6 +117,7 @@ TABLE = {  # the scope that a token needs; the statuses, in the order of ROLES
     "sittings_list": "read 401 200 200 200 200 200 200 200",
     "sittings_report": "import 401 404 200 404 404 404 404 404",
     "sittings_retrieve": "read 401 404 200 404 404 404 404 404",
+    "sittings_share": "import 401 404 409 404 404 404 404 404",
     "source_tasks_list": "read 401 403 403 403 200 403 403 200",
     "source_tasks_resolve": "review 401 403 403 403 204 403 403 204",
     "source_tasks_retrieve": "read 401 403 403 403 200 403 403 200",

@@ -16,7 +16,7 @@ from experiments.laboratory.reach import ssh
 from experiments.models import CampaignRun, Host, ImportBatch, RunArtifact, SourceTask
 from kdb.models import Job
 from kdb.work import jobs
-from modelling.models import PlacementMove, PlacementPlan
+from modelling.models import PlacementMove, PlacementPlan, Sitting, SittingRun
 from tests.factories import HOST_KEY, make_host, make_machine, make_minutes, make_publication, make_token, make_user
 from tests.modelling.fleet.moving.fleets import mail_server, observed_host
 
@@ -322,6 +322,9 @@ def _measure(ask: Walk) -> None:
     ask("sittings_report", {"value": 1250.5}, id=sitting["id"], number=sitting["next"][0]["number"])
     ask("sittings_list", page_size=1)
     ask("sittings_retrieve", id=sitting["id"])
+    Sitting.objects.update(state="spent", facts={"virtual": "yes", "hypervisor": "kvm"})
+    SittingRun.objects.update(value=1250.5)
+    ask("sittings_share", id=sitting["id"])
 
 
 def _read(ask: Walk, schema: dict[str, Any]) -> None:

@@ -11,12 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from email.message import Message
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from .configuration import Configuration
 from .errors import NotAllowedError, NotReadyError, ProblemError, TooManyRequestsError, UnreachableError
-from .models import Campaign, Import, Ranking, Status
+
+if TYPE_CHECKING:  # long, and not in the one-file form
+    from .models import Campaign, Import, Ranking, Status
 
 _KEPT_ANSWERS = 100
 _TIMEOUT_SECONDS = 60
@@ -53,18 +55,18 @@ class Client:
 
     # Methods for what is asked most
 
-    def ranking(self, axis: str, workload: str, **filters: Any) -> Ranking:
+    def ranking(self, axis: str, workload: str, **filters: Any) -> "Ranking":
         """Return which entry of the axis is best for a workload; the filters are those of the API."""
-        return cast(Ranking, self.get(f"rankings/{quote(axis, safe='')}/", workload=workload, **filters))
+        return cast("Ranking", self.get(f"rankings/{quote(axis, safe='')}/", workload=workload, **filters))
 
-    def status(self) -> Status:
-        return cast(Status, self.get("status/"))
+    def status(self) -> "Status":
+        return cast("Status", self.get("status/"))
 
-    def campaign(self, slug: str) -> Campaign:
-        return cast(Campaign, self.get(f"campaigns/{quote(slug, safe='')}/"))
+    def campaign(self, slug: str) -> "Campaign":
+        return cast("Campaign", self.get(f"campaigns/{quote(slug, safe='')}/"))
 
-    def import_(self, number: int) -> Import:
-        return cast(Import, self.get(f"imports/{number}/"))
+    def import_(self, number: int) -> "Import":
+        return cast("Import", self.get(f"imports/{number}/"))
 
     def rows(self, path: str, **filters: Any) -> Iterator[dict[str, Any]]:
         """Yield all rows of a list, page by page: `rows("measurements", case_study="p1")`."""
@@ -83,14 +85,14 @@ class Client:
         *,
         answers: Mapping[str, Any] | None = None,
         confirm: bool = False,
-    ) -> Import:
+    ) -> "Import":
         """Upload result files into a draft; they are read in the background, see `import_`. Twice is done once."""
         fields = {"case_study": case_study, "confirm": str(confirm).lower()}
         if answers:
             fields["answers"] = json.dumps(answers)
         media_type, body = _form(fields, [(path.name, path.read_bytes()) for path in files])
         headers = {"Content-Type": media_type, "Idempotency-Key": uuid.uuid4().hex}
-        return cast(Import, json.loads(self._patiently("POST", self._url("imports/", {}), headers, body).body))
+        return cast("Import", json.loads(self._patiently("POST", self._url("imports/", {}), headers, body).body))
 
     # Anything else
 

@@ -1,4 +1,4 @@
-"""kdb rank, measure, upload and watch. The server and the token: see kdb_client.configuration."""
+"""kdb rank, measure, share, upload and watch. The server and the token: see kdb_client.configuration."""
 
 import argparse
 import json
@@ -10,7 +10,7 @@ from typing import Any
 
 from .client import Client
 from .errors import KdbError
-from .measure import add_arguments, measure
+from .measure import add_arguments, measure, send, share
 
 # As the API has them; a test compares.
 AXES = (
@@ -52,6 +52,8 @@ def rank(client: Client, options: argparse.Namespace) -> int:
 
 
 def upload(client: Client, options: argparse.Namespace) -> int:
+    if not options.case_study:
+        return max(send(client, path) for path in options.file)
     answers = json.loads(options.answers.read_text(encoding="utf-8")) if options.answers else None
     batch = client.upload(options.file, options.case_study, answers=answers, confirm=options.confirm)
     if options.no_wait:
@@ -172,16 +174,21 @@ def _parser() -> argparse.ArgumentParser:
     repeated.add_argument("--every", type=float, default=10, metavar="SECONDS")
 
     parser = argparse.ArgumentParser(prog="kdb", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="rank|measure|upload|watch")
+    commands = parser.add_subparsers(required=True, metavar="rank|measure|share|upload|watch")
     command = commands.add_parser("rank", parents=[every, question], help="which entry is best for a workload")
     command.add_argument("workload")
     command.set_defaults(run=rank)
     command = commands.add_parser("measure", parents=[every], help="which of this machine's places is best")
     add_arguments(command)
     command.set_defaults(run=measure)
-    command = commands.add_parser("upload", parents=[every, repeated], help="result files into a draft")
+    command = commands.add_parser("share", parents=[every], help="what was measured, as a draft case study")
+    command.add_argument("sitting", type=int, help="its number")
+    command.set_defaults(run=share)
+    command = commands.add_parser(
+        "upload", parents=[every, repeated], help="result files into a draft, or what was measured offline"
+    )
     command.add_argument("file", type=Path, nargs="+")
-    command.add_argument("--case-study", required=True, metavar="DRAFT")
+    command.add_argument("--case-study", metavar="DRAFT", help="needed but for files of measure --offline")
     command.add_argument("--answers", type=Path, help="a JSON file: context, files, names, create, columns")
     command.add_argument("--confirm", action="store_true", help="file at once where there is no error")
     command.add_argument("--no-wait", action="store_true", help="do not wait until the files are read")

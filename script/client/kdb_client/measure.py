@@ -5,24 +5,31 @@ It says first what it will do, and asks. Whatever ends it, nothing is left behin
 
 import argparse
 import json
+import math
 import platform
+import random
+import shlex
 import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from .client import Client
 from .errors import KdbError
 from .guardian import FOLDER, Guardian, remove_folder
-from .places import MAKE, Place, Prepared, check_disk, check_folder, is_guest
+from .loads import LOADS, load_of
+from .places import MAKE, Place, Prepared, check_disk, check_folder, facts_of, is_guest
 
 FIO_HINT = "fio is not installed: apt install fio, dnf install fio, zypper install fio, or apk add fio."
 BUSY = 0.3  # of one processor, that others may use before a run
 STEAL = 0.1  # of the processors' time that the host may take away during a run
 _QUIET_TRIES, _LOOK_SECONDS = 10, 2.0
-_BAR = 40
+_WIDTH = 40
+EACH = 2  # runs of each choice without a server
+OFFLINE = "kdb_offline"  # the version of a file that was written without one
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -32,11 +39,15 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--laboratory", required=True, help="yours, where the numbers are kept; members alone see them"
     )
     command.add_argument("--machine", default=platform.node() or "this machine", help="what you call it")
+    command.add_argument("--hypervisor", default="", help="that this machine runs under, where it cannot see that")
     command.add_argument("--place", action="append", default=[], metavar="NAME=FOLDER", help="a folder, as it is")
     command.add_argument("--disk", action="append", default=[], metavar="DEVICE=STORAGE", help="an empty scratch disk")
     command.add_argument("--fs", default="ext4,xfs", help=f"made on each disk: of {','.join(MAKE)}")
     command.add_argument("--seconds", type=int, default=30, help="of one run")
     command.add_argument("--most-runs", type=int, default=24)
+    instead = command.add_mutually_exclusive_group()
+    instead.add_argument("--again", action="store_true", help="what led here last time, and whether it changed")
+    instead.add_argument("--offline", metavar="FILE", help="without a server: each choice twice, for kdb upload FILE")
     command.add_argument("--despite-load", action="store_true", help="do not wait until other programs are quiet")
     command.add_argument("--yes", action="store_true", help="do not ask")
 
@@ -51,28 +62,31 @@ def measure(client: Client, options: argparse.Namespace) -> int:
             check_disk(place.path)
         else:
             check_folder(place.path, 0)
+    if options.offline:
+        if Path(options.offline).exists():
+            raise KdbError(f"{options.offline} is there already.")
+        if options.workload not in LOADS:
+            raise KdbError(f"{options.workload}: without a server it measures {', '.join(LOADS)}.")
+        options.most_runs = EACH * len(places)
     if not options.yes and not _agrees(places, options):
         return 1
     in_guest = is_guest()
-    sitting = client.post(
-        "sittings/",
-        {
-            "laboratory": options.laboratory,
-            "machine": options.machine,
-            "workload": options.workload,
-            "seconds": options.seconds,
-            "most_runs": options.most_runs,
-            "choices": [
-                {"name": place.choice, "place": place.name, "settings": place.settings(in_guest=in_guest)}
-                for place in places
-            ],
-            "facts": {"kernel": platform.release(), "virtual": "yes" if in_guest else "no"},
-        },
-    )
+    asked = {
+        "laboratory": options.laboratory,
+        "machine": options.machine,
+        "workload": options.workload,
+        "seconds": options.seconds,
+        "choices": [
+            {"name": place.choice, "place": place.name, "settings": place.settings(in_guest=in_guest)}
+            for place in places
+        ],
+        "facts": facts_of(places, options.hypervisor, in_guest=in_guest, waits=not options.despite_load),
+    }
+    if options.offline:
+        return _offline(places, asked, options)
+    sitting = client.post("sittings/", {**asked, "most_runs": options.most_runs, "again": options.again})
     of_choice = {place.choice: place for place in places}
-    for place in places:
-        if not place.fs:
-            check_folder(place.path, sitting["load"]["working_set_bytes"])
+    _check_room(places, sitting["load"])
     with Guardian() as guardian:
         while sitting["next"]:
             for run in sitting["next"]:
@@ -82,6 +96,45 @@ def measure(client: Client, options: argparse.Namespace) -> int:
                 sitting = client.post(f"sittings/{sitting['id']}/runs/{run['number']}/", report)
     _tell(client, sitting, of_choice)
     return 0 if sitting["state"] == "decided" else 1
+
+
+def _offline(places: list[Place], asked: dict[str, Any], options: argparse.Namespace) -> int:
+    """Run each choice EACH times, in blocks of all in random order, and write what a server is told later."""
+    load = load_of(options.workload, options.seconds)
+    _check_room(places, load)
+    runs = []
+    with Guardian() as guardian:
+        for block in range(1, EACH + 1):
+            for place in random.sample(places, len(places)):
+                report = _one_run(place, load, guardian, waits=not options.despite_load)
+                runs.append({"block": block, "choice": place.choice, **report})
+                print(f"run {len(runs):2}  {place.choice:24}  {_shown(report)}", flush=True)
+    asked["facts"]["measured_at"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    with open(options.offline, "x", encoding="utf-8") as file:
+        json.dump({OFFLINE: 1, **asked, "runs": runs}, file, indent=1)
+    print(f"\nWhere the server can be reached: kdb upload {options.offline}")
+    return 0
+
+
+def send(client: Client, path: Path) -> int:
+    """Send what was measured without a server, once: sent again it is the same sitting. Raises KdbError."""
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        if kept.pop(OFFLINE) != 1:
+            raise KdbError(f"{path} was written by a newer kdb; upload it with that.")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise KdbError(
+            f"{path} is no file of kdb measure --offline, or not all of it. Other results need --case-study DRAFT."
+        ) from None
+    sitting = client.post("sittings/", kept)
+    _tell(client, sitting, {})
+    return 0 if sitting["state"] == "decided" else 1
+
+
+def _check_room(places: list[Place], load: Any) -> None:
+    for place in places:
+        if not place.fs:
+            check_folder(place.path, load["working_set_bytes"])
 
 
 def _places(options: argparse.Namespace) -> list[Place]:
@@ -112,12 +165,28 @@ def _agrees(places: list[Place], options: argparse.Namespace) -> bool:
         print(f"  {place.choice}: {made}")
     print(
         f"At most {options.most_runs} of them, {minutes:.0f} minutes; mostly it takes fewer. Nothing is left "
-        f"behind. Numbers go to the laboratory {options.laboratory}, which its members see."
+        f"behind. Numbers go to {options.offline or f'the laboratory {options.laboratory}, which its members see'}."
     )
+    print("Begin? [y/N] ", end="", flush=True)
+    return _answered().strip().lower() in ("y", "yes")
+
+
+def _answered() -> str:
+    """Return a line of the input; where that has ended, as the one-file form's has, of the terminal."""
+    if line := sys.stdin.readline():
+        return line
     try:
-        return input("Begin? [y/N] ").strip().lower() in ("y", "yes")
-    except EOFError:
-        return False
+        with open("/dev/tty", encoding="utf-8") as terminal:
+            return terminal.readline()
+    except OSError:  # nobody is there
+        return ""
+
+
+def share(client: Client, options: argparse.Namespace) -> int:
+    """Make a draft case study of a sitting that has ended."""
+    sitting = client.post(f"sittings/{options.sitting}/share/", {})
+    print(f"{client.configuration.url}/drafts/{sitting['case_study']}/")
+    return 0
 
 
 # A run
@@ -190,13 +259,31 @@ def _shown(report: dict[str, Any]) -> str:
 
 def _tell(client: Client, sitting: Any, of_choice: dict[str, Place]) -> None:
     decision = sitting["decision"]
-    print(f"\n{decision['sentence']}\n")
-    widest = max(row["ratio"] for row in decision["choices"])
-    for row in decision["choices"]:
-        bar = "#" * max(1, round(_BAR * row["ratio"] / widest))
-        print(f"  {row['name']:24} {bar:{_BAR}} {row['ratio']:.2f}  ({row['low']:.2f} to {row['high']:.2f})")
+    print(f"\n{decision['sentence']}\n\n{chart(decision['choices'])}")
     print(f"\n{client.configuration.url}/laboratories/sittings/{sitting['id']}/")
-    first = of_choice[decision["choices"][0]["name"]]
-    if first.fs and sitting["state"] == "decided":
-        print(f"\n  {' '.join(MAKE[first.fs][:1])} {first.path}\n  mount {first.path} /mnt")
+    for change in decision["changes"]:
+        print(change["sentence"])
+    first = of_choice.get(decision["choices"][0]["name"])
+    if first and first.fs and decision["set_up"]:
+        print("\nSet it up:")
+        for line in decision["set_up"]:
+            for device in ('"$GUEST_DEVICE"', '"$HOST_DEVICE"'):
+                line = line.replace(device, shlex.quote(first.path))
+            print(f"  {line}")
+    if sitting["state"] != "open":
+        print(f"\nShare it: kdb share {sitting['id']} makes a draft case study, as the button on that page does.")
     sys.stdout.flush()
+
+
+def chart(rows: Sequence[Any]) -> str:
+    """Return a line for each choice: its speed as a dot in its interval, farther right is faster, in ratios."""
+    lowest, highest = (math.log(pick(row[end] for row in rows)) for pick, end in ((min, "low"), (max, "high")))
+    step = max(highest - lowest, 1e-9) / (_WIDTH - 1)
+    lines = []
+    for row in rows:
+        low, dot, high = (round((math.log(row[name]) - lowest) / step) for name in ("low", "ratio", "high"))
+        signs = [" "] * low + ["-"] * (high - low + 1) + [" "] * (_WIDTH - 1 - high)
+        signs[dot] = "o"
+        interval = f"{row['ratio']:.2f} ({row['low']:.2f} to {row['high']:.2f})"
+        lines.append(f"  {row['name']:24} {''.join(signs)}  {interval}")
+    return "\n".join(lines)

@@ -912,6 +912,13 @@ class Rules(TypedDict):
     slowdown: NotRequired[float]
 
 
+class RunMade(TypedDict):
+    value: NotRequired[float]
+    disturbed: NotRequired[str]
+    block: int
+    choice: str
+
+
 class RunReport(TypedDict):
     value: NotRequired[float]
     disturbed: NotRequired[str]
@@ -1000,6 +1007,9 @@ class Side(TypedDict):
     rank: int | None
     part: int | None
     grade: GradeEnum | NullEnum | None
+
+
+SittingChangeKindEnum: TypeAlias = Literal['no change that matters', 'changed', 'not sure']
 
 
 class SittingChoice(TypedDict):
@@ -2206,12 +2216,23 @@ class SetUpFact(TypedDict):
     not_tried: list[str]
 
 
+class SittingChange(TypedDict):
+    name: str
+    kind: SittingChangeKindEnum
+    ratio: float
+    low: float
+    high: float
+    sentence: str
+
+
 class SittingDecision(TypedDict):
     kind: SittingDecisionKindEnum
     sentence: str
     choices: list[SittingStanding]
     runs: int
     further: int | None
+    changes: list[SittingChange]
+    set_up: list[str]
     published: str
 
 
@@ -2223,6 +2244,8 @@ class SittingFields(TypedDict):
     most_runs: NotRequired[int]
     choices: list[ChoiceFields]
     facts: NotRequired[dict[str, str]]
+    again: NotRequired[bool]
+    runs: NotRequired[list[RunMade]]
 
 
 class SittingLine(TypedDict):
@@ -2626,6 +2649,7 @@ class Sitting(TypedDict):
     choices: list[SittingChoice]
     created_at: str
     ended_at: str | None
+    case_study: str | None
     load: Load
     next: list[PlannedRun]
     decision: SittingDecision

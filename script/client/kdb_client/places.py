@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import stat
 import subprocess
 import tempfile
@@ -18,6 +19,8 @@ MAKE = {  # of each file system: how it is made, without work that goes on after
     "btrfs": ("mkfs.btrfs", "-q", "-f"),
     "f2fs": ("mkfs.f2fs", "-q", "-f"),
 }
+# What systemd calls a hypervisor, and KDB. It cannot tell which of VMware's it is.
+_HYPERVISORS = {"kvm": "kvm", "qemu": "qemu-tcg", "xen": "xen", "microsoft": "hyper-v"}
 _ENDS = 2**20
 _LEAST_FREE = 1.2  # times the files that a run makes
 
@@ -127,10 +130,57 @@ def file_system_of(path: str) -> str:
 
 def is_guest() -> bool:
     """Tell whether this machine is a virtual one."""
+    return bool(_virtual()) or " hypervisor" in _cpuinfo()
+
+
+def facts_of(places: Sequence[Place], hypervisor: str, *, in_guest: bool, waits: bool) -> dict[str, str]:
+    """Return what this machine says of itself; what it cannot know is left out.
+
+    hypervisor : as its owner says, or ""; waits : until other programs are quiet
+    """
+    model = next((line.partition(":")[2] for line in _cpuinfo().splitlines() if line.startswith("model name")), "")
+    facts = {
+        "kernel": platform.release(),
+        "virtual": "yes" if in_guest else "no",
+        "cpu": model.strip(),
+        "cores": str(os.cpu_count() or ""),
+        "ram_gib": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.1f}",
+        "fio": _run(["fio", "--version"]).strip().removeprefix("fio-"),
+    }
+    if in_guest:
+        facts["hypervisor"] = hypervisor or _HYPERVISORS.get(_virtual(), "")
+    else:
+        kinds = {_kind_of_disk(place) for place in places}
+        facts["storage_kind"] = kinds.pop() if len(kinds) == 1 else ""
+        facts["quiet_host"] = "yes" if waits else ""
+    return {name: text[:200] for name, text in facts.items() if text}
+
+
+def _virtual() -> str:
+    """Return what a machine runs under, as systemd calls it; "" where it is none, or systemd is not there."""
     try:
-        return subprocess.run(["systemd-detect-virt", "--quiet", "--vm"], check=False).returncode == 0
+        said = subprocess.run(["systemd-detect-virt", "--vm"], capture_output=True, text=True, check=False).stdout
     except FileNotFoundError:
-        return "hypervisor" in Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
+        return ""
+    return said.strip().removeprefix("none")
+
+
+def _cpuinfo() -> str:
+    return Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
+
+
+def _kind_of_disk(place: Place) -> str:
+    """Return hdd, ssd or nvme; "" where what lies below the place is not one disk."""
+    try:
+        device = place.path if place.fs else _run(["findmnt", "-n", "-o", "SOURCE", "--target", place.path]).strip()
+        lines = _run(["lsblk", "--inverse", "--noheadings", "--raw", "-o", "NAME,TYPE,ROTA", device]).splitlines()
+    except KdbError:
+        return ""
+    disks = {name: rotates for name, kind, rotates in map(str.split, lines) if kind == "disk"}
+    if len(disks) != 1:
+        return ""
+    ((name, rotates),) = disks.items()
+    return "nvme" if name.startswith("nvme") else "hdd" if rotates == "1" else "ssd"
 
 
 def _run(command: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from modelling.here import laboratories, sittings
 from modelling.here.content import Choice
 from modelling.here.known import axis_of
 from modelling.models import Sitting
-from tests.factories import make_token, make_user
+from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -17,28 +17,6 @@ BODY = {
     "workload": "fileserver",
     "choices": [{"name": name, "place": "vdb", "settings": {"guest_fs": name}} for name in SPEED],
 }
-
-
-@pytest.fixture
-def ada():
-    ada = make_user(username="ada")
-    laboratories.found(ada, "ours", "Our laboratory")
-    return ada
-
-
-@pytest.fixture
-def asked(client, ada):
-    headers = {"authorization": f"Bearer {make_token(ada)}"}
-
-    def ask(path: str, body=None, status: int = 200):
-        if body is None:
-            answer = client.get(f"/api/v1/{path}", headers=headers)
-        else:
-            answer = client.post(f"/api/v1/{path}", body, content_type="application/json", headers=headers)
-        assert answer.status_code == status, answer.content
-        return answer.json()
-
-    return ask
 
 
 def test_runs_are_planned_reported_and_decide(asked):

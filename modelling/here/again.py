@@ -1,0 +1,67 @@
+"""Says what changed on a machine since a decision: its leading choices, measured again."""
+
+from math import erf, exp, log, sqrt
+
+import numpy as np
+
+from modelling.answers.estimate import assumptions
+from modelling.estimation.machine import SURE, VARIATION
+from modelling.evidence.normal import NORMAL_95
+from modelling.models import Laboratory, Sitting
+
+from . import words
+from .content import CHANGED, NO_CHANGE, NOT_SURE, Change
+
+COMPARED = 2  # the leading choice and the next best
+LEAST_RUNS, MOST_RUNS = 4, 8
+
+
+def last_decision(laboratory: Laboratory, machine: str, workload: str) -> Sitting | None:
+    """Return the machine's last decided sitting under this workload."""
+    return laboratory.sittings.filter(machine=machine, workload=workload, state=Sitting.State.DECIDED).first()
+
+
+def changes(sitting: Sitting) -> tuple[Change, ...]:
+    """Return how fast each choice is as a multiple of before; none where the sitting measures nothing again.
+
+    Runs vary by VARIATION, or more where they show more. What all runs of a day have in common is part of a change.
+    """
+    if sitting.before is None:
+        return ()
+    before, now = _outcomes(sitting.before), _outcomes(sitting)
+    shared = [name for name in now if name in before]
+    groups = [runs[name] for name in shared for runs in (before, now)]
+    freedom = sum(len(group) - 1 for group in groups)
+    seen = sum(float(np.var(group)) * len(group) for group in groups) / freedom if freedom else 0.0
+    variation = sqrt(max(VARIATION**2, seen))
+    margin = log(1 + assumptions().margin)
+    told = []
+    for name in shared:
+        middle = float(np.mean(now[name]) - np.mean(before[name]))
+        error = variation * sqrt(1 / len(before[name]) + 1 / len(now[name]))
+        within = _below((margin - middle) / error) - _below((-margin - middle) / error)
+        kind = NO_CHANGE if within >= SURE else CHANGED if within <= 1 - SURE else NOT_SURE
+        low, high = exp(middle - NORMAL_95 * error), exp(middle + NORMAL_95 * error)
+        sentence = words.change(kind, name, exp(middle), low, high, assumptions().margin)
+        told.append(Change(name, kind, exp(middle), low, high, sentence))
+    return tuple(told)
+
+
+def is_told(sitting: Sitting) -> bool:
+    """Tell whether enough was measured again."""
+    count, told = sitting.runs.count(), changes(sitting)
+    is_sure = len(told) == COMPARED and all(change.kind != NOT_SURE for change in told)
+    return count >= min(sitting.most_runs, MOST_RUNS) or (count >= LEAST_RUNS and is_sure)
+
+
+def _outcomes(sitting: Sitting) -> dict[str, list[float]]:
+    """Return ln speed of each choice's runs that count."""
+    outcomes: dict[str, list[float]] = {}
+    for run in sitting.runs.filter(disturbed=""):
+        if run.value is not None:
+            outcomes.setdefault(sitting.choices[run.choice]["name"], []).append(log(run.value))
+    return outcomes
+
+
+def _below(quantile: float) -> float:
+    return (1 + erf(quantile / sqrt(2))) / 2
