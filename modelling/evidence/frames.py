@@ -306,16 +306,17 @@ def arms_of_every_workload(*, as_of: int | None = None) -> dict[str, pd.DataFram
     return {str(load): frame.drop(columns="workload") for load, frame in all_arms.groupby("workload")}
 
 
-def every_arm(*, with_anecdotes: bool = False) -> pd.DataFrame:
+def every_arm(*, as_of: int | None = None, with_anecdotes: bool = False) -> pd.DataFrame:
     """Return all published arms, native ones too, of any metric, as `arms` gives them, with workload and benchmark.
 
     One query, as a publication between two would part them; the research groups are another.
     """
-    rows = Arm.objects.filter(_counts("configuration__case_study", None, None)).order_by(*_IN_ORDER)
+    stood = Arm.objects.all() if as_of is None else Arm.ever.filter(_stood(as_of))
+    rows = stood.filter(_counts("configuration__case_study", None, as_of)).order_by(*_IN_ORDER)
     every = _frame(rows, {"workload": "variant__workload__slug", "benchmark": "variant__benchmark__slug"})
     if not with_anecdotes:
         every = every[~every.pop(ANECDOTE)].reset_index(drop=True)
-    return research_groups.add_to(every, research_groups.of(_counting(None, None)))
+    return research_groups.add_to(every, research_groups.of(_counting(None, as_of)))
 
 
 def has_more_arms_than(number: int, question: Question) -> bool:

@@ -3,7 +3,7 @@
 import pandas as pd
 from django.conf import settings
 
-from experiments.models import CaseStudy, Configuration
+from experiments.models import CaseStudy, Configuration, OrdinalFinding
 from modelling.answers.estimate import assumptions
 from modelling.estimation.hierarchy import Hierarchy, fit
 from modelling.evidence import frames, research_groups
@@ -12,18 +12,19 @@ from modelling.evidence.question import Question
 from .cells import of_lists, of_numbers
 
 
-def model() -> Hierarchy:
+def model(as_of: int | None = None) -> Hierarchy:
     """Fit the model to all published numbers and tier lists. Raises EvidenceError where nothing can be compared."""
-    return fit(cells())
+    return fit(cells(as_of))
 
 
-def cells() -> pd.DataFrame:
-    """Return the cells of all published numbers and tier lists."""
-    taken, groups = assumptions(), research_groups.of(CaseStudy.objects.published())
-    every = frames.every_arm()
-    arms = {str(workload): rows for workload, rows in every.groupby("workload", observed=True)}
-    findings = {workload: frames.findings(Question("fs-pair", workload)) for workload in arms}
-    numbers = of_numbers(arms, groups, taken.spread)
+def cells(as_of: int | None = None) -> pd.DataFrame:
+    """Return the cells of all numbers and tier lists that are published, or that counted at a revision."""
+    taken = assumptions()
+    counting = CaseStudy.objects.published() if as_of is None else CaseStudy.objects.known_at(as_of)
+    groups = research_groups.of(counting)
+    numbers = of_numbers(frames.every_arm(as_of=as_of), groups, taken.spread)
+    listed = set(OrdinalFinding.objects.values_list("variant__workload__slug", flat=True))
+    findings = {workload: frames.findings(Question("fs-pair", workload), as_of=as_of) for workload in listed}
     lists = of_lists(findings, groups, taken.tier_scale, taken.tier_doubt)
     first = int(numbers["level"].max()) + 1 if len(numbers) else 0
     return pd.concat([numbers, lists.assign(level=lists["level"] + first)], ignore_index=True)
