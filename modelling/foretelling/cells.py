@@ -23,6 +23,7 @@ _CHOICES = Axis(
     *("choices", "Configuration", ("choices",), ("workload",)),
     ("allocation", "io_mode", "guest_access", "discard", "iothread"),
 )
+CONTAINER = "container"  # a virtualisation: shares the kernel and the caches of the host
 _STATED = [*(name for name in CHOICES if name not in ("container", "pair")), "virtualisation"]
 _READS = {"webserver", "vm-boot"}  # loads whose name does not say it, by what they mostly do (docs/models/profiles.md)
 _WRITES = {"varmail", "sync-write"}
@@ -96,7 +97,7 @@ def choices(row: Mapping[str, object]) -> dict[str, str]:
     stated = {name: value if isinstance(value := row.get(name), str) else "" for name in CHOICES}
     guest_fs, host_fs = stated["guest_fs"], stated["host_fs"]
     stated["pair"] = pair_key(guest_fs, host_fs) if guest_fs and host_fs else ""
-    stated["container"] = "yes" if row.get("virtualisation") == "container" else ""
+    stated["container"] = "yes" if row.get("virtualisation") == CONTAINER else ""
     return stated
 
 
