@@ -533,6 +533,11 @@ def findings(question: Question, *, with_draft: int | None = None, as_of: int | 
     )
 
 
+def workloads_of_findings() -> set[str]:
+    """Return the workloads that ordinal findings speak of, published or not."""
+    return set(OrdinalFinding.objects.values_list("variant__workload__slug", flat=True))
+
+
 def _counts(case_study: str, with_draft: int | None, as_of: int | None) -> Q:
     """Return the condition that the case study at this path counts as knowledge, or did at revision `as_of`."""
     if as_of is not None:

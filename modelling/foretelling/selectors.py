@@ -6,7 +6,7 @@ from functools import partial
 import pandas as pd
 from django.conf import settings
 
-from experiments.models import CaseStudy, Configuration, OrdinalFinding
+from experiments.models import CaseStudy, Configuration
 from modelling.answers.estimate import assumptions
 from modelling.estimation.hierarchy import Hierarchy, fit, published_proposal
 from modelling.estimation.network import EvidenceError
@@ -62,8 +62,8 @@ def cells(as_of: int | None = None) -> pd.DataFrame:
     counting = CaseStudy.objects.published() if as_of is None else CaseStudy.objects.known_at(as_of)
     groups = research_groups.of(counting)
     numbers = of_numbers(frames.every_arm(as_of=as_of), groups, taken.spread)
-    listed = set(OrdinalFinding.objects.values_list("variant__workload__slug", flat=True))
-    findings = {workload: frames.findings(Question("fs-pair", workload), as_of=as_of) for workload in listed}
+    asked = {workload: Question("fs-pair", workload) for workload in frames.workloads_of_findings()}
+    findings = {workload: frames.findings(question, as_of=as_of) for workload, question in asked.items()}
     lists = of_lists(findings, groups, taken.tier_scale, taken.tier_doubt)
     first = int(numbers["level"].max()) + 1 if len(numbers) else 0
     return pd.concat([numbers, lists.assign(level=lists["level"] + first)], ignore_index=True)

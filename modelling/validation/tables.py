@@ -98,8 +98,9 @@ def by_form(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -
 def _form(form: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
     right = NOTHING if form["right"] is None else f"{form['right']:.0%} of {form['sure']:.1f}"
     verdict = "too few groups to tell" if form["is_better"] is None else "yes" if form["is_better"] else "no"
-    if form["by"] == "group":
-        verdict = NOTHING
+    rival = _signed(form["no_difference"])
+    if form["by"] == "group":  # one group's own width is no rival: it is known with the results alone
+        rival = verdict = NOTHING
     return (
         _form_name(form["by"], form["name"], names),
         str(form["groups"]),
@@ -108,7 +109,7 @@ def _form(form: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> tu
         f"{form['inside_95']:.0%}",
         f"{form['inside_50']:.0%}",
         _signed(form["log_score"]),
-        _signed(form["no_difference"]),
+        rival,
         right,
         verdict,
     )
