@@ -292,17 +292,16 @@ def _joined(frames: Iterable[pd.DataFrame | None]) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def arms_of_every_workload(*, as_of: int | None = None) -> dict[str, pd.DataFrame]:
+def arms_of_every_workload() -> dict[str, pd.DataFrame]:
     """Return workload to its published arms under hypervisors in metrics of speed, as `arms` gives them; two
     queries."""
-    stood = Arm.objects.all() if as_of is None else Arm.ever.filter(_stood(as_of))
-    rows = stood.filter(configuration__hypervisor__isnull=False, metric__in=SPEEDS).order_by(*_IN_ORDER)
+    rows = Arm.objects.filter(configuration__hypervisor__isnull=False, metric__in=SPEEDS).order_by(*_IN_ORDER)
     rows = rows.exclude(configuration__virtualisation="emulated").filter(
-        _counts("configuration__case_study", None, as_of)
+        _counts("configuration__case_study", None, None)
     )
     all_arms = _frame(rows, {"workload": "variant__workload__slug"})
     all_arms = all_arms[~all_arms.pop(ANECDOTE)].reset_index(drop=True)
-    all_arms = research_groups.add_to(all_arms, research_groups.of(_counting(None, as_of)))
+    all_arms = research_groups.add_to(all_arms, research_groups.of(_counting(None, None)))
     return {str(load): frame.drop(columns="workload") for load, frame in all_arms.groupby("workload")}
 
 
