@@ -33,7 +33,7 @@ def forecast(
     """Foretell two entries, by the model that is kept in memory for as long as the knowledge revision stands.
 
     a, b : columns of arms to what each states
-    None where they differ in a hypervisor, file system or backend that nobody compared, and with more than MOST_ARMS arms.
+    None where they differ in a hypervisor, file system or backend that nobody compared, and with too many arms.
     """
     if counts.has_more_arms_than(MOST_ARMS):
         return None
