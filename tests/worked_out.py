@@ -17,7 +17,7 @@ from django.db.backends.signals import connection_created
 from modelling.kept_answers import snapshots
 from modelling.validation import reports
 
-CACHES = ("worked-out", "rankings", "verdicts", "arms")
+CACHES = ("worked-out", "rankings", "models", "verdicts", "arms")
 NOT_SHARED = ("modelling.answer:", "modelling.doubts")  # who has them in memory has kept them, or reads what is kept
 PATCHING = {"monkeypatch", "settings", "django_assert_num_queries", "django_assert_max_num_queries"}
 

@@ -20,8 +20,11 @@ normal posterior, its likelihood and gradient); Rue, Martino and Chopin 2009 (10
 around their mode); West 1987 (10.1093/biomet/74.3.646, Student's t as a mixture); docs/models/hierarchy.md.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -65,6 +68,7 @@ COLUMNS = (*CHOICES, *CONTEXTS)
 
 NAMES = (*CHOICES, *ANYWHERE, *WITHIN, *RESIDUALS)
 _SCALES = np.array([*CHOICES.values(), *[1.0] * (len(ANYWHERE) + len(WITHIN)), *RESIDUALS.values()])
+PUBLISHED = Path(__file__).with_name("proposal.json")  # of everything published, of `manage.py fit_scales`
 _LEVEL = 100.0  # variance of levels: flat
 _FREEDOM = 1.0  # of Student's t: published laboratories differ by percents, and a few by factors of twenty
 _DRAWS = 32  # of the standard deviations, around their mode
@@ -107,8 +111,8 @@ class Prediction:
 class _Draw(NamedTuple):
     """One draw of the standard deviations with the posterior it gives.
 
-    weight : of the draw; squares : (names,) squared; root : (n, n) lower Cholesky root of the cells' covariance;
-    solved : (n,) covariance's inverse times outcomes
+    weight : of the draw; squares : (names,) squared; root : (n, n) lower Cholesky root of the cells' covariance, in
+    single precision, because it is what a kept model consists of; solved : (n,) covariance's inverse times outcomes
     """
 
     weight: float
@@ -123,6 +127,13 @@ class Proposal(NamedTuple):
 
     scores: Mapping[str, float]
     root: np.ndarray
+
+
+@lru_cache
+def published_proposal() -> Proposal:
+    """Return where the draws of everything published come from."""
+    kept = json.loads(PUBLISHED.read_text(encoding="utf-8"))
+    return Proposal(kept["scores"], np.array(kept["root"]))
 
 
 @dataclass(frozen=True)
@@ -189,7 +200,7 @@ class Hierarchy:
         return shared
 
 
-def fit(cells: pd.DataFrame, near: Hierarchy | None = None) -> Hierarchy:
+def fit(cells: pd.DataFrame, near: Proposal | None = None) -> Hierarchy:
     """Fit the model.
 
     Parameters
@@ -197,7 +208,7 @@ def fit(cells: pd.DataFrame, near: Hierarchy | None = None) -> Hierarchy:
     cells : DataFrame, one row a cell
         COLUMNS str, "" where not stated; configuration int; level int, the same for cells that may be compared;
         outcome float, ln speed; variance float > 0, of the outcome
-    near : the model of nearly the same cells, where it is known: the search begins at its mode, and the draws are made
+    near : of a fit to nearly the same cells, where there is one: the search begins at its mode, and the draws are made
         by its curvature. A fit takes a quarter of the time then; the draws' weights make up for the difference.
 
     Raises EvidenceError without cells.
@@ -208,8 +219,7 @@ def fit(cells: pd.DataFrame, near: Hierarchy | None = None) -> Hierarchy:
     count = len(NAMES) + len(covariance.laboratories)
     begin = np.zeros(count)
     if near is not None:
-        before = near.proposal.scores
-        begin = np.array([before.get(name, 0.0) for name in (*NAMES, *covariance.laboratories)])
+        begin = np.array([near.scores.get(name, 0.0) for name in (*NAMES, *covariance.laboratories)])
     mode = minimize(
         lambda scores: tuple(-part for part in covariance.posterior(scores)),
         begin,
@@ -220,7 +230,7 @@ def fit(cells: pd.DataFrame, near: Hierarchy | None = None) -> Hierarchy:
     ).x
     logs, _ = _logarithms(mode)
     at = np.exp(logs)
-    root = near.proposal.root if near is not None else _root(covariance, mode)
+    root = near.root if near is not None else _root(covariance, mode)
     return Hierarchy(
         cells,
         dict(zip(NAMES, at[: len(NAMES)].tolist(), strict=True)),
@@ -260,7 +270,8 @@ def _draws(covariance: "_Covariance", mode: np.ndarray, root: np.ndarray) -> lis
         logs, _ = _logarithms(scores)
         value, solution = covariance.solved(logs)
         logs_of_weights.append(value - scores @ scores / 2 + normal @ normal / 2)
-        solutions.append((np.exp(2 * logs[:count]), *solution))
+        root_of_cells, solved = solution
+        solutions.append((np.exp(2 * logs[:count]), root_of_cells.astype(np.float32), solved))
     weights = np.minimum(np.exp(np.array(logs_of_weights) - np.median(logs_of_weights)), 10.0)
     return [_Draw(float(weight), *draw) for weight, draw in zip(weights / weights.sum(), solutions, strict=True)]
 

@@ -292,30 +292,30 @@ def _joined(frames: Iterable[pd.DataFrame | None]) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def arms_of_every_workload(*, as_of: int | None = None) -> dict[str, pd.DataFrame]:
+def arms_of_every_workload() -> dict[str, pd.DataFrame]:
     """Return workload to its published arms under hypervisors in metrics of speed, as `arms` gives them; two
     queries."""
-    stood = Arm.objects.all() if as_of is None else Arm.ever.filter(_stood(as_of))
-    rows = stood.filter(configuration__hypervisor__isnull=False, metric__in=SPEEDS).order_by(*_IN_ORDER)
+    rows = Arm.objects.filter(configuration__hypervisor__isnull=False, metric__in=SPEEDS).order_by(*_IN_ORDER)
     rows = rows.exclude(configuration__virtualisation="emulated").filter(
-        _counts("configuration__case_study", None, as_of)
+        _counts("configuration__case_study", None, None)
     )
     all_arms = _frame(rows, {"workload": "variant__workload__slug"})
     all_arms = all_arms[~all_arms.pop(ANECDOTE)].reset_index(drop=True)
-    all_arms = research_groups.add_to(all_arms, research_groups.of(_counting(None, as_of)))
+    all_arms = research_groups.add_to(all_arms, research_groups.of(_counting(None, None)))
     return {str(load): frame.drop(columns="workload") for load, frame in all_arms.groupby("workload")}
 
 
-def every_arm(*, with_anecdotes: bool = False) -> pd.DataFrame:
+def every_arm(*, as_of: int | None = None, with_anecdotes: bool = False) -> pd.DataFrame:
     """Return all published arms, native ones too, of any metric, as `arms` gives them, with workload and benchmark.
 
     One query, as a publication between two would part them; the research groups are another.
     """
-    rows = Arm.objects.filter(_counts("configuration__case_study", None, None)).order_by(*_IN_ORDER)
+    stood = Arm.objects.all() if as_of is None else Arm.ever.filter(_stood(as_of))
+    rows = stood.filter(_counts("configuration__case_study", None, as_of)).order_by(*_IN_ORDER)
     every = _frame(rows, {"workload": "variant__workload__slug", "benchmark": "variant__benchmark__slug"})
     if not with_anecdotes:
         every = every[~every.pop(ANECDOTE)].reset_index(drop=True)
-    return research_groups.add_to(every, research_groups.of(_counting(None, None)))
+    return research_groups.add_to(every, research_groups.of(_counting(None, as_of)))
 
 
 def has_more_arms_than(number: int, question: Question) -> bool:
@@ -530,6 +530,11 @@ def findings(question: Question, *, with_draft: int | None = None, as_of: int | 
         cache_mode=[modes.get(key[:2], "") for key in keys],
         losing=[tuple(losing.get(key, ())) for key in keys],
     )
+
+
+def workloads_of_findings() -> set[str]:
+    """Return the workloads that ordinal findings speak of, published or not."""
+    return set(OrdinalFinding.objects.values_list("variant__workload__slug", flat=True))
 
 
 def _counts(case_study: str, with_draft: int | None, as_of: int | None) -> Q:

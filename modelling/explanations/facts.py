@@ -7,6 +7,7 @@ from typing import Any
 from modelling.estimation.shares import Decomposition
 from modelling.evidence.axes import NATIVE
 from modelling.evidence.question import Grade
+from modelling.foretelling.content import Foretold
 from modelling.workloads.cache_effect import Verdict as CacheVerdict
 from modelling.workloads.mechanisms import Expectation
 from modelling.workloads.profiles import Profile
@@ -79,11 +80,6 @@ class Contrast:
     def sign(self) -> int:
         """Return 1 where a is faster, -1 where b is, 0 where the interval covers one."""
         return 1 if self.low > 1 else -1 if self.high < 1 else 0
-
-
-@dataclass(frozen=True)
-class Foretold(Contrast):
-    """The ratio a / b that a new laboratory is forecast to see, where nothing measured joins the two."""
 
 
 @dataclass(frozen=True)

@@ -8,23 +8,23 @@ import numpy as np
 import pandas as pd
 
 from experiments.models import CaseStudy, Configuration, Workload
+from kdb.host_storage import host_storage_parts
 from kdb.units import METRICS, SPEEDS, THROUGHPUT
 from modelling.answers.configurations import of_newest_studies
 from modelling.answers.estimate import assumptions, ranking_of
 from modelling.claims.selectors import verdicts_on
-from modelling.estimation import forecasting, shares
+from modelling.estimation import shares
 from modelling.estimation.arms import comparable_arms, trials
 from modelling.estimation.components import Components
-from modelling.estimation.forecasting import between
-from modelling.estimation.pooling import Pooled, pool
 from modelling.estimation.ranking import Ranking
 from modelling.evidence import counts, frames
 from modelling.evidence import names as catalogue
 from modelling.evidence.axes import AXES, NATIVE, Axis, entry_parts
 from modelling.evidence.keeping import remembered
 from modelling.evidence.names import arm_label, label
-from modelling.evidence.normal import NORMAL_95
 from modelling.evidence.question import Question
+from modelling.foretelling.content import Foretold
+from modelling.foretelling.selectors import forecast
 from modelling.workloads import cache_effect, scaling
 from modelling.workloads.mechanisms import Expectation, expect, matrix_of
 from modelling.workloads.profiles import Profile, known_profiles
@@ -33,9 +33,7 @@ from modelling.workloads.track_record import TrackRecord, track_record
 from . import ExplanationFacts, Side
 from .between import came_with, contrast_between, direct_groups, shared_part, tiers_between
 from .causes import COMPONENTS
-from .facts import Foretold, Placed, Tier
-
-MOST_POOLED = 2_000  # arms; with more a forecast takes longer than a page may
+from .facts import Placed, Tier
 
 # Column of a configuration that is a row itself: path to its slug, or to its name where a reader sees it.
 _NAMED = {
@@ -96,7 +94,7 @@ def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Expl
         expectation=_expectation(side_a, side_b, profile) if is_virtual else None,
         record=mechanisms_record(question.workload, revision, as_of),
         decomposition=_decomposition(wider, whole, side_a, side_b, as_of or revision) if is_virtual else None,
-        forecast=_forecast(question, side_a, side_b, revision, as_of) if is_virtual and contrast is None else None,
+        forecast=_forecast(question, side_a, side_b, as_of) if is_virtual and contrast is None else None,
         case_studies={slug: studies[slug].title for slug in sorted(concerned)},
         claims=verdicts_on(question.workload, {studies[slug].publication_id for slug in concerned}, as_of),
         names=names,
@@ -250,48 +248,20 @@ def mechanisms_record(workload: str, revision: int, as_of: int | None = None) ->
     return remembered(f"modelling.mechanisms_record:{as_of or revision}:{workload}", work_out)
 
 
-def _forecast(question: Question, a: Side, b: Side, revision: int, as_of: int | None) -> Foretold | None:
-    """Forecast by the form that is in use; None where a part of the two that it must know was never compared."""
-    containers = Configuration.objects.filter(
-        hypervisor__slug__in=[side.parts.get("hypervisor") for side in (a, b)], virtualisation=forecasting.CONTAINER
-    )
-    shared = set(containers.values_list("hypervisor__slug", flat=True).distinct())
+def _forecast(question: Question, a: Side, b: Side, as_of: int | None) -> Foretold | None:
+    """Forecast the two from everything published; None where a part in which they differ was never compared."""
+    if question.metric not in (None, *SPEEDS):
+        return None
     axis = AXES[question.axis]
     of_both = {*axis.entry, *(column for column in axis.comes_along if _both_known(a, b, column))}
-    made_of = [
-        forecasting.parts(
-            {column: value for column, value in side.parts.items() if column in of_both}
-            | ({"virtualisation": forecasting.CONTAINER} if side.parts.get("hypervisor") in shared else {})
-        )
-        for side in (a, b)
-    ]
-    weights = between(made_of, 0, 1)
-    if not weights or question.metric not in (None, *SPEEDS) or counts.has_more_arms_than(MOST_POOLED):
-        return None
-    model = remembered(f"modelling.pooled:{as_of or revision}", lambda: _pooled(as_of))
-    if model is None or not all(map(model.knows, weights)):
-        return None
-    mean, variance = model.contrast(weights, question.workload)
-    reach = NORMAL_95 * np.sqrt(variance)
-    return Foretold(*np.exp([mean, mean - reach, mean + reach]).tolist())
 
+    def stated(side: Side) -> dict[str, str]:
+        parts = {column: value for column, value in side.parts.items() if column in of_both}
+        if key := parts.pop("host_storage", None):
+            parts["backend"], parts["host_fs"] = host_storage_parts(key)
+        return parts
 
-def _pooled(as_of: int | None) -> Pooled | None:
-    taken = assumptions()
-    observations = [
-        observation
-        for workload, arms in frames.arms_of_every_workload(as_of=as_of).items()
-        for observation in [
-            *forecasting.observed(arms, workload, taken.spread),
-            *forecasting.listed(
-                frames.findings(Question("fs-pair", workload), as_of=as_of),
-                workload,
-                taken.tier_scale,
-                taken.tier_doubt,
-            ),
-        ]
-    ]
-    return pool(observations, forecasting.SCALES) if observations else None
+    return forecast(stated(a), stated(b), question.workload, question.storage, as_of)
 
 
 def _decomposition(asked: Question, arms: pd.DataFrame, a: Side, b: Side, revision: int) -> shares.Decomposition | None:

@@ -20,27 +20,46 @@ from modelling.evidence.fairplay import counted_once
 
 # What is varied is a choice, so nothing of the disk's path is held equal: other differences are the residual's.
 _CHOICES = Axis(
-    "choices", "Configuration", ("choices",), (), ("allocation", "io_mode", "guest_access", "discard", "iothread")
+    *("choices", "Configuration", ("choices",), ("workload",)),
+    ("allocation", "io_mode", "guest_access", "discard", "iothread"),
 )
+CONTAINER = "container"  # a virtualisation: shares the kernel and the caches of the host
+_STATED = [*(name for name in CHOICES if name not in ("container", "pair")), "virtualisation"]
 _READS = {"webserver", "vm-boot"}  # loads whose name does not say it, by what they mostly do (docs/models/profiles.md)
 _WRITES = {"varmail", "sync-write"}
 
 
-def of_numbers(arms: Mapping[str, pd.DataFrame], groups: Mapping[str, str], spread: Spread) -> pd.DataFrame:
+def of_numbers(arms: pd.DataFrame, groups: Mapping[str, str], spread: Spread) -> pd.DataFrame:
     """Return a cell for each arm that differs in a choice from one it may be compared with.
 
-    arms : workload to its arms, as modelling.evidence.frames.arms gives them, native ones and all speeds too
+    arms : as modelling.evidence.frames.every_arm gives them, native ones and all metrics too
     groups : laboratory to research group; a laboratory that is not named is a group of its own
     """
-    cells = [_of_workload(workload, rows, spread) for workload, rows in sorted(arms.items())]
-    cells = [frame for frame in cells if len(frame)]
-    if not cells:
-        return pd.DataFrame(columns=[*COLUMNS, "configuration", "level", "outcome", "variance"])
-    levels = np.cumsum([0, *(frame["level"].max() + 1 for frame in cells)])
-    together = pd.concat(
-        [frame.assign(level=frame["level"] + first) for frame, first in zip(cells, levels, strict=False)]
+    rows = arms[arms["metric"].isin(SPEEDS) & (arms["virtualisation"] != "emulated")]
+    rows = counted_once(rows.sort_values("workload", kind="stable"))
+    made_of = pd.DataFrame(map(choices, rows[_STATED].to_dict("records")), index=rows.index, columns=list(CHOICES))
+    named = rows.assign(choices=[repr(made) for made in made_of.itertuples(index=False, name=None)])
+    compared = comparable_arms(named, _CHOICES, spread)
+    workloads = compared["workload"].astype(str)
+    loads = [kind_of_load(*load) for load in zip(workloads, compared["operation"], strict=True)]
+    signs = compared["metric"].map(lambda metric: METRICS[metric].direction).to_numpy(dtype=float)
+    laboratories = compared["laboratory"].astype(str)
+    return (
+        made_of.loc[compared.index]
+        .assign(
+            workload=workloads,
+            direction=[direction for direction, _ in loads],
+            access=[access for _, access in loads],
+            storage=compared["storage"].astype(str),
+            group=[groups.get(name, name) for name in laboratories],
+            laboratory=laboratories,
+            configuration=compared["configuration_id"].to_numpy(),
+            level=compared["group"].to_numpy(),
+            outcome=signs * compared["mean_log"].to_numpy(),
+            variance=compared["arm_variance"].to_numpy(),
+        )
+        .reset_index(drop=True)
     )
-    return together.assign(group=[groups.get(name, name) for name in together["laboratory"]]).reset_index(drop=True)
 
 
 def of_lists(
@@ -78,7 +97,7 @@ def choices(row: Mapping[str, object]) -> dict[str, str]:
     stated = {name: value if isinstance(value := row.get(name), str) else "" for name in CHOICES}
     guest_fs, host_fs = stated["guest_fs"], stated["host_fs"]
     stated["pair"] = pair_key(guest_fs, host_fs) if guest_fs and host_fs else ""
-    stated["container"] = "yes" if row.get("virtualisation") == "container" else ""
+    stated["container"] = "yes" if row.get("virtualisation") == CONTAINER else ""
     return stated
 
 
@@ -90,27 +109,3 @@ def kind_of_load(workload: str, operation: str) -> tuple[str, str]:
     direction = "" if reads == writes else "read" if reads else "write"
     random, sequential = "rand" in words, "seq" in words
     return direction, "" if random == sequential else "random" if random else "sequential"
-
-
-def _of_workload(workload: str, arms: pd.DataFrame, spread: Spread) -> pd.DataFrame:
-    rows = arms[arms["metric"].isin(SPEEDS) & (arms["virtualisation"] != "emulated")]
-    if rows.empty:
-        return rows
-    rows = counted_once(rows)
-    made_of = [choices(row) for row in rows.to_dict("records")]
-    named = rows.assign(choices=[repr(sorted(made.items())) for made in made_of])
-    compared = comparable_arms(named, _CHOICES, spread)
-    kept = pd.DataFrame(made_of, index=rows.index).loc[compared.index]
-    loads = [kind_of_load(workload, operation) for operation in compared["operation"]]
-    signs = compared["metric"].map(lambda metric: METRICS[metric].direction).to_numpy(dtype=float)
-    return kept.assign(
-        workload=workload,
-        direction=[direction for direction, _ in loads],
-        access=[access for _, access in loads],
-        storage=compared["storage"].astype(str),
-        laboratory=compared["laboratory"].astype(str),
-        configuration=compared["configuration_id"].to_numpy(),
-        level=compared["group"].to_numpy(),
-        outcome=signs * compared["mean_log"].to_numpy(),
-        variance=compared["arm_variance"].to_numpy(),
-    )

@@ -2,12 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 
 import numpy as np
+import pandas as pd
 
 from modelling.estimation.hierarchy import CHOICES, Hierarchy
 
 Values = Mapping[str, str]
+
+# What forecasts what nobody measured, and since when.
+IN_USE, LABEL, SINCE = "hierarchy", "The hierarchical model", date(2026, 11, 25)
+# Choices of which a forecast wants to have seen both values compared with others: caches and networks come with them.
+_DECISIVE = ("hypervisor", "container", "guest_fs", "host_fs", "backend")
 
 RUN_VARIANCE = 0.07**2  # of ln speed of a single run whose spread nobody stated (docs/models/hierarchy.md)
 
@@ -40,6 +47,21 @@ def foretell(model: Hierarchy, a: Values, b: Values, where: Values, margin: floa
     ratio, low, high = np.exp([prediction.quantile(share) for share in (0.5, 0.025, 0.975)]).tolist()
     strength = _strength(groups, max(faster, 1.0 - faster, within))
     return Foretold(ratio, low, high, prediction.deviation, faster, within, laboratories, groups, strength)
+
+
+def compares(model: Hierarchy, a: Values, b: Values) -> bool:
+    """Tell whether two sides differ, and each decisive value in which they do was compared with another somewhere."""
+    differ = [choice for choice in CHOICES if (a.get(choice) or "") != (b.get(choice) or "")]
+    return bool(differ) and all(
+        {side.get(choice) or "" for side in (a, b)} - {""} <= _compared(model.cells, choice)
+        for choice in differ
+        if choice in _DECISIVE
+    )
+
+
+def _compared(cells: pd.DataFrame, choice: str) -> set[str]:
+    varied = cells.groupby("level")[choice].transform("nunique") > 1
+    return set(cells[choice][varied])
 
 
 def _side_by_side(model: Hierarchy, a: Values, b: Values) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from dataclasses import astuple, dataclass, fields
 from kdb.host_storage import FILE, host_storage_key, host_storage_parts
 from modelling.evidence import names
 
-from .cells import choices, kind_of_load
+from .cells import CONTAINER, choices, kind_of_load
 from .content import Foretold
 
 SIDE = ("hypervisor", "guest_fs", "host_storage", "cache_mode", "image_format", "disk_bus", "io_mode", "allocation")
@@ -72,7 +72,7 @@ def _side(row: dict[str, str], side: str, containers: set[str]) -> dict[str, str
         stated[name] = _slug(_KIND[name], column, row[column]) if name in _KIND else row[column].casefold()
     storage = stated.pop("host_storage")
     stated["backend"], stated["host_fs"] = host_storage_parts(storage) if storage else ("", "")
-    return choices(stated | {"virtualisation": "container" if stated["hypervisor"] in containers else ""})
+    return choices(stated | {"virtualisation": CONTAINER if stated["hypervisor"] in containers else ""})
 
 
 def _slug(kind: str, column: str, name: str) -> str:

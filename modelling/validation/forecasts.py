@@ -1,23 +1,21 @@
 """Five ways to foretell what a case study will find, from everybody else's evidence. No Django.
 
-Three are the models whose quality is in question, two are naive and set the mark they must pass.
+Two are models whose quality is in question, three are naive and set the mark they must pass.
 Source: docs/models/quality.md.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from kdb.units import THROUGHPUT
 from modelling.estimation.arms import Spread, comparable_arms, trials
 from modelling.estimation.components import Components
-from modelling.estimation.forecasting import SCALES, between, differences, listed, observed, parts
 from modelling.estimation.network import Trial, networks
-from modelling.estimation.pooling import Observed, Part, Pooled, pool
 from modelling.estimation.ranking import Assumptions, RankedPart, rank, scored_findings
 from modelling.estimation.shares import COMPONENTS, fit
 from modelling.evidence.axes import AXES, Axis, entry_parts
@@ -41,8 +39,6 @@ class Evidence:
         self._comparable: dict[tuple[str, str], pd.DataFrame] = {}
         self._trials: dict[tuple[str, str], list[Trial]] = {}
         self._speakers: dict[str, set[str]] = {}
-        self._observed: list[Observed] | None = None
-        self._pooled: Pooled | None = None
 
     def speaks(self, case_studies: Iterable[str], workload: str) -> bool:
         """Tell whether one of the case studies has anything on the workload."""
@@ -64,21 +60,6 @@ class Evidence:
         if key not in self._trials:
             self._trials[key] = trials(self.comparable(workload, axis))
         return self._trials[key]
-
-    def observed(self, assumptions: Assumptions) -> list[Observed]:
-        """Return the trials and tier lists of all workloads between whatever differs in some part."""
-        if self._observed is None:
-            scale, doubt = assumptions.tier_scale, assumptions.tier_doubt
-            by_workload = [observed(arms, workload, self.spread) for workload, arms in self.arms.items()]
-            by_workload += [listed(findings, workload, scale, doubt) for workload, findings in self.findings.items()]
-            self._observed = [observation for some in by_workload for observation in some]
-        return self._observed
-
-    def pooled(self, assumptions: Assumptions) -> Pooled:
-        """Pool all of the evidence, once; the search begins there when some of it is left out."""
-        if self._pooled is None:
-            self._pooled = pool(self.observed(assumptions), SCALES)
-        return self._pooled
 
 
 @dataclass(frozen=True)
@@ -180,11 +161,11 @@ def from_components(task: Task, known: Knowledge) -> Forecast:
     model = known.once("components", task.workload, work=lambda: _component_model(task.workload, known))
     if model is None:
         raise CannotPredict("no other case study compares configurations for this workload")
-    differ = differences(task.arms)
+    differ = _differences(task.arms)
     entries = task.trial.treatments
     between_studies, told = model.tau2 or 0.0, {}
     for i, j in permutations(range(len(entries)), 2):
-        weights = {f"{kind}={value}": share for (kind, value), share in differ(i, j).items() if kind in COMPONENTS}
+        weights = {name: share for name, effect in differ.items() if abs(share := effect[i, j]) > 1e-9}
         if weights.keys() <= set(model.names):
             vector = np.array([weights.get(name, 0.0) for name in model.names])
             if (contrast := model.contrast(vector)) is not None:
@@ -199,42 +180,24 @@ def _component_model(workload: str, known: Knowledge) -> Components | None:
     return fit(known_trials, {row["entry"]: _components(row) for row in rows}) if known_trials else None
 
 
+def _differences(arms: pd.DataFrame) -> dict[str, np.ndarray]:
+    """Return component to (entries, entries) how much more of it an entry of a trial has than another.
+
+    arms : of modelling.estimation.arms.comparable_arms, of one trial whose entries are numbered in their order. Its
+        averaging is linear in arms, so it is put to each component's indicator in place of the logarithm of throughput.
+    """
+    rows = map(_components, arms.to_dict("records"))
+    of_arm: list[set[str]] = [{f"{kind}={value}" for kind, value in row.items()} for row in rows]
+    effects = {}
+    for name in sorted(set[str]().union(*of_arm) - of_arm[0].intersection(*of_arm)):
+        (trial,) = trials(arms.assign(mean_log=[float(name in own) for own in of_arm], metric=THROUGHPUT))
+        effects[name] = trial.effects
+    return effects
+
+
 def _components(row: Mapping[str, object]) -> dict[str, str]:
     """Return the stated components of an arm."""
     return {kind: value for kind in COMPONENTS if isinstance(value := row[kind], str) and value}
-
-
-# Partial pooling
-
-
-def from_pooled(task: Task, known: Knowledge) -> Forecast:
-    """Forecast the very configurations of the task from everybody else's numbers on all workloads.
-
-    Where the task is of tier lists, which name no configurations, forecast the entries themselves.
-    """
-    model = known.once("pooled", work=lambda: _pooled(known))
-    if model is None:
-        raise CannotPredict("no other case study compares configurations")
-    entries = sorted(task.truth)
-    differ: Callable[[int, int], dict[Part, float]]
-    if task.trial is None or task.arms is None:
-        made_of = [parts(entry_parts(task.axis, entry)) for entry in entries]
-        differ = partial(between, made_of)
-    else:
-        entries, differ = list(task.trial.treatments), differences(task.arms)
-    told = {}
-    for i, j in permutations(range(len(entries)), 2):
-        weights = differ(i, j)
-        if all(map(model.knows, weights)):
-            told[entries[i], entries[j]] = model.contrast(weights, task.workload)
-    forecast = _in_order(entries, told)
-    return forecast if task.trial is not None else Forecast(forecast.scores)
-
-
-def _pooled(known: Knowledge) -> Pooled | None:
-    everything = known.evidence.observed(known.assumptions)
-    others = [observation for observation in everything if known.left_out.isdisjoint(observation.trial.sources)]
-    return pool(others, SCALES, start=known.evidence.pooled(known.assumptions).spreads) if others else None
 
 
 def _in_order(entries: Sequence[str], told: Mapping[tuple[str, str], tuple[float, float]]) -> Forecast:
@@ -342,7 +305,6 @@ METHODS = {
     method.name: method
     for method in (
         Method("network", "Network estimate", from_network),
-        Method("pooled", "Partial pooling", from_pooled),
         Method(
             "components",
             "Additive components",

@@ -28,14 +28,15 @@ SAID = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # of intervals, that
 _SURER = (0.5, 0.6, 0.7, 0.8, 1.0)  # ends of the bins of how sure a forecast is which of two is faster
 _WHERE = tuple(dict.fromkeys(column for columns in ANYWHERE.values() for column in columns if column != "group"))
 _COLUMN = {"container": "virtualisation"}  # choices that axes call otherwise
-BY = ("all", "choice", "load", "storage")
+BY = ("all", "choice", "load", "storage", "group")
 
 
 @dataclass(frozen=True)
 class Form:
     """How well one form of forecast did.
 
-    by : of BY; name : the axis or kind of choice, what a load does, the kind of disk; "" where it is not stated
+    by : of BY; name : the axis or kind of choice, what a load does, the kind of disk, the group that was left out; ""
+        where it is not stated
     contrasts, groups : that were foretold; weight : of them, where those of one level count once together
     inside_95, inside_50 : share of them inside the interval; log_score : mean ln density of what was measured
     no_difference : the same of the best normal distribution around no difference; width : its standard deviation
@@ -130,7 +131,7 @@ def foretell_groups(cells: pd.DataFrame, progress: Callable[[], object] = lambda
 
     cells : as for modelling.estimation.hierarchy.fit; progress : called before each group
     """
-    near = fit(cells) if cells["group"].nunique() > 1 else None  # of one group, nothing is left
+    near = fit(cells).proposal if cells["group"].nunique() > 1 else None  # of one group, nothing is left
     tables = []
     for group, own in cells.groupby("group", sort=True) if near else ():
         progress()

@@ -17,15 +17,15 @@ from experiments.models import Workload
 from kdb.cost import budget
 from modelling.answers.estimate import assumptions
 from modelling.estimation.arms import in_comparison
-from modelling.estimation.forecasting import IN_USE, SINCE
 from modelling.evidence import counts, frames
 from modelling.evidence.keeping import KeptReport, keep
 from modelling.evidence.question import Question
+from modelling.foretelling.content import IN_USE, LABEL, SINCE
 from modelling.foretelling.selectors import cells as gather_cells
 from modelling.kept_answers.doubts import forget_doubts
 from modelling.models import QualityReport
 
-from .clustered import SCORES, by_method, clustered, scored, shortfalls
+from .clustered import LEAST_INSIDE, SCORES, by_method, clustered, scored, shortfalls
 from .forecasts import METHODS, Evidence, Task
 from .groups import MOST_CELLS, calibration, examples, foretell_groups, forms
 from .leave_one_out import METHOD, Outcome, Report, Result, leave_one_out
@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 JOB = "recompute_quality"
 NAIVE = ("none", "mean")  # those that foretell ratios with intervals
-FORECASTING = ("network", "pooled", "components")
+FORECASTING = ("network", "components")
 
 
 def compute(*, wait: bool = True) -> QualityReport:
@@ -59,8 +59,8 @@ KEPT = KeptReport(QualityReport, METHOD, JOB, compute, is_wanted=True)
 
 
 def _result(revision: int) -> dict[str, Any]:
-    report = leave_one_out(gather(), assumptions())
-    return {**as_dict(report, revision), "groups": _left_out_by_group()}
+    groups = _left_out_by_group()
+    return {**as_dict(leave_one_out(gather(), assumptions()), revision, groups["forms"]), "groups": groups}
 
 
 def gather() -> Evidence:
@@ -73,8 +73,11 @@ def gather() -> Evidence:
     )
 
 
-def as_dict(report: Report, revision: int) -> dict[str, Any]:
-    """Return the report as JSON-ready data. Numbers keep full precision; what does not exist is None."""
+def as_dict(report: Report, revision: int, forms: list[dict[str, Any]] | None) -> dict[str, Any]:
+    """Return the report as JSON-ready data. Numbers keep full precision; what does not exist is None.
+
+    forms : of forecasts with each research group left out; None where too many cells kept it from being tested
+    """
     return {
         "revision": revision,
         "case_studies": report.case_studies,
@@ -95,7 +98,7 @@ def as_dict(report: Report, revision: int) -> dict[str, Any]:
             for summary in report.summaries
         ],
         "questions": [_question(task, outcomes) for task, outcomes in report.results],
-        "forecasts": _in_use(report),
+        "forecasts": _in_use(report, forms or []),
         "clustered": [_clustered(report, *case) for case in product(METHODS, SCORES, ("", *NAIVE))],
         "laboratories": _grouped(report, lambda task: task.case_studies),
         "distinct_questions": _grouped(report, lambda task: (task.case_studies, task.workload)),
@@ -120,13 +123,18 @@ def _left_out_by_group() -> dict[str, Any]:
     return {**told, "forms": rows, **json.loads(json.dumps(shown))}  # as it is read again
 
 
-def _in_use(report: Report) -> dict[str, Any]:
+def _in_use(report: Report, forms: list[dict[str, Any]]) -> dict[str, Any]:
     """Return which method forecasts since when, and what speaks against each that could."""
+    against: dict[str, list[str]] = {name: shortfalls(report.results, name, NAIVE) for name in FORECASTING}
+    for form in forms[:1]:  # of everything
+        reasons = {"log_score against none": form["log_score"] < form["no_difference"]}
+        reasons["inside"] = form["inside_95"] < LEAST_INSIDE
+        against[IN_USE] = [reason for reason, holds in reasons.items() if holds]
     return {
         "method": IN_USE,
-        "label": METHODS[IN_USE].label,
+        "label": LABEL,
         "since": SINCE.isoformat(),
-        "shortfalls": {name: shortfalls(report.results, name, NAIVE) for name in FORECASTING},
+        "shortfalls": against,
     }
 
 

@@ -68,8 +68,6 @@ def tables(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) ->
     return [
         *by_form(result, names),
         distinct(result),
-        by_laboratory(result),
-        by_distinct_question(result, names),
         overall(result),
         by_axis(result),
         reasons(result),
@@ -100,6 +98,9 @@ def by_form(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -
 def _form(form: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
     right = NOTHING if form["right"] is None else f"{form['right']:.0%} of {form['sure']:.1f}"
     verdict = "too few groups to tell" if form["is_better"] is None else "yes" if form["is_better"] else "no"
+    rival = _signed(form["no_difference"])
+    if form["by"] == "group":  # one group's own width is no rival: it is known with the results alone
+        rival = verdict = NOTHING
     return (
         _form_name(form["by"], form["name"], names),
         str(form["groups"]),
@@ -108,7 +109,7 @@ def _form(form: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> tu
         f"{form['inside_95']:.0%}",
         f"{form['inside_50']:.0%}",
         _signed(form["log_score"]),
-        _signed(form["no_difference"]),
+        rival,
         right,
         verdict,
     )
@@ -119,6 +120,8 @@ def _form_name(by: str, name: str, names: Mapping[str, Mapping[str, str]]) -> st
         return "Everything"
     if by == "choice":
         return AXES[name].label if name in AXES else COLUMN_LABELS[name].capitalize()  # of an earlier report
+    if by == "group":
+        return f"Left out: {name}"
     if by == "load":
         return f"Load: {name or 'mixed or not stated'}"
     return f"Disks: {names['storage'].get(name, name) if name else 'not stated'}"
@@ -136,30 +139,6 @@ def distinct(result: Mapping[str, Any]) -> Table:
         cells += [_spread(by_key[name, "log_score", other], "") if other != name else NOTHING for other in _BASELINES]
         rows.append((label, *cells))
     return Table("By distinct question", tuple(columns), tuple(rows))
-
-
-def by_laboratory(result: Mapping[str, Any]) -> Table:
-    """Tabulate the forecasts in use and the naive ones, laboratory by laboratory."""
-    rows = tuple(
-        (", ".join(row["case_studies"]), str(row["questions"]), *_compared(row, result))
-        for row in result["laboratories"]
-    )
-    columns = (Column("Laboratory"), Column("Questions", True), *_compared_columns(result))
-    return Table("Laboratory by laboratory", columns, rows)
-
-
-def by_distinct_question(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> Table:
-    """Tabulate the same for every distinct question."""
-    rows = tuple(
-        (
-            ", ".join(names["workload"].get(workload, workload) for workload in row["workloads"]),
-            ", ".join(row["case_studies"]),
-            *_compared(row, result),
-        )
-        for row in result["distinct_questions"]
-    )
-    columns = (Column("Workload"), Column("Left out"), *_compared_columns(result))
-    return Table("Distinct question by distinct question", columns, rows)
 
 
 def overall(result: Mapping[str, Any]) -> Table:
@@ -289,29 +268,10 @@ def _score(value: float | None, score: str) -> str:
     return f"{value:.0%}" if score in ("top", "inside") else _signed(value)
 
 
-def _compared_columns(result: Mapping[str, Any]) -> list[Column]:
-    named = [_labels(result)[name] for name in (result["forecasts"]["method"], "mean", "none")]
-    return [
-        *(Column(f"{_HEADINGS['kendall']}: {name}", True) for name in named[:2]),
-        *(Column(f"{_HEADINGS['ratio_error']}: {name}", True) for name in named),
-        Column(f"{_CLUSTERED['inside']}: {named[0]}", True),
-    ]
-
-
-def _compared(row: Mapping[str, Any], result: Mapping[str, Any]) -> list[str]:
-    """Return the cells of _compared_columns."""
-    scores = {scored["method"]: scored for scored in row["methods"]}
-    used = result["forecasts"]["method"]
-    return [
-        *(_score(scores[name]["kendall"], "kendall") for name in (used, "mean")),
-        *(_score(scores[name]["error"], "error") for name in (used, "mean", "none")),
-        _score(scores[used]["inside"], "inside"),
-    ]
-
-
 def in_use(result: Mapping[str, Any]) -> list[str]:
     """Say which method forecasts since when, and why the others do not, in sentences."""
-    labels, forecasts = _labels(result), result["forecasts"]
+    forecasts = result["forecasts"]
+    labels = {**_labels(result), forecasts["method"]: forecasts["label"]}
     since = date.fromisoformat(forecasts["since"])
     sentences = [f"What nobody measured is forecast by {forecasts['label'].lower()}, since {since:%-d %B %Y}."]
     for name, shortfalls in forecasts["shortfalls"].items():

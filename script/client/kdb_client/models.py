@@ -95,7 +95,7 @@ class Benchmark(TypedDict):
 BlankEnum: TypeAlias = Literal['']
 
 
-ByEnum: TypeAlias = Literal['all', 'choice', 'load', 'storage']
+ByEnum: TypeAlias = Literal['all', 'choice', 'load', 'storage', 'group']
 
 
 class Calibration(TypedDict):

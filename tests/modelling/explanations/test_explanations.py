@@ -285,8 +285,8 @@ def test_what_nothing_measured_joins_is_forecast_and_marked(published_evidence):
     forecast = steps["forecast"]
     assert "This is no measurement, and no ranking contains it." in forecast.text
     assert forecast.data.low < forecast.data.ratio < forecast.data.high
-    assert (forecast.data.method, forecast.data.since) == ("pooled", "2026-11-22")
-    assert forecast.source == "docs/models/forecasts.md"
+    assert (forecast.data.method, forecast.data.since) == ("hierarchy", "2026-11-25")
+    assert forecast.source == "docs/models/hierarchy.md"
 
 
 def test_what_numbers_join_is_not_forecast(published_evidence):

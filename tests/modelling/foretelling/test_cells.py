@@ -12,7 +12,7 @@ SPREAD = Spread(0.05)
 
 
 def numbers(*rows: dict, groups: dict[str, str] | None = None) -> pd.DataFrame:
-    return of_numbers({"random-read": arms(*rows)}, groups or {}, SPREAD)
+    return of_numbers(arms(*rows).assign(workload="random-read"), groups or {}, SPREAD)
 
 
 def test_arms_that_differ_in_a_choice_are_cells_with_what_is_stated():
@@ -84,3 +84,10 @@ def test_what_a_load_does_is_read_from_its_name_and_operation():
     assert kind_of_load("atto", "read") == ("read", "")
     assert kind_of_load("random-mixed", "random read+write") == ("", "random")
     assert kind_of_load("varmail", "mixed") == ("write", "")
+
+
+def test_loads_are_never_compared_with_each_other():
+    rows = [arm(100.0, cache_mode=mode) for mode in ("none", "unsafe")]
+    apart = arms(*rows).assign(workload=["random-read", "random-write"])
+
+    assert of_numbers(apart, {}, SPREAD).empty

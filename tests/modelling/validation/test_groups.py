@@ -150,7 +150,7 @@ def test_a_fit_near_another_foretells_what_a_fit_from_nothing_does():
     rest = frame[frame["group"] != "g0"].reset_index(drop=True)
     sides = {"guest_fs": "xfs"}, {"guest_fs": "ext4"}
 
-    near, alone = groups.fit(rest, groups.fit(frame)), groups.fit(rest)
+    near, alone = groups.fit(rest, groups.fit(frame).proposal), groups.fit(rest)
 
     quantiles = [[model.contrast(*sides, WHERE, 0.01).quantile(q) for q in (0.1, 0.5, 0.9)] for model in (near, alone)]
     np.testing.assert_allclose(*quantiles, atol=0.15)

@@ -9,8 +9,8 @@ from django.core.management import call_command
 
 from experiments.published_evidence.load import load_outside
 from kdb.models import Job
-from modelling.estimation.forecasting import IN_USE
 from modelling.evidence import keeping
+from modelling.foretelling.content import IN_USE
 from modelling.models import Arm, QualityReport
 from modelling.validation import reports
 from tests.factories import make_case_study, make_measurement, publish
@@ -182,10 +182,8 @@ def test_with_what_others_published_the_form_in_use_is_not_worse_than_the_naive_
     load_outside(ROOT / "fixtures" / "outside")
     text = printed("--markdown").strip()
     result = QualityReport.objects.get().result
-    may = [name for name, reasons in result["forecasts"]["shortfalls"].items() if not reasons]
-    told = {row["method"]: row["cells"] for row in result["clustered"] if row["score"] == "log_score"}
-    # Of those that may it is the one that answers most; else the page says that it should not be in use.
-    assert (max(may, key=told.__getitem__) == IN_USE) != ("On this evidence it should not be" in text)
+    # Of the forms that may forecast it is the one that answers everything; else the page says that it should not be.
+    assert (result["forecasts"]["shortfalls"][IN_USE] == []) != ("On this evidence it should not be" in text)
     documented = DOCUMENT.read_text().partition("\n## The tables\n")[2].partition("that.\n\n")[2].strip()
     number = r"\d+\.\d\d|\d+%"
     assert re.sub(number, "#", text) == re.sub(number, "#", documented)
@@ -196,6 +194,6 @@ def test_with_what_others_published_the_form_in_use_is_not_worse_than_the_naive_
 @pytest.mark.sqlite
 def test_a_terminal_gets_columns(published_evidence):
     lines = printed().splitlines()
-    assert lines[0] == "What nobody measured is forecast by partial pooling, since 22 November 2026."
+    assert lines[0] == "What nobody measured is forecast by the hierarchical model, since 25 November 2026."
     first = lines.index("By distinct question")
     assert lines[first + 3].startswith("Network estimate ")
