@@ -76,7 +76,14 @@ def test_the_answer_is_the_kept_snapshot(client, published_evidence):
     snapshot = current_ranking(Question("fs-pair", "varmail", hypervisor="kvm", vm_count=1))
     permanent = "/api/v1/rankings/fs-pair/?workload=varmail&hypervisor=kvm&vm_count=1&as_of=1"
     address = {"method": METHOD, "permanent": f"{permanent}&method={METHOD}", "pinned": None, "method_of_today": None}
-    assert answer == {**snapshot.result, "superseded_by": None, "fit": answer["fit"], "doubt": "", "here": None, **address}
+    assert answer == {
+        **snapshot.result,
+        "superseded_by": None,
+        "fit": answer["fit"],
+        "doubt": "",
+        "here": None,
+        **address,
+    }
 
 
 def test_a_machine_is_held_against_the_evidence_and_narrows_nothing(client, published_evidence):
