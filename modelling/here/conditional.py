@@ -7,6 +7,7 @@ sitting rules and the others follow at a distance. Source: docs/models/here.md.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from modelling.answers.estimate import assumptions, on_one_machine, ranking_of
 from modelling.estimation import machine, verdict
 from modelling.estimation.bayes import Posterior
 from modelling.estimation.machine import SURE, VARIATION, Block, Machine
-from modelling.evidence.axes import AXES, NATIVE, entry_key
+from modelling.evidence.axes import AXES, NATIVE, Axis, entry_key
 from modelling.evidence.durability import losing_options
 from modelling.evidence.names import label
 from modelling.evidence.needs import lacking
@@ -70,40 +71,34 @@ def here(question: Question, laboratory: Laboratory, told: Sequence[Told]) -> He
     """Return the answer on the machine that the first of these, the newest, measured. told : of told_of, one or more"""
     first, compared, axis = told[0], told[0].compared, AXES[question.axis]
     ranking = ranking_of(question)
-    known = () if ranking.posterior is None else ranking.posterior.treatments
+    mine = {(first.sitting.pk, choice): first.of[choice] for choice in compared.values()}
+    beside = {
+        (each.sitting.pk, choice): each.of[choice] for each in told for block in each.blocks for choice in block.entries
+    }
+    beside = {run: bearing for run, bearing in beside.items() if run not in mine}
     keys = [*compared, *(key for key in on_one_machine(ranking, axis) if key not in compared)]
-    beside = [
-        (each, choice)
-        for each in told
-        for choice in sorted({choice for block in each.blocks for choice in block.entries})
-        if each is not first or choice not in compared.values()
-    ]
-    bearings = [first.of[choice] for choice in compared.values()]
-    is_of_host = bool(_ON_THE_HOST & set(axis.entry))
-    places = [bearing.place for bearing in bearings]
+    places = [bearing.place for bearing in mine.values()]
     # What nobody measured there would lie on the same disk, or where disks are compared on one more.
-    places += [key if is_of_host else places[0] for key in keys[len(bearings) :]]
-    everything = foretold(question, ranking, [*keys, *(each.of[choice].key for each, choice in beside)])
-    before = apart(
-        among(everything, [*keys, *(each.of[choice].key for each, choice in beside)]),
-        [*places, *(each.of[choice].place for each, choice in beside)],
-    )
-    state = {(first.sitting.pk, choice): place for place, choice in enumerate(compared.values())}
-    state |= {(each.sitting.pk, choice): len(keys) + place for place, (each, choice) in enumerate(beside)}
+    places += [key if _compares_disks(axis) else places[0] for key in keys[len(mine) :]]
+    all_keys = [*keys, *(bearing.key for bearing in beside.values())]
+    everything = foretold(question, ranking, all_keys)
+    known = apart(among(everything, all_keys), [*places, *(bearing.place for bearing in beside.values())])
+    at = dict(zip(mine, count())) | dict(zip(beside, count(len(keys))))
     blocks = [
-        Block(tuple(state[each.sitting.pk, choice] for choice in block.entries), block.outcomes)
+        Block(tuple(at[each.sitting.pk, choice] for choice in block.entries), block.outcomes)
         for each in reversed(told)
         for block in each.blocks
     ]
-    now = machine.after(machine.before(before, VARIATION**2), blocks)
+    now = machine.after(machine.before(known, VARIATION**2), blocks)
     runs = Counter(choice for block in first.blocks for choice in block.entries)
     counts = [runs[choice] for choice in compared.values()]
-    kind, sentence, rows = _decided(keys, counts, [label(axis, key) for key in keys], now, everything, known)
+    published = () if ranking.posterior is None else ranking.posterior.treatments
+    kind, sentence, rows = _decided(keys, counts, [label(axis, key) for key in keys], now, everything, published)
     return Here(
         laboratory=laboratory.slug,
         name=laboratory.name,
         machine=first.sitting.machine,
-        place="" if is_of_host else choices_of(first.sitting)[next(iter(compared.values()))].place,
+        place="" if _compares_disks(axis) else choices_of(first.sitting)[next(iter(compared.values()))].place,
         sittings=tuple(each.sitting.pk for each in told),
         kind=kind,
         sentence=sentence,
@@ -124,8 +119,7 @@ def _told(question: Question, sitting: Sitting) -> Told:
 def _bearings(question: Question, sitting: Sitting) -> dict[int, Bearing]:
     """Return the choices of a sitting that are entries of the question and may be recommended."""
     axis, lacks = AXES[question.axis], lacking(question)
-    is_of_host = bool(_ON_THE_HOST & set(axis.entry))
-    own = {*axis.entry, *(_ON_THE_HOST if is_of_host else ())}
+    own = {*axis.entry, *(_ON_THE_HOST if _compares_disks(axis) else ())}
     of: dict[int, Bearing] = {}
     for number, choice in enumerate(choices_of(sitting) if _is_asked_of(question, sitting) else ()):
         told = dict(choice.settings)
@@ -141,8 +135,13 @@ def _bearings(question: Question, sitting: Sitting) -> dict[int, Bearing]:
         rest = tuple(sorted((column, value) for column, value in choice.settings.items() if column not in own))
         if not lacks(key):
             place = f"{sitting.machine}/{choice.place}"
-            of[number] = Bearing(key, place, (rest, "" if is_of_host else place))
+            of[number] = Bearing(key, place, (rest, "" if _compares_disks(axis) else place))
     return of
+
+
+def _compares_disks(axis: Axis) -> bool:
+    """Tell whether entries of the axis lie on different disks or folders of one machine."""
+    return not _ON_THE_HOST.isdisjoint(axis.entry)
 
 
 def _is_asked_of(question: Question, sitting: Sitting) -> bool:
@@ -163,7 +162,7 @@ def _decided(
     labels: Sequence[str],
     now: Machine,
     everything: Posterior,
-    known: Sequence[str],
+    published: Sequence[str],
 ) -> tuple[str, str, tuple[EntryHere, ...]]:
     """Return kind, sentence and rows of the answer. counts : runs of the entries that were measured, the first ones"""
     margin, size, measured = assumptions().margin, len(keys), len(counts)
@@ -180,7 +179,7 @@ def _decided(
     here_ratios = ratios(_first(now, size), ahead.first, keys)
     at = np.array([everything.treatments.index(key) for key in keys])
     elsewhere = np.exp(everything.new_quantiles(at, np.full_like(at, at[ahead.first]), (0.5, 0.025, 0.975))).tolist()
-    is_known = [key in known and keys[ahead.first] in known for key in keys]
+    is_known = [{key, keys[ahead.first]} <= {*published} for key in keys]
     rows = [
         EntryHere(
             keys[place],
