@@ -88,12 +88,12 @@ class AxisListView(PublicView):
 
 
 class RankingView(PublicView):
+    authentication_classes = [*APIView.authentication_classes]
     renderer_classes = [JSONRenderer, CsvRenderer]
 
     def get_authenticators(self) -> list[BaseAuthentication]:
         """Look up who asks only where that matters: for a laboratory of his."""
-        asks_here = self.request is not None and HERE in self.request.GET
-        return [authenticator() for authenticator in APIView.authentication_classes] if asks_here else []
+        return super().get_authenticators() if self.request and HERE in self.request.GET else []
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         response = super().finalize_response(request, response, *args, **kwargs)

@@ -167,15 +167,12 @@ def _decided(
     """Return kind, sentence and rows of the answer. counts : runs of the entries that were measured, the first ones"""
     margin, size, measured = assumptions().margin, len(keys), len(counts)
     stands = machine.standing(_first(now, size), margin)
-    ahead, kind, told = stands, verdict.NOT_KNOWN, size
-    if is_settled(stands):
-        kind = verdict.USE
-    else:  # what was measured may be settled among itself
+    ahead, told = stands, size
+    if not is_settled(stands):  # what was measured may be settled among itself
         ahead, told = machine.standing(_first(now, measured), margin), measured
-        kind = verdict.LEADS if is_settled(ahead) else verdict.NOT_KNOWN
     alike = [labels[place] for place in range(told) if ahead.within[place] >= SURE]
-    if kind == verdict.USE and len(alike) > 1:
-        kind = verdict.NO_DIFFERENCE
+    settled = verdict.LEADS if told < size else verdict.NO_DIFFERENCE if len(alike) > 1 else verdict.USE
+    kind = settled if is_settled(ahead) else verdict.NOT_KNOWN
     here_ratios = ratios(_first(now, size), ahead.first, keys)
     at = np.array([everything.treatments.index(key) for key in keys])
     elsewhere = np.exp(everything.new_quantiles(at, np.full_like(at, at[ahead.first]), (0.5, 0.025, 0.975))).tolist()

@@ -39,7 +39,7 @@ NONE = {"slug": "gone", "pk": 99999}
 
 
 @pytest.fixture
-def theirs():
+def theirs(published_evidence):
     """The slug and sitting of a laboratory of ada and bob."""
     ada = make_user(username="ada")
     laboratory = measured(ada)
