@@ -18,7 +18,7 @@ from modelling.answers.estimate import assumptions, on_one_machine, ranking_of
 from modelling.estimation import machine, verdict
 from modelling.estimation.bayes import Posterior
 from modelling.estimation.machine import SURE, VARIATION, Block, Machine
-from modelling.evidence.axes import AXES, NATIVE, Axis, entry_key
+from modelling.evidence.axes import AXES, NATIVE, Axis, entry_key, entry_parts
 from modelling.evidence.durability import losing_options
 from modelling.evidence.names import label
 from modelling.evidence.needs import lacking
@@ -77,9 +77,10 @@ def here(question: Question, laboratory: Laboratory, told: Sequence[Told]) -> He
     }
     beside = {run: bearing for run, bearing in beside.items() if run not in mine}
     keys = [*compared, *(key for key in on_one_machine(ranking, axis) if key not in compared)]
+    # What nobody measured there would lie on the disk of what was measured on the same storage, or on one more.
+    disks = {_lies_on(axis, bearing.key): bearing.place for bearing in mine.values()}
     places = [bearing.place for bearing in mine.values()]
-    # What nobody measured there would lie on the same disk, or where disks are compared on one more.
-    places += [key if _compares_disks(axis) else places[0] for key in keys[len(mine) :]]
+    places += [disks.get(_lies_on(axis, key), key) for key in keys[len(mine) :]]
     all_keys = [*keys, *(bearing.key for bearing in beside.values())]
     everything = foretold(question, ranking, all_keys)
     known = apart(among(everything, all_keys), [*places, *(bearing.place for bearing in beside.values())])
@@ -144,6 +145,10 @@ def _compares_disks(axis: Axis) -> bool:
     return not _ON_THE_HOST.isdisjoint(axis.entry)
 
 
+def _lies_on(axis: Axis, key: str) -> tuple[str, ...]:
+    return tuple(part for column, part in entry_parts(axis, key).items() if column in _ON_THE_HOST)
+
+
 def _is_asked_of(question: Question, sitting: Sitting) -> bool:
     """Tell whether the question is of what the sitting measured: operations a second of one Linux system by itself."""
     is_virtual = {"yes": True, "no": False}.get(str(sitting.facts.get("virtual", "")))
@@ -189,7 +194,7 @@ def _decided(
         )
         for place in range(size)
     ]
-    rows.sort(key=lambda row: (row.key != keys[ahead.first], row.loss, row.key))
+    rows.sort(key=lambda row: (row.key != keys[ahead.first], row.runs == 0, row.loss, row.key))
     among_them = [row for row in rows if told == size or row.runs]
     open_ = [row.label for row in rows if not row.runs and row.within >= OPEN and told < size]
     return kind, words.rung(kind, among_them, alike, margin, open_), tuple(rows)

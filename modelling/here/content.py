@@ -110,7 +110,7 @@ class Here:
     sittings: Annotated[tuple[int, ...], "That count, newest first; all but the first at a distance."]
     kind: Annotated[str, Among(verdict.KINDS)]
     sentence: str
-    entries: Annotated[tuple[EntryHere, ...], "The one to use first, then by expected loss."]
+    entries: Annotated[tuple[EntryHere, ...], "The one to use, then what was measured, each by loss."]
 
     @property
     def is_decided(self) -> bool:

@@ -245,7 +245,7 @@ def test_a_question_needs_a_workload(client, published_evidence):
 
 def test_an_unknown_filter_is_refused_with_the_allowed_ones(client, published_evidence):
     found = errors(client.get(f"{MAIL_ON_KVM}&vms=1"))
-    assert found["vms"]["allowed"] == [*QUESTION_FILTERS, "disks", "images", "as_of", "method", "format"]
+    assert found["vms"]["allowed"] == [*QUESTION_FILTERS, "disks", "images", "as_of", "method", "here", "format"]
 
 
 QUESTION_FILTERS = [name for name in Question.__dataclass_fields__ if name != "axis"]
