@@ -89,6 +89,7 @@ SCOPES: dict[str, tuple[Scope | None, Scope | None]] = {
     "laboratory-list": (READ, IMPORT),
     "laboratory-detail": (READ, None),
     "laboratory-members": (None, IMPORT),
+    "ranking": (READ, None),  # where it is asked for a laboratory; else it is everybody's
     "sitting-list": (READ, IMPORT),
     "sitting-detail": (READ, None),
     "sitting-runs": (None, IMPORT),

@@ -13,6 +13,7 @@ from modelling.answers.content import STATUSES, Answer, Decision, RankedEntry
 from modelling.ask.selectors import Fit
 from modelling.evidence.asking import Permanence
 from modelling.evidence.question import Question
+from modelling.here.selectors import Here
 
 from .heat_map import Grid
 from .table import CELL
@@ -49,6 +50,9 @@ class Beside:
         str,
         "Where forecasts of this form were no better than “no difference” when each research group was left out, or "
         "could not be tested (see model quality); empty: nothing against them, not tested yet, or `as_of` is asked.",
+    ]
+    here: Annotated[
+        Here | None, "On the machine of the laboratory `here`; null: not asked, or nothing measured there bears on it."
     ]
     fit: Fit
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.cache import caches
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -19,6 +19,7 @@ from kdb.units import METRICS
 from kdb.web import linked_data
 from kdb.web.addresses import site_of
 from kdb.web.htmx import at_address, target_of, varies_for_htmx, wants_fragment
+from kdb.web.private import private_with
 from modelling.answers import words
 from modelling.answers.content import Answer, complete, conclusion
 from modelling.ask.selectors import MACHINE_FIELDS, Machine, Said, fit, kept_machines
@@ -31,11 +32,13 @@ from modelling.evidence.choices import behind, compared_under
 from modelling.evidence.question import Question
 from modelling.explanations.selectors import explained
 from modelling.following.selectors import button
+from modelling.here.selectors import HERE, answer_here, laboratories_on, laboratory_of, measure_command
 from modelling.kept_answers.changes import earlier
 from modelling.kept_answers.editions import Edition, edition
 from modelling.kept_answers.pins import room_for
 from modelling.kept_answers.selectors import answer_in, waiting_for
 from modelling.kept_answers.snapshots import ahead_of
+from modelling.models import Laboratory
 
 from . import presentation
 from .chips import chips
@@ -58,10 +61,11 @@ _KEPT_SECONDS = 60
 
 @require_safe
 @varies_for_htmx
+@private_with(HERE)
 @explains_missing_answers
 def answer(request: HttpRequest) -> HttpResponse:
-    """Show the form alone, or with the answer to the question in the address."""
-    is_fragment = wants_fragment(request)
+    """Show the form alone, or with the answer to the question in the address; to members on their machine."""
+    is_fragment, laboratory = wants_fragment(request), _laboratory(request)
     if not request.GET.keys() & set(VisitorForm.field_order):
         return _respond(request, _rendered(is_fragment, form=VisitorForm(), examples=_examples()))
     form = VisitorForm(request.GET)
@@ -70,11 +74,12 @@ def answer(request: HttpRequest) -> HttpResponse:
     if form.is_open:
         content = _rendered(is_fragment, form=form.as_understood(), reading=form.reading, loads=_loads(form.reading))
         return _respond(request, content, form)
-    asked = Asked(form.question(), Machine.of(form.cleaned_data), form.cleaned_data["text"], _tab_in(request))
+    as_of, method = page_revision(request), page_method(request)
+    here = laboratory.slug if laboratory and as_of is None else ""
+    asked = Asked(form.question(), Machine.of(form.cleaned_data), form.cleaned_data["text"], _tab_in(request), here)
     question = asked.question
     if form.compared and not is_fragment:
         return redirect(address_of(question, form.compared, text=asked.text))
-    as_of, method = page_revision(request), page_method(request)
     tab = {"tab": asked.tab} if asked.tab else {}
     address = words.address(question, as_of, {**asked.beside, **tab}, method)
     if not is_fragment and request.get_full_path() != reverse("answer") + address.removeprefix("/"):
@@ -83,7 +88,7 @@ def answer(request: HttpRequest) -> HttpResponse:
     kept = edition(question, as_of, method, room_for(request.user), with_today=True)
     site = site_of(request)
     wanted = Wanted(is_fragment, is_fragment and target_of(request) == "answer-tabs", may_operate, site)
-    content = _answered(asked, kept, wanted)
+    content = _answered(asked, kept, wanted, laboratory)
     if wanted.tabs_alone:
         return at_address(HttpResponse(content), address)
     if is_fragment:
@@ -127,6 +132,16 @@ def _cited(question: Question, kept: Edition, site: str) -> Cited | None:
     )
 
 
+def _laboratory(request: HttpRequest) -> Laboratory | None:
+    """Return the laboratory on whose machine the answer is asked. Raises Http404 where it is none of the reader's."""
+    if HERE not in request.GET:
+        return None
+    laboratory = laboratory_of(request.user, request.GET[HERE])
+    if laboratory is None:
+        raise Http404("no such laboratory")
+    return laboratory
+
+
 def _tab_in(request: HttpRequest) -> str:
     """Return the name of the tab in the address; "": none is open. One that is not known is left out of the address."""
     tab = request.GET.get("tab", "")
@@ -147,15 +162,21 @@ def _respond(
     form : valid, with the facts of a machine that whoever is signed in may keep
     """
     is_fragment = wants_fragment(request)
-    mine: dict[str, Any] = {"machines": None, "facts": form.facts if form else {}, "follow": None}
+    mine: dict[str, Any] = {"machines": None, "facts": form.facts if form else {}, "follow": None, "on_machines": []}
     if request.user.is_authenticated:
         if form and not form.is_open:
-            mine["follow"] = button(request.user, form.question())
+            question = form.question()
+            mine["follow"] = button(request.user, question)
+            if HERE not in request.GET:
+                mine["on_machines"] = [
+                    (laboratory.name, words.address(question, beside={HERE: laboratory.slug}))
+                    for laboratory in laboratories_on(question, request.user)
+                ]
         mine["machines"] = kept_machines(request.user, form.cleaned_data["workload"] or "" if form else "")
     if is_fragment:
         beside = "".join(
             render_to_string(f"modelling/{name}.html", {**mine, "is_fragment": True}, request)
-            for name in ("_follow", "_machines")
+            for name in ("_on_machines", "_follow", "_machines")
         )
         return HttpResponse(content + beside, status=status)
     context = {"title": "", "address": "", "feed_address": "", "linked_data": "", **context}
@@ -164,17 +185,19 @@ def _respond(
 
 @dataclass(frozen=True)
 class Asked:
-    """A question with what was said beside it, and the tab that is open, or ""."""
+    """A question with what was said beside it, the tab that is open, and the laboratory it is asked for; or ""."""
 
     question: Question
     machine: Machine
     text: str
     tab: str
+    here: str
 
     @property
     def beside(self) -> dict[str, str]:
         """Return what stands in the address and changes nothing in the answer."""
-        return {**self.machine.given, **({"text": self.text} if self.text else {})}
+        beside = {"text": self.text, HERE: self.here}
+        return {**self.machine.given, **{name: value for name, value in beside.items() if value}}
 
 
 @dataclass(frozen=True)
@@ -188,15 +211,19 @@ class Wanted:
     site: str
 
 
-def _answered(asked: Asked, kept: Edition | None, wanted: Wanted) -> str:
-    """Render form and answer as HTML, kept for a while: rendering them costs six times the looking up."""
+def _answered(asked: Asked, kept: Edition | None, wanted: Wanted, laboratory: Laboratory | None) -> str:
+    """Render form and answer as HTML, kept for a while: rendering them costs six times the looking up. What is said of
+    a laboratory's machine is not kept."""
     if kept is None:
         row = waiting_for(asked.question)
         waiting = {"address": words.address(asked.question), "row": row, "ahead": ahead_of(row) if row else None}
         return _rendered(wanted.is_fragment, form=VisitorForm(), waiting=waiting)
 
     def rendered() -> str:
-        shown = {**_context(asked, kept, wanted.site), "may_operate": wanted.may_operate}
+        on_machine = answer_here(asked.question, laboratory) if asked.here and laboratory else None
+        shown = {**_context(asked, kept, wanted.site), "may_operate": wanted.may_operate, "here": on_machine}
+        is_open = kept.as_of is None and not (on_machine and on_machine.is_decided)
+        shown["measure"] = measure_command(shown["page"].answer, asked.here) if is_open else None
         if wanted.tabs_alone:
             return _without_indentation(render_to_string("modelling/_answer_tabs.html", shown))
         form = VisitorForm.showing_all(asked.question, asked.machine, asked.text)
@@ -204,6 +231,8 @@ def _answered(asked: Asked, kept: Edition | None, wanted: Wanted) -> str:
         chosen = chips(form, asked.question, asked.machine, kept.as_of)
         return _rendered(wanted.is_fragment, form=form, reading=reading, chips=chosen, **shown)
 
+    if asked.here:
+        return rendered()
     key = f"modelling.answer:{kept.digest}:{sha256(f'{asked}{wanted}'.encode()).hexdigest()}"
     body: Any = caches["bodies"].get_or_set(key, rendered, _KEPT_SECONDS)
     return body

@@ -188,7 +188,7 @@ def _best_by_machines(question: Question, ranking: Ranking) -> dict[int, tuple[s
 
 def _run_sets(ranking: Ranking, axis: Axis) -> list[RunSet]:
     """Return what could be measured of the entries that may be recommended, in whichever part they are."""
-    entries = _on_one_machine(ranking, axis)
+    entries = on_one_machine(ranking, axis)
     if len(entries) < 2:
         return []
     assert ranking.posterior is not None
@@ -198,7 +198,7 @@ def _run_sets(ranking: Ranking, axis: Axis) -> list[RunSet]:
     return run_sets(entries, known, assumptions().spread.variation ** 2, REPETITIONS, grid)
 
 
-def _on_one_machine(ranking: Ranking, axis: Axis) -> list[str]:
+def on_one_machine(ranking: Ranking, axis: Axis) -> list[str]:
     """Return the entries that a reader could measure side by side and choose from.
 
     Where the axis holds the hypervisor, those that were seen under one of the first part's: VMFS has no place in the

@@ -24,7 +24,7 @@ from kdb.disk_path import SETTINGS
 from modelling.models import Laboratory, Sitting
 
 from . import again, laboratories, sharing, sittings
-from .content import Choice, Decision, Load, PlannedRun
+from .content import MOST_RUNS, SECONDS, Choice, Decision, Load, PlannedRun
 from .forms import LaboratoryForm, MemberForm
 
 TAGS = ["my machine"]
@@ -90,8 +90,8 @@ class SittingFieldsSerializer(Fields):
         choices=list(engines.WORKLOADS),
         error_messages={"invalid_choice": f"Found {{input}}; allowed are {', '.join(engines.WORKLOADS)}."},
     )
-    seconds = serializers.IntegerField(min_value=2, max_value=3600, default=30, help_text="Of one run.")
-    most_runs = serializers.IntegerField(min_value=2, max_value=200, default=24)
+    seconds = serializers.IntegerField(min_value=2, max_value=3600, default=SECONDS, help_text="Of one run.")
+    most_runs = serializers.IntegerField(min_value=2, max_value=200, default=MOST_RUNS)
     choices = serializers.ListField(child=ChoiceFieldsSerializer(), min_length=2, max_length=sittings.MOST_CHOICES)
     facts = serializers.DictField(child=serializers.CharField(max_length=200), default=dict)
     again = serializers.BooleanField(

@@ -5,6 +5,11 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from kdb.content import Among
+from modelling.estimation import verdict
+
+# A sitting unless it is told otherwise, as kdb measure begins it.
+SECONDS, MOST_RUNS = 30, 24
+BETWEEN_SECONDS = 15  # that a run takes to be made ready
 
 NO_CHANGE, CHANGED, NOT_SURE = CHANGE_KINDS = "no change that matters", "changed", "not sure"
 USE, NO_DIFFERENCE, NOT_YET = KINDS = "use", "no difference", "not yet"
@@ -86,3 +91,57 @@ class Decision:
     changes: Annotated[tuple[Change, ...], "Since the decision that it measures again; empty: it is a first one."]
     set_up: Annotated[tuple[str, ...], "Command lines that make the one to use; names after $ are your own."]
     published: Annotated[str, "The question whose published evidence it began with; empty: none bears on it."]
+
+
+# An answer to a question, on the machine of a laboratory
+
+
+@dataclass(frozen=True)
+class EntryHere:
+    """How one entry stands on the machine, and elsewhere; speed as a multiple of the first one's."""
+
+    key: str
+    label: str
+    runs: Annotated[int, "That count, on this machine; 0: what others published fills in."]
+    ratio: float
+    low: Annotated[float, "Lower end of its 95 % interval."]
+    high: Annotated[float, "Upper end of it."]
+    within: Annotated[float, "Probability of being within the margin of the best here, 0 to 1."]
+    loss: Annotated[float, "Expected loss against the best here, percent."]
+    elsewhere_ratio: Annotated[float | None, "The same in a laboratory that nobody has seen; null: nothing published."]
+    elsewhere_low: float | None
+    elsewhere_high: float | None
+
+
+@dataclass(frozen=True)
+class Here:
+    """The answer on the machine of one of your laboratories: published evidence, conditional on what was measured there
+    under the same workload."""
+
+    component: ClassVar[str] = "Here"
+
+    laboratory: str
+    name: Annotated[str, "Of the laboratory."]
+    machine: Annotated[str, "That its newest sitting on this question measured."]
+    place: Annotated[str, "The disk or folder on it; empty: the entries are on several."]
+    sittings: Annotated[tuple[int, ...], "That count, newest first; all but the first at a distance."]
+    kind: Annotated[str, Among(verdict.KINDS)]
+    sentence: str
+    entries: Annotated[tuple[EntryHere, ...], "The one to use, then what was measured, each by loss."]
+
+    @property
+    def is_decided(self) -> bool:
+        """Tell whether nothing more needs to be measured."""
+        return self.kind in (verdict.USE, verdict.NO_DIFFERENCE)
+
+
+@dataclass(frozen=True)
+class Command:
+    """The way to measure on the reader's own machine what an answer leaves open.
+
+    minutes : that it takes at most; gain : percent by which the choice after it is on average faster; None: not known
+    """
+
+    text: str
+    minutes: int
+    gain: float | None

@@ -1,6 +1,6 @@
 """What published evidence says of a machine's choices before anything is measured on it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,8 +9,10 @@ import pandas as pd
 from kdb.host_storage import UNNAMED, host_storage_key
 from modelling.answers.estimate import assumptions, ranking_of
 from modelling.estimation.arms import trials
+from modelling.estimation.bayes import Posterior
 from modelling.estimation.entry_cells import COLUMNS, cells_of, choices_of
 from modelling.estimation.partial_pooling import posterior
+from modelling.estimation.ranking import Ranking
 from modelling.estimation.value import Components, reduced
 from modelling.evidence.axes import AXES, Axis, entry_key
 from modelling.evidence.question import Question
@@ -43,21 +45,31 @@ class Known(NamedTuple):
 
 def known_of(workload: str, choices: Sequence[Choice]) -> Known:
     """Return what is known of these choices from everything published under this workload."""
-    axis = axis_of(choices)
+    axis, places = axis_of(choices), [choice.place for choice in choices]
     if axis is None:
-        return Known(_apart(_nothing(len(choices)), choices), "")
+        return Known(apart(_nothing(len(choices)), places), "")
     question = Question(axis.name, workload)
     ranking = ranking_of(question)
-    assumed = assumptions()
     keys = [_key(axis, choice) for choice in choices]
-    published = () if ranking.posterior is None else ranking.posterior.treatments
+    known = apart(among(foretold(question, ranking, keys), keys), places)
+    return Known(known, "" if ranking.posterior is None else question.key)
+
+
+def foretold(question: Question, ranking: Ranking, keys: Iterable[str]) -> Posterior:
+    """Return what published evidence foretells of its own entries and of these, whether it speaks of them or not."""
+    assumed = assumptions()
     cells = pd.DataFrame(columns=COLUMNS)
-    if published:
+    if ranking.posterior is not None:
+        keys = {*ranking.posterior.treatments, *keys}
         cells = cells_of(ranking.arms, trials(ranking.arms), ranking.findings, assumed.tier_scale, assumed.tier_doubt)
-    entries = sorted({*published, *keys})
-    everything = posterior(choices_of(axis, entries, ranking.arms), cells, assumed.scales)
-    mine = Components.of(everything).among([entries.index(key) for key in keys])
-    return Known(_apart(mine, choices), question.key if published else "")
+    entries = sorted(set(keys))
+    choices = choices_of(AXES[question.axis], entries, ranking.arms)
+    return posterior(choices, cells, assumed.scales, question.storage or "")
+
+
+def among(everything: Posterior, keys: Sequence[str]) -> Components:
+    """Return what is known of these entries, of which one may stand there several times."""
+    return Components.of(everything).among([everything.treatments.index(key) for key in keys])
 
 
 def axis_of(choices: Sequence[Choice]) -> Axis | None:
@@ -88,8 +100,8 @@ def _nothing(size: int) -> Components:
     return Components(np.ones(1), np.zeros((1, size)), nothing, nothing)
 
 
-def _apart(known: Components, choices: Sequence[Choice]) -> Components:
-    """Add what two places, and two choices of one entry, may differ by."""
-    places = np.array([choice.place for choice in choices])
-    more = PLACES**2 * (places[:, None] == places) + ALIKE**2 * np.eye(len(choices))
+def apart(known: Components, places: Sequence[str]) -> Components:
+    """Add what two places, and two choices of one entry, may differ by. places : of each choice"""
+    names = np.array(places)
+    more = PLACES**2 * (names[:, None] == names) + ALIKE**2 * np.eye(len(places))
     return known._replace(extras=known.extras + more)

@@ -136,7 +136,7 @@ def warm_up_seconds(sitting: Sitting) -> int:
 def decision(sitting: Sitting) -> Decision:
     """Return what is known of the machine so far, beside what was known before."""
     before = _before(sitting)
-    return _decided(sitting, before, machine.after(before, _blocks(sitting)))
+    return _decided(sitting, before, machine.after(before, blocks_of(sitting)))
 
 
 def _before(sitting: Sitting) -> Machine:
@@ -145,9 +145,9 @@ def _before(sitting: Sitting) -> Machine:
 
 def _go_on(sitting: Sitting) -> None:
     """Plan the next block, or end the sitting."""
-    now = machine.after(_before(sitting), _blocks(sitting))
+    now = machine.after(_before(sitting), blocks_of(sitting))
     stands, count = machine.standing(now, assumptions().margin), sitting.runs.count()
-    is_decided = _stands(stands) and sitting.runs.filter(value__isnull=False).exists()
+    is_decided = is_settled(stands) and sitting.runs.filter(value__isnull=False).exists()
     has_ended = again.is_told(sitting) if sitting.before else is_decided or count >= sitting.most_runs
     if has_ended:
         sitting.state = Sitting.State.DECIDED if is_decided else Sitting.State.SPENT
@@ -165,11 +165,11 @@ def _go_on(sitting: Sitting) -> None:
     )
 
 
-def _stands(standing: machine.Standing) -> bool:
+def is_settled(standing: machine.Standing) -> bool:
     return bool(standing.within[standing.first] >= SURE and standing.losses[standing.first] <= LOSS)
 
 
-def _blocks(sitting: Sitting) -> list[Block]:
+def blocks_of(sitting: Sitting) -> list[Block]:
     """Return the runs that count, by block; a block of which one alone counts tells nothing."""
     of_block: dict[int, list[tuple[int, float]]] = {}
     for run in sitting.runs.all():
@@ -184,10 +184,10 @@ def _blocks(sitting: Sitting) -> list[Block]:
 
 def _decided(sitting: Sitting, before: Machine, now: Machine) -> Decision:
     stands = machine.standing(now, assumptions().margin)
-    choices, blocks = choices_of(sitting), _blocks(sitting)
+    choices, blocks = choices_of(sitting), blocks_of(sitting)
     names = [choice.name for choice in choices]
     counted = [place for block in blocks for place in block.entries]
-    here, elsewhere = (_ratios(known, stands.first, names) for known in (now, before))
+    here, elsewhere = (ratios(known, stands.first, names) for known in (now, before))
     rows = [
         Standing(
             choice.name,
@@ -201,7 +201,7 @@ def _decided(sitting: Sitting, before: Machine, now: Machine) -> Decision:
     ]
     rows.sort(key=lambda row: (row.name != choices[stands.first].name, row.loss, row.name))
     alike = [row.name for row in rows if row.within >= SURE]
-    kind = NOT_YET if not (counted and _stands(stands)) else NO_DIFFERENCE if len(alike) > 1 else USE
+    kind = NOT_YET if not (counted and is_settled(stands)) else NO_DIFFERENCE if len(alike) > 1 else USE
     further = None if kind != NOT_YET else _further(now, names)
     sentence = words.sentence(kind, rows, alike, assumptions().margin, further, runs=len(counted))
     lines = _set_up(sitting, choices[stands.first]) if kind == USE else ()
@@ -220,7 +220,7 @@ def _set_up(sitting: Sitting, choice: Choice) -> tuple[str, ...]:
     return lines_of(Configuration(pk=0, **settings))
 
 
-def _ratios(known: Machine, first: int, names: Sequence[str]) -> list[tuple[float, float, float]]:
+def ratios(known: Machine, first: int, names: Sequence[str]) -> list[tuple[float, float, float]]:
     """Return ratio, low and high of each choice against the one that comes first, 95 %."""
     every = np.arange(len(names))
     quantiles = known.posterior(names).mean_quantiles(every, np.full_like(every, first), (0.5, 0.025, 0.975))
@@ -234,6 +234,6 @@ def _further(now: Machine, names: Sequence[str]) -> int | None:
         places = machine.next_block(now, names)
         now = machine.after(now, [Block(places, tuple(float(expected[place]) for place in places))])
         runs += len(places)
-        if _stands(machine.standing(now, assumptions().margin)):
+        if is_settled(machine.standing(now, assumptions().margin)):
             return runs
     return None

@@ -1,8 +1,30 @@
 """What a sitting says, in sentences. No Django."""
 
+import shlex
 from collections.abc import Sequence
 
-from .content import CHANGED, NO_CHANGE, NO_DIFFERENCE, NOT_YET, Standing
+from experiments.laboratory.measuring.engines import WORKLOADS
+from kdb.host_storage import UNNAMED
+from modelling.answers.content import Answer
+from modelling.estimation import verdict
+from modelling.evidence.axes import AXES, entry_parts
+from modelling.evidence.words import listed, some
+
+from .content import (
+    BETWEEN_SECONDS,
+    CHANGED,
+    MOST_RUNS,
+    NO_CHANGE,
+    NO_DIFFERENCE,
+    NOT_YET,
+    SECONDS,
+    Command,
+    EntryHere,
+    Standing,
+)
+
+MAKES = ("ext4", "xfs", "btrfs", "f2fs")  # file systems that kdb measure makes on a scratch disk
+_MOST_DISKS = 4
 
 
 def sentence(
@@ -24,10 +46,35 @@ def sentence(
             f"If that is wrong, it costs about {first.loss:.1f} %."
         )
     second = max(rows[1:], key=lambda row: row.ratio)
-    return (
-        f"Use {first.name} on this machine: {1 / second.ratio:.2g} times as fast as {second.name}, the next best "
-        f"({1 / second.high:.2f} to {1 / second.low:.2f}). If that is wrong, it costs about {first.loss:.1f} %."
-    )
+    lead = _lead(second.ratio, second.low, second.high, second.name)
+    return f"Use {first.name} on this machine: {lead}. If that is wrong, it costs about {first.loss:.1f} %."
+
+
+def rung(kind: str, rows: Sequence[EntryHere], alike: Sequence[str], margin: float, open_: Sequence[str]) -> str:
+    """Say what to use on a machine, one sentence of the ladder of answers.
+
+    rows : that it is said of, the first to use first; alike : labels of those within the margin of the best
+    open_ : labels of entries that nobody measured there and that may be faster
+    """
+    first, *others = rows
+    second = max(others, key=lambda row: row.ratio)
+    lead = _lead(second.ratio, second.low, second.high, second.label)
+    cost = f"If that is wrong, it costs about {first.loss:.1f} %."
+    may = f" Not measured there, and perhaps faster: {some(open_, 3)}." if open_ else ""
+    if kind == verdict.USE:
+        return f"Use {first.label}: {lead}. {cost}"
+    if kind == verdict.NO_DIFFERENCE:
+        return f"{listed(alike)} differ by less than {margin:.0%}: keep what you have. {cost}"
+    if kind == verdict.LEADS and len(alike) > 1:
+        return f"{listed(alike)} lead where it was measured, and differ by less than {margin:.0%}.{may}"
+    if kind == verdict.LEADS:
+        return f"{first.label} leads of the {len(rows)} that were measured: {lead}.{may}"
+    runs = sum(row.runs for row in rows)
+    return f"Not known: {_count(runs).lower()} did not decide. So far {first.label} comes first: {lead}.{may}"
+
+
+def _lead(ratio: float, low: float, high: float, other: str) -> str:
+    return f"{1 / ratio:.2g} times as fast as {other}, the next best ({1 / high:.2f} to {1 / low:.2f})"
 
 
 def change(kind: str, name: str, ratio: float, low: float, high: float, margin: float) -> str:
@@ -40,3 +87,42 @@ def change(kind: str, name: str, ratio: float, low: float, high: float, margin: 
 
 def _count(runs: int) -> str:
     return "One run" if runs == 1 else f"{runs} runs"
+
+
+def measure_command(answer: Answer, laboratory: str = "") -> Command | None:
+    """Return the command that measures what the answer leaves open; None: nothing, or kdb measure cannot.
+
+    laboratory : short name of the reader's; "": to be filled in
+    """
+    question, runs = answer.question, answer.next_runs[-1:]
+    is_worthless = bool(answer.measure_next) and not runs
+    if answer.verdict.kind == verdict.USE or question.workload not in WORKLOADS or is_worthless:
+        return None
+    keys = runs[0].entries if runs else tuple(entry.key for entry in answer.entries)
+    on = _what_on(question.axis, keys)
+    if not on:
+        return None
+    words = ["kdb", "measure", question.workload, "--laboratory", laboratory or "NAME", *on]
+    minutes = round(MOST_RUNS * (SECONDS + BETWEEN_SECONDS) / 60)
+    return Command(shlex.join(words), minutes, runs[0].gain if runs else None)
+
+
+def _what_on(name: str, keys: Sequence[str]) -> list[str]:
+    """Return the options that name what is compared; [] where one machine cannot have it side by side."""
+    axis = AXES[name]
+    if "hypervisor" in axis.entry:
+        return []
+    parts = [entry_parts(axis, key) for key in keys]
+    if axis.setting:
+        values = [part[axis.setting.column] for part in parts][:_MOST_DISKS]
+        named = [f"--place={value}=/mnt/{letter}" for value, letter in zip(values, "abcd", strict=False)]
+        return named if len(named) > 1 else []
+    made = [part.get("guest_fs") or part.get("host_fs") or "ext4" for part in parts] or list(MAKES[:3])
+    made = [fs for fs in dict.fromkeys(made) if fs in MAKES]
+    below = dict.fromkeys(
+        part.get("host_storage") or f"{UNNAMED}-{part['host_fs']}"
+        for part in parts
+        if "host_storage" in part or {"guest_fs", "host_fs"} <= part.keys()
+    )
+    disks = [f"--disk=/dev/vd{letter}={on}" for on, letter in zip(below, "bcde", strict=False)] or ["--disk=/dev/vdb"]
+    return [*disks, f"--fs={','.join(made)}"] if made and len(disks) * len(made) > 1 else []

@@ -21,7 +21,7 @@ AXES = (
 )
 FILTERS = (
     *("as_of", "benchmark", "disks", "evidence", "grade", "guest_fs", "guest_os_family", "host_fs", "host_storage"),
-    *("hypervisor", "images", "method", "metric", "needs", "storage", "vm_count"),
+    *("here", "hypervisor", "images", "method", "metric", "needs", "storage", "vm_count"),
     *("cache_mode", "disk_bus", "image_format", "allocation", "io_mode", "discard", "iothread"),
     *("volume_block_bytes", "compression", "encryption", "snapshot", "pool_layout", "pool_devices"),
     *("hypervisor_release", "host_kernel", "host_fs_release", "guest_kernel", "guest_fs_release"),

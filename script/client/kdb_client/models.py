@@ -271,6 +271,20 @@ EngineEnum: TypeAlias = Literal['filebench', 'fio']
 EntryAbilityFoundEnum: TypeAlias = Literal['yes', 'with limits', 'no', 'not known', 'left open']
 
 
+class EntryHere(TypedDict):
+    key: str
+    label: str
+    runs: int
+    ratio: float
+    low: float
+    high: float
+    within: float
+    loss: float
+    elsewhere_ratio: float | None
+    elsewhere_low: float | None
+    elsewhere_high: float | None
+
+
 class EnvironmentFact(TypedDict):
     fact: str
     differs: bool
@@ -381,6 +395,9 @@ GuestAccessEnum: TypeAlias = Literal['file-system', 'raw-device']
 
 
 GuestFsSourceEnum: TypeAlias = Literal['agent', 'superblock', 'operator']
+
+
+HereKindEnum: TypeAlias = Literal['use', 'leads', 'no difference', 'not known']
 
 
 HitKindEnum: TypeAlias = Literal['Comparison', 'Answer', 'Glossary', 'File system', 'Hypervisor', 'Workload', 'Benchmark', 'Case study', 'Publication', 'Claim']
@@ -1774,6 +1791,17 @@ class HeatMap(TypedDict):
     cells: list[list[Cell]]
 
 
+class Here(TypedDict):
+    laboratory: str
+    name: str
+    machine: str
+    place: str
+    sittings: list[int]
+    kind: HereKindEnum
+    sentence: str
+    entries: list[EntryHere]
+
+
 class Hit(TypedDict):
     kind: HitKindEnum
     title: str
@@ -2783,6 +2811,7 @@ class Ranking(TypedDict):
     pinned: bool | None
     method_of_today: MethodOfToday | NullEnum | None
     doubt: str
+    here: Here | NullEnum | None
     fit: Fit
     question: Question
     revision: int

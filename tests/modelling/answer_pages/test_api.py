@@ -76,7 +76,14 @@ def test_the_answer_is_the_kept_snapshot(client, published_evidence):
     snapshot = current_ranking(Question("fs-pair", "varmail", hypervisor="kvm", vm_count=1))
     permanent = "/api/v1/rankings/fs-pair/?workload=varmail&hypervisor=kvm&vm_count=1&as_of=1"
     address = {"method": METHOD, "permanent": f"{permanent}&method={METHOD}", "pinned": None, "method_of_today": None}
-    assert answer == {**snapshot.result, "superseded_by": None, "fit": answer["fit"], "doubt": "", **address}
+    assert answer == {
+        **snapshot.result,
+        "superseded_by": None,
+        "fit": answer["fit"],
+        "doubt": "",
+        "here": None,
+        **address,
+    }
 
 
 def test_a_machine_is_held_against_the_evidence_and_narrows_nothing(client, published_evidence):
@@ -238,7 +245,7 @@ def test_a_question_needs_a_workload(client, published_evidence):
 
 def test_an_unknown_filter_is_refused_with_the_allowed_ones(client, published_evidence):
     found = errors(client.get(f"{MAIL_ON_KVM}&vms=1"))
-    assert found["vms"]["allowed"] == [*QUESTION_FILTERS, "disks", "images", "as_of", "method", "format"]
+    assert found["vms"]["allowed"] == [*QUESTION_FILTERS, "disks", "images", "as_of", "method", "here", "format"]
 
 
 QUESTION_FILTERS = [name for name in Question.__dataclass_fields__ if name != "axis"]

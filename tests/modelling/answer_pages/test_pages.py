@@ -22,6 +22,15 @@ def text_of(response) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", content))
 
 
+def words_before_tabs(response) -> list[str]:
+    """Return the words of an answer that stand before its tabs, without what is folded away."""
+    content = re.search(r"<main.*?</main>", response.content.decode(), re.DOTALL).group()
+    before = re.sub(
+        r"<(script|details|noscript)\b.*?</\1>", " ", content.partition('id="answer-tabs"')[0], flags=re.DOTALL
+    )
+    return re.sub(r"<[^>]*>", " ", before).split()
+
+
 def ranked(response) -> list[str]:
     return [entry.label for entry, *_ in response.context["page"].tables[0].lines]
 
@@ -392,12 +401,7 @@ QUESTIONS = [
 @pytest.mark.sqlite
 @pytest.mark.parametrize("address", QUESTIONS)
 def test_before_the_tabs_stand_at_most_250_words(client: Client, published_evidence, address):
-    content = re.search(r"<main.*?</main>", client.get(address).content.decode(), re.DOTALL).group()
-    before = re.sub(
-        r"<(script|details|noscript)\b.*?</\1>", " ", content.partition('id="answer-tabs"')[0], flags=re.DOTALL
-    )
-    words = re.sub(r"<[^>]*>", " ", before).split()
-    assert 20 < len(words) <= 250
+    assert 20 < len(words_before_tabs(client.get(address))) <= 250
 
 
 def test_each_tab_has_an_address_and_shows_what_the_others_do_not(client: Client, published_evidence):

@@ -1,0 +1,205 @@
+"""The answer to a question on the machine of a laboratory: published evidence, conditional on what was measured there.
+
+The state is what is known of the question's entries on that machine and, beside them, of each choice that the
+laboratory measured elsewhere or before. These differ from it as choices of one entry do (`known.apart`), so the newest
+sitting rules and the others follow at a distance. Source: docs/models/here.md.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import count
+from typing import NamedTuple
+
+import numpy as np
+
+from kdb.host_storage import host_storage_key, host_storage_parts
+from kdb.units import OPERATION_RATE, THROUGHPUT
+from modelling.answers.estimate import assumptions, on_one_machine, ranking_of
+from modelling.estimation import machine, verdict
+from modelling.estimation.bayes import Posterior
+from modelling.estimation.machine import SURE, VARIATION, Block, Machine
+from modelling.evidence.axes import AXES, NATIVE, Axis, entry_key, entry_parts
+from modelling.evidence.durability import losing_options
+from modelling.evidence.names import label
+from modelling.evidence.needs import lacking
+from modelling.evidence.question import Question
+from modelling.models import Laboratory, Sitting
+
+from . import words
+from .content import EntryHere, Here
+from .known import among, apart, foretold
+from .sittings import blocks_of, choices_of, is_settled, ratios
+
+MOST_SITTINGS = 6  # that count
+OPEN = 0.1  # probability of being within the margin of the best from which an entry may be faster
+_ON_THE_HOST = {"backend", "host_fs", "host_storage"}
+
+
+class Bearing(NamedTuple):
+    """A choice of a sitting that is an entry of a question. beside : what only choices that may be compared share"""
+
+    key: str
+    place: str
+    beside: tuple[object, ...]
+
+
+class Told(NamedTuple):
+    """What a sitting says of a question. of : choice by choice; blocks : of these alone, each of two or more runs"""
+
+    sitting: Sitting
+    of: dict[int, Bearing]
+    blocks: list[Block]
+
+    @property
+    def compared(self) -> dict[str, int]:
+        """Return the entries of the largest set of choices that may be compared, and the choice that is each."""
+        runs = Counter(choice for block in self.blocks for choice in block.entries)
+        sets: dict[tuple[object, ...], dict[str, int]] = {}
+        for choice in sorted(runs):
+            sets.setdefault(self.of[choice].beside, {}).setdefault(self.of[choice].key, choice)
+        return max(sets.values(), key=lambda own: (len(own), sum(runs[choice] for choice in own.values())), default={})
+
+
+def told_of(question: Question, sittings: Iterable[Sitting]) -> list[Told]:
+    """Return what these sittings say of the question, from the first on that compares two of its entries."""
+    told = [_told(question, sitting) for sitting in sittings if sitting.workload == question.workload]
+    first = next((place for place, each in enumerate(told) if len(each.compared) > 1), len(told))
+    return [each for each in told[first:] if each.blocks]
+
+
+def here(question: Question, laboratory: Laboratory, told: Sequence[Told]) -> Here:
+    """Return the answer on the machine that the first of these, the newest, measured. told : of told_of, one or more"""
+    first, compared, axis = told[0], told[0].compared, AXES[question.axis]
+    ranking = ranking_of(question)
+    mine = {(first.sitting.pk, choice): first.of[choice] for choice in compared.values()}
+    beside = {
+        (each.sitting.pk, choice): each.of[choice] for each in told for block in each.blocks for choice in block.entries
+    }
+    beside = {run: bearing for run, bearing in beside.items() if run not in mine}
+    keys = [*compared, *(key for key in on_one_machine(ranking, axis) if key not in compared)]
+    # What nobody measured there would lie on the disk of what was measured on the same storage, or on one more.
+    disks = {_lies_on(axis, bearing.key): bearing.place for bearing in mine.values()}
+    places = [bearing.place for bearing in mine.values()]
+    places += [disks.get(_lies_on(axis, key), key) for key in keys[len(mine) :]]
+    all_keys = [*keys, *(bearing.key for bearing in beside.values())]
+    everything = foretold(question, ranking, all_keys)
+    known = apart(among(everything, all_keys), [*places, *(bearing.place for bearing in beside.values())])
+    at = dict(zip(mine, count())) | dict(zip(beside, count(len(keys))))
+    blocks = [
+        Block(tuple(at[each.sitting.pk, choice] for choice in block.entries), block.outcomes)
+        for each in reversed(told)
+        for block in each.blocks
+    ]
+    now = machine.after(machine.before(known, VARIATION**2), blocks)
+    runs = Counter(choice for block in first.blocks for choice in block.entries)
+    counts = [runs[choice] for choice in compared.values()]
+    published = () if ranking.posterior is None else ranking.posterior.treatments
+    kind, sentence, rows = _decided(keys, counts, [label(axis, key) for key in keys], now, everything, published)
+    return Here(
+        laboratory=laboratory.slug,
+        name=laboratory.name,
+        machine=first.sitting.machine,
+        place="" if _compares_disks(axis) else choices_of(first.sitting)[next(iter(compared.values()))].place,
+        sittings=tuple(each.sitting.pk for each in told),
+        kind=kind,
+        sentence=sentence,
+        entries=rows,
+    )
+
+
+def _told(question: Question, sitting: Sitting) -> Told:
+    of = _bearings(question, sitting)
+    blocks = []
+    for block in blocks_of(sitting):
+        runs = [(choice, seen) for choice, seen in zip(block.entries, block.outcomes, strict=True) if choice in of]
+        if len(runs) > 1:
+            blocks.append(Block(tuple(choice for choice, _ in runs), tuple(seen for _, seen in runs)))
+    return Told(sitting, of, blocks)
+
+
+def _bearings(question: Question, sitting: Sitting) -> dict[int, Bearing]:
+    """Return the choices of a sitting that are entries of the question and may be recommended."""
+    axis, lacks = AXES[question.axis], lacking(question)
+    own = {*axis.entry, *(_ON_THE_HOST if _compares_disks(axis) else ())}
+    of: dict[int, Bearing] = {}
+    for number, choice in enumerate(choices_of(sitting) if _is_asked_of(question, sitting) else ()):
+        told = dict(choice.settings)
+        if on := host_storage_key(told.get("backend", ""), told.get("host_fs")):
+            told |= {"host_storage": on, "host_fs": host_storage_parts(on)[1]}
+        if any(told.get(column) not in (None, "", asked) for column, asked in question.filters.items()):
+            continue
+        if not all(told.get(column) for column in axis.required) or losing_options(
+            *(told.get(column, "") for column in ("cache_mode", "guest_mount_options", "host_mount_options"))
+        ):
+            continue
+        key = entry_key(axis, tuple(told.get(column, "") for column in axis.entry))
+        rest = tuple(sorted((column, value) for column, value in choice.settings.items() if column not in own))
+        if not lacks(key):
+            place = f"{sitting.machine}/{choice.place}"
+            of[number] = Bearing(key, place, (rest, "" if _compares_disks(axis) else place))
+    return of
+
+
+def _compares_disks(axis: Axis) -> bool:
+    """Tell whether entries of the axis lie on different disks or folders of one machine."""
+    return not _ON_THE_HOST.isdisjoint(axis.entry)
+
+
+def _lies_on(axis: Axis, key: str) -> tuple[str, ...]:
+    return tuple(part for column, part in entry_parts(axis, key).items() if column in _ON_THE_HOST)
+
+
+def _is_asked_of(question: Question, sitting: Sitting) -> bool:
+    """Tell whether the question is of what the sitting measured: operations a second of one Linux system by itself."""
+    is_virtual = {"yes": True, "no": False}.get(str(sitting.facts.get("virtual", "")))
+    asks_native = None if question.hypervisor is None else question.hypervisor == NATIVE
+    return (
+        question.metric in (None, THROUGHPUT, OPERATION_RATE)
+        and question.vm_count in (None, 1)
+        and question.guest_os_family in (None, "linux")
+        and (None in (is_virtual, asks_native) or is_virtual != asks_native)
+    )
+
+
+def _decided(
+    keys: Sequence[str],
+    counts: Sequence[int],
+    labels: Sequence[str],
+    now: Machine,
+    everything: Posterior,
+    published: Sequence[str],
+) -> tuple[str, str, tuple[EntryHere, ...]]:
+    """Return kind, sentence and rows of the answer. counts : runs of the entries that were measured, the first ones"""
+    margin, size, measured = assumptions().margin, len(keys), len(counts)
+    stands = machine.standing(_first(now, size), margin)
+    ahead, told = stands, size
+    if not is_settled(stands):  # what was measured may be settled among itself
+        ahead, told = machine.standing(_first(now, measured), margin), measured
+    alike = [labels[place] for place in range(told) if ahead.within[place] >= SURE]
+    settled = verdict.LEADS if told < size else verdict.NO_DIFFERENCE if len(alike) > 1 else verdict.USE
+    kind = settled if is_settled(ahead) else verdict.NOT_KNOWN
+    here_ratios = ratios(_first(now, size), ahead.first, keys)
+    at = np.array([everything.treatments.index(key) for key in keys])
+    elsewhere = np.exp(everything.new_quantiles(at, np.full_like(at, at[ahead.first]), (0.5, 0.025, 0.975))).tolist()
+    is_known = [{key, keys[ahead.first]} <= {*published} for key in keys]
+    rows = [
+        EntryHere(
+            keys[place],
+            labels[place],
+            counts[place] if place < measured else 0,
+            *here_ratios[place],
+            float(stands.within[place]),
+            100 * float(stands.losses[place]),
+            *(elsewhere[place] if is_known[place] else (None, None, None)),
+        )
+        for place in range(size)
+    ]
+    rows.sort(key=lambda row: (row.key != keys[ahead.first], row.runs == 0, row.loss, row.key))
+    among_them = [row for row in rows if told == size or row.runs]
+    open_ = [row.label for row in rows if not row.runs and row.within >= OPEN and told < size]
+    return kind, words.rung(kind, among_them, alike, margin, open_), tuple(rows)
+
+
+def _first(known: Machine, size: int) -> Machine:
+    """Return what is known of the first entries alone."""
+    return Machine(known.weights, known.means[:, :size], known.covariances[:, :size, :size], known.noise)

@@ -1,0 +1,163 @@
+"""An answer on the machine of a laboratory: what was measured there rules, published evidence fills in."""
+
+from html import unescape
+
+import pytest
+from django.test import Client
+
+from modelling.evidence.question import Question
+from modelling.here import sittings
+from modelling.here.content import Choice
+from modelling.here.selectors import answer_here, laboratories_on
+from modelling.kept_answers.selectors import answer_in, current_ranking
+from tests.factories import make_sitting, make_user
+from tests.modelling.answer_pages.test_pages import text_of, words_before_tabs
+
+pytestmark = pytest.mark.django_db
+
+SPEED = {"ext4": 1000.0, "xfs": 1500.0, "btrfs": 600.0}
+GUEST_FS = Question("guest-fs", "fileserver")
+CHOICES = [Choice(name, "vdb", {"guest_fs": name}) for name in SPEED]
+
+
+@pytest.fixture
+def ada():
+    return make_user(username="ada")
+
+
+def measured(user, speed=SPEED, choices=CHOICES, **fields):
+    """Return a laboratory of the user's in which these choices were measured to the end."""
+    laboratory = user.laboratories.first()
+    if laboratory is None:
+        laboratory = make_sitting(user).laboratory
+    told = {"machine": "box", "workload": "fileserver", "engine": "fio", "seconds": 30, "most_runs": 12, "facts": {}}
+    sitting = sittings.begin(laboratory, user, choices=choices, **told | fields)
+    while runs := sittings.planned(sitting):
+        for run in runs:
+            sittings.report(sitting, run.number, speed[run.choice])
+    return laboratory
+
+
+def test_what_was_measured_here_rules_and_elsewhere_is_what_the_answer_says(ada, published_evidence):
+    here = answer_here(GUEST_FS, measured(ada))
+    assert (here.kind, here.entries[0].key, here.machine, here.place) == ("use", "xfs", "box", "vdb")
+    assert here.sentence.startswith("Use XFS: 1.5 times as fast as ext4, the next best")
+    published = {entry.key: entry for entry in answer_in(current_ranking(GUEST_FS)).entries}
+    ext4 = next(row for row in here.entries if row.key == "ext4")
+    assert ext4.high < 0.9 < ext4.elsewhere_ratio
+    elsewhere = published["ext4"].ratio / published["xfs"].ratio
+    assert ext4.elsewhere_ratio == pytest.approx(elsewhere, rel=0.02)
+
+
+def test_what_nobody_measured_there_keeps_the_answer_from_saying_use(ada, published_evidence):
+    question = Question("fs-pair", "varmail", hypervisor="kvm")
+    choices = [Choice(name, name, {"guest_fs": name, "backend": "dir-ext4"}) for name in ("ext4", "xfs")]
+    here = answer_here(question, measured(ada, choices=choices, workload="varmail"))
+    assert (here.kind, here.entries[0].key) == ("leads", "xfs-on-ext4")
+    assert here.sentence.startswith("XFS on ext4 leads of the 2 that were measured: ")
+    assert "Not measured there, and perhaps faster: " in here.sentence
+    assert {row.runs > 0 for row in here.entries} == {True, False}
+
+
+def test_the_newest_sitting_rules_and_earlier_ones_follow_at_a_distance(ada):
+    alone = answer_here(GUEST_FS, measured(ada))
+    contrary = {"ext4": 1500.0, "xfs": 1000.0, "btrfs": 600.0}
+    both = answer_here(GUEST_FS, measured(ada, contrary, machine="other"))
+    assert (both.machine, both.entries[0].key, len(both.sittings)) == ("other", "ext4", 2)
+    again = answer_here(GUEST_FS, measured(ada, machine="third"))
+    assert again.entries[0].key == alone.entries[0].key == "xfs"
+
+
+def test_an_earlier_sitting_tells_of_what_the_newest_did_not_measure(ada, published_evidence):
+    slow = {"ext4": 1000.0, "xfs": 1500.0, "btrfs": 100.0}
+    laboratory = measured(ada, slow, machine="other")
+    both = answer_here(GUEST_FS, measured(ada, slow, CHOICES[:2]))
+    btrfs = next(row for row in both.entries if row.key == "btrfs")
+    assert (btrfs.runs, both.kind) == (0, "use")
+    assert btrfs.high < 0.4 < btrfs.elsewhere_low
+    assert laboratory.sittings.count() == 3
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        Question("guest-fs", "varmail"),
+        Question("hypervisor", "fileserver"),
+        Question("guest-fs", "fileserver", vm_count=3),
+        Question("guest-fs", "fileserver", metric="latency"),
+        Question("guest-fs", "fileserver", host_fs="xfs"),
+        Question("guest-fs", "fileserver", hypervisor="native"),
+        Question("guest-fs", "fileserver", guest_os_family="windows"),
+    ],
+    ids=lambda question: question.key,
+)
+def test_runs_do_not_count_for_a_question_of_something_else(ada, question):
+    choices = [Choice(name, "vdb", {"guest_fs": name, "backend": "dir-ext4"}) for name in SPEED]
+    laboratory = measured(ada, choices=choices, facts={"virtual": "yes"})
+    assert answer_here(question, laboratory) is None
+    assert laboratories_on(question, ada) == []
+    assert laboratories_on(Question("guest-fs", "fileserver", host_fs="ext4", hypervisor="kvm"), ada) == [laboratory]
+
+
+def test_what_lies_on_two_disks_is_not_compared_by_its_file_system(ada):
+    choices = [Choice(name, place, {"guest_fs": name}) for place, name in (("ssd", "ext4"), ("hdd", "xfs"))]
+    assert answer_here(GUEST_FS, measured(ada, choices=choices)) is None
+
+
+def test_options_that_can_lose_writes_are_not_recommended(ada):
+    fast = Choice("xfs", "vdb", {"guest_fs": "xfs", "cache_mode": "unsafe"})
+    assert answer_here(GUEST_FS, measured(ada, choices=[CHOICES[0], fast])) is None
+
+
+# The page
+
+
+def test_the_page_shows_here_beside_elsewhere_in_few_words(client: Client, ada, published_evidence):
+    measured(ada)
+    client.force_login(ada)
+    plain = "/?axis=guest-fs&workload=fileserver"
+    assert f"{plain}&here=ours" in unescape(client.get(plain).content.decode())
+    page = client.get(f"{plain}&here=ours")
+    text = text_of(page)
+    assert page["Cache-Control"] == "private, no-store"
+    assert text.index("On your machine Use XFS") < text.index("Elsewhere One laboratory measured")
+    assert "kdb measure" not in text
+    assert "Next:" not in text
+    assert len(words_before_tabs(page)) <= 250
+    assert "here=ours" in page.content.decode()  # tabs stay here
+    assert "here=ours" not in client.get("/?axis=guest-fs&workload=varmail").content.decode()
+
+
+def test_what_is_still_open_there_has_the_command_in_few_words(client: Client, ada, published_evidence):
+    pairs = [
+        Choice(f"{on} {fs}", on, {"guest_fs": fs, "backend": on}) for on in ("dir-ext4", "dir-xfs") for fs in SPEED
+    ]
+    measured(ada, {choice.name: 1000.0 for choice in pairs}, pairs, workload="varmail")
+    client.force_login(ada)
+    page = client.get("/?axis=fs-pair&workload=varmail&hypervisor=kvm&here=ours")
+    assert "kdb measure varmail --laboratory ours --disk" in text_of(page)
+    assert len(words_before_tabs(page)) <= 250
+
+
+def test_the_api_says_the_same(client: Client, ada, published_evidence):
+    laboratory = measured(ada)
+    client.force_login(ada)
+    address = "/api/v1/rankings/guest-fs/?workload=fileserver"
+    data = client.get(f"{address}&here=ours")
+    assert data["Cache-Control"] == "private, no-store"
+    assert "ETag" not in data
+    assert data.json()["here"]["sentence"] == answer_here(GUEST_FS, laboratory).sentence
+    assert {**data.json(), "here": None} == client.get(address).json()
+    assert client.get(f"{address}&here=ours&as_of=1").json()["errors"][0]["field"] == "here"
+    assert client.get(f"{address}&here=ours&format=csv").status_code == 400
+
+
+def test_what_a_member_was_told_is_told_to_nobody_else(ada, published_evidence):
+    measured(ada)
+    member, stranger = Client(), Client()
+    member.force_login(ada)
+    addresses = [*("/?axis=guest-fs&workload=fileserver", "/api/v1/rankings/guest-fs/?workload=fileserver")]
+    before = [stranger.get(address).content for address in addresses]
+    for address in addresses:
+        assert b"box" in member.get(f"{address}&here=ours").content
+    assert [stranger.get(address).content for address in addresses] == before
