@@ -1,8 +1,8 @@
 """The answer to a question on the machine of a laboratory: published evidence, conditional on what was measured there.
 
 The state is what is known of the question's entries on that machine and, beside them, of each choice that the
-laboratory measured elsewhere or before. These differ from it as choices of one entry do (`known.apart`), so the newest
-sitting rules and the others follow at a distance. Source: docs/models/here.md.
+laboratory measured elsewhere or before. These differ from it as choices do that are not alike (`known.apart`), so the
+newest sitting rules and the others follow at a distance. Source: docs/models/here.md.
 """
 
 from collections import Counter
@@ -83,7 +83,8 @@ def here(question: Question, laboratory: Laboratory, told: Sequence[Told]) -> He
     places += [disks.get(_lies_on(axis, key), key) for key in keys[len(mine) :]]
     all_keys = [*keys, *(bearing.key for bearing in beside.values())]
     everything = foretold(question, ranking, all_keys)
-    known = apart(among(everything, all_keys), [*places, *(bearing.place for bearing in beside.values())])
+    places += [bearing.place for bearing in beside.values()]
+    known = apart(among(everything, all_keys), places, are_alike=not beside)
     at = dict(zip(mine, count())) | dict(zip(beside, count(len(keys))))
     blocks = [
         Block(tuple(at[each.sitting.pk, choice] for choice in block.entries), block.outcomes)

@@ -19,9 +19,8 @@ from modelling.evidence.question import Question
 
 from .content import Choice
 
-# Standard deviations of ln speed: between two disks or folders, whatever is on them, and between two choices of one
-# entry, which differ in settings that its axis does not have. Wide on purpose: published evidence says nothing of one's
-# own disks.
+# Standard deviations of ln speed: between two disks or folders, whatever is on them, and of choices that differ in
+# more than the entries that were published. Wide on purpose: published evidence says nothing of one's own disks.
 PLACES, ALIKE = 0.7, 0.2
 
 
@@ -47,11 +46,12 @@ def known_of(workload: str, choices: Sequence[Choice]) -> Known:
     """Return what is known of these choices from everything published under this workload."""
     axis, places = axis_of(choices), [choice.place for choice in choices]
     if axis is None:
-        return Known(apart(_nothing(len(choices)), places), "")
+        return Known(apart(_nothing(len(choices)), places, are_alike=False), "")
     question = Question(axis.name, workload)
     ranking = ranking_of(question)
     keys = [_key(axis, choice) for choice in choices]
-    known = apart(among(foretold(question, ranking, keys), keys), places)
+    are_alike = len(set(keys)) == len(keys) and len({_rest(axis, choice) for choice in choices}) == 1
+    known = apart(among(foretold(question, ranking, keys), keys), places, are_alike=are_alike)
     return Known(known, "" if ranking.posterior is None else question.key)
 
 
@@ -95,13 +95,19 @@ def _key(axis: Axis, choice: Choice) -> str:
     return entry_key(axis, tuple(settings.get(column) or "not stated" for column in axis.entry))
 
 
+def _rest(axis: Axis, choice: Choice) -> tuple[tuple[str, str], ...]:
+    """Return the settings of a choice that its entry of the axis does not have."""
+    own = {*axis.entry, *(("backend", "host_fs") if "host_storage" in axis.entry else ())}
+    return tuple(sorted(setting for setting in choice.settings.items() if setting[0] not in own))
+
+
 def _nothing(size: int) -> Components:
     nothing = np.zeros((1, size, size))
     return Components(np.ones(1), np.zeros((1, size)), nothing, nothing)
 
 
-def apart(known: Components, places: Sequence[str]) -> Components:
-    """Add what two places, and two choices of one entry, may differ by. places : of each choice"""
+def apart(known: Components, places: Sequence[str], *, are_alike: bool) -> Components:
+    """Add what two places, and choices that are not alike but for their entries, may differ by. places : of each"""
     names = np.array(places)
-    more = PLACES**2 * (names[:, None] == names) + ALIKE**2 * np.eye(len(places))
+    more = PLACES**2 * (names[:, None] == names) + (0.0 if are_alike else ALIKE**2) * np.eye(len(places))
     return known._replace(extras=known.extras + more)
