@@ -5,6 +5,7 @@ import io
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.utils.text import slugify
 
 from experiments.laboratory.measuring import engines
@@ -29,8 +30,17 @@ def share(sitting: Sitting, user: User, door: ImportBatch.Door) -> CaseStudy:
 
     Members of its laboratory may see the sitting; who may begin a draft is asked before (experiments.permissions).
     """
-    if sitting.case_study is not None:
+    with transaction.atomic():
+        # Two members may share it at once; and whatever dies meanwhile leaves no draft that the sitting does not know.
+        sitting = Sitting.objects.select_for_update().get(pk=sitting.pk)
+        if sitting.case_study is None:
+            sitting.case_study = _draft(sitting, user, door)
+            sitting.save(update_fields=["case_study"])
         return sitting.case_study
+
+
+def _draft(sitting: Sitting, user: User, door: ImportBatch.Door) -> CaseStudy:
+    """Return a new draft of what was measured. Raises Refused."""
     if sitting.state == Sitting.State.OPEN:
         raise Refused("The sitting is open: it can be shared when it has ended.")
     rows = _rows(sitting)
@@ -45,12 +55,9 @@ def share(sitting: Sitting, user: User, door: ImportBatch.Door) -> CaseStudy:
     table = PlainTable(header, cells, list(range(2, len(cells) + 2)))
     name = f"sitting-{sitting.pk}.csv"
     try:
-        draft = take_in(name, text.getvalue().encode(), table, _conditions(sitting, header), user=user, door=door)
+        return take_in(name, text.getvalue().encode(), table, _conditions(sitting, header), user=user, door=door)
     except NotTaken as error:
         raise Refused(f"It cannot become a draft: {error}.") from error
-    sitting.case_study = draft
-    sitting.save(update_fields=["case_study"])
-    return draft
 
 
 def _conditions(sitting: Sitting, header: list[str]) -> Conditions:

@@ -3,10 +3,11 @@
 import pytest
 
 from experiments.case_studies import life
-from experiments.models import CaseStudy, Measurement
+from experiments.models import CaseStudy, ImportBatch, Measurement
 from experiments.ticks import protocol_of
-from modelling.here import laboratories, sittings
+from modelling.here import laboratories, sharing, sittings
 from modelling.here.content import Choice
+from modelling.models import Sitting
 from tests.factories import make_token, make_user
 
 pytestmark = pytest.mark.django_db
@@ -46,6 +47,20 @@ def shared(client):
         return answer.json()
 
     return share
+
+
+def test_what_dies_before_the_sitting_knows_its_draft_leaves_none(ada, monkeypatch):
+    sitting = measured(ada, HOST)
+
+    def die(*args, **kwargs):
+        raise SystemExit
+
+    with monkeypatch.context() as dying:
+        dying.setattr(Sitting, "save", die)
+        with pytest.raises(SystemExit):
+            sharing.share(sitting, ada, ImportBatch.Door.API)
+    assert not CaseStudy.objects.filter(laboratory="ours").exists()
+    assert sharing.share(sitting, ada, ImportBatch.Door.API) == CaseStudy.objects.get(laboratory="ours")
 
 
 def test_its_runs_are_measurements_under_the_conditions_that_are_known(ada, shared):
