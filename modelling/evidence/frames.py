@@ -1,10 +1,10 @@
 """The one door out of the database: evidence as DataFrames, with their columns written down."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
-from itertools import islice, product
+from itertools import islice, product, repeat
 from math import isnan
 from types import MappingProxyType
 from typing import Any
@@ -354,8 +354,8 @@ def _frame(rows: QuerySet[Arm], further: Mapping[str, str] = MappingProxyType({}
         for *known, host_fs, backend in values.iterator(chunk_size=_ROWS_AT_ONCE)
     )
     columns = [*_ARM_COLUMNS, *_TOLD_BY, *further, "backend", "host_storage"]
-    typed = [_typed([], columns)]
-    while some := list(islice(records, _ROWS_AT_ONCE)):
+    typed: list[pd.DataFrame] = []
+    while (some := list(islice(records, _ROWS_AT_ONCE))) or not typed:
         typed.append(_typed(some, columns))
     return _with_anecdotes(_joined(typed))
 
@@ -382,10 +382,22 @@ def _with_anecdotes(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(**told).drop(columns=list(_TOLD_BY))
 
 
-def _typed(records: list[tuple[Any, ...]], columns: list[str]) -> pd.DataFrame:
-    frame = pd.DataFrame.from_records(records, columns=columns)
-    frame = frame.astype({name: _NUMBERS.get(name, "str") for name in frame})
-    return frame.astype({name: "category" for name in frame if name not in _NUMBERS})
+def _typed(records: Sequence[Sequence[Any]], columns: list[str]) -> pd.DataFrame:
+    """Return the columns as numbers where _NUMBERS says so, else as categories of text; an astype takes three times as
+    long."""
+    values = zip(*records, strict=True) if records else repeat(())
+    return pd.DataFrame(
+        {
+            name: np.array(column, dtype=_NUMBERS[name]) if name in _NUMBERS else _categories(column)
+            for name, column in zip(columns, values, strict=False)
+        }
+    )
+
+
+def _categories(values: Sequence[Any]) -> pd.Categorical:
+    codes, distinct = pd.factorize(np.array(values, dtype=object))
+    places, texts = pd.factorize(np.array([str(value) for value in distinct], dtype=object), sort=True)
+    return pd.Categorical.from_codes(np.append(places, -1)[codes], pd.Index(texts, dtype="str"))
 
 
 def metrics_measured(
