@@ -18,13 +18,13 @@ def machine_fields() -> dict[str, forms.Field]:
         "disks": forms.ChoiceField(
             required=False,
             label="Kind of disks",
-            choices=[("", "Not said"), *DISKS.items()],
+            choices=lambda: [("", "Not said"), *DISKS.items()],
             error_messages={"invalid_choice": f"%(value)r is no kind of disks; allowed are {', '.join(DISKS)}."},
         ),
         "images": forms.ChoiceField(
             required=False,
             label="Images lie on",
-            choices=[("", "Not said"), *BACKENDS.items()],
+            choices=lambda: [("", "Not said"), *BACKENDS.items()],
             error_messages={
                 "invalid_choice": f"Images cannot lie on %(value)r here; allowed are {', '.join(BACKENDS)}; "
                 "a file system is given as host_fs."

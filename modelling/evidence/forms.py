@@ -89,7 +89,7 @@ class NeedsField(forms.MultipleChoiceField):
         super().__init__(
             required=False,
             label="Must have",
-            choices=[(ability.slug, ability.name) for ability in ABILITIES.values()],
+            choices=lambda: [(ability.slug, ability.name) for ability in ABILITIES.values()],
             error_messages={
                 "invalid_choice": f"%(value)r is not an ability; allowed are {', '.join(ABILITIES)}.",
             },
@@ -114,21 +114,21 @@ class QuestionForm(forms.Form):
         widget=Select,
         required=False,
         label="Evidence at least",
-        choices=[("", "Any"), *((g, g) for g in GRADES)],
+        choices=lambda: [("", "Any"), *((g, g) for g in GRADES)],  # lists would be copied with each form
         error_messages={"invalid_choice": "%(value)r is not a grade; allowed are A, B, C, D."},
     )
     evidence = forms.ChoiceField(
         widget=Select,
         required=False,
         label="Evidence from",
-        choices=[("", "All that is published"), (PAPERS, "Reviewed papers only")],
+        choices=lambda: [("", "All that is published"), (PAPERS, "Reviewed papers only")],
         error_messages={"invalid_choice": f"%(value)r is not known here; allowed is {PAPERS}, or nothing for all."},
     )
     metric = forms.ChoiceField(
         widget=Select,
         required=False,
         label="Compared by",
-        choices=[("", "Any, throughput first"), *((metric.name, metric.label) for metric in METRICS.values())],
+        choices=lambda: [("", "Any, throughput first"), *((metric.name, metric.label) for metric in METRICS.values())],
         error_messages={"invalid_choice": f"%(value)r is not a metric; allowed are {', '.join(METRICS)}."},
     )
     needs = NeedsField()

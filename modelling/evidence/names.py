@@ -4,6 +4,7 @@ Every ranking request needs them to check its filters, and they change a few tim
 """
 
 from typing import Any
+from uuid import uuid4
 
 import pandas as pd
 from django.core.cache import cache
@@ -28,6 +29,7 @@ from .axes import KINDS, NATIVE, Axis, entry_label
 
 _SECONDS = 10
 _KEY = "modelling.evidence.names"
+_unpickled: tuple[str, dict[str, Any]] = ("", {})  # stamp and catalogue
 _NAMED: dict[str, type[CatalogueEntry]] = {
     "workload": Workload,
     "hypervisor": Hypervisor,
@@ -90,10 +92,17 @@ def forget() -> None:
 
 
 def _catalogue() -> dict[str, Any]:
-    catalogue = cache.get(_KEY)
+    """Return what the cache has. Unpickled once a process and state: a page asks forty times, nobody changes it."""
+    global _unpickled
+    stamp = cache.get(_KEY)
+    if stamp == _unpickled[0]:
+        return _unpickled[1]
+    catalogue = cache.get(f"{_KEY}.{stamp}")
     if catalogue is None:
-        catalogue = _read()
-        cache.set(_KEY, catalogue, _SECONDS)
+        stamp, catalogue = uuid4().hex, _read()
+        cache.set(f"{_KEY}.{stamp}", catalogue, 2 * _SECONDS)  # it outlives the stamp that leads to it
+        cache.set(_KEY, stamp, _SECONDS)
+    _unpickled = (stamp, catalogue)
     return catalogue
 
 

@@ -34,6 +34,7 @@ POSTED = {
     "/laboratories/{slug}/": {"username": "eve"},
     "/api/v1/laboratories/{slug}/members/": {"username": "eve"},
     "/api/v1/sittings/{pk}/runs/1/": {"value": 1.0},
+    "/api/v1/sittings/{pk}/share/": {"anything": ""},
 }
 NONE = {"slug": "gone", "pk": 99999}
 
@@ -124,5 +125,5 @@ def of_this_room(resolver, prefix: str = ""):
 
 
 def test_no_address_of_laboratories_and_sittings_is_left_out():
-    asked = [address.format(**NONE) for address in [*OWN_PAGES, *OWN_DATA, *LISTS[:3], *POSTED]]
+    asked = [address.format(**NONE) for address in [*OWN_PAGES, *OWN_DATA, *LISTS[:3], *POSTED, "/kdb.py"]]
     assert set(of_this_room(get_resolver())) == {resolve(address).route for address in asked}
