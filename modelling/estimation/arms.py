@@ -94,8 +94,14 @@ def with_entry(arms: pd.DataFrame, axis: Axis) -> pd.DataFrame:
     """Return the arms that state what makes an entry of the axis; what is not stated is no entry."""
     states = np.ones(len(arms), dtype=bool)
     for column in axis.required:
-        states &= (arms[column].notna() & (arms[column] != "")).to_numpy(dtype=bool)
-    return arms[states]
+        states &= _is_stated(arms[column])
+    return arms if states.all() else arms[states] if states.any() else arms[:0]
+
+
+def _is_stated(column: pd.Series) -> np.ndarray:
+    if isinstance(column.dtype, pd.CategoricalDtype):  # the code of a missing value is -1
+        return np.append(np.asarray(column.cat.categories != "", dtype=bool), False)[column.cat.codes.to_numpy()]
+    return (column.notna() & (column != "")).to_numpy(dtype=bool)
 
 
 def entry_keys(arms: pd.DataFrame, axis: Axis) -> pd.Categorical:
