@@ -383,8 +383,7 @@ def _with_anecdotes(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _typed(records: Sequence[Sequence[Any]], columns: list[str]) -> pd.DataFrame:
-    """Return the columns as numbers where _NUMBERS says so, else as categories of text; an astype takes three times as
-    long."""
+    """Return the columns as numbers where _NUMBERS says so, else as categories of text."""
     values = zip(*records, strict=True) if records else repeat(())
     return pd.DataFrame(
         {

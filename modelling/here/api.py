@@ -66,7 +66,7 @@ class ChoiceFieldsSerializer(Fields):
 
 
 class RunReportSerializer(Fields):
-    """What a run showed, or what disturbed it."""
+    """A run says either what it showed or what disturbed it."""
 
     value = serializers.FloatField(
         required=False, min_value=1e-9, max_value=1e15, help_text="Operations a second; left out where it failed."
@@ -102,7 +102,7 @@ class SittingFieldsSerializer(Fields):
         child=RunMadeSerializer(),
         required=False,
         max_length=200,
-        help_text="Made without a server: all there will be. Sent again with the same facts it is the same sitting.",
+        help_text="Made without a server: all there will be. Sent again it is the same sitting.",
     )
 
 
@@ -235,8 +235,6 @@ class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedView
             if run["choice"] not in {choice.name for choice in choices}:
                 raise FaultyRequest([{"field": f"runs[{place}].choice", "message": "It is none of the choices."}])
             _check_report(run, f"runs[{place}].")
-        if runs and (there := laboratory.sittings.filter(facts=asked["facts"]).first()):
-            return Response(SittingSerializer(there).data)
         if asked.pop("again"):
             choices = _again(laboratory, choices, asked)
         if laboratory.sittings.count() >= laboratories.MOST_SITTINGS:

@@ -44,7 +44,10 @@ class Bearing(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What a sitting says of a question. of : choice by choice; blocks : of these alone, each of two or more runs"""
+    """A sitting, as it bears on a question.
+
+    of : its choices that are entries; blocks : of these alone, each of two or more runs
+    """
 
     sitting: Sitting
     of: dict[int, Bearing]

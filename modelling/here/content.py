@@ -65,7 +65,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Change:
-    """What became of one choice since the decision before."""
+    """How one choice changed since the decision before."""
 
     component: ClassVar[str] = "SittingChange"
 

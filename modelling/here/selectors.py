@@ -1,9 +1,12 @@
-"""What other rooms may ask of laboratories: the answer on a machine of one, for its members alone."""
+"""Tells other rooms what holds on the machine of a laboratory: for its members alone."""
 
 from typing import Any
 
+from django.db.models import Exists, OuterRef, Window
+from django.db.models.functions import RowNumber
+
 from modelling.evidence.question import Question
-from modelling.models import Laboratory, Sitting
+from modelling.models import Laboratory, Sitting, SittingRun
 
 from . import conditional
 from .content import Here
@@ -22,16 +25,22 @@ def laboratory_of(user: Any, slug: str) -> Laboratory | None:
 
 def answer_here(question: Question, laboratory: Laboratory) -> Here | None:
     """Return the answer on the laboratory's machine; None where no sitting of it bears on the question."""
-    told = _told(question, laboratory)
+    told = _told(question, [laboratory])[laboratory]
     return conditional.here(question, laboratory, told) if told else None
 
 
 def laboratories_on(question: Question, user: Any) -> list[Laboratory]:
-    """Return the user's laboratories of which a sitting bears on the question."""
-    return [laboratory for laboratory in laboratories_of(user) if _told(question, laboratory)]
+    """Return the user's laboratories of which a sitting bears on the question; three queries."""
+    return [laboratory for laboratory, told in _told(question, list(laboratories_of(user))).items() if told]
 
 
-def _told(question: Question, laboratory: Laboratory) -> list[conditional.Told]:
-    rows = Sitting.objects.filter(laboratory=laboratory, workload=question.workload, runs__value__isnull=False)
-    newest = rows.distinct().prefetch_related("runs").order_by("-pk")[: conditional.MOST_SITTINGS]
-    return conditional.told_of(question, newest)
+def _told(question: Question, laboratories: list[Laboratory]) -> dict[Laboratory, list[conditional.Told]]:
+    """Return each laboratory with what its newest sittings say of the question; two queries."""
+    rows = Sitting.objects.filter(laboratory__in=laboratories, workload=question.workload)
+    rows = rows.filter(Exists(SittingRun.objects.filter(sitting=OuterRef("pk"), value__isnull=False)))
+    place = Window(RowNumber(), partition_by="laboratory", order_by="-pk")
+    newest = rows.annotate(place=place).filter(place__lte=conditional.MOST_SITTINGS).prefetch_related("runs")
+    of: dict[int, list[Sitting]] = {}
+    for sitting in newest.order_by("-pk"):
+        of.setdefault(sitting.laboratory_id, []).append(sitting)
+    return {laboratory: conditional.told_of(question, of.get(laboratory.pk, ())) for laboratory in laboratories}

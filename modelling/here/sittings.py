@@ -45,10 +45,17 @@ def begin(
 ) -> Sitting:
     """Begin a sitting with its first runs planned. workload : of engines.WORKLOADS
 
-    before : what it measures again; runs : made without a server, with which it ends
+    before : what it measures again; runs : made without a server, with which it ends; sent again they are one sitting
     """
     names = [choice.name for choice in choices]
     with transaction.atomic():
+        if runs:
+            Laboratory.objects.select_for_update().get(pk=laboratory.pk)  # the same file may be sent twice at once
+            made = [(names.index(run["choice"]), run.get("value"), run.get("disturbed", "")) for run in runs]
+            like = laboratory.sittings.filter(machine=machine, workload=workload, facts=dict(facts))
+            for sitting in like.prefetch_related("runs"):
+                if [(run.choice, run.value, run.disturbed) for run in sitting.runs.all()] == made:
+                    return sitting
         sitting = Sitting.objects.create(
             laboratory=laboratory,
             started_by=user,

@@ -1,4 +1,4 @@
-"""What led on a machine, measured again: whether it changed."""
+"""Choices that led on a machine are measured again: whether they changed."""
 
 import pytest
 

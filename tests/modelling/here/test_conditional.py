@@ -170,6 +170,14 @@ def test_the_api_says_the_same(client: Client, ada, published_evidence):
     assert client.get(f"{address}&here=ours&format=csv").status_code == 400
 
 
+def test_what_a_page_asks_of_laboratories_does_not_grow_with_them(ada, django_assert_num_queries):
+    for slug in ("one", "two", "three"):
+        make_sitting(ada, slug, machine=slug)
+    ours = measured(ada)
+    with django_assert_num_queries(3):
+        assert laboratories_on(GUEST_FS, ada) == [ours]
+
+
 def test_what_a_member_was_told_is_told_to_nobody_else(ada, published_evidence):
     measured(ada)
     member, stranger = Client(), Client()

@@ -1,4 +1,4 @@
-"""What was measured without a server: the plan, its file, and the sitting that it becomes."""
+"""Measuring without a server writes a file, which becomes a sitting when it is sent."""
 
 import json
 import os
@@ -31,8 +31,17 @@ def test_runs_that_were_made_are_a_sitting_that_has_ended_and_sent_twice_one(ask
     sitting = asked("sittings/", body, 201)
     assert (sitting["state"], sitting["next"], sitting["decision"]["runs"]) == ("decided", [], 6)
     assert sitting["decision"]["sentence"].startswith("Use xfs on this machine")
-    assert asked("sittings/", body, 200)["id"] == sitting["id"]
+    assert asked("sittings/", body, 201)["id"] == sitting["id"]
     assert Sitting.objects.count() == 1
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("change", [{"runs": [{**RUNS[0], "value": 77.0}, *RUNS[1:]]}, {"machine": "another"}])
+def test_other_runs_are_another_sitting_whatever_the_facts(asked, change):
+    body = {**BODY, "runs": RUNS}  # no facts at all
+    first = asked("sittings/", body, 201)
+    assert asked("sittings/", {**body, **change}, 201)["id"] != first["id"]
+    assert Sitting.objects.count() == 2
 
 
 @pytest.mark.django_db
