@@ -33,7 +33,7 @@ def sentence(
     """Say what to use on this machine. rows : the one to use first; alike : those within the margin of the best"""
     first = rows[0]
     if kind == NOT_YET:
-        took = f"About {further} more runs would." if further else "More runs than 30 would be needed."
+        took = f"About {further} more runs would decide." if further else "More runs than 30 would be needed."
         return (
             f"{_count(runs)} on this machine did not decide yet. {took}"
             if runs

@@ -48,7 +48,11 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     instead = command.add_mutually_exclusive_group()
     instead.add_argument("--again", action="store_true", help="what led here last time, and whether it changed")
     instead.add_argument("--offline", metavar="FILE", help="without a server: each choice twice, for kdb upload FILE")
-    command.add_argument("--despite-load", action="store_true", help="do not wait until other programs are quiet")
+    command.add_argument(
+        "--despite-load",
+        action="store_true",
+        help="do not wait until other programs are quiet, and count runs that the host disturbed",
+    )
     command.add_argument("--yes", action="store_true", help="do not ask")
 
 
@@ -193,7 +197,10 @@ def share(client: Client, options: argparse.Namespace) -> int:
 
 
 def _one_run(place: Place, load: Any, guardian: Guardian, *, waits: bool) -> dict[str, Any]:
-    """Return what is reported of the run: its value, or what disturbed it. waits : until other programs are quiet"""
+    """Return what is reported of the run: its value, or what disturbed it.
+
+    waits : until other programs are quiet, and takes nothing that the host disturbed
+    """
     if waits and not any(_busy(_LOOK_SECONDS) <= BUSY for _ in range(_QUIET_TRIES)):
         return {"disturbed": "other programs kept the processors busy before it"}
     with Prepared(place, guardian) as folder:
@@ -203,7 +210,7 @@ def _one_run(place: Place, load: Any, guardian: Guardian, *, waits: bool) -> dic
         value = _fio(load["job"].replace("@FOLDER@", folder), guardian)
         after = _cpu()
     stolen = (after["steal"] - before["steal"]) / max(1, after["all"] - before["all"])
-    if stolen > STEAL:
+    if waits and stolen > STEAL:
         return {"disturbed": f"the host took {stolen:.0%} of the processors' time away"}
     return {"value": value}
 
@@ -270,7 +277,9 @@ def _tell(client: Client, sitting: Any, of_choice: dict[str, Place]) -> None:
             for device in ('"$GUEST_DEVICE"', '"$HOST_DEVICE"'):
                 line = line.replace(device, shlex.quote(first.path))
             print(f"  {line}")
-    if sitting["state"] != "open":
+    if not decision["runs"]:
+        print("\nNo run counts. Where the machine is never quiet, --despite-load takes them as they are.")
+    elif sitting["state"] != "open":
         print(f"\nShare it: kdb share {sitting['id']} makes a draft case study, as the button on that page does.")
     sys.stdout.flush()
 

@@ -4,8 +4,11 @@ import json
 import os
 
 import pytest
+from kdb_client import measure
 from kdb_client.command import main
+from kdb_client.guardian import Guardian
 from kdb_client.loads import LOADS, load_of
+from kdb_client.places import Place
 
 from experiments.laboratory.measuring import engines
 from modelling.here import laboratories, sittings
@@ -111,3 +114,14 @@ def test_a_workload_that_only_a_server_knows_is_not_measured_without_one(capsys,
     places = ["--place=a=/tmp", f"--place=b={tmp_path}", f"--offline={tmp_path / 'x'}"]
     assert main(["measure", "chess", "--laboratory=ours", "--yes", *places]) == 2
     assert "without a server it measures fileserver, varmail" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("waits", "said"), [(True, "disturbed"), (False, "value")])
+def test_what_the_host_takes_away_disturbs_a_run_unless_it_is_measured_despite_load(tmp_path, monkeypatch, waits, said):
+    clock = iter([{"all": 0, "steal": 0}, {"all": 100, "steal": 14}])
+    monkeypatch.setattr(measure, "_busy", lambda seconds: 0.0)
+    monkeypatch.setattr(measure, "_cpu", lambda: next(clock))
+    monkeypatch.setattr(measure, "_fio", lambda job, guardian: 900.0)
+    with Guardian() as guardian:
+        report = measure._one_run(Place("a", str(tmp_path)), load_of("varmail", 4), guardian, waits=waits)
+    assert list(report) == [said]
