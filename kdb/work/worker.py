@@ -2,7 +2,8 @@
 
 The parent has neither connections nor threads, because it forks: two processes a queue, each of which does one job at a
 time, and one that ticks. They share what is loaded; one that ends is forked again. Told to stop (SIGTERM), each ends
-its job first; SIGQUIT interrupts the job, which goes back. Where the parent was killed they end after their jobs.
+its job first; SIGQUIT interrupts the job, which goes back. Where the parent was killed they end after their jobs. Where
+the supervisor was killed nobody else would hurry them: the parent interrupts them by an alarm and kills them by the next.
 """
 
 import logging
@@ -27,6 +28,7 @@ ANYBODYS, LOCAL_LABORATORY = "", "lab-local"  # runs of campaigns take hours, so
 PROCESSES = 2  # of each queue
 POLL_SECONDS = 0.5
 AGAIN_SECONDS = 1  # after a process ended by itself
+LOST_AFTER_SECONDS = 10  # an interrupted job has given itself back by then; else its lease runs out
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGALRM)
 IsWanted = Callable[[], bool]
@@ -42,6 +44,7 @@ class Worker:
         ]
         self._running: dict[int, Callable[[IsWanted], None]] = {}
         self._is_stopping = False
+        self._were_interrupted = False
 
     def run(self) -> None:
         """Return when told to stop, with no process left."""
@@ -75,12 +78,19 @@ class Worker:
 
     def _pass_on(self, number: int, frame: object) -> None:
         self._is_stopping = True
-        is_polite = number in (signal.SIGTERM, signal.SIGINT)
-        if is_polite and supervisor.SUPERVISED_BY in os.environ:  # a supervisor that was killed hurries nobody
-            signal.alarm(supervisor.PATIENCE_SECONDS + supervisor.LAST_PATIENCE_SECONDS)
+        if number in (signal.SIGTERM, signal.SIGINT):
+            number = signal.SIGTERM
+            if supervisor.SUPERVISED_BY in os.environ:
+                signal.alarm(supervisor.PATIENCE_SECONDS + supervisor.LAST_PATIENCE_SECONDS)
+        elif number == signal.SIGALRM and self._were_interrupted:  # and the interruption was lost, as in a finalizer
+            number = signal.SIGKILL
+        else:
+            if number == signal.SIGALRM:
+                signal.alarm(LOST_AFTER_SECONDS)
+            number, self._were_interrupted = signal.SIGQUIT, True
         for pid in list(self._running):
             with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGTERM if is_polite else signal.SIGQUIT)
+                os.kill(pid, number)
 
 
 def _be_process(work: Callable[[IsWanted], None], parent: int) -> None:

@@ -1,6 +1,7 @@
 """Handlers for tests."""
 
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from kdb.work import jobs
@@ -14,3 +15,12 @@ def count_slowly(run: jobs.JobRun, *, steps: int, seconds: float, file: str) -> 
         with Path(file).open("a") as notes:
             notes.write(f"{run.attempt} {step}\n")
         run.step(step + 1, steps)
+
+
+@jobs.handler("lose_interruptions")
+def lose_interruptions(run: jobs.JobRun, *, file: str) -> None:
+    """Go on whatever is raised, as where it is raised in a finalizer."""
+    while True:
+        with suppress(SystemExit):
+            Path(file).write_text("begun")
+            time.sleep(1)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import psutil
@@ -75,11 +75,29 @@ class Place:
         self.workers.append(worker)
         return worker
 
+    def stop_between_writes(self, worker: subprocess.Popen) -> None:
+        """Stop all of a worker where it does not hold SQLite's one lock of writers, which nobody could take from it."""
+        family = [psutil.Process(worker.pid), *psutil.Process(worker.pid).children()]
+        while True:
+            os.killpg(worker.pid, signal.SIGSTOP)
+            wait_until(lambda: all(process.status() == psutil.STATUS_STOPPED for process in family))
+            try:
+                with closing(sqlite3.connect(self.data_dir / "kdb.sqlite3", timeout=0)) as database:
+                    database.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                os.killpg(worker.pid, signal.SIGCONT)
+                time.sleep(0.01)
+            else:
+                return
+
     def enqueue(self, count: int, steps: int = 6, **environment: str) -> None:
-        arguments = json.dumps({"steps": steps, "seconds": 0.25, "file": str(self.notes)})
+        self.enqueue_jobs("count_slowly", count, {"steps": steps, "seconds": 0.25}, **environment)
+
+    def enqueue_jobs(self, kind: str, count: int, arguments: dict[str, Any], **environment: str) -> None:
+        text = json.dumps({**arguments, "file": str(self.notes)})
         code = (
             "import django; django.setup(); from kdb.work import jobs\n"
-            f"for _ in range({count}): jobs.enqueue('count_slowly', **{arguments})"
+            f"for _ in range({count}): jobs.enqueue({kind!r}, **{text})"
         )
         self.run_python("-c", code, **environment)
 
@@ -165,7 +183,7 @@ def test_a_stopped_worker_is_fenced_off_when_it_wakes(place):
     slow = place.start_worker()
     wait_until(lambda: len(place.steps_done()) >= 2)
 
-    os.killpg(slow.pid, signal.SIGSTOP)
+    place.stop_between_writes(slow)
     place.start_worker()
     wait_until(lambda: place.jobs()[0].state == "done")
     os.killpg(slow.pid, signal.SIGCONT)
@@ -199,6 +217,19 @@ def test_what_takes_longer_than_its_worker_may_goes_back(place, module):
     assert worker.wait(HANG_SECONDS) == 0
     assert not job.is_running()
     assert [(row.state, row.attempt, row.owner) for row in place.jobs()] == [("queued", 1, "")]
+
+
+def test_a_job_that_loses_its_interruption_is_killed_and_its_lease_runs_out(place):
+    place.environment[supervisor.SUPERVISED_BY] = "0"  # who was killed, and kills nobody
+    place.environment["LOST_AFTER_SECONDS"] = "1"
+    place.enqueue_jobs("lose_interruptions", 1, {})
+    worker = place.start_worker("tests.background.impatient")
+    wait_until(lambda: place.steps_done() == ["begun"])
+
+    worker.send_signal(signal.SIGTERM)
+
+    assert worker.wait(HANG_SECONDS) == 0
+    assert [(row.state, row.attempt) for row in place.jobs()] == [("running", 1)]
 
 
 def test_processes_whose_worker_was_killed_end_after_their_jobs(place):
