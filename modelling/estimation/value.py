@@ -187,14 +187,15 @@ def after(components: Components, places: Sequence[int], noise: float, seen: np.
     across = spread[:, measured, :]
     differences, log_scale = _of_differences(across[:, :, measured], noise)
     moves = differences @ across  # (T, s, n)
-    apart = seen - components.means[:, None, measured]  # (T, N, s)
-    misfit = np.einsum("tns,tns->tn", apart @ differences, apart)
+    apart = seen.T - components.means[:, measured, None]  # (T, s, N)
+    misfit = ((differences @ apart) * apart).sum(axis=1)
     with np.errstate(divide="ignore"):
         logs = (np.log(components.weights) + log_scale)[:, None] - misfit / 2
     weights = np.exp(logs - logs.max(axis=0))
     weights /= weights.sum(axis=0)
-    means = apart @ moves + components.means[:, None, :]
-    return np.einsum("tn,tni->ni", weights, means)
+    apart *= weights[:, None, :]
+    moved = apart.reshape(-1, len(seen)).T @ moves.reshape(-1, moves.shape[2])
+    return moved + weights.T @ components.means
 
 
 def _of_differences(covariances: np.ndarray, noise: float) -> tuple[np.ndarray, np.ndarray]:
