@@ -113,13 +113,20 @@ def run_tests(pytestconfig, monkeypatch):
 
 
 def test_the_default_tier_has_a_budget_of_processor_time(run_tests):
-    budget = run_tests.DEFAULT_TIER_CPU_SECONDS
-    assert run_tests.over_budget([], budget) is None
-    complaint = run_tests.over_budget([], budget + 1)
-    assert f"{budget + 1:,} CPU s of {budget:,}" in complaint
-    assert "20 dearest" in complaint
+    budget, quiet = run_tests.DEFAULT_TIER_CPU_SECONDS, run_tests.WORK_MILLISECONDS
+    assert run_tests.over_budget([], budget, quiet) is None
+    for faster in (1, 2):
+        complaint = run_tests.over_budget([], budget + 1, quiet / faster)
+        assert f"{budget + 1:,} CPU s of {budget:,}" in complaint
+        assert "20 dearest" in complaint
     for arguments in (["--all"], ["--quick"], ["tests/modelling"]):
-        assert run_tests.over_budget(arguments, budget * 2) is None
+        assert run_tests.over_budget(arguments, budget * 2, quiet) is None
+
+
+def test_a_machine_on_which_the_same_work_takes_longer_may_take_longer(run_tests):
+    budget, slow = run_tests.DEFAULT_TIER_CPU_SECONDS, run_tests.WORK_MILLISECONDS * 1.5
+    assert run_tests.over_budget([], budget * 1.5, slow) is None
+    assert run_tests.over_budget([], budget * 1.5 + 1, slow)
 
 
 def test_the_budget_counts_children_and_decides_the_exit_status(run_tests, monkeypatch, capsys):

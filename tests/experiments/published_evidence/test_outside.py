@@ -170,7 +170,7 @@ def test_everything_that_is_wrong_is_told_by_study_line_and_column(tmp_path):
     assert "lima1268_vz/table.csv, line 3, value: found fast, allowed is a number such as" in str(error.value)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.sqlite
 @pytest.mark.usefixtures("published_evidence")
 def test_it_is_loaded_beside_the_papers_and_changes_none_of_their_answers():

@@ -286,7 +286,10 @@ def several(size: int, laboratories: int, apart: float) -> list[Trial]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("size", "laboratories", "apart"), [(3, 2, 0.1), (4, 1, 0.1), (9, 3, 0.05), (40, 4, 0.2)])
+@pytest.mark.parametrize(
+    ("size", "laboratories", "apart"),
+    [(3, 2, 0.1), *(pytest.param(*of, marks=pytest.mark.nightly) for of in ((4, 1, 0.1), (9, 3, 0.05), (40, 4, 0.2)))],
+)
 def test_probabilities_of_entries_are_right_to_two_thousandths(size, laboratories, apart):
     found = posterior([f"e{i:02}" for i in range(size)], several(size, laboratories, apart), 0.3)
     said = found.forecast(0.1)

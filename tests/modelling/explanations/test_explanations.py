@@ -250,6 +250,7 @@ def test_new_evidence_changes_the_explanation(published_evidence):
 # For every combination in the evidence
 
 
+@pytest.mark.nightly
 def test_every_explanation_of_the_evidence_reads_like_sentences(published_evidence):
     """Best against last of every answer, and the best against its runner-up: about fifty explanations."""
     told = 0

@@ -14,6 +14,7 @@ from modelling.research.runs import KINDS, MODEL, simulate
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.nightly
 def test_runs_gain_what_was_promised_of_every_kind_of_set():
     # 640 worlds, 320 of pairs: the standard error of a ratio is 0.04.
     promises = simulate(np.random.default_rng(2), MODEL, 160, variation=0.05, repetitions=2, scales=published_scales())

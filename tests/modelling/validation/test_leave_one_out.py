@@ -169,7 +169,7 @@ def test_case_studies_that_share_a_list_are_left_out_together():
     assert outcomes(found, study="c")["network"][0].errors == ()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_of_very_many_case_studies_some_are_left_out():
     rows = [row for number in range(150) for row in guests(f"study-{number:03}", {"xfs": 0.1, "ext4": 0.0})]
     found = report(evidence({"varmail": rows}))
