@@ -133,6 +133,7 @@ def test_the_budget_counts_children_and_decides_the_exit_status(run_tests, monke
     monkeypatch.setattr(run_tests, "run_all", lambda arguments, stack, counts: counts.update(passed=1))
     monkeypatch.setattr(run_tests.signal, "signal", lambda number, handler: None)
     monkeypatch.setattr(run_tests.sys, "argv", ["_run_tests.py"])
+    monkeypatch.setattr(run_tests, "fixed_work", lambda: run_tests.WORK_MILLISECONDS)
     before = run_tests.cpu_seconds()
     subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.2: pass"], check=True)
     assert run_tests.cpu_seconds() >= before + 0.2

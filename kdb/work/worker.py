@@ -3,7 +3,7 @@
 The parent has neither connections nor threads, because it forks: two processes a queue, each of which does one job at a
 time, and one that ticks. They share what is loaded; one that ends is forked again. Told to stop (SIGTERM), each ends
 its job first; SIGQUIT interrupts the job, which goes back. Where the parent was killed they end after their jobs. Where
-the supervisor was killed nobody else would hurry them: the parent interrupts them by an alarm and kills them by the next.
+the supervisor was killed nobody else would hurry them: the parent interrupts them by one alarm, and kills by the next.
 """
 
 import logging
