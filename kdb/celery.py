@@ -10,6 +10,7 @@ from kdb.signals import worker_process_began
 from kdb.work import alive, supervisor
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kdb.settings.local")
+os.environ.setdefault("CELERY_SKIP_CHECKS", "1")  # made by `prepare`; they load every page, and beat needs none
 
 _LOADED_IN = os.getpid()  # the worker's, in the processes that it forks
 

@@ -2,12 +2,13 @@
 
 import logging
 import os
-import threading
 
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
+from django.db import connections
 
 from kdb.database.postgresql import limit_requests
+from kdb.work.alive import first_host
 
 logger = logging.getLogger(__name__)
 
@@ -16,26 +17,47 @@ _METRICS_BYTES = 512 * 1024  # some 150 views with their times, several times ov
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kdb.settings.local")
 
 
-def _make_room_for_metrics() -> None:
-    """Take the space of the files, mapped into memory, in which the processes of one web server count together
-    (kdb.operating.metrics), before anything is counted: on a full disk, writing to a mapped hole kills the process.
-    Where there is no room, each process counts by itself."""
+def _share_metrics() -> None:
+    """Let the processes of one web server count together (kdb.operating.metrics), where there is a place for it."""
     try:
         settings.KDB_METRICS_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        _count_alone(error)
+        return
+    os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", str(settings.KDB_METRICS_DIR))
+
+
+def make_room_for_metrics() -> None:
+    """Take the space of the files, mapped into memory, in which this process counts, before anything is counted: on a
+    full disk, writing to a mapped hole kills the process. Called in each process that answers, after it was forked."""
+    if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+        return
+    from prometheus_client import values
+
+    try:
         for kind in ("counter", "histogram"):
             with (settings.KDB_METRICS_DIR / f"{kind}_{os.getpid()}.db").open("ab") as file:
                 if hasattr(os, "posix_fallocate"):  # not on macOS
                     os.posix_fallocate(file.fileno(), 0, _METRICS_BYTES)
     except OSError as error:
-        logger.warning("the processes of the web server count each by itself reason=%s", error.strerror)
-        return
-    os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", str(settings.KDB_METRICS_DIR))
+        _count_alone(error)
+        values.ValueClass = values.MutexValue
 
 
-_make_room_for_metrics()
+def _count_alone(error: OSError) -> None:
+    logger.warning("the processes of the web server count each by itself reason=%s", error.strerror)
+
+
+def show_first_page() -> None:
+    """Show the first page to nobody: with its templates, the catalogue's names and what lies behind each choice read,
+    the first visitor waits for none of that. Nothing stays open in a process that is going to fork."""
+    from kdb.cost import leaving
+
+    host = {"SERVER_NAME": first_host(settings.ALLOWED_HOSTS), "SERVER_PORT": "80", "wsgi.url_scheme": "http"}
+    leaving.respond({"PATH_INFO": "/", **host})
+    connections.close_all()
+
+
+_share_metrics()
 limit_requests(settings.DATABASES, settings.KDB_STATEMENT_SECONDS)
 application = get_wsgi_application()
-
-from kdb.api import schema  # noqa: E402 - once Django is set up
-
-threading.Thread(target=schema.prepare, name="schema of the API", daemon=True).start()

@@ -1,4 +1,9 @@
+from typing import TYPE_CHECKING
+
 from django.apps import AppConfig
+
+if TYPE_CHECKING:
+    from experiments.search.find import Hit
 
 
 class ModellingConfig(AppConfig):
@@ -11,6 +16,11 @@ class ModellingConfig(AppConfig):
         from experiments.search import find
 
         from . import metrics, receivers  # noqa: F401  (register themselves)
-        from .ask.finding import found_in
 
-        find.FURTHER.append(found_in)
+        find.FURTHER.append(_found_in)
+
+
+def _found_in(text: str) -> "list[Hit]":
+    from .ask.finding import found_in  # slow to import, with all that answers
+
+    return found_in(text)

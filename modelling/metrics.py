@@ -7,11 +7,11 @@ from prometheus_client.core import GaugeMetricFamily
 from kdb.operating import metrics
 from modelling.evidence import counts
 
-from .kept_answers import pins, snapshots
-
 
 @metrics.reads
 def knowledge() -> Iterable[GaugeMetricFamily]:
+    from .kept_answers import pins, snapshots  # slow to import
+
     state = snapshots.state()
     yield GaugeMetricFamily("kdb_revision", "Of the knowledge that is published.", value=counts.revision())
     yield GaugeMetricFamily("kdb_answers_pinned", "Answers kept for good for visitors.", value=pins.taken())

@@ -1,4 +1,8 @@
-"""Work out anew what depends on facts that change."""
+"""Work out anew what depends on facts that change.
+
+What works it out is imported where it is called: with pandas and scipy it is a second of a processor, which commands
+that publish nothing do without.
+"""
 
 from typing import Any
 
@@ -9,22 +13,18 @@ from experiments.signals import claims_changed, knowledge_changed, run_wanted
 from kdb.cost import leaving
 from kdb.signals import ticked
 from kdb.work import jobs
-from modelling.evidence import summaries
-
-from .claims import verdicts
-from .conflicts import reports as conflicts
-from .evidence import choices, names
-from .fleet.detection import keeping as detection
-from .fleet.moving import moves, outcomes, policies
-from .following import followers
-from .kept_answers import snapshots
-from .previews import effects, preview
-from .validation import reports
 
 
 @receiver(knowledge_changed)
 def renew_what_depends(sender: Any, case_study_ids: list[int], revision: int, **kwargs: Any) -> None:
     """Summarise the new measurements and queue the answers they may change."""
+    from .claims import verdicts
+    from .conflicts import reports as conflicts
+    from .evidence import choices, names, summaries
+    from .kept_answers import snapshots
+    from .previews import effects, preview
+    from .validation import reports
+
     summaries.rebuild_arms(case_study_ids, revision)  # first: supersede reads from the arms which answers may change
     leaving.forget_answers()
     names.forget()
@@ -40,18 +40,31 @@ def renew_what_depends(sender: Any, case_study_ids: list[int], revision: int, **
 
 @receiver(claims_changed)
 def judge_changed_claims(sender: Any, **kwargs: Any) -> None:
+    from .claims import verdicts
+
     verdicts.recompute(everything=True)
 
 
 @receiver(run_wanted)
 def let_copies_end_first(sender: Any, host: Host, **kwargs: Any) -> str:
     """Say which copy keeps a run waiting: begun beside the copy of a disk, it would measure both."""
+    from .fleet.moving import moves
+
     return moves.copying(host)
 
 
 @receiver(ticked)
 def look_after_what_is_kept(sender: Any, **kwargs: Any) -> None:
     """Ask again for what a publication left to do, whatever message was lost."""
+    from .claims import verdicts
+    from .conflicts import reports as conflicts
+    from .fleet.detection import keeping as detection
+    from .fleet.moving import moves, outcomes, policies
+    from .following import followers
+    from .kept_answers import snapshots
+    from .previews import effects
+    from .validation import reports
+
     snapshots.look_after()
     followers.look_after()
     reports.KEPT.look_after()

@@ -157,6 +157,11 @@ def fixed_work() -> float:
     return 1000 * (time.thread_time() - begun)
 
 
+def slowness(milliseconds: float) -> float:
+    """Return how many times as long as on a quiet machine something takes beside which the same work took this."""
+    return max(1.0, milliseconds / WORK_MILLISECONDS)
+
+
 def keep_working(milliseconds: list[float]) -> None:
     while True:
         milliseconds.append(fixed_work())
@@ -168,7 +173,7 @@ def over_budget(arguments: list[str], taken: float, milliseconds: float) -> str 
 
     A run that is told anything (--all, --quick, what pytest is to run) is not the default tier.
     """
-    allowed = DEFAULT_TIER_CPU_SECONDS * max(1.0, milliseconds / WORK_MILLISECONDS)
+    allowed = DEFAULT_TIER_CPU_SECONDS * slowness(milliseconds)
     if arguments or taken <= allowed:
         return None
     return (

@@ -10,12 +10,14 @@ Which tests run where is decided here, from what a test uses, so few tests have 
                               touches the database and is not marked `sqlite`
 """
 
+import importlib
 import os
 import re
 import shutil
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from urllib.parse import urlsplit
 
 import hypothesis
@@ -142,6 +144,13 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
         return (yield)
     finally:
         item.user_properties.append(("cpu", f"{cpu_seconds() - item.stash[_BEGAN]:.2f}"))
+
+
+@pytest.fixture
+def run_tests(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Give the module of script/test, which finds its neighbours as a script does."""
+    monkeypatch.syspath_prepend(pytestconfig.rootpath / "script")
+    return importlib.import_module("_run_tests")
 
 
 # The database

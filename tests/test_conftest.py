@@ -1,6 +1,5 @@
 """The guards of conftest.py and of script/_run_tests.py bite."""
 
-import importlib
 import socket
 import subprocess
 import sys
@@ -103,13 +102,6 @@ def test_the_nightly_tier_runs_only_where_all_is_asked_for(pytestconfig, tmp_pat
     ran = subprocess.run(command, capture_output=True, text=True, cwd=pytestconfig.rootpath, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert f"{ending} in" in ran.stdout.splitlines()[-1]
-
-
-@pytest.fixture
-def run_tests(pytestconfig, monkeypatch):
-    """The module of script/test, which finds its neighbours as a script does."""
-    monkeypatch.syspath_prepend(pytestconfig.rootpath / "script")
-    return importlib.import_module("_run_tests")
 
 
 def test_the_default_tier_has_a_budget_of_processor_time(run_tests):

@@ -19,10 +19,13 @@ from experiments.models import (
 )
 from experiments.models.catalogue import CatalogueEntry
 from kdb.web.form_types import ModelChoiceField
+from kdb.web.widgets import Select
 
 
 class EntryField(ModelChoiceField[CatalogueEntry]):
     """An entry of the catalogue, chosen, or written as imports accept it."""
+
+    widget = Select
 
     def __init__(self, model: type[CatalogueEntry], **kwargs: Any) -> None:
         super().__init__(visible.entries(model), to_field_name="slug", required=False, empty_label="Any", **kwargs)
@@ -50,7 +53,9 @@ class CaseStudyListFilter(forms.Form):
     host_fs = EntryField(FileSystem, label="Host file system")
     workload = EntryField(Workload)
     storage = forms.ChoiceField(
-        choices=[("", "Any"), *((kind, label) for kind, label in Storage.Kind.choices if kind)], required=False
+        choices=[("", "Any"), *((kind, label) for kind, label in Storage.Kind.choices if kind)],
+        required=False,
+        widget=Select,
     )
 
     def filtered(self, case_studies: QuerySet[CaseStudy]) -> QuerySet[CaseStudy]:

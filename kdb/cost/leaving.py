@@ -188,7 +188,7 @@ def _next() -> LeftRequest | None:
 def _work_out(row: LeftRequest) -> None:
     try:
         with budget.checked_by(_wanted(row)):
-            response = _respond(row.asked | {"REMOTE_ADDR": row.address})
+            response = respond(row.asked | {"REMOTE_ADDR": row.address})
     except Abandoned:
         logger.info("broke off what nobody asks for path=%s", row.asked["PATH_INFO"])
         LeftRequest.objects.filter(pk=row.pk, polled_at__lte=now() - ABANDONED_AFTER).update(attempts=0)
@@ -214,7 +214,7 @@ def _wanted(row: LeftRequest) -> budget.Check:
     return check
 
 
-def _respond(environ: dict[str, Any]) -> HttpResponse:
+def respond(environ: dict[str, Any]) -> HttpResponse:
     """Return what the view answers a stranger, as far as it is kept."""
     request = WSGIRequest(environ | {"REQUEST_METHOD": "GET", "wsgi.input": io.BytesIO(), FROM_WORKER: True})
     request.user = AnonymousUser()

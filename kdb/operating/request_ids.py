@@ -4,14 +4,10 @@ Each request has an id, which its answer tells as `X-Request-ID`. A proxy of our
 request that asked for them and log under it.
 """
 
-import json
-import logging
 import re
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
-from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
@@ -19,24 +15,25 @@ from django.core.signals import request_finished
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 
+from kdb.operating.log_lines import current_request
+
 HEADER = "X-Request-ID"
 _FORM = re.compile(r"[A-Za-z0-9-]{8,36}")
-_current: ContextVar[str] = ContextVar("request_id", default="")
 
 
 def current() -> str:
     """Return the id of the request or job under way; "" outside."""
-    return _current.get()
+    return current_request.get()
 
 
 @contextmanager
 def under(request_id: str) -> Iterator[None]:
     """Log under this id inside."""
-    token = _current.set(request_id)
+    token = current_request.set(request_id)
     try:
         yield
     finally:
-        _current.reset(token)
+        current_request.reset(token)
 
 
 def request_id_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
@@ -45,7 +42,9 @@ def request_id_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -
     def middleware(request: HttpRequest) -> HttpResponse:
         told = request.headers.get(HEADER, "") if settings.KDB_TRUSTED_PROXIES else ""
         request_id = told if _FORM.fullmatch(told) else secrets.token_hex(8)
-        _current.set(request_id)  # until the request is finished: Django logs what went wrong after all middleware
+        current_request.set(
+            request_id
+        )  # until the request is finished: Django logs what went wrong after all middleware
         response = get_response(request)
         response[HEADER] = request_id
         return response
@@ -55,28 +54,4 @@ def request_id_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -
 
 @receiver(request_finished)
 def _forget(**kwargs: Any) -> None:
-    _current.set("")
-
-
-class AddRequestId(logging.Filter):
-    """A filter that gives every record `request_id`, "-" outside of requests and jobs."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        record.request_id = current() or "-"
-        return True
-
-
-class JsonFormatter(logging.Formatter):
-    """One JSON object a line: time, level, logger, message, request_id, and the exception where there is one."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        line: dict[str, Any] = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
-            "level": record.levelname,
-            "logger": record.name,
-            "message": record.getMessage(),
-            "request_id": current(),
-        }
-        if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False)
+    current_request.set("")

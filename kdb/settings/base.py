@@ -17,6 +17,7 @@ from kdb import __version__
 from kdb.database import postgresql
 from kdb.database.sqlite import SQLITE_OPTIONS
 from kdb.env import database, env, integer, log_level, redis_url, replicas, required, text
+from kdb.operating.log_lines import LINE
 from kdb.units import METRICS
 
 BASE_DIR = Path(__file__).resolve().parents[2]
@@ -157,6 +158,7 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0, "interval_step": 0.1}
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_MAX_MEMORY_PER_CHILD = 256 * 1024  # KiB, of which 170 MiB are the program: Python keeps what it has had
 CELERY_WORKER_PROC_ALIVE_TIMEOUT = 60  # for a process of the pool to start, on a machine that has much to do
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
 CELERY_BEAT_SYNC_EVERY = 1  # write the file after each task: its age says whether beat lives
@@ -195,12 +197,12 @@ LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {
-        "request_id": {"()": "kdb.operating.request_ids.AddRequestId"},
+        "request_id": {"()": "kdb.operating.log_lines.AddRequestId"},
         "outages": {"()": "kdb.operating.outages.SumUpOutages"},
     },
     "formatters": {
-        "line": {"format": "{asctime} {levelname} {name} [{request_id}] {message}", "style": "{"},
-        "json": {"()": "kdb.operating.request_ids.JsonFormatter"},
+        "line": {"format": LINE, "style": "{"},
+        "json": {"()": "kdb.operating.log_lines.JsonFormatter"},
     },
     "handlers": {
         "stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORM, "filters": ["request_id", "outages"]}

@@ -1,9 +1,6 @@
 """The long-running processes of KDB. docker-compose.yml starts the same commands one by one."""
 
-WEB = [  # a slow client holds a thread until it is done; they are made as they are needed
-    *("gunicorn", "kdb.wsgi", "--workers", "2", "--threads", "32"),
-    *("--log-level", "warning", "--no-control-socket"),  # its socket would lie in HOME
-]
+WEB = ["gunicorn", "kdb.wsgi", "--config", "python:kdb.gunicorn_settings"]
 # With Redis: Celery, woken by messages.
 WORKER = [
     *("celery", "--app", "kdb", "--quiet", "worker", "--concurrency", "2", "--hostname", "kdb@%h"),

@@ -27,6 +27,7 @@ MAX_FAILED_STARTS = 3  # of a child that never stayed up
 PATIENCE_SECONDS = 10  # for what is under way, before it is interrupted
 LAST_PATIENCE_SECONDS = 5  # after the interruption, before the kill
 
+STOPPING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SUPERVISED_BY = "KDB_SUPERVISED_BY"  # in a child's environment: the number of its supervisor's process
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
@@ -103,7 +104,7 @@ class Supervisor:
         self._stop = threading.Event()
         if _libc:
             _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in STOPPING_SIGNALS:
             signal.signal(number, self._on_signal)
 
     def _on_signal(self, number: int, frame: object) -> None:

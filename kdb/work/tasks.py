@@ -1,10 +1,21 @@
 """The tasks that messages of Redis start. The work itself is a Job row: see kdb.work.jobs."""
 
-from celery import Task
+import gc
+from typing import Any
+
+from celery import Task, signals
 
 from kdb.celery import app
 from kdb.operating import upgrades
 from kdb.work import jobs, ticks
+
+
+@signals.worker_init.connect
+def share_what_is_loaded(**kwargs: Any) -> None:
+    """Load what jobs need before the pool is forked, and keep the collector from writing to it, which would copy it."""
+    jobs.load_handlers()
+    gc.collect()
+    gc.freeze()
 
 
 @app.task(name=jobs.RUN_TASK)

@@ -6,6 +6,7 @@ its job first; SIGQUIT interrupts the job, which goes back. Where the parent was
 the supervisor was killed nobody else would hurry them: the parent interrupts them by one alarm, and kills by the next.
 """
 
+import gc
 import logging
 import os
 import signal
@@ -14,6 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 
 from django.conf import settings
 from django.db import Error, close_old_connections
@@ -28,6 +30,7 @@ ANYBODYS, LOCAL_LABORATORY = "", "lab-local"  # runs of campaigns take hours, so
 PROCESSES = 2  # of each queue
 POLL_SECONDS = 0.5
 AGAIN_SECONDS = 1  # after a process ended by itself
+GROWTH_MIB = 64  # that jobs may leave behind: Python keeps what it has had, so the process ends and another is forked
 LOST_AFTER_SECONDS = 10  # an interrupted job has given itself back by then; else its lease runs out
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGALRM)
@@ -50,6 +53,8 @@ class Worker:
         """Return when told to stop, with no process left."""
         upgrades.begin_worker()
         jobs.load_handlers()
+        gc.collect()
+        gc.freeze()  # the processes share what is loaded, until the collector writes to it
         for number in _SIGNALS:
             signal.signal(number, self._pass_on)
         while True:
@@ -60,7 +65,8 @@ class Worker:
             pid, status = os.waitpid(-1, 0)
             self._missing.append(self._running.pop(pid))
             if not self._is_stopping:
-                logger.warning("a process of the worker ended status=%s", os.waitstatus_to_exitcode(status))
+                if status:
+                    logger.warning("a process of the worker ended status=%s", os.waitstatus_to_exitcode(status))
                 time.sleep(AGAIN_SECONDS)
 
     def _start(self, work: Callable[[IsWanted], None]) -> None:
@@ -118,8 +124,17 @@ def _be_process(work: Callable[[IsWanted], None], parent: int) -> None:
         os._exit(status)
 
 
+def _resident_mib() -> float:
+    """Return what this process holds of the memory, shared or not; 0 where the system does not say it so."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+    except OSError:
+        return 0.0
+
+
 def _take_jobs(queue: str, is_wanted: IsWanted) -> None:
-    while is_wanted():
+    began_with = _resident_mib()
+    while is_wanted() and _resident_mib() < began_with + GROWTH_MIB:
         try:
             close_old_connections()
             job_id = jobs.next_waiting(queue)

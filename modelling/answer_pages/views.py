@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.cache import caches
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -25,14 +25,14 @@ from modelling.answers.content import Answer, complete, conclusion
 from modelling.ask.selectors import MACHINE_FIELDS, Machine, Said, fit, kept_machines
 from modelling.comparisons.words import address_of, compare_address
 from modelling.estimation.ranking import METHOD
-from modelling.evidence import names
+from modelling.evidence import counts, names
 from modelling.evidence.asking import explains_missing_answers, page_method, page_revision
 from modelling.evidence.axes import AXES
 from modelling.evidence.choices import behind, compared_under
 from modelling.evidence.question import Question
 from modelling.explanations.selectors import explained
 from modelling.following.selectors import button
-from modelling.here.selectors import HERE, answer_here, laboratories_on, laboratory_of, measure_command
+from modelling.here.selectors import HERE, answer_here, laboratories_on, laboratory_in, measure_command
 from modelling.kept_answers.changes import earlier
 from modelling.kept_answers.editions import Edition, edition
 from modelling.kept_answers.pins import room_for
@@ -65,9 +65,9 @@ _KEPT_SECONDS = 60
 @explains_missing_answers
 def answer(request: HttpRequest) -> HttpResponse:
     """Show the form alone, or with the answer to the question in the address; to members on their machine."""
-    is_fragment, laboratory = wants_fragment(request), _laboratory(request)
+    is_fragment, laboratory = wants_fragment(request), laboratory_in(request)
     if not request.GET.keys() & set(VisitorForm.field_order):
-        return _respond(request, _rendered(is_fragment, form=VisitorForm(), examples=_examples()))
+        return _respond(request, _first_page(is_fragment))
     form = VisitorForm(request.GET)
     if not form.is_valid():
         return _respond(request, _rendered(is_fragment, form=form), status=422 if is_fragment else 400)
@@ -130,16 +130,6 @@ def _cited(question: Question, kept: Edition, site: str) -> Cited | None:
         method=kept.snapshot.method,
         given_on=(kept.snapshot.computed_at or now()).date(),
     )
-
-
-def _laboratory(request: HttpRequest) -> Laboratory | None:
-    """Return the laboratory on whose machine the answer is asked. Raises Http404 where it is none of the reader's."""
-    if HERE not in request.GET:
-        return None
-    laboratory = laboratory_of(request.user, request.GET[HERE])
-    if laboratory is None:
-        raise Http404("no such laboratory")
-    return laboratory
 
 
 def _tab_in(request: HttpRequest) -> str:
@@ -285,7 +275,9 @@ def _context(asked: Asked, kept: Edition, site: str) -> dict[str, Any]:
         "current_address": words.address(question, beside=machine.given),
         "instead": instead_of(answer) if helps else None,
         "explanation": explained(question, as_of=kept.as_of) if asked.tab == WHY and kept.is_of_today else None,
-        "why_address": compare_address(question, **({} if kept.as_of is None else {"as_of": kept.as_of})),
+        "why_address": compare_address(
+            question, **({"as_of": kept.as_of} if kept.as_of else {}), **({HERE: asked.here} if asked.here else {})
+        ),
         **_edition(question, answer, kept),
         **(_history(asked, answer, kept, site) if asked.tab == HISTORY else {}),
     }
@@ -353,6 +345,15 @@ def capacity(request: HttpRequest) -> HttpResponse:
         }
         status = 200
     return render(request, f"modelling/{'_capacity' if is_fragment else 'capacity'}.html", context, status=status)
+
+
+def _first_page(is_fragment: bool) -> str:
+    """Render the form with nothing asked, kept for a while: until something is published it is the same for all."""
+    key = f"modelling.first_page:{counts.revision()}:{names.stamp()}:{is_fragment}"
+    page: Any = caches["bodies"].get_or_set(
+        key, lambda: _rendered(is_fragment, form=VisitorForm(), examples=_examples()), _KEPT_SECONDS
+    )
+    return page
 
 
 def _examples() -> list[dict[str, str]]:

@@ -10,10 +10,12 @@ from django.views.decorators.http import require_safe
 
 from experiments import visible
 from kdb.web.htmx import varies_for_htmx, wants_fragment
+from kdb.web.private import private_with
 from modelling.evidence import names
 from modelling.evidence.asking import explains_missing_answers, page_method, page_revision
 from modelling.evidence.axes import AXES
 from modelling.explanations.selectors import explained
+from modelling.here.selectors import HERE, answer_here, laboratory_in
 
 from . import words
 from .content import Comparison
@@ -34,12 +36,15 @@ def fair_play(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 @varies_for_htmx
+@private_with(HERE)
 @explains_missing_answers
 def compare(request: HttpRequest) -> HttpResponse:
-    """Show two to six entries of one axis side by side, and why the first stands where it does against the second.
+    """Show two to six entries of one axis side by side, and why the first stands where it does against the second; to
+    members how they stand on their machine.
 
     htmx gets the explanation alone; with nothing but an axis in the address, the lists of its entries.
     """
+    laboratory = laboratory_in(request)
     if request.GET.keys() <= {"axis"} and (axis := request.GET.get("axis") or "fs-pair") in AXES:
         template = "_entries" if wants_fragment(request) else "compare"
         return render(request, f"modelling/{template}.html", {"form": CompareForm(axis=axis), "explanation": None})
@@ -64,6 +69,7 @@ def compare(request: HttpRequest) -> HttpResponse:
     comparison = cattrs.structure(given.result, Comparison) if given else None
     is_of_today = given is None or given.is_of_today
     workload = names.names()["workload"].get(question.workload, question.workload)
+    here = answer_here(question, laboratory) if laboratory and as_of is None else None
     context = {
         "form": CompareForm.showing_entries(question, keys),
         "explanation": explanation if is_of_today else None,
@@ -72,6 +78,8 @@ def compare(request: HttpRequest) -> HttpResponse:
         "workloads": present_workloads(comparison, over_workloads(comparison, as_of), settings.KDB_MARGIN)
         if comparison and is_of_today
         else None,
+        "here": here,
+        "rows_here": [row for place, row in enumerate(here.entries) if not place or row.key in keys] if here else [],
         "as_of": as_of,
         "found": given,
         "addresses": given.addresses(partial(words.compare_address, question, **entries)) if given else {},

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, Window
 from django.db.models.functions import RowNumber
+from django.http import Http404, HttpRequest
 
 from modelling.evidence.question import Question
 from modelling.models import Laboratory, Sitting, SittingRun
@@ -13,7 +14,7 @@ from .content import Here
 from .laboratories import laboratories_of
 from .words import measure_command
 
-__all__ = ["HERE", "Here", "answer_here", "laboratories_on", "laboratory_of", "measure_command"]
+__all__ = ["HERE", "Here", "answer_here", "laboratories_on", "laboratory_in", "laboratory_of", "measure_command"]
 
 HERE = "here"  # in an address: the short name of a laboratory of the reader's
 
@@ -21,6 +22,16 @@ HERE = "here"  # in an address: the short name of a laboratory of the reader's
 def laboratory_of(user: Any, slug: str) -> Laboratory | None:
     """Return this laboratory of the user's; None: there is none of that name, or it is of others, which looks alike."""
     return laboratories_of(user).filter(slug=slug).first()
+
+
+def laboratory_in(request: HttpRequest) -> Laboratory | None:
+    """Return the laboratory that the address names. Raises Http404 where it is none of the reader's."""
+    if HERE not in request.GET:
+        return None
+    laboratory = laboratory_of(request.user, request.GET[HERE])
+    if laboratory is None:
+        raise Http404("no such laboratory")
+    return laboratory
 
 
 def answer_here(question: Question, laboratory: Laboratory) -> Here | None:

@@ -275,3 +275,17 @@ def test_without_javascript_a_comparison_and_a_case_study_say_all_they_say(site,
     page.get_by_role("link", name="checkable statements about these results").click()
     expect(page.get_by_role("link", name="P1-C06")).to_be_visible()
     context.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "requests", "kilobytes"),
+    [("/", 7, 140), (FILE_SERVER, 9, 380), ("/case-studies/p1/", 11, 430), ("/knowledge/", 7, 140)],
+)
+def test_a_page_weighs_no_more_than_it_may(site, quiet_page, path, requests, kilobytes):
+    """As sent here, not compressed, with an empty cache: nine tenths of an answer are scripts and styles."""
+    answers = []
+    quiet_page.on("response", lambda response: answers.append(response))
+    quiet_page.goto(site + path, wait_until="networkidle")
+    assert all(answer.ok for answer in answers)
+    weight = sum(len(answer.body()) for answer in answers) / 1000
+    assert (len(answers) <= requests, weight <= kilobytes) == (True, True), (len(answers), weight)

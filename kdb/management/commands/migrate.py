@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.apps import apps
+from django.core.checks import Tags
 from django.core.management import CommandError
 from django.core.management.commands import migrate
 from django.db import connection
@@ -18,6 +19,10 @@ class Command(migrate.Command):
     def execute(self, *args: Any, **options: Any) -> Any:
         with alone("migrate"):  # the checks before the migration ask the database, too
             return super().execute(*args, **options)
+
+    def check(self, *args: Any, **options: Any) -> None:
+        """Check tables and settings: for the other checks every page would be loaded, a second of a processor."""
+        super().check(*args, **{"tags": [Tags.database, Tags.models, "kdb"], **options})
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not options["app_label"]:  # else back to an earlier migration, by the code that knows the later ones

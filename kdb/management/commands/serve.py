@@ -1,12 +1,12 @@
-"""manage.py serve: the web server and its workers in one foreground process group."""
+"""manage.py serve: prepare the database, then keep the web server and the workers running (kdb.work.serving)."""
 
 import fcntl
+import logging
 import os
 import signal
 import socket
 import stat
 import sys
-import time
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,13 +17,9 @@ from django.db import DatabaseError, connection
 
 from kdb.env import integer
 from kdb.operating import status
-from kdb.work import processes
-from kdb.work.alive import first_host, web_answers
+from kdb.work import serving
+from kdb.work.alive import first_host
 from kdb.work.starting import StartingAnswers
-from kdb.work.supervisor import CannotStartError, Child, Supervisor
-
-WEB_ALONE_SECONDS = 10  # at most; the others wait for it to answer, who needs them is there only then
-READY_WITHIN_SECONDS = 300  # a few on a machine of its own, and no reason to begin again on one that has much to do
 
 
 class Command(BaseCommand):
@@ -36,7 +32,7 @@ class Command(BaseCommand):
             sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # also where it goes into a file
             port = integer("PORT", 8000, lowest=1, highest=65535)
             os.umask(0o077)  # of all that this and its children make: database, keys, logs
-            lock = _lock(settings.DATA_DIR)  # noqa: F841 - held while it lives
+            lock = _lock(settings.DATA_DIR)
             for folder in (settings.DATA_DIR, settings.KDB_KEYS_DIR):
                 self._tighten(folder)
             listener = _listen(port)
@@ -45,10 +41,23 @@ class Command(BaseCommand):
             call_command("prepare", stdout=self.stdout)
             connection.close()
             self.stdout.write("Starting the web server and the workers.")
-            self._run(listener, port, starting)
+            starting.end()
+            os.environ.setdefault("DJANGO_SETTINGS_MODULE", settings.SETTINGS_MODULE)
+            serving.become(
+                serving.Serving(
+                    port=port,
+                    listener=listener.fileno(),
+                    lock=lock.fileno(),
+                    host=first_host(settings.ALLOWED_HOSTS),
+                    data_dir=str(settings.DATA_DIR),
+                    with_redis=bool(settings.REDIS_URL),
+                    log_form=settings.LOG_FORM,
+                    log_level=logging.getLevelName(logging.getLogger("kdb").getEffectiveLevel()),
+                )
+            )
         except KeyboardInterrupt:
             self.stdout.write("KDB has stopped.")
-        except (ImproperlyConfigured, CommandError, CannotStartError) as error:
+        except (ImproperlyConfigured, CommandError) as error:
             sys.exit(f"KDB does not run: {error}")
 
     def _tighten(self, folder: Path) -> None:
@@ -60,48 +69,6 @@ class Command(BaseCommand):
             return
         folder.chmod(0o700)
         self.stdout.write(f"{folder} could be read by others; now only by you.")
-
-    def _run(self, listener: socket.socket, port: int, starting: StartingAnswers | None) -> None:
-        python = [sys.executable, "-m"]
-        command = [*python, *processes.WEB, "--bind", f"fd://{listener.fileno()}"]
-        web = Child("web server", command, pass_fds=[listener.fileno()])
-        # Celery warns of root because of pickled messages; ours are JSON.
-        celery = [sys.executable, "-W", "ignore:You're running the worker", "-m"]
-        others = [Child("worker", [*python, *processes.POLLING_WORKER])]
-        if settings.REDIS_URL:
-            others = [
-                Child("worker", [*celery, *processes.WORKER]),
-                Child("laboratory", [*celery, *processes.LABORATORY]),
-                # Beat has nothing to lose, and may hang when a second SIGTERM interrupts how it takes the first.
-                Child("beat", [*python, *processes.BEAT], patience_seconds=2),
-            ]
-        for child in others:
-            child.start_again_at = time.monotonic() + WEB_ALONE_SECONDS
-        give_up_at = time.monotonic() + READY_WITHIN_SECONDS
-        is_announced = False
-
-        def look_at_web() -> None:
-            nonlocal starting, is_announced
-            if starting is None and not web.is_running():
-                starting = StartingAnswers(listener)
-            if starting is None:
-                return
-            if web_answers(port, first_host(settings.ALLOWED_HOSTS), timeout=0.5):
-                starting.end()
-                starting = None
-                if not is_announced:
-                    is_announced = True
-                    for child in others:
-                        child.start_again_at = 0.0
-                    self.stdout.write(
-                        f"KDB answers at http://127.0.0.1:{port}/ (data in {settings.DATA_DIR}; Ctrl-C stops)."
-                    )
-            elif not is_announced and time.monotonic() > give_up_at:
-                raise CannotStartError(f"no answer on port {port} within {READY_WITHIN_SECONDS} seconds.")
-
-        os.environ.setdefault("DJANGO_SETTINGS_MODULE", settings.SETTINGS_MODULE)
-        Supervisor([web, *others]).run(each_turn=look_at_web)
-        self.stdout.write("KDB has stopped.")
 
 
 def _lock(data_dir: Path) -> IO[str]:

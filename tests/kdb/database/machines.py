@@ -138,7 +138,7 @@ class Machines:
         return self._add(name, [sys.executable, "-m", *command], DATA_DIR=str(home), **self.environment)
 
     def _web(self, port: int) -> list[str]:
-        return ["gunicorn", "kdb.wsgi", "--threads", "4", "--bind", f"127.0.0.1:{port}", "--no-control-socket"]
+        return [*processes.WEB, "--workers", "1", "--threads", "4", "--bind", f"127.0.0.1:{port}"]
 
     def _worker(self, number: int) -> list[str]:
         return [word.replace("%h", f"machine-{number}") for word in processes.WORKER]

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from kdb.models import Job
-from kdb.operating import request_ids
+from kdb.operating import log_lines, request_ids
 from kdb.work import jobs
 
 pytestmark = pytest.mark.sqlite
@@ -61,7 +61,7 @@ def test_a_line_of_json_holds_message_id_and_exception():
             "kdb.tried", logging.ERROR, __file__, 1, "went %s", ("wrong",), __import__("sys").exc_info()
         )
     with request_ids.under("asked-by-somebody"):
-        text = request_ids.JsonFormatter().format(record)
+        text = log_lines.JsonFormatter().format(record)
     assert "\n" not in text
     line = json.loads(text)
     assert (line["message"], line["request_id"], line["level"]) == ("went wrong", "asked-by-somebody", "ERROR")

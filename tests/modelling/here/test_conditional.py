@@ -170,6 +170,21 @@ def test_the_api_says_the_same(client: Client, ada, published_evidence):
     assert client.get(f"{address}&here=ours&format=csv").status_code == 400
 
 
+def test_a_comparison_shows_what_it_compares_on_the_machine(client: Client, ada, published_evidence):
+    measured(ada)
+    client.force_login(ada)
+    asked = "axis=guest-fs&workload=fileserver"
+    assert f"/compare/?{asked}&here=ours" in unescape(client.get(f"/?{asked}&here=ours&tab=why").content.decode())
+    page = client.get(f"/compare/?{asked}&here=ours&a=ext4&b=btrfs")
+    assert page["Cache-Control"] == "private, no-store"
+    # What it compares, beside the choice to use, as a multiple of whose speed all are told.
+    assert [row.key for row in page.context["rows_here"]] == ["xfs", "ext4", "btrfs"]
+    text = page.content.decode()
+    assert "On your machine" in text
+    assert '<input type="hidden" name="here" value="ours">' in text
+    assert "On your machine" not in client.get(f"/compare/?{asked}&a=ext4&b=btrfs").content.decode()
+
+
 def test_what_a_page_asks_of_laboratories_does_not_grow_with_them(ada, django_assert_num_queries):
     for slug in ("one", "two", "three"):
         make_sitting(ada, slug, machine=slug)

@@ -23,6 +23,9 @@ OPEN_TO_ALL = [
     f"/?axis=guest-fs&{ANSWER}&as_of=1",
     "/?here={slug}",
     "/?here={slug}&text=nonsense",
+    f"/compare/?axis=guest-fs&{ANSWER}",
+    f"/compare/?axis=guest-fs&{ANSWER}&a=ext4&b=xfs&as_of=1",
+    "/compare/?axis=guest-fs&here={slug}",
     f"/api/v1/rankings/guest-fs/?{ANSWER}",
     f"/api/v1/rankings/guest-fs/?{ANSWER}&format=csv",
     f"/api/v1/rankings/guest-fs/?{ANSWER}&as_of=1",
@@ -93,7 +96,7 @@ def test_no_list_names_it_to_an_outsider(outsider, theirs, address):
     assert not {theirs["slug"], "box"} & set(re.findall(r"[\w-]+", text))
 
 
-@pytest.mark.parametrize("address", [*OWN_PAGES, *OWN_DATA, *OPEN_TO_ALL[:2], OPEN_TO_ALL[5]])
+@pytest.mark.parametrize("address", [*OWN_PAGES, *OWN_DATA, *OPEN_TO_ALL[:2], OPEN_TO_ALL[5], OPEN_TO_ALL[8]])
 def test_another_member_sees_it(theirs, address):
     client, headers = Client(), {}
     bob = get_user_model().objects.get(username="bob")
