@@ -129,7 +129,13 @@ CACHES: dict[str, dict[str, Any]] = {
     "arms": {  # of the workloads asked about last, some 100 bytes an arm (modelling.evidence.frames)
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
         "LOCATION": "arms",
-        "OPTIONS": {"MAX_ENTRIES": 20},
+        "OPTIONS": {"MAX_ENTRIES": 40},  # two a workload
+    },
+    "arms-in-files": {  # the same for all processes of this machine
+        "BACKEND": "django.core.cache.backends.filebased.FileBasedCache",
+        "LOCATION": DATA_DIR / "arms",
+        "TIMEOUT": 24 * 3600,
+        "OPTIONS": {"MAX_ENTRIES": 100},
     },
     "throttle": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "throttle"},
 }

@@ -18,6 +18,7 @@ KDB_WEBHOOK_PRIVATE_HOSTS = ["hooks.example.org", "theirs.org", "x.org"]  # nobo
 KDB_CPU_SECONDS_A_MINUTE = KDB_CPU_SECONDS_A_REQUEST = 0  # and compute as long
 KDB_OUTSIDE = None  # takes seconds; the tests that are about it name it
 KDB_SIGNATURES = None  # a model would be made of them at the first tick
+CACHES["arms-in-files"]["BACKEND"] = "django.core.cache.backends.dummy.DummyCache"  # databases come and go in tests
 if REDIS_URL:  # the processes of a run share the server, and each empties its own counters after each test
     _number = 1 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     CACHES["throttle"]["LOCATION"] = urlsplit(REDIS_URL)._replace(path=f"/{_number}").geturl()

@@ -99,7 +99,7 @@ def evidence(ranking: Ranking, studies: Mapping[str, Study]) -> tuple[StudyEvide
         for slug in row.case_studies:
             counts.setdefault(slug, Counter())["findings"] += 1
             sources.setdefault(slug, set()).update([row.text_source, row.table_source])
-    protocols = {slug: _protocol(arms) for slug, arms in ranking.arms.groupby("case_study", observed=True)}
+    protocols = _protocols(ranking.arms)
     return tuple(
         StudyEvidence(
             case_study=slug,
@@ -114,19 +114,26 @@ def evidence(ranking: Ranking, studies: Mapping[str, Study]) -> tuple[StudyEvide
     )
 
 
-def _protocol(arms: pd.DataFrame) -> str:
-    """Say how one case study measured what counts: "3 runs a number, of 120 s; no spread stated"."""
-    runs, seconds = arms["runs"].dropna(), arms["run_seconds"].dropna()
-    counts = _span(runs) if len(runs) == len(arms) else ""
-    repeated = f"{counts} run{'' if counts == '1' else 's'} a number" if counts else "number of runs not stated"
-    length = f"of {_span(seconds)} s" if len(seconds) else "length not stated"
-    spread = int((~arms["assumed"]).sum())
-    stated = "spread stated" if spread == len(arms) else f"spread of {spread} of {len(arms)}" if spread else "no spread"
-    return f"{repeated}, {length}; {stated}"
+def _protocols(arms: pd.DataFrame) -> dict[str, str]:
+    """Say how each case study measured what counts: "3 runs a number, of 120 s; no spread stated"."""
+    told = arms[["runs", "run_seconds"]].assign(stated=~arms["assumed"])
+    by_study = told.groupby(arms["case_study"], observed=True)
+    low, high, known, size = by_study.min(), by_study.max(), by_study.count(), by_study.size()
+    spreads = by_study["stated"].sum()
+    protocols = {}
+    for slug, every in size.items():
+        counts = _span(low["runs"][slug], high["runs"][slug]) if known["runs"][slug] == every else ""
+        repeated = f"{counts} run{'' if counts == '1' else 's'} a number" if counts else "number of runs not stated"
+        seconds = _span(low["run_seconds"][slug], high["run_seconds"][slug]) if known["run_seconds"][slug] else ""
+        length = f"of {seconds} s" if seconds else "length not stated"
+        spread = spreads[slug]
+        stated = "spread stated" if spread == every else f"spread of {spread} of {every}" if spread else "no spread"
+        protocols[slug] = f"{repeated}, {length}; {stated}"
+    return protocols
 
 
-def _span(values: pd.Series) -> str:
-    low, high = f"{values.min():g}", f"{values.max():g}"
+def _span(least: float, most: float) -> str:
+    low, high = f"{least:g}", f"{most:g}"
     return low if low == high else f"{low} to {high}"
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import cache
 from hashlib import sha256
 from itertools import islice, product, repeat
@@ -12,7 +13,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from django.conf import settings
-from django.core.cache import caches
 from django.db.models import Case, Q, QuerySet, Value, When
 from django.db.models.functions import Coalesce, Length, Trim
 from django.db.models.lookups import GreaterThan
@@ -27,10 +27,11 @@ from kdb.host_storage import BACKENDS, FILE, UNNAMED, host_storage_key, host_sto
 from kdb.units import SCORE, SPEEDS, THROUGHPUT
 from modelling.models import Arm
 
-from . import research_groups
+from . import kept_arms, research_groups
 from .axes import NATIVE
 from .durability import losing_options
 from .fairplay import in_metric, same_quantity
+from .kept_arms import Kept
 from .question import GRADES, PAPERS, Question
 
 _ROWS_AT_ONCE = 10_000  # arms that are Python objects at one time
@@ -118,6 +119,9 @@ _FEW = (
     *("runs", "run_seconds"),
 )
 
+# Another one is kept apart from those that are kept: a later version may have other columns.
+_FORM = sha256(repr((_ARM_COLUMNS, _FILTERED_BY, _TOLD_BY, _NUMBERS, _FEW)).encode()).hexdigest()[:12]
+
 # Filter of a question: path from an arm, and from a finding.
 _ARM_FILTERS = {
     "hypervisor": "configuration__hypervisor__slug",
@@ -176,6 +180,16 @@ def _counting(with_draft: int | None, as_of: int | None) -> CaseStudyQuerySet:
     return CaseStudy.objects.filter(Q(status=CaseStudy.Status.PUBLISHED) | Q(pk=with_draft or 0))
 
 
+def _counting_studies(with_draft: int | None, as_of: int | None) -> dict[int, tuple[datetime, int | None]]:
+    """Return the case studies that count, each to when it was published and the latest revision at which single rows
+    of it ended: another database has no other of the same."""
+    rows = _counting(with_draft, as_of).order_by()
+    return {
+        pk: (published, ended)
+        for pk, published, ended in rows.values_list("pk", "published_revision__created_at", "rows_ended_revision")
+    }
+
+
 def _admitted(
     question: Question,
     with_draft: int | None,
@@ -185,7 +199,7 @@ def _admitted(
 ) -> pd.DataFrame:
     """Return these columns of the arms that the question admits, in any metric where it names none; of `arms`, of
     _FILTERED_BY, and those of _FEW as categories."""
-    counting = dict(_counting(with_draft, as_of).order_by().values_list("pk", "rows_ended_revision"))
+    counting = _counting_studies(with_draft, as_of)
     rows = _of_workload(question.workload, counting, with_draft, as_of)
     admits = pd.Series(True, index=rows.index) if with_anecdotes else ~rows[ANECDOTE]
     if question.hypervisor != EMULATOR:
@@ -224,31 +238,40 @@ def _as_shown(name: str, values: Any) -> Any:
 
 
 def _of_workload(
-    workload: str, counting: dict[int, int | None], with_draft: int | None, as_of: int | None
+    workload: str, counting: dict[int, tuple[datetime, int | None]], with_draft: int | None, as_of: int | None
 ) -> pd.DataFrame:
     """Return the workload's arms of these case studies, by case study, in each in the order of summaries.
 
-    counting : case study to the latest revision at which single rows of it ended
+    counting : of _counting_studies
 
-    What is published does not change until then, so a process reads the arms of each case study once and keeps them
-    for a while: a publication costs its own arms. Drafts do change.
+    What is published does not change until rows of it end, so the arms of each case study are read once and kept for a
+    while: a publication costs its own arms. Drafts do change.
     """
-    key = f"modelling.arms:{sha256(workload.encode()).hexdigest()}"
-    remembered: tuple[dict[int, int | None], pd.DataFrame | None] = caches["arms"].get(key) or ({}, None)
-    known, kept = remembered
-    missing = {pk for pk, ended in counting.items() if pk != with_draft and known.get(pk, 0) != ended}
-    if missing or kept is None:
-        if kept is not None and not missing.isdisjoint(known):
-            kept = kept[~kept["case_study_id"].isin(missing)]
-        kept = _together([kept, _read(workload, missing)])
-        known = known | {pk: counting[pk] for pk in missing}
-        caches["arms"].set(key, (known, kept))
-    rows = kept if known.keys() == counting.keys() else kept[kept["case_study_id"].isin(counting)]
+    name = f"{workload} in form {_FORM}"
+    kept = kept_arms.in_memory(name)
+    if missing := _missing(kept, counting, with_draft):
+        kept = max(kept, kept_arms.in_file(name), key=lambda kept: -len(_missing(kept, counting, with_draft)))
+        if missing := _missing(kept, counting, with_draft):
+            known, arms = kept
+            if arms is not None and not missing.isdisjoint(known):
+                arms = arms[~arms["case_study_id"].isin(missing)]
+            arms = _together([arms, _read(workload, missing)])
+            kept = Kept(known | {pk: counting[pk] for pk in missing}, arms)
+            kept_arms.keep(name, kept)
+        else:
+            kept_arms.keep_in_memory(name, kept)
+    rows = kept.arms if kept.arms is not None else _read(workload, ())
+    rows = rows if kept.case_studies.keys() == counting.keys() else rows[rows["case_study_id"].isin(counting)]
     if with_draft is not None:
         rows = _together([rows[rows["case_study_id"] != with_draft], _read(workload, {with_draft})])
-    if as_of is not None and (changed := {pk for pk, ended in counting.items() if ended and ended > as_of}):
+    if as_of is not None and (changed := {pk for pk, (_, ended) in counting.items() if ended and ended > as_of}):
         rows = _together([rows[~rows["case_study_id"].isin(changed)], _read_as_of(workload, changed, as_of)])
     return rows
+
+
+def _missing(kept: Kept, counting: Mapping[int, Any], with_draft: int | None) -> set[int]:
+    """Return the case studies that have to be read, for they are not kept as they are now."""
+    return {pk for pk, told in counting.items() if pk != with_draft and kept.case_studies.get(pk) != told}
 
 
 def _read(workload: str, case_studies: Collection[int]) -> pd.DataFrame:

@@ -25,9 +25,11 @@ from experiments.models.testbed import setting_keys
 from kdb.disk_path import SETTINGS, bytes_of
 from kdb.host_storage import WORDS, host_storage_key, host_storages
 
+from . import counts
 from .axes import KINDS, NATIVE, Axis, entry_label
 
 _SECONDS = 10
+_SETTINGS_SECONDS = 3600
 _KEY = "modelling.evidence.names"
 _unpickled: tuple[str, dict[str, Any]] = ("", {})  # stamp and catalogue
 _NAMED: dict[str, type[CatalogueEntry]] = {
@@ -117,14 +119,12 @@ def _of_settings(labels: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]
     """Return each setting's column to its values with their labels: the well-known ones, then what else case studies
     say that everybody may see. Of a setting that belongs to something, its axis to the entries that they state.
 
-    labels : of the catalogue; one query
+    labels : of the catalogue
     """
-    columns = [f"{column}_as_key" for column in SETTINGS]
-    owners = ("hypervisor__slug", "backend", "host_fs__slug", "guest_fs__slug")
-    rows = Configuration.objects.filter(case_study__in=CaseStudy.objects.visible()).annotate(**setting_keys())
     values: dict[str, set[str]] = {column: set() for column in SETTINGS}
     entries: dict[str, set[tuple[str, str]]] = {setting.axis: set() for setting in SETTINGS.values() if setting.of}
-    for hypervisor, backend, host_fs, guest_fs, *stated in rows.order_by().values_list(*owners, *columns).distinct():
+    key = f"modelling.evidence.settings:{counts.revision()}"  # everybody sees other configurations from the next one on
+    for hypervisor, backend, host_fs, guest_fs, *stated in cache.get_or_set(key, _stated, _SETTINGS_SECONDS) or ():
         owner_of = {"hypervisor": hypervisor, "host_storage": host_storage_key(backend, host_fs), "guest_fs": guest_fs}
         for setting, value in zip(SETTINGS.values(), stated, strict=True):
             values[setting.column].add(value)
@@ -142,6 +142,14 @@ def _of_settings(labels: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]
                 for owner, value in sorted(entries[setting.axis])
             }
     return named
+
+
+def _stated() -> list[tuple[Any, ...]]:
+    """Return what configurations that everybody may see have: hypervisor, backend, file systems and each setting."""
+    columns = [f"{column}_as_key" for column in SETTINGS]
+    owners = ("hypervisor__slug", "backend", "host_fs__slug", "guest_fs__slug")
+    rows = Configuration.objects.filter(case_study__in=CaseStudy.objects.visible()).annotate(**setting_keys())
+    return list(rows.order_by().values_list(*owners, *columns).distinct())
 
 
 def _read() -> dict[str, Any]:
@@ -168,6 +176,6 @@ def _read() -> dict[str, Any]:
         spellings[kind] = entry_names.spellings(
             (value, label, words.get(value, ())) for value, label in of_setting.items()
         )
-    counts = CaseStudy.objects.published().order_by().values_list("vm_counts", flat=True).distinct()
-    run = sorted({n for row in counts for n in row if n})
+    lists = CaseStudy.objects.published().order_by().values_list("vm_counts", flat=True).distinct()
+    run = sorted({n for row in lists for n in row if n})
     return {"names": labels, "spellings": spellings, "described": described, "vm_counts": run}

@@ -1,8 +1,15 @@
-"""Arms are read once a process: a publication costs its own, and nothing that changes is kept."""
+"""Arms are read once, by all processes together: a publication costs its own, and nothing that changes is kept."""
+
+from datetime import timedelta
 
 import pytest
+from django.core.cache import caches
+from django.db.models import F
+from pandas.testing import assert_frame_equal
 
 from experiments.case_studies import life
+from experiments.models import KnowledgeRevision
+from kdb.settings import base
 from modelling.answers import configurations
 from modelling.evidence import frames, summaries
 from modelling.evidence.question import Question
@@ -12,6 +19,7 @@ from tests.factories import make_case_study, make_configuration, make_measuremen
 
 pytestmark = pytest.mark.django_db
 
+FILES = "django.core.cache.backends.filebased.FileBasedCache"
 ASKED = Question(axis="guest-fs", workload="varmail")
 
 
@@ -60,6 +68,64 @@ def test_what_is_retracted_is_there_as_of_its_revision_and_not_now(read):
     assert studies_in(frames.arms(ASKED)) == {"second"}
     assert studies_in(frames.arms(ASKED, as_of=before)) == {"first", "second"}
     assert len(read) == 1
+
+
+@pytest.fixture
+def folder(settings, tmp_path):
+    """Where the processes of this machine keep arms for one another."""
+    in_files = base.CACHES["arms-in-files"] | {"BACKEND": FILES, "LOCATION": tmp_path / "arms"}
+    settings.CACHES = settings.CACHES | {"arms-in-files": in_files}
+    yield tmp_path / "arms"
+    begin_another_process()  # with the settings of before, it would not be known that it has kept something
+
+
+def begin_another_process() -> None:
+    caches["arms"].clear()
+
+
+def test_another_process_finds_in_the_file_what_one_has_read(read, folder):
+    publish(study("first"))
+    expected = frames.arms(ASKED)
+    begin_another_process()
+    assert_frame_equal(frames.arms(ASKED), expected)
+    second = study("second")
+    publish(second)
+    begin_another_process()
+    assert studies_in(frames.arms(ASKED)) == {"first", "second"}
+    assert read[1:] == [{second.pk}]
+
+
+def test_a_file_of_another_database_is_not_believed(read, folder):
+    first = study("first")
+    publish(first)
+    frames.arms(ASKED)
+    later = F("created_at") + timedelta(seconds=1)  # published in the other one, under the same keys
+    KnowledgeRevision.objects.update(created_at=later)
+    begin_another_process()
+    frames.arms(ASKED)
+    assert read == [{first.pk}, {first.pk}]
+
+
+@pytest.mark.parametrize("left", [b"", bytes(200), slice(0, 30), slice(0, -20)])
+def test_a_file_that_a_power_failure_cut_off_is_read_over_and_written_anew(read, folder, left, caplog):
+    publish(study("first"))
+    expected = frames.arms(ASKED)
+    (file,) = folder.iterdir()
+    file.write_bytes(file.read_bytes()[left] if isinstance(left, slice) else left)
+    for _ in range(2):
+        begin_another_process()
+        assert_frame_equal(frames.arms(ASKED), expected)
+    assert len(read) == 2
+
+
+def test_where_no_file_can_be_written_answers_come_from_the_database(read, folder, caplog):
+    folder.write_text("this is no folder")
+    publish(study("first"))
+    for _ in range(2):
+        begin_another_process()
+        assert studies_in(frames.arms(ASKED)) == {"first"}
+    assert len(read) == 2
+    assert "arms cannot be kept in a file name=varmail in form" in caplog.text
 
 
 def test_arms_come_in_the_order_they_were_made_whatever_was_read_first():
@@ -121,7 +187,7 @@ def test_set_ups_are_told_of_the_newest_case_studies_and_the_answer_says_so(monk
     assert whole.told_from == ""
     assert len(modes(whole)) == 3
     RankingSnapshot.objects.all().delete()
-    frames.caches["worked-out"].clear()
+    caches["worked-out"].clear()
     monkeypatch.setattr(configurations, "MOST_STUDIES", 2)
     told = answer_in(current_ranking(ASKED)).set_ups[0]
     assert told.told_from == "All of this is of its 2 newest case studies; 3 have it."
