@@ -62,7 +62,7 @@ class Given:
         return {"as_of": self.revision, "method": self.method}
 
     def addresses(self, address: Callable[..., str]) -> dict[str, str]:
-        """permanent, and today: where today's method answers the same as of the same revision; "" where there is none.
+        """Return permanent, and today: where today's method answers as of the same revision; "" where there is none.
 
         address : takes as_of and method
         """
