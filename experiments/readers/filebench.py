@@ -599,7 +599,7 @@ def _operations(log: _Log, kind: str, covered: float) -> tuple[Operation, ...]:
 
 
 def _warn(log: _Log, kind: str, mib_s: float, ms: float) -> None:
-    """Warn of what a reader of the figures has to know."""
+    """Add warnings that a reader of the figures has to know."""
     count, last = len(log.summaries), log.summaries[-1]
     if not log.workload:
         log.warn("The log does not name the workload.")

@@ -79,7 +79,7 @@ class Fetcher:
         return max(PAUSE, wanted)
 
     def _rules(self, address: str) -> RobotFileParser:
-        """Return the rules of a site; without a robots.txt all is allowed. Raises NotFetched where nobody can know."""
+        """Return the rules of a site; without a robots.txt all is allowed. Raises NotFetched if they cannot be read."""
         rules = RobotFileParser(address)
         reply = self._request(address, MOST_ROBOTS_BYTES, PAUSE)
         for _ in range(MOST_REDIRECTS):

@@ -81,7 +81,7 @@ _LIKE: tuple[tuple[type[forms.Field], Any], ...] = (
 
 
 def fields_of(request: Request, shape: type[serializers.Serializer[Any]]) -> dict[str, Any]:
-    """Return the body's fields. Null is as if the field were not there; what is missing is the form's matter.
+    """Return the body's fields. Null counts as a missing field, and the form judges missing fields.
 
     Raises FaultyRequest where it is no object, has fields that `shape` does not have, or values of other types.
     """

@@ -60,7 +60,7 @@ def unfollow(user: Any, pk: int) -> bool:
 
 
 def look_after() -> None:
-    """Have followers told who are behind, whatever was lost."""
+    """Have followers told who were not told yet, whatever was lost."""
     if _behind().exists():
         jobs.enqueue_for_leftovers(JOB)
 
@@ -103,7 +103,7 @@ def _tell(question: Question) -> None:
 
 
 def _stands(question: Question) -> tuple[int, RankingSnapshot | None]:
-    """Return the answer, and up to which revision it is known to stand; (0, None) while a worker is to answer."""
+    """Return the answer, and the revision up to which it is known to hold; (0, None) while a worker is to answer."""
     latest = counts.revision()
     snapshot = answer_or_none(question, None)
     if snapshot is None or snapshot.superseded_by is not None:

@@ -77,7 +77,7 @@ class Given:
 
 
 def asked(kind: str, key: str) -> str:
-    """Name what was asked, as pins do. kind : ranking, comparison, mix; key : all that the answer depends on"""
+    """Return a question's name as pins spell it. kind : ranking, comparison, mix; key : all its answer depends on"""
     return hashlib.sha256(f"{kind}|{key}".encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Do a few runs on the reader's own machine decide as well as many? Machines whose truth is known. No Django.
+"""Test whether a few runs on a reader's machine decide as well as many, on machines of known truth. No Django.
 
 A world has entries with true effects and one laboratory or more that published them; a machine deviates from them
 like another laboratory. What is published goes cells -> posterior -> what is known of the machine, as in an answer;
