@@ -114,7 +114,7 @@ ROW_FIELDS = {*CONFIGURATION, *WORKLOAD, *NUMBERS, "parameters"}
 LARGEST = {"vm_count": 32_767, "machine": 32_767, "vm_vcpus": 32_767, "repetition": 2**31 - 1, "repetitions": 2**31 - 1}
 LARGEST_BLOCK = 2**63 - 1
 LARGEST_VOLUME_BLOCK = 2**31 - 1
-MOST_NEW = 1_000  # configurations that one import adds: each new one is held against all of them
+MOST_NEW = 1_000  # configurations that one import adds: each new one is compared with all of them
 LONGEST_PARAMETERS = 4_000  # characters of JSON
 
 

@@ -34,7 +34,7 @@ from itertools import pairwise
 
 from .base import MAX_LINES, Operation, Outcomes, Reading, Refusal, Run, TooMuch, text_of, whole_or_nothing
 
-MAX_LINE = 1_000  # characters of a line that are read; Filebench's own are shorter but for histograms
+MAX_LINE = 1_000  # characters of a line that are read; except for histograms Filebench's own are shorter
 MAX_RUNS = 10_000
 MAX_ROWS = 1_000  # of one breakdown
 MAX_SUMMARIES = 100_000  # of one run: eleven days of ten-second intervals

@@ -23,7 +23,7 @@ from .faults import FaultyRequest, FieldError
 # Shown as a text area, as REST framework's own forms do: the only texts that may have several lines.
 TEXT_AREA = {"base_template": "textarea.html"}
 _BREAKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_SHOWN = 60  # characters of what was found
+_SHOWN = 60  # characters of a wrong value
 
 
 @extend_schema_field({"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})

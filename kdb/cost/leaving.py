@@ -42,7 +42,7 @@ ASK_AGAIN_SECONDS = 2
 NOTED_EVERY = timedelta(seconds=5)  # that somebody still asks
 ABANDONED_AFTER = timedelta(seconds=20)
 KEPT = timedelta(minutes=10)
-MOST_WAITING = 20  # of one address
+MOST_WAITING = 20  # requests of one address
 MOST_ROWS = 300  # that wait, and as many that do not
 MOST_BYTES = 256 * 2**20  # of all answers that are kept
 MOST_BYTES_OF_ONE = 32 * 2**20

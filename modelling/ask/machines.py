@@ -8,7 +8,7 @@ from django.db import transaction
 
 from modelling.models import KeptMachine
 
-MOST = 20  # of one owner
+MOST = 20  # machines of one owner
 
 
 class TooManyMachines(Exception):  # noqa: N818

@@ -89,7 +89,7 @@ class Entry(Place):
     high: Annotated[float | None, "Upper end of the 95 % interval for a new laboratory."]
     mean_low: Annotated[float | None, "Lower end of that of the mean over laboratories."]
     mean_high: Annotated[float | None, "Upper end of that of the mean over laboratories."]
-    # The next three are null without numbers, and of what is never recommended.
+    # The next three are null without numbers, and for entries that are never recommended.
     probability_best: Annotated[float | None, "In a new laboratory, 0 to 1."]
     probability_slower: Annotated[float | None, "Than the best by the margin, 0 to 1."]
     expected_loss: Annotated[float | None, "Percent of the best's, when it is chosen."]

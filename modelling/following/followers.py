@@ -28,7 +28,7 @@ from modelling.models import FollowedQuestion, RankingSnapshot
 logger = logging.getLogger(__name__)
 
 JOB = "tell_followers"
-MOST = 100  # of one user
+MOST = 100  # questions that one user may follow
 
 
 class TooManyQuestions(Exception):  # noqa: N818
@@ -94,7 +94,7 @@ def _tell(question: Question) -> None:
     with transaction.atomic():
         rows = FollowedQuestion.objects.select_for_update().filter(question=question.key)
         behind = list(rows.filter(Q(revision__lt=revision) | ~Q(method=METHOD)))
-        # Another way to the answer, or none before, is no news of what was published.
+        # A new method, or a first answer, is no news about what was published.
         users = [row.user_id for row in behind if row.method == METHOD and row.said and row.said != now_said]
         if users:
             _announce(question, revision, snapshot, users)

@@ -121,7 +121,7 @@ def pin(what: str, given: Given, room: float | None) -> bool:
     try:
         with at_once():
             PinnedAnswer.objects.bulk_create([row], ignore_conflicts=True)
-    except Busy:  # another writes, and nobody who reads waits for that: the next who asks pins it
+    except Busy:  # somebody else writes, and readers do not wait for that: the next request pins it
         return False
     return True
 

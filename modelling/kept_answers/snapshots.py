@@ -226,7 +226,7 @@ def _answer_again(pk: int, question: Question, attempts: int, asked_at: Any) -> 
         snapshot = _answered(question, counts.revision())
         snapshot.asked_at = asked_at
         kept = keep(snapshot.revision, lambda: _store(snapshot), wait=True)
-        if kept and asked_at > now() - ASKED_WITHIN:  # whoever asks next is not noted
+        if kept and asked_at > now() - ASKED_WITHIN:  # the next requests are not noted
             pin(snapshot, pins.SHOWN)
     except Exception as error:  # whatever it is, it concerns this question alone
         logger.exception("could not answer question=%s attempt=%s", question.key, attempts + 1)

@@ -27,7 +27,7 @@ from .pointers import TOPICS
 MOST = 6  # readings
 _WHERE = ("host_fs", "host_storage")
 _FILTERS = {field.name for field in fields(Question)} - {"axis", "workload"}
-_OF_MACHINE = {"storage": "disks"}  # what is held against the evidence and narrows it not
+_OF_MACHINE = {"storage": "disks"}  # compared with the evidence, but no filter of it
 _PLACED = {"file_system", "guest_fs", "host_fs"}
 _ZFS = (("zfs", "zfs"), ("zfs", "zvol"))  # a volume or dataset says that it is of ZFS
 _PRODUCTS = {fold(spelling): product for product in PRODUCTS for spelling in (product.name, *product.words)}
