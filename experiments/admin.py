@@ -39,7 +39,7 @@ class CatalogueAdmin(admin.ModelAdmin):
     search_fields = ("name", "slug")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        """Return the slug as fixed for what exists: addresses that were cited, and what is kept for them, spell it."""
+        """Return the slug as read-only for existing rows: cited addresses, and answers kept for them, spell it."""
         return ("slug",) if obj else ()
 
 

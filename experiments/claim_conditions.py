@@ -220,7 +220,7 @@ def _parse_whole(raw: object, place: str) -> Condition | Untestable:
 
 
 def is_shallow(raw: object) -> bool:
-    """Tell whether a JSON value is nested so little that it can be written down, whoever stored it."""
+    """Tell whether a stored JSON value is nested little enough to be written out."""
     level = [raw]
     for _ in range(4 * DEEPEST_NESTING):
         level = [part for item in level if isinstance(item, list | dict) for part in _children(item)]

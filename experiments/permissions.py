@@ -26,7 +26,7 @@ def may_create(user: User) -> bool:
 
 
 def may_see(user: User, case_study: CaseStudy) -> bool:
-    """Tell whether the user sees it: all what was ever published, owners a draft, reviewers one that is submitted."""
+    """Tell whether the user may see it: everybody sees published ones, owners also drafts, reviewers submitted ones."""
     if user is None or case_study.status in CaseStudy.VISIBLE or _owns(user, case_study):
         return True
     return _administers(user) or (
@@ -35,7 +35,7 @@ def may_see(user: User, case_study: CaseStudy) -> bool:
 
 
 def seen_by(user: User) -> QuerySet[CaseStudy]:
-    """Return every case study that the user may see: by it, what is others' own looks like what is not there."""
+    """Return every case study that the user may see; to this user, others do not seem to exist."""
     return CaseStudy.objects.filter(Q(status__in=CaseStudy.VISIBLE) | Q(pk__in=drafts_of(user)))
 
 
@@ -121,7 +121,7 @@ def may_change_host(user: User, host: Host) -> bool:
 
 
 def may_take_host(user: User, host: Host) -> bool:
-    """Tell whether the user may make a host one's own that nobody owns: administrators."""
+    """Tell whether the user may become the owner of a host without one: administrators."""
     return host.registered_by_id is None and may_use_any_key(user)
 
 

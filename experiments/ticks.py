@@ -16,7 +16,7 @@ _CELL = ("configuration", "variant", "vm_count", "operation", "block_size_bytes"
 
 
 def protocol_of(case_study: CaseStudy) -> Protocol:
-    """Hold the numbers of a case study against the table, the first MOST_NUMBERS of them; four queries."""
+    """Judge the numbers of a case study by the table, the first MOST_NUMBERS of them; four queries."""
     return protocol.held_against(islice(_numbers(case_study), MOST_NUMBERS), settings.KDB_WHOLE_RUN_SECONDS)
 
 
@@ -70,7 +70,7 @@ def _number(
 
 
 def _unstated(case_study: CaseStudy, configuration: Configuration) -> Iterator[str]:
-    """Yield what is not stated of what lies between load and disk, in words."""
+    """Yield, in words, each setting between load and disk that is not stated."""
     if not (configuration.storage_kind or case_study.storage.kind):
         yield "kind of disk"
     if configuration.is_native:

@@ -32,7 +32,7 @@ class GuardedUserAdmin(UserAdmin):
     """Users. Superusers may all; others give roles of which they have every permission, to users who have no others."""
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Tell whether one may change an account, and by the form of its password act in its name."""
+        """Tell whether the user may change an account, and so set its password and act in its name."""
         return super().has_change_permission(request, obj) and (obj is None or not has_more(obj, request.user))
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:

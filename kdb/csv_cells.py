@@ -12,7 +12,7 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def escaped(cell: Any) -> Any:
-    """Return a cell as it is written; what is no text is left alone."""
+    """Return a cell as it is written; only texts are changed."""
     is_formula = isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell)
     return f"'{cell}" if is_formula else cell
 

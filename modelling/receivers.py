@@ -47,7 +47,7 @@ def judge_changed_claims(sender: Any, **kwargs: Any) -> None:
 
 @receiver(run_wanted)
 def let_copies_end_first(sender: Any, host: Host, **kwargs: Any) -> str:
-    """Say which copy keeps a run waiting: begun beside the copy of a disk, it would measure both."""
+    """Say which copy of a disk keeps a run waiting: begun beside it, the run would measure both."""
     from .fleet.moving import moves
 
     return moves.copying(host)

@@ -119,7 +119,7 @@ def stop_pytest(process: subprocess.Popen) -> None:
 
 
 def adopt_orphans() -> None:
-    """Become the parent of what the tests leave behind (guests, servers), so that its time is counted, too."""
+    """Become the parent of processes that the tests leave behind (guests, servers), so that their time counts, too."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(36, 1)  # 36: PR_SET_CHILD_SUBREAPER
         threading.Thread(target=reap_orphans, daemon=True).start()

@@ -334,7 +334,7 @@ def do_next_run(campaign):
 
 
 def measure_campaigns(seconds: int = 60, repetitions: int = 3) -> None:
-    """Print the share of a run's wall time that is neither benchmark with the making of its files nor mkfs."""
+    """Print the share of a run's wall time spent neither on the benchmark and its files nor on mkfs."""
     from experiments.campaigns import steering
     from tests import factories
 

@@ -104,7 +104,7 @@ def check(version: str) -> None:
 
 
 def unreleased(changelog: str) -> str:
-    """Return the changelog's section of what is not released yet."""
+    """Return the changelog's section of changes not released yet."""
     if not (head := UNRELEASED.search(changelog)):
         raise CannotReleaseError("the changelog has no section of what is not released.")
     return re.split(r"^## ", changelog[head.end() :], maxsplit=1, flags=re.MULTILINE)[0].strip()

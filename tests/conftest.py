@@ -158,7 +158,7 @@ def run_tests(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> M
 
 @pytest.fixture(scope="session")
 def migrated_sqlite(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty database with all migrations; copy it."""
+    """Return an empty database with all migrations; copy it."""
     return shutil.copy(made_once.migrated_sqlite(pytestconfig.cache.mkdir("kdb")), tmp_path_factory.mktemp("migrated"))
 
 
@@ -184,7 +184,7 @@ def django_db_modify_db_settings(
 
 @pytest.fixture(scope="session")
 def _copy_evidence(django_db_setup: None, django_db_blocker) -> list[str]:
-    """The statements that copy what load_evidence writes, loaded once, into the database; it stays empty until then."""
+    """Return the statements that copy into the database what load_evidence writes; it is loaded only once."""
     with django_db_blocker.unblock():
         with transaction.atomic():
             call_command("load_evidence", verbosity=0)
@@ -211,7 +211,7 @@ def _template_string_if_invalid_marker() -> None:
 
 @pytest.fixture
 def published_evidence(request: pytest.FixtureRequest, _copy_evidence: list[str], db: None) -> Iterator[None]:
-    """The published evidence in this test's database, as load_evidence leaves it.
+    """Give the published evidence in this test's database, as load_evidence leaves it.
 
     Loaded once a process and copied by the database into each test that asks, so that every other
     test still begins with an empty database, and the pages' tests (live_server) have it too.
@@ -349,7 +349,7 @@ def browser_context_args(browser_context_args: dict) -> dict:
 
 @pytest.fixture
 def page(page) -> Iterator:
-    """A page that fails its test on a script error, a breach of the content policy, or a foreign request."""
+    """Give a page that fails its test on a script error, a breach of the content policy, or a foreign request."""
     complaints = []
 
     def read_console(message) -> None:

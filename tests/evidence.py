@@ -10,7 +10,7 @@ Rows = list[tuple[type[models.Model], list[models.Model]]]
 
 
 def own_models() -> list[type[models.Model]]:
-    """Every model of ours, the tables of many-to-many fields included."""
+    """Return every model of ours, including the tables of many-to-many fields."""
     return [
         model
         for label in ("kdb", "notifications", "experiments", "modelling")

@@ -61,7 +61,7 @@ _CONFIGURATION_DEFAULTS = {"hypervisor": "kvm", "guest_fs": "ext4", "host_fs": "
 
 
 def entry(model: type[models.Model], slug: str | models.Model | None) -> models.Model | None:
-    """The entry with this slug, made when missing; an entry or None is handed through."""
+    """Return the entry with this slug, made when missing; an entry or None is handed through."""
     if not isinstance(slug, str):
         return slug
     defaults = {"name": slug, **_CATALOGUE_DEFAULTS.get(model, {})}
@@ -82,7 +82,7 @@ def make_storage(**fields) -> Storage:
 
 
 def make_case_study(slug: str = "", **fields) -> CaseStudy:
-    """A draft; `publish` makes it knowledge."""
+    """Make a draft; `publish` makes it knowledge."""
     storage = fields.pop("storage", None) or make_storage()
     slug = slug or f"case-study-{next(_numbers)}"
     defaults = {"title": slug, "server": storage.server, "storage": storage, "vm_counts": [1]}
@@ -98,7 +98,7 @@ def make_configuration(
     host_fs: str | FileSystem | None = "ext4",
     **fields,
 ) -> Configuration:
-    """A virtual configuration, or with `hypervisor=None` a native one, whose file system is `host_fs`."""
+    """Make a virtual configuration, or with `hypervisor=None` a native one, whose file system is `host_fs`."""
     is_native = hypervisor is None
     defaults = {
         "slug": f"configuration-{next(_numbers)}",
@@ -122,7 +122,7 @@ def make_variant(
     benchmark_version: str = "1.4.9.1",
     parameters: dict | None = None,
 ) -> WorkloadVariant:
-    """The variant with these parameters: the same one when it is there already."""
+    """Make the variant with these parameters: the same one when it is there already."""
     return WorkloadVariant.objects.for_parameters(
         workload=entry(Workload, workload),
         benchmark=entry(Benchmark, benchmark),
@@ -156,7 +156,7 @@ def make_measurement(value: float = 100.0, **fields) -> Measurement:
 
 
 def make_derived_value(value: float | None = 100.0, **fields) -> DerivedValue:
-    """A value of the text with its interval, used as evidence; fields as for make_measurement."""
+    """Make a value of the text with its interval, used as evidence; fields as for make_measurement."""
     defaults = {
         "quantity": DerivedValue.Quantity.POINT,
         "route": "text",
@@ -178,7 +178,7 @@ def make_finding(
     case_studies: list[CaseStudy] | None = None,
     **fields,
 ) -> OrdinalFinding:
-    """A pair's place in the text list and the table list alike, unless told otherwise."""
+    """Make a pair's place in the text list and the table list alike, unless told otherwise."""
     defaults = {"text_list": tier, "table_list": tier, "is_outstanding": False}
     finding = OrdinalFinding.objects.create(
         publication=fields.pop("publication", None) or make_publication(),
@@ -208,7 +208,7 @@ def make_printed_ratio(
 
 
 def make_import(case_study: CaseStudy | None = None, **fields) -> ImportBatch:
-    """A filed import, unless told otherwise."""
+    """Make a filed import, unless told otherwise."""
     defaults = {"door": ImportBatch.Door.COMMAND, "state": ImportBatch.State.FILED, "is_confirmed": True}
     fields = defaults | fields
     if fields["state"] == ImportBatch.State.FILED:
@@ -217,7 +217,7 @@ def make_import(case_study: CaseStudy | None = None, **fields) -> ImportBatch:
 
 
 def make_raw_file(case_study: CaseStudy | None = None, content: bytes = b"a result", **fields) -> RawFile:
-    """A file of a filed import, with its bytes."""
+    """Make a file of a filed import, with its bytes."""
     batch = fields.pop("batch", None) or make_import(case_study)
     defaults = {"name": "result.txt", "sha256": hashlib.sha256(content).hexdigest(), "size_bytes": len(content)}
     file = RawFile.objects.create(case_study=batch.case_study, batch=batch, **defaults | fields)
@@ -226,7 +226,7 @@ def make_raw_file(case_study: CaseStudy | None = None, content: bytes = b"a resu
 
 
 def make_user(role: str = "researchers", **fields):
-    """A user in one of kdb.accounts.roles.ROLES; `role=""` is somebody without any."""
+    """Make a user in one of kdb.accounts.roles.ROLES; `role=""` is somebody without any."""
     user = get_user_model().objects.create_user(fields.pop("username", f"user-{next(_numbers)}"), **fields)
     if role:
         user.groups.add(Group.objects.get(name=role))
@@ -234,7 +234,7 @@ def make_user(role: str = "researchers", **fields):
 
 
 def make_token(user, scopes: tuple[str, ...] = ("read", "import", "review")) -> str:
-    """The key of a new API token."""
+    """Make the key of a new API token."""
     return tokens.make(user, f"token-{next(_numbers)}", scopes)[1]
 
 
@@ -259,7 +259,7 @@ def revision(number: int) -> KnowledgeRevision:
 
 
 def make_host(slug: str = "", *, pools: tuple[str, ...] = ("/srv/pool",), **fields) -> Host:
-    """A host whose key is accepted and which was checked: it has everything, and 100 GiB in each pool."""
+    """Make a host whose key is accepted and which was checked: it has everything, and 100 GiB in each pool."""
     slug = slug or f"host-{next(_numbers)}"
     facts = {
         **{
@@ -286,7 +286,7 @@ def make_host(slug: str = "", *, pools: tuple[str, ...] = ("/srv/pool",), **fiel
 
 
 def make_pool(host: Host, path: str = "/srv/xfs", **fields) -> ObservedPool:
-    """A place on an observed host where images lie; a TB on SSDs, half of it free."""
+    """Make a place on an observed host where images lie; a TB on SSDs, half of it free."""
     defaults = {
         **{"backend": "file", "host_fs": path.rpartition("/")[2], "storage_kind": "ssd"},
         **{"size_bytes": 10**12, "free_bytes": 5 * 10**11, "seen_at": now()},
@@ -295,7 +295,7 @@ def make_pool(host: Host, path: str = "/srv/xfs", **fields) -> ObservedPool:
 
 
 def make_machine(host: Host | None = None, name: str = "", *, pool: ObservedPool | None = None, **fields):
-    """An observed machine that runs, with one raw disk of 10 GB."""
+    """Make an observed machine that runs, with one raw disk of 10 GB."""
     host = host or make_host(is_observed=True)
     name = name or f"machine-{next(_numbers)}"
     defaults = {"uuid": uuid4(), "is_running": True, "seen_at": now()}
@@ -326,7 +326,7 @@ def make_minutes(machine: ObservedMachine, minutes: int = 10, *, begin=None, **c
 
 
 def make_campaign(host: Host | None = None, **fields) -> Campaign:
-    """A native plan, unsaved; `campaigns.create` checks and stores it with its runs."""
+    """Make a native plan, unsaved; `campaigns.create` checks and stores it with its runs."""
     slug = f"campaign-{next(_numbers)}"
     defaults = {
         **{"slug": slug, "title": slug, "driver": "native", "engine": "fio", "host_file_systems": ["ext4"]},
@@ -337,7 +337,7 @@ def make_campaign(host: Host | None = None, **fields) -> Campaign:
 
 
 def make_run(campaign: Campaign | None = None, **fields) -> CampaignRun:
-    """One run of a stored campaign."""
+    """Make one run of a stored campaign."""
     if campaign is None:
         campaign = make_campaign()
         campaign.save()
@@ -352,7 +352,7 @@ def make_output(run: CampaignRun, name: str, data: bytes = b"printed") -> RunArt
 
 
 def make_sitting(user, slug: str = "ours", **fields):
-    """A sitting in a laboratory whose only member is this user, with its first runs planned."""
+    """Make a sitting in a laboratory whose only member is this user, with its first runs planned."""
     laboratory = laboratories.found(user, slug, "Our laboratory")
     choices = [Choice(name, "vdb", {"guest_fs": name}) for name in ("ext4", "xfs")]
     told = {"machine": "box", "workload": "fileserver", "engine": "fio", "seconds": 30, "most_runs": 9, "facts": {}}

@@ -25,7 +25,7 @@ def digest(*patterns: str) -> str:
 
 
 def made_once(cache: Path, name: str, recipe: str, make: Callable[[Path], object]) -> Path:
-    """A folder that `make` filled, for this digest of its recipe.
+    """Return a folder that `make` filled, for this digest of its recipe.
 
     Whoever else asks meanwhile waits; what a maker that failed or was killed left is made anew.
     """
@@ -47,7 +47,7 @@ def made_once(cache: Path, name: str, recipe: str, make: Callable[[Path], object
 
 
 def migrations() -> str:
-    """The digest of what an empty database rests on."""
+    """Return the digest of what an empty database rests on."""
     return digest("*/migrations/*.py", "*/models.py", "*/models/*.py", "kdb/accounts/roles.py", "requirements.txt")
 
 
@@ -57,12 +57,12 @@ def migrate(**environment: str) -> None:
 
 
 def migrated_sqlite(cache: Path) -> Path:
-    """An empty database with all migrations, to copy."""
+    """Return an empty database with all migrations, to copy."""
     return made_once(cache, "sqlite", migrations(), lambda folder: migrate(DATA_DIR=str(folder))) / "kdb.sqlite3"
 
 
 def migrated_postgresql(url: str) -> str:
-    """The name of an empty database with all migrations, to take as a template; it stays on the server of `url`."""
+    """Return the name of an empty database with all migrations, as a template; it stays on the server of `url`."""
     name = f"test_migrated_{migrations()}"
     with psycopg.connect(url, autocommit=True) as server:
         server.execute("SELECT pg_advisory_lock(hashtext('kdb: test_migrated'))")

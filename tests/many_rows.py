@@ -30,7 +30,7 @@ def multiply(row: models.Model, rows: str, **expressions: str) -> None:
 
 
 def numbers(count: int) -> str:
-    """A SELECT of 0 to count - 1 as `i`, in either database."""
+    """Return a SELECT of 0 to count - 1 as `i`, in either database."""
     return f"WITH RECURSIVE s(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM s WHERE i < {count - 1}) SELECT i FROM s"
 
 

@@ -165,7 +165,7 @@ def is_below(module: str, name: str) -> bool:
 
 @cache
 def tracked_files() -> list[Path]:
-    """The files of the project: what git would commit."""
+    """Return the files of the project: what git would commit."""
     command = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listing = subprocess.run(command, capture_output=True, text=True)
     if listing.returncode:  # an unpacked archive
@@ -175,7 +175,7 @@ def tracked_files() -> list[Path]:
 
 @cache
 def modules() -> dict[str, Path]:
-    """Every module of the three packages by its dotted name."""
+    """Return every module of the three packages by its dotted name."""
     found = {}
     for path in tracked_files():
         parts = path.relative_to(ROOT).with_suffix("").parts
@@ -202,13 +202,13 @@ def imports(module: str) -> set[str]:
 
 
 def room_of(module: str) -> str | None:
-    """The longest name of a row that a module stands under; None for what is not the project's."""
+    """Return the longest name of a row that a module stands under; None for what is not the project's."""
     rows = [room for room, *_ in ROOMS if is_below(module, room)]
     return max(rows, key=len, default=None)
 
 
 def of_the_project(module: str) -> list[str]:
-    """The modules of the project that a module imports; packages count where they hold something themselves."""
+    """Return the modules of the project that a module imports; packages count where they hold something themselves."""
     return sorted(name for name in imports(module) & modules().keys() if modules()[name].read_text().strip())
 
 
@@ -231,7 +231,7 @@ def test_a_room_imports_itself_and_the_rooms_above_its_row(room):
 
 
 def folder_of(module: str) -> str:
-    """The folder of an application that a module lies in, or the module itself where it lies in none."""
+    """Return the folder of an application that a module lies in, or the module itself where it lies in none."""
     return ".".join(module.split(".")[:2])
 
 
@@ -401,7 +401,7 @@ MOST_IN_A_FOLDER = 25
 
 @cache
 def folders() -> dict[str, list[str]]:
-    """The modules of each folder by their names in it; migrations are listed by their numbers."""
+    """Return the modules of each folder by their names in it; migrations are listed by their numbers."""
     found: dict[str, list[str]] = {}
     for path in modules().values():
         if path.name != "__init__.py" and path.parent.name != "migrations":

@@ -20,7 +20,7 @@ echo '{"jobs": [{"error": 0, "read": {"iops": 500}, "write": {"iops": 500}}]}' >
 
 @pytest.fixture
 def machine(tmp_path) -> dict[str, str]:
-    """An environment with an empty home, two places and an fio that says always the same."""
+    """Return an environment with an empty home, two places and an fio that says always the same."""
     (tmp_path / "fio").write_text(FIO)
     (tmp_path / "fio").chmod(0o755)
     for name in ("home", "a", "b"):

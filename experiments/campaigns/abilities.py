@@ -9,7 +9,7 @@ MAKES = {"ext4": 32, "xfs": 320, "btrfs": 128}  # file systems that remote.sh ma
 
 
 def lacking(host: Host) -> set[str]:
-    """Return the programs that the host has not, of those that campaigns use."""
+    """Return the programs that campaigns use and the host lacks."""
     return {item["program"] for item in host.facts.get("missing", [])}
 
 

@@ -122,7 +122,7 @@ def _check_host(campaign: Campaign, facts: HostFacts, say: Say) -> None:
 
 
 def _check_pool(campaign: Campaign, facts: HostFacts, say: Say) -> PoolFacts:
-    """Check the pool and what is to lie on it. Returns what the last check found there; nothing where it is no use."""
+    """Check the pool and what shall lie on it. Return what the last check found there; nothing if it is unusable."""
     pool, host = campaign.pool, campaign.host
     if pool is None or pool.host_id != host.pk:
         say("pool", f"A storage pool of {host} is needed.")
@@ -304,7 +304,7 @@ def _check_engine(
     say: Say,
     ways: Mapping[str, str] = hosts.FROM,
 ) -> None:
-    """Say why the engine cannot run there. ways : where to get what is lacking"""
+    """Say why the engine cannot run there. ways : where to get the missing programs"""
     if not version:
         say("engine", _lacks(where, campaign.engine, ways))
     elif campaign.engine == "filebench":
@@ -372,7 +372,7 @@ def estimate(campaign: Campaign) -> Estimate:
 
 
 def cells_of(campaign: Campaign) -> list[plan.Cell]:
-    """Return the cells of the matrix that are run: of a stored campaign, those it has; else those that can be."""
+    """Return the cells of the matrix that are run: those that a stored campaign has, else all that are possible."""
     combinations = disks.combinations(campaign.disk) if campaign.driver in drivers.HYPERVISORS else [""]
     guest_file_systems, vm_counts = campaign.guest_file_systems, campaign.vm_counts
     whole = plan.cells(campaign.host_file_systems, guest_file_systems, campaign.workloads, vm_counts, combinations)

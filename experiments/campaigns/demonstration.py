@@ -57,7 +57,7 @@ def is_root() -> bool:
 
 
 def missing_packages() -> list[str]:
-    """Return Debian's packages of what a demonstration needs and this machine lacks."""
+    """Return the Debian packages that a demonstration needs and this machine lacks."""
     needed = _PROGRAMS | (_ROOT_PROGRAMS if is_root() else {})
     return sorted({package for name, package in needed.items() if shutil.which(name, path=_PATH) is None})
 

@@ -118,7 +118,7 @@ def _told_of_twins() -> Iterator[None]:
 
 
 def _take_key(host: Host, any_key: bool) -> None:
-    """Use the private key for the host: its operator's from now on, where it is nobody's. Raises HostError."""
+    """Use the private key for the host; a key without an operator becomes this operator's. Raises HostError."""
     if not host.address:
         return
     key, _ = PrivateKey.objects.get_or_create(name=host.key_name, defaults={"owner_id": host.registered_by_id})
@@ -228,7 +228,7 @@ def accept_key(host: Host, fingerprint: str, *, any_key: bool = False) -> None:
 
 
 def take(host: Host, *, user: User) -> None:
-    """Make a host that nobody owns the user's. Raises HostError where it is somebody's."""
+    """Make the user the owner of a host that has none. Raises HostError where it has one."""
     with transaction.atomic():
         host = locked(host.pk)
         if host.registered_by:
@@ -468,12 +468,12 @@ def facts_of(text: str) -> HostFacts:
 
 
 def _lacking(facts: HostFacts) -> set[str]:
-    """Return the programs that are missing, of what `facts_of` found."""
+    """Return the programs that are missing by what `facts_of` found."""
     return {item["program"] for item in facts["missing"]}
 
 
 def _image(machine: ssh.Connection, folder: str) -> ImageFacts:
-    """Return what image.json says of the guest image. Raises HostError where one of its files is another one."""
+    """Return what image.json says of the guest image. Raises HostError where one of its files has another digest."""
     try:
         image: ImageFacts = json.loads(remote.call(machine, "image", folder))
         expected = dict(image["sha256"])

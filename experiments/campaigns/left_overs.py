@@ -23,7 +23,7 @@ CLEAR_JOB = "clear_host"
 
 
 def look(machine: ssh.Connection, host: Host, *, clear: bool = False) -> list[str]:
-    """Ask the host what is left, after it was taken away if that is wanted, and keep it with its row.
+    """Ask the host for left-overs, after removing them if that is wanted, and keep the answer in its row.
 
     Raises what remote.call raises.
     """

@@ -51,7 +51,7 @@ class HostPage:
 
 
 def host_rows() -> dict[str, list[Any]]:
-    """Return hosts in use, those in the archive, and what is left of deleted ones: who deleted them, and when."""
+    """Return hosts in use, archived hosts, and who deleted which hosts when."""
     rows = list(Host.objects.select_related("runs_on", "hypervisor").order_by("slug"))
     deleted = HostAuditEntry.objects.exclude(deleted_host="").filter(action="deleted").select_related("actor")
     return {

@@ -86,7 +86,7 @@ def of_campaign(campaign: Campaign) -> Removal:
 
 
 def remove_campaign(campaign: Campaign, deed: str, *, user: User) -> None:
-    """Do what `of_campaign` says. Raises Changed where that is not `deed` any more, and CampaignError."""
+    """Do what `of_campaign` says. Raises Changed if that is no longer `deed`, and CampaignError."""
     with transaction.atomic():
         hosts.locked(campaign.host_id)
         campaign = Campaign.objects.select_for_update(of=("self",)).get(pk=campaign.pk)
@@ -141,7 +141,7 @@ def of_host(host: Host) -> Removal:
 
 
 def remove_host(host: Host, deed: str, *, user: User) -> None:
-    """Do what `of_host` says. Raises Changed where that is not `deed` any more, and HostError."""
+    """Do what `of_host` says. Raises Changed if that is no longer `deed`, and HostError."""
     with transaction.atomic():
         host = hosts.locked(host.pk)
         agreed = _agreed(of_host(host), deed)
@@ -180,7 +180,7 @@ def _is_referred_to(host: Host) -> bool:
 
 
 def of_observation(host: Host) -> Removal:
-    """Say what becomes of what was observed on a host."""
+    """Say what happens to the observations of a host."""
     return Removal(
         FORGET,
         [
@@ -203,7 +203,7 @@ def forget_observed(host: Host, deed: str, *, user: User) -> None:
 
 
 def _observed(host: Host) -> str:
-    """Say in a sentence what was observed, and that it goes."""
+    """Say in a sentence what was observed, and that it is deleted."""
     machines, pools = host.observed_machines.count(), host.observed_pools.count()
     if not (machines or pools):
         return "Nothing was observed there."
@@ -225,7 +225,7 @@ def _forget_observed(host: Host) -> None:
 
 
 def _agreed(removal: Removal, deed: str) -> Removal:
-    """Return what would be done. Raises Changed where that is not what was agreed to."""
+    """Return what would be done. Raises Changed if that is not what was agreed to."""
     if removal.deed != deed:
         raise Changed(f"Meanwhile this would be something else ({removal.deed}): look at it again.")
     return removal

@@ -75,7 +75,7 @@ def _why_not(name: str, value: str) -> str:
 
 
 def take(host: Host, text: str) -> None:
-    """Keep what a script said as the host's stated facts, in place of what was stated of the same fields before.
+    """Keep a script's output as the host's stated facts; it replaces what was stated in the same fields.
 
     Raises HostError, also where the record names another hypervisor.
     """

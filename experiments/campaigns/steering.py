@@ -167,7 +167,7 @@ def cancel(campaign: Campaign) -> None:
 
 
 def retry(campaign: Campaign, run: CampaignRun) -> None:
-    """Do one run again, whatever became of it; what it measured counts until the new is done. Raises CampaignError."""
+    """Repeat one run, whatever became of it; its figures count until the new run is done. Raises CampaignError."""
     _wait_again(campaign, CampaignRun.objects.filter(pk=run.pk))
 
 
@@ -300,7 +300,7 @@ def next_run(host_id: int) -> CampaignRun | None:
 
 
 def disturbed_by(host: Host) -> str:
-    """Return what is under way on a host that a run waits for; "" where nothing is."""
+    """Return what a run has to wait for on a host; "" where there is nothing."""
     return next((reason for _, reason in run_wanted.send(sender=Host, host=host) if reason), "")
 
 
@@ -321,7 +321,7 @@ def in_window(host: Host, at: datetime, campaign: Campaign) -> bool:
 
 
 def look_after() -> None:
-    """Find what nobody did: runs whose job gave up, hosts with work and no run, or that may answer again.
+    """Take up what was left undone: runs whose job gave up, hosts with work and no run, or that may answer again.
 
     Called by every tick.
     """

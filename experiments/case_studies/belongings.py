@@ -40,7 +40,7 @@ def publish(case_study_ids: list[int]) -> None:
 
 
 def forget(left: Belongings | None = None) -> None:
-    """Delete those of `left` that no case study has any more, and what came with drafts and nothing refers to.
+    """Delete those of `left` that no case study has any more, and entries of drafts that nothing refers to.
 
     Rows are locked before they are looked at: whoever begins to use one meanwhile either is seen here, or is
     told by the database that it is gone.

@@ -37,7 +37,7 @@ CATALOGUE: dict[str, type[CatalogueEntry]] = {
     "benchmarks": Benchmark,
     "workloads": Workload,
 }
-# Fields of what becomes of a case study here; they are no part of what it says.
+# Fields on what became of a case study here; they are no part of its content.
 LIFE = ("owner", "status", "published_revision", "retracted_revision", "retraction_reason", "server", "storage")
 _SLUG = {"type": "string", "pattern": "^[-a-zA-Z0-9_]{1,80}$"}
 

@@ -23,7 +23,7 @@ def tell_reviewers(case_study: CaseStudy) -> None:
 
 
 def why_not_told(delivery: Delivery) -> str:
-    """Return why a reviewer is not told after all: the draft waits no more, or has changed since; else empty."""
+    """Return why a reviewer is not told after all (the draft no longer waits, or has changed since); else empty."""
     if delivery.topic != Topic.REVIEW or "case_study" not in delivery.facts:
         return ""
     case_study = CaseStudy.objects.filter(slug=delivery.facts["case_study"]).first()

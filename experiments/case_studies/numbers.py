@@ -328,7 +328,7 @@ def _differing(here: dict[str, str], there: dict[str, str]) -> list[str]:
 
 
 def _small(name: str) -> str:
-    """Return a name as it reads inside a sentence: "cache mode", "I/O mode"."""
+    """Return a name as written inside a sentence: "cache mode", "I/O mode"."""
     return name if name[1:2] == "/" else name[:1].lower() + name[1:]
 
 

@@ -55,7 +55,7 @@ def slugs(case_study: CaseStudy) -> dict[str, set[str]]:
 
 
 def fields_for(spelling: str) -> dict[str, str]:
-    """Return slug and name of a new entry that is called as a file calls it; nothing where no slug comes of it."""
+    """Return slug and name of a new entry named as a file names it; nothing if the name makes no slug."""
     words = [word for word in slugify(spelling).replace("_", "-").split("-") if word not in ("", "on")]
     slug = "-".join(words)[:40].strip("-")
     return {"slug": slug, "name": spelling} if slug else {}

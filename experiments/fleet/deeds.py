@@ -45,7 +45,7 @@ def turn_off(host: Host, *, user: User) -> None:
 
 
 def change_machine(machine: ObservedMachine, fields: dict[str, Any], *, user: User) -> None:
-    """Take over what its operator says of a machine: of guest_fs, is_pinned, apart and together those that are given.
+    """Keep what the operator says of a machine: those of guest_fs, is_pinned, apart and together that are given.
 
     An empty guest_fs leaves it to the agent and the superblock again.
     """
@@ -63,7 +63,7 @@ def change_machine(machine: ObservedMachine, fields: dict[str, Any], *, user: Us
 
 
 def change_pool(pool: ObservedPool, fields: dict[str, Any], *, user: User) -> None:
-    """Take over what its operator says of a pool: of is_target, reserve_bytes and most_load those that are given."""
+    """Keep what the operator says of a pool: those of is_target, reserve_bytes and most_load that are given."""
     with transaction.atomic():
         hosts.locked(pool.host_id)
         pool.refresh_from_db()

@@ -99,7 +99,7 @@ def _loads(machines_: Iterable[int]) -> dict[int, Load]:
 
 
 def load(disks: Iterable[Watched]) -> Load:
-    """Return a machine's load: the sum of its disks' loads, which were watched at the same time."""
+    """Return a machine's load: the sum of its disks' loads, which were sampled together."""
     disks = list(disks)
 
     def rate(name: str) -> float:

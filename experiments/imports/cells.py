@@ -187,7 +187,7 @@ class Cells:
 class _Cell:
     unit: str
     place: str
-    least: float = inf  # this and the next three are of what is not excluded
+    least: float = inf  # this and the next three leave out excluded values
     greatest: float = 0.0
     count: int = 0
     total: float = 0.0

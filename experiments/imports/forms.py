@@ -203,7 +203,7 @@ class AnswersForm(forms.Form):
                 yield file, part, PartForm(data, case_study=study, like=like, prefix=prefix, initial=initial)
 
     def _runs(self) -> Iterator[tuple[dict[str, Any], list[tuple[dict[str, Any], dict[str, str]]]]]:
-        """Yield each file with several runs, or one to be asked about, and the first of them with their fields."""
+        """Yield each file with several runs, or with one that has questions, and its first runs with their fields."""
         left = MAX_RUNS_SHOWN
         for file, _ in self.asked:
             runs = file.get("runs", [])[:left]
@@ -383,7 +383,7 @@ class AnswersForm(forms.Form):
         return {"context": context, "files": files, "names": mapped, "create": create, "columns": columns}
 
     def _hinted_context(self, file: dict[str, Any]) -> dict[str, str]:
-        """Return what was said of one file and this form does not show, with the hints of its name that are used."""
+        """Return one file's context that this form does not show, with the hints from its name that are used."""
         own = {
             name: text for name, text in self._own_context(file).items() if name not in ("configuration", "vm_count")
         }
@@ -425,7 +425,7 @@ def catalogue_choices(kind: str, case_study: CaseStudy) -> list[tuple[str, str]]
 
 
 def _left_open(model: type[CatalogueEntry], name: str) -> forms.Field:
-    """Return a field of a new entry, of which nothing need be said."""
+    """Return an optional field of a new entry."""
     if name == "slug":
         return forms.SlugField(required=False)
     column = model._meta.get_field(name)

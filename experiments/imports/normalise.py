@@ -1,4 +1,4 @@
-"""From a file's words to rows in the catalogue's names and kdb's units. No database, no Django.
+"""Turn a file's words into rows in the catalogue's names and kdb's units. No database, no Django.
 
 Every file becomes the same thing first: named fields and text cells, one measurement a line (`Source`).
 A table brings its own fields; a run of a benchmark brings workload, parameters and figures, and what it
@@ -114,7 +114,7 @@ ROW_FIELDS = {*CONFIGURATION, *WORKLOAD, *NUMBERS, "parameters"}
 LARGEST = {"vm_count": 32_767, "machine": 32_767, "vm_vcpus": 32_767, "repetition": 2**31 - 1, "repetitions": 2**31 - 1}
 LARGEST_BLOCK = 2**63 - 1
 LARGEST_VOLUME_BLOCK = 2**31 - 1
-MOST_NEW = 1_000  # configurations that one import adds: each new one is held against all of them
+MOST_NEW = 1_000  # configurations that one import adds: each new one is compared with all of them
 LONGEST_PARAMETERS = 4_000  # characters of JSON
 
 
@@ -253,7 +253,7 @@ def source_of_reading(
 
 
 def figures_of(run: Run) -> Iterator[tuple[str, float]]:
-    """Yield metric and value, in its canonical unit, of everything that a run measured."""
+    """Yield each metric that a run measured, and its value in the canonical unit."""
     figures = [(metric, getattr(run, attribute)) for metric, attribute in FIGURES]
     figures += [(f"{LATENCY}_{name}", value) for name, value in run.percentiles_ms.items()]
     yield from ((metric, value) for metric, value in figures if value is not None)
@@ -599,7 +599,7 @@ class _LineReader:
         return problems or shared
 
     def _machines(self, configuration: str, vm_count: int | None) -> int | _Wrong:
-        """Return the VM count: native is zero virtual machines, said or not; a hypervisor has at least one."""
+        """Return the VM count: native has zero virtual machines, stated or not; a hypervisor has at least one."""
         if not self.normaliser.configurations[configuration]["hypervisor"]:
             return _Wrong("vm_count", str(vm_count), "0 or nothing: the configuration is native") if vm_count else 0
         if vm_count is None:
@@ -655,7 +655,7 @@ def _one_of(*allowed: str) -> Callable[[str, str], str]:
 
 
 def _number(name: str, cell: Cell, *, or_zero: bool = False) -> float:
-    """Return a finite number above zero: a number as it is, a text with a decimal point and nothing else in it."""
+    """Return a finite number above zero, from a number or from a text of digits with at most a decimal point."""
     try:
         value = math.nan if isinstance(cell, str) and "_" in cell else float(cell)
     except (ValueError, OverflowError):
@@ -710,7 +710,7 @@ def _scalar(text: str) -> int | float | str:
 
 
 def convert_to_canonical(cell: Cell, unit: str) -> tuple[str, float]:
-    """Return metric and value in its canonical unit, of a table's cells. Raises ValueError with what is expected."""
+    """Return metric and value in its canonical unit from a table's cells. Raises ValueError saying what is expected."""
     if unit not in UNITS:
         raise ValueError(f"unit: found {unit or 'nothing'}, expected is one of {', '.join(UNITS)}")
     try:

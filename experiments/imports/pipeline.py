@@ -162,7 +162,7 @@ def _receive_once(
 
 
 def _asked_again(batch: ImportBatch, answers: dict[str, Any], is_confirmed: bool) -> ImportBatch:
-    """Read the same bytes once more; what is filed stays, and so does what is being read with these answers.
+    """Read the same bytes once more; filed rows stay, and so does a reading under way with the same answers.
 
     Anything else is read again with the new ones.
     """
@@ -384,7 +384,7 @@ def discard_all(batches: Iterable[ImportBatch], *, user: User | None) -> None:
 
 
 def _forget_vm_counts(case_study: CaseStudy, gone: set[int]) -> None:
-    """Take these numbers of machines off the case study where nothing in it has them any more."""
+    """Remove these numbers of machines from the case study if nothing in it has them any more."""
     left = {count for counts in case_study.printed_ratios.values_list("vm_counts", flat=True) for count in counts}
     for model in (Measurement, DerivedValue):
         rows = model.objects.filter(configuration__case_study=case_study, vm_count__in=gone)

@@ -479,7 +479,7 @@ class Filing(Walk):
 
 
 def _basis(case_study: CaseStudy) -> tuple[Any, ...]:
-    """Return what a walk over files rests on beside them: with another, it might say something else."""
+    """Return everything besides the files that a walk over them depends on."""
     rows = Measurement.objects.filter(configuration__case_study=case_study)
     study = CaseStudy.objects.values("value_scope", "storage_id", "vm_counts").get(pk=case_study.pk)
     return (
@@ -521,7 +521,7 @@ def _counted(number: int, what: str) -> str:
 
 
 def _runs(parts: Sequence[Part]) -> list[dict[str, Any]]:
-    """Return the first runs; those on one line are one entry, because what is said is said of the line."""
+    """Return the first runs; those on one line are one entry, because context is given by line."""
     runs: dict[int, dict[str, Any]] = {}
     for part in parts:
         for run in part.reading.runs:

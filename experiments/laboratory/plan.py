@@ -1,4 +1,4 @@
-"""From a matrix to runs: which cells, in what order, and what they take."""
+"""Turn a matrix into runs: which cells, in what order, and how long they take."""
 
 import random
 from collections.abc import Sequence

@@ -217,7 +217,7 @@ class CampaignRun(models.Model):
 
     @property
     def configuration(self) -> str:
-        """Return the file systems and what is its own of the disks, in words."""
+        """Return the file systems and the settings that are its own, in words."""
         systems = pair_key(self.guest_fs, self.host_fs) if self.guest_fs else f"native {self.host_fs}"
         return ", ".join(filter(None, [systems, disks.in_words(self.disk)]))
 

@@ -1,4 +1,4 @@
-"""What of the published evidence was replaced by later numbers of its own source, or is doubted: fixtures/endings.csv.
+"""The published evidence that later numbers of its own source replaced, or that is doubted: fixtures/endings.csv.
 
 Read after the case studies are loaded. A line names a case study, and where it is about single measurements their
 configuration, their place in the source, or both; replaced_by names the case study in which the source measured again,

@@ -216,7 +216,7 @@ def _case_studies_of(entry: Entry) -> set[str]:
 
 
 def _check_names(model: type[CatalogueEntry], wanted: list[Wanted], *, only_new: bool) -> None:
-    """Raise EvidenceError where an entry is called as none may be, or as another of its kind is.
+    """Raise EvidenceError where an entry's name is not allowed, or is that of another entry of its kind.
 
     only_new : stored entries keep their names, whatever is wanted, but for those that only drafts brought
     """

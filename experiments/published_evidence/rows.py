@@ -1,4 +1,4 @@
-"""From the words of an evidence file to values, and from values to rows that are stored once."""
+"""Turn the words of an evidence file into values, and values into rows that are stored once."""
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping

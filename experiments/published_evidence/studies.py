@@ -1,4 +1,4 @@
-"""What others published, a folder a case study: table.csv with its numbers, conditions.toml with all else. No Django.
+"""Read what others published, a folder for each case study: table.csv has numbers, conditions.toml all else. No Django.
 
 They come through the door that everybody's tables come through (experiments.tables, experiments.imports.normalise), as
 entries for the loader. What is left out has its reason in its conditions. Source: fixtures/outside/README.md.

@@ -105,7 +105,7 @@ def read(data: bytes) -> Reading:
 
 
 def _is_said_by(other: Reading, reading: Reading) -> bool:
-    """Tell whether a reading is of the same runs as another: one program may be told to print several forms."""
+    """Tell whether two readings are of the same runs: one program can print them in several forms."""
     if not reading.runs or other.benchmark != reading.benchmark or len(other.runs) != len(reading.runs):
         return False
     return all(

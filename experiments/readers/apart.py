@@ -55,7 +55,7 @@ class ReadingProcess:
     def __enter__(self) -> "ReadingProcess":
         self._given, self._found = tempfile.TemporaryFile(), tempfile.TemporaryFile()
         self._process: subprocess.Popen[bytes] | None = None
-        self._end = 0  # of what was found
+        self._end = 0  # where the results found so far end
         return self
 
     def __exit__(self, *error: Any) -> None:

@@ -110,7 +110,7 @@ def _describe(fields: list[str]) -> tuple[str, int, dict[str, Any]] | str | None
 def _runs(
     line: int, fields: list[str], version: str, first: int, parameters: dict[str, Any]
 ) -> Iterator[Run | Refusal]:
-    # Between the two kinds stand the number of files and, but for 1.03, their sizes and directories.
+    # Between the two kinds stand the number of files and, except in 1.03, their sizes and directories.
     small = first + 12 + (1 if first == 2 else 5)
     places = [(first + 2 * n, name) for n, name in enumerate(_FILE_TESTS)]
     places += [(small + 2 * n, name) for n, name in enumerate(_SMALL_TESTS)]

@@ -44,7 +44,7 @@ def read(data: bytes, schema: dict[str, Any]) -> Bundle:
 
 
 def members_of(data: bytes) -> dict[str, bytes]:
-    """Name to bytes, of what has a place in a bundle. Raises BundleError."""
+    """Return name to bytes of the members that a bundle may have. Raises BundleError."""
     try:
         members = {member.name: member.data for member in archives.members("bundle", data)}
     except archives.ArchiveError as error:

@@ -34,7 +34,7 @@ from itertools import pairwise
 
 from .base import MAX_LINES, Operation, Outcomes, Reading, Refusal, Run, TooMuch, text_of, whole_or_nothing
 
-MAX_LINE = 1_000  # characters of a line that are read; Filebench's own are shorter but for histograms
+MAX_LINE = 1_000  # characters of a line that are read; except for histograms Filebench's own are shorter
 MAX_RUNS = 10_000
 MAX_ROWS = 1_000  # of one breakdown
 MAX_SUMMARIES = 100_000  # of one run: eleven days of ten-second intervals
@@ -599,7 +599,7 @@ def _operations(log: _Log, kind: str, covered: float) -> tuple[Operation, ...]:
 
 
 def _warn(log: _Log, kind: str, mib_s: float, ms: float) -> None:
-    """Warn of what a reader of the figures has to know."""
+    """Add warnings that a reader of the figures has to know."""
     count, last = len(log.summaries), log.summaries[-1]
     if not log.workload:
         log.warn("The log does not name the workload.")

@@ -303,7 +303,7 @@ class _Layout:
                 yield line, self._numbers(self._native(row) if header.vm_count == "0" else row)
 
     def _native(self, row: list[Cell]) -> list[Cell]:
-        """Make the row native: a column "Native" is the bare machine whatever the rest of its line speaks of."""
+        """Make the row native: a column "Native" is the bare machine, whatever the rest of its line says."""
         for name, text in (("hypervisor", "native"), ("guest_fs", "")):
             if name in self.native_at:
                 row[self.native_at[name]] = text
@@ -506,7 +506,7 @@ def _is_xlsx(data: bytes) -> bool:
 
 
 def sheets(data: bytes) -> Iterator[tuple[str, Lines]]:
-    """Yield name and lines of each sheet of a workbook; of one that cannot be read its Fault."""
+    """Yield name and lines of each sheet of a workbook, or its Fault if it cannot be read."""
     import openpyxl
 
     try:

@@ -1,4 +1,4 @@
-"""What makes a case study the same one again, wherever it is: the facts that rankings rest on, and no others."""
+"""Tell by a digest whether two case studies are the same: by the facts that rankings rest on, and no others."""
 
 import csv
 import hashlib

@@ -1,4 +1,4 @@
-"""What a release leaves out of texts: names and addresses of machines, mail addresses, serial numbers.
+"""Leave out of a release's texts names and addresses of machines, mail addresses and serial numbers.
 
 Each is replaced by what it was with a number, the same wherever it stands in a case study, so that what differed still
 differs: "[host 1]", "[address 2]". What no pattern can know, a name in passing, is for the eyes of whoever shares: the

@@ -1,4 +1,4 @@
-"""All measurements in one table, for analysts: a row a number, with everything of its configuration beside it."""
+"""Put all measurements into one table for analysts: a row for each number, with its whole configuration."""
 
 import csv
 import json

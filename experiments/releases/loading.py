@@ -157,7 +157,7 @@ class _Loading:
         return self.add(entry, bundle)
 
     def again(self, entry: Entry, bundle: LaidOut, old: CaseStudy) -> CaseStudy | None:
-        """Return the draft of what came before, if it is to be superseded."""
+        """Return the draft that replaces an earlier one here, if that is to be superseded."""
         before = self.known[_key(entry)]
         if entry.number < before.number:
             return self.keep(entry, f"release {before.number} of its origin was loaded before")

@@ -275,7 +275,7 @@ def _wanted_case_studies(only: Collection[str]) -> Iterable[CaseStudy]:
 
 
 def _is_earlier(case_study: CaseStudy) -> bool:
-    """Tell whether a later release of its origin has the case study anew, which goes out in its stead."""
+    """Tell whether a later release of its origin has a newer version of the case study, which is released instead."""
     if not hasattr(case_study, "loaded"):
         return False
     same = LoadedCaseStudy.objects.filter(origin=case_study.loaded.origin, slug=case_study.loaded.slug)

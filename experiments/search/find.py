@@ -182,7 +182,7 @@ def _hits(kind: Kind, wanted: list[str], unwanted: list[str]) -> list[Hit]:
 
 
 def found_rows(kind: Kind, wanted: list[str], unwanted: list[str]) -> QuerySet[Any]:
-    """Return the rows of a kind that every wanted word stands in and no unwanted one, those that are named so first."""
+    """Return the rows of a kind with every wanted word and no unwanted one, those with the words in the name first."""
     machines = {
         field: [(row[0], " ".join(row[1:]).casefold()) for row in model._default_manager.values_list("pk", *fields)]
         for field, model, fields in kind.machines

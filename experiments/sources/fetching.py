@@ -12,7 +12,7 @@ AGENT = "KDB-source-check"
 SECONDS = 20.0  # for one request
 LOOKUP_SECONDS = 5.0
 PAUSE = 10.0  # seconds between two requests to one host, at least
-LONGEST_PAUSE = 120.0  # that a robots.txt may ask for; who asks for more is not visited
+LONGEST_PAUSE = 120.0  # that a robots.txt may ask for; a site that asks for more is not visited
 MOST_BYTES = 16 * 2**20
 MOST_ROBOTS_BYTES = 512 * 2**10
 MOST_REDIRECTS = 5
@@ -79,7 +79,7 @@ class Fetcher:
         return max(PAUSE, wanted)
 
     def _rules(self, address: str) -> RobotFileParser:
-        """Return the rules of a site; without a robots.txt all is allowed. Raises NotFetched where nobody can know."""
+        """Return the rules of a site; without a robots.txt all is allowed. Raises NotFetched if they cannot be read."""
         rules = RobotFileParser(address)
         reply = self._request(address, MOST_ROBOTS_BYTES, PAUSE)
         for _ in range(MOST_REDIRECTS):

@@ -1,4 +1,4 @@
-"""What reviewers should look at, because a source is not what it was. Resolving one changes no evidence either."""
+"""Tasks of reviewers: sources that are not what they were. Resolving a task changes no evidence."""
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -41,7 +41,7 @@ def open_tasks() -> QuerySet[SourceTask]:
 
 
 def resolve(task: SourceTask, *, note: str, user: User | None) -> None:
-    """Note what was found and done. The text as it was last seen is what later ones are held against from now on.
+    """Note what was found and done. From now on later texts are compared with the text as last seen.
 
     Raises TaskError where somebody else was first, or nothing is said.
     """

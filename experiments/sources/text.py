@@ -21,7 +21,7 @@ _MOMENT = re.compile(
 
 
 def digest(body: bytes, content_type: str) -> str:
-    """Return SHA-256 of what counts of a page."""
+    """Return SHA-256 of the part of a page that counts."""
     kind = content_type.partition(";")[0].strip().lower()
     if not kind.startswith(_TEXTS):
         return hashlib.sha256(body).hexdigest()

@@ -1,4 +1,4 @@
-"""What must be said beside a published table so that it can be read: conditions.toml. No database, no Django.
+"""Read conditions.toml: what must be said beside a published table so that it can be read. No database, no Django.
 
     [case_study]                     what the study is: slug, title, laboratory, procedure, notes
     [source]                         who published it, when and where

@@ -1,4 +1,4 @@
-"""From a published table and its conditions to rows of the template. No database, no Django.
+"""Turn a published table and its conditions into rows of the template. No database, no Django.
 
 What a cell may hold: 123.4, 1,234, 145K, 1.2 GB/s, 120-140 (its middle, with least and greatest), 120 ± 5, ~500, 85 %
 of a stated row, +12 % against it; n/a or a dash was not measured. Everything that is wrong is an error with line and

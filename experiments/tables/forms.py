@@ -197,7 +197,7 @@ class ColumnsForm(StepForm):
                 )
 
     def _bases(self) -> list[tuple[str, str]]:
-        """Return heading and word of what tells one row from others: choices of the row that percentages are of."""
+        """Return headings and words that tell rows apart: choices for the row that percentages refer to."""
         bases = []
         for at, heading in enumerate(self.table.header):
             words = dict.fromkeys(row[at] for row in self.table.rows)
@@ -339,7 +339,7 @@ def _settings_of(column: str) -> list[tuple[str, str]]:
 
 
 def _known(column: str) -> str:
-    """Return the name of the list of what is often said in a column; empty: there is none."""
+    """Return the name of the list of usual values of a column; empty: there is none."""
     kind = normalise.REFERENCES.get(column)
     return f"known-{kind}" if kind else f"known-{column}" if column in ("operation", "unit") else ""
 
@@ -540,7 +540,7 @@ def _choice_of(column: str, word: str) -> str:
 
 
 def _left_open(kind: str, name: str) -> forms.Field:
-    """Return a field of a new entry, of which nothing need be said unless it is chosen."""
+    """Return a field of a new entry that is optional unless the entry is chosen."""
     if name == "slug":
         return forms.SlugField(required=False, max_length=40, help_text="Small letters, digits and hyphens.")
     column = services.MODELS[kind]._meta.get_field(name)

@@ -66,7 +66,7 @@ def tables_of(kept: PastedTable) -> list[PlainTable]:
 
 
 def choose(kept: PastedTable, number: int, tables: list[PlainTable]) -> None:
-    """Take the table of this number; what was said of the columns of another one is forgotten."""
+    """Choose the table of this number; what was said about another table's columns is dropped."""
     if kept.number == number:
         return
     of_columns = ("columns", "values", "words", "leave_out")

@@ -79,7 +79,7 @@ def _checked(tables: Iterable[PlainTable]) -> list[PlainTable]:
 
 
 def _table(heads: Sequence[Row], rows: Sequence[Row], caption: str = "") -> PlainTable | None:
-    """Return a table of rows as wide as its headings, of which several lines are joined; None where nothing is in it.
+    """Return a table of rows as wide as its headings, whose lines are joined; None where it is empty.
 
     Raises Refused.
     """
@@ -271,7 +271,7 @@ def _is_header(cells: list[str], above: list[Row]) -> bool:
 
 
 def _of_columns(lines: list[str]) -> Iterator[PlainTable]:
-    """Yield the tables of text whose columns stand below each other. Raises Refused where no block is one."""
+    """Yield the tables of text with aligned columns. Raises Refused where no block is a table."""
     problem: Refused | None = None
     is_any = False
     caption = ""

@@ -1,4 +1,4 @@
-"""What the headings of a published table seem to say, for its owner to confirm. No database, no Django.
+"""Suggest what the headings of a published table mean, for its owner to confirm. No database, no Django.
 
 Cache mode            a setting: cache_mode
 4K rand read (kIOPS)  numbers: workload random-read, block_size_bytes 4K, unit kIOPS

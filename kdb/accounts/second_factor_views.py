@@ -62,7 +62,7 @@ class PasswordResetConfirmView(views.PasswordResetConfirmView):
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 def ask(request: HttpRequest) -> HttpResponse:
-    """Ask for the second step. What is guessed here counts as what is guessed of passwords does."""
+    """Ask for the second step. A wrong guess here counts like a wrong password."""
     pending = request.session.get(_PENDING)
     if not pending or pending["at"] < time.time() - _SECONDS:
         return redirect("login")

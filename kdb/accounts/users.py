@@ -7,7 +7,7 @@ from rest_framework.request import Request
 
 
 def user_of(request: HttpRequest | Request) -> User:
-    """Return the user of a request that only those who are signed in make. Raises PermissionDenied where nobody is."""
+    """Return the user of a request that only signed-in users may make. Raises PermissionDenied for others."""
     if not isinstance(request.user, User):
         raise PermissionDenied
     return request.user

@@ -23,7 +23,7 @@ from .faults import FaultyRequest, FieldError
 # Shown as a text area, as REST framework's own forms do: the only texts that may have several lines.
 TEXT_AREA = {"base_template": "textarea.html"}
 _BREAKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_SHOWN = 60  # characters of what was found
+_SHOWN = 60  # characters of a wrong value
 
 
 @extend_schema_field({"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
@@ -81,7 +81,7 @@ _LIKE: tuple[tuple[type[forms.Field], Any], ...] = (
 
 
 def fields_of(request: Request, shape: type[serializers.Serializer[Any]]) -> dict[str, Any]:
-    """Return the body's fields. Null is as if the field were not there; what is missing is the form's matter.
+    """Return the body's fields. Null counts as a missing field, and the form judges missing fields.
 
     Raises FaultyRequest where it is no object, has fields that `shape` does not have, or values of other types.
     """

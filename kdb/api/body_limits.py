@@ -47,7 +47,7 @@ def _length(request: HttpRequest) -> int:
 
 
 def _most(request: HttpRequest) -> int:
-    """Return the bytes that whoever asks may send."""
+    """Return how many bytes the sender of this request may send."""
     has_token = tokens.key_in(request) is not None
     is_user = tokens.of(request) is not None if has_token else request.user.is_authenticated
     return settings.KDB_BODY_BYTES if is_user else settings.KDB_ANONYMOUS_BODY_BYTES

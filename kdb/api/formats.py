@@ -72,7 +72,7 @@ class JsonParser(JSONParser):
 
 
 def refuse_half_names(parsed: Any) -> None:
-    """Raise FaultyRequest that names the field with half a character, ParseError where that is nobody's field."""
+    """Raise FaultyRequest naming the field with half a character, or ParseError if it is in no field."""
     from .faults import FaultyRequest, FieldError
 
     def faults() -> Iterator[FieldError]:

@@ -73,5 +73,5 @@ def look(ahead: float = 0.0) -> None:
 
 
 def lift() -> None:
-    """Let what is left of the work under way take what it takes."""
+    """Let the rest of the work under way take as long as it needs."""
     _check.set(None)

@@ -42,7 +42,7 @@ ASK_AGAIN_SECONDS = 2
 NOTED_EVERY = timedelta(seconds=5)  # that somebody still asks
 ABANDONED_AFTER = timedelta(seconds=20)
 KEPT = timedelta(minutes=10)
-MOST_WAITING = 20  # of one address
+MOST_WAITING = 20  # requests of one address
 MOST_ROWS = 300  # that wait, and as many that do not
 MOST_BYTES = 256 * 2**20  # of all answers that are kept
 MOST_BYTES_OF_ONE = 32 * 2**20
@@ -156,7 +156,7 @@ def look_after() -> None:
 
 
 def forget() -> None:
-    """Delete old answers, requests nobody asks for, and of too many these first, then the oldest answers."""
+    """Delete old answers and unwanted requests; if there are still too many, requests first, then oldest answers."""
     LeftRequest.objects.filter(answered_at__lt=now() - KEPT).delete()
     LeftRequest.objects.filter(answered_at__isnull=True, polled_at__lt=now() - KEPT).delete()
     Turn.objects.filter(served_at__lt=now() - KEPT).delete()
@@ -199,7 +199,7 @@ def _work_out(row: LeftRequest) -> None:
 
 
 def _wanted(row: LeftRequest) -> budget.Check:
-    """Return a check that raises Abandoned if nobody asks any more, looked at once a second, or if it never ends."""
+    """Return a check that raises Abandoned if nobody asks any more (it looks once a second) or if it never ends."""
     looked_at, began = time.monotonic(), time.thread_time()
 
     def check(ahead: float) -> None:

@@ -1,4 +1,4 @@
-"""Rows by the thousand into one table: by COPY where PostgreSQL takes them, else by as few statements as there are."""
+"""Insert thousands of rows into one table: by COPY into PostgreSQL, else by as few statements as possible."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -28,7 +28,7 @@ def announce(
     users: Collection[int] | None = None,
     may: Callable[[Any], bool] | None = None,
 ) -> int:
-    """Tell those who want to be told and may know it; returns how many deliveries that makes.
+    """Tell those who asked for it and may know it; return how many deliveries that makes.
 
     users : ids of those whom it concerns; None: all
     may : whether a user may know it, beside what the topic asks of everybody

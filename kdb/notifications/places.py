@@ -10,7 +10,7 @@ from .errors import NotSent
 
 
 def judged(address: str, *, seconds: float | None = None) -> lookups.Found:
-    """Return what to connect to, each of it judged. Raises NotSent where it must not lead there, or leads nowhere.
+    """Return the addresses to connect to, each checked. Raises NotSent where one is forbidden or there is none.
 
     seconds : for the lookup
     """

@@ -15,7 +15,7 @@ from . import places
 from .errors import NotSent
 from .models import Delivery, Subscription, Topic
 
-MOST = 10  # of one user
+MOST = 10  # subscriptions of one user
 _LOOKUP_SECONDS = 5  # while somebody waits for the page
 # Who may be told of it. What concerns one's own campaign or question needs no more than still to be allowed to see it.
 PERMISSIONS = {Topic.CAMPAIGN: "experiments.add_campaign", Topic.REVIEW: "experiments.publish_casestudy"}
@@ -62,7 +62,7 @@ def add(user: Any, way: str, address: str, topics: Iterable[str], site: str) -> 
 
 
 def change(subscription: Subscription, topics: Iterable[str]) -> None:
-    """Set what a subscription is told from now on; one that was switched off is on again. Raises SubscriptionError."""
+    """Set the topics of a subscription; one that was switched off is on again. Raises SubscriptionError."""
     chosen = _allowed(subscription.user, topics)
     Subscription.objects.filter(pk=subscription.pk).update(
         topics=chosen, off_at=None, off_reason="", failing_since=None
@@ -74,7 +74,7 @@ def remove(subscription: Subscription) -> None:
 
 
 def switch_off(subscription: Subscription, reason: str) -> None:
-    """Send nothing there any more; what waits is given up."""
+    """Send nothing there any more; waiting deliveries are given up."""
     with transaction.atomic():
         Subscription.objects.filter(pk=subscription.pk, off_at__isnull=True).update(off_at=now(), off_reason=reason)
         waiting = Delivery.objects.filter(subscription=subscription, state=Delivery.State.WAITING)
@@ -82,7 +82,7 @@ def switch_off(subscription: Subscription, reason: str) -> None:
 
 
 def told_of(topic: Topic) -> QuerySet[Subscription]:
-    """Return the subscriptions that are on and want it, whoever's they are."""
+    """Return everybody's subscriptions that are on and want it."""
     # JSON lists cannot be searched alike by both databases; there are as many as people chose.
     wanting = [pk for pk, topics in _on().values_list("pk", "topics") if topic in topics]
     return Subscription.objects.filter(pk__in=wanting).select_related("user")

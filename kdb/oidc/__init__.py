@@ -33,11 +33,11 @@ _JOINING = "oidc_joins"  # in the session: the key of the user who asked to be j
 
 class OidcBackend(OIDCAuthenticationBackend):
     def authenticate(self, request: HttpRequest | None, **kwargs: Any) -> Any:
-        """Take only what our own view began, which has a nonce: a code beside a password is nobody's sign-in."""
+        """Accept only sign-ins that our own view began, which have a nonce; a code sent with a password is none."""
         return super().authenticate(request, **kwargs) if kwargs.get("nonce") else None
 
     def get_user(self, user_id: int) -> Any:
-        """Return who is signed in; nobody once the account is switched off, which the library does not ask."""
+        """Return who is signed in; nobody once the account is switched off, which the library does not check."""
         return get_user_model().objects.filter(pk=user_id, is_active=True).first()
 
     def verify_token(self, token: str, **kwargs: Any) -> dict[str, Any]:

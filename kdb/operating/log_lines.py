@@ -36,7 +36,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def log_to_stderr(form: str, level: str) -> None:
-    """Log as the settings say, where there are none; form : line or json; level : of what is KDB's."""
+    """Log as the settings would, where none are read. form : line or json; level : of KDB's own loggers"""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonFormatter() if form == "json" else logging.Formatter(LINE, style="{"))
     handler.addFilter(AddRequestId())

@@ -46,7 +46,7 @@ ANSWERS = Counter("kdb_answers", "Rankings given, by whether a kept one was ther
 
 
 def reads(read: Read) -> Read:
-    """Add what is read from the database each time the metrics are asked for."""
+    """Add a metric that is read from the database at each request for metrics."""
     _reads.append(read)
     return read
 

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 TOGETHER_SECONDS = 60
 _MOST_CHARACTERS = 300
 _TOLD = {Failure.DISK_FULL, Failure.DATABASE_AWAY, Failure.BROKER_AWAY}
-_told_by_us: set[int] = set()  # the open files of what this process tells
+_told_by_us: set[int] = set()  # the open files of the outages that this process reports
 
 
 class SumUpOutages(logging.Filter):

@@ -256,7 +256,7 @@ AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contri
 if KDB_OIDC_ISSUER:
     AUTHENTICATION_BACKENDS.append("kdb.oidc.OidcBackend")
 AXES_HANDLER = "kdb.accounts.login_limits.LimitHandler"
-AXES_FAILURE_LIMIT = 1  # of what the handler counts
+AXES_FAILURE_LIMIT = 1  # by the handler's own count
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # who waits cannot be kept waiting by others
 AXES_RESET_ON_SUCCESS = True
@@ -381,7 +381,7 @@ KDB_LABORATORIES_DIFFER = 20.0
 
 # How tier lists meet numbers. The scale is the ln ratio for which a list names the faster entry with
 # odds of e to 1: tiers are coarse, so an entry 25 % faster stands above with odds of 2.4 to 1. The
-# doubt is how many statements to the contrary a list is held against.
+# doubt is how many statements against it are added to each list.
 KDB_TIER_SCALE = 0.25
 KDB_TIER_DOUBT = 0.5
 

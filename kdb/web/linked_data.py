@@ -1,4 +1,4 @@
-"""What a page says in schema.org's words, for search engines and programs: JSON-LD inside the page."""
+"""Say in schema.org's words what a page says, for search engines and programs: JSON-LD inside the page."""
 
 from typing import Any
 

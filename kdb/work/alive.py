@@ -45,7 +45,7 @@ def _web() -> bool:
 
 
 def _worker() -> bool:
-    """Tell whether the worker touched ALIVE_FILE lately, as it does while its main loop turns (kdb/celery.py)."""
+    """Tell whether the worker touched ALIVE_FILE lately, which it does while its main loop runs (kdb/celery.py)."""
     return is_fresh([Path(os.environ["ALIVE_FILE"])])
 
 

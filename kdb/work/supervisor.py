@@ -193,7 +193,7 @@ def _ended_child() -> int | None:
 
 
 def _end_session(session: int) -> None:
-    """Kill what is left of the session of a child that has ended. Its number is nobody else's until they are gone."""
+    """Kill the rest of an ended child's session. Nobody else gets its number until they are gone."""
     for pid in _processes(lambda _, of: of == session) if _libc else []:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

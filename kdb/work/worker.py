@@ -147,7 +147,7 @@ def _take_jobs(queue: str, is_wanted: IsWanted) -> None:
 
 
 def _tick(is_wanted: IsWanted) -> None:
-    """Tick at once and then by the clock. A tick that fails is told of; the next one takes up what it left."""
+    """Tick at once and then by the clock. A failed tick is logged; the next one takes up what it left."""
     name, again_at, is_first = f"kdb@{socket.gethostname()}", 0.0, True
     while is_wanted():
         if time.monotonic() >= again_at:

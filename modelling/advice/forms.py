@@ -81,7 +81,7 @@ class SizeField(forms.CharField):
 class AdviceForm(forms.Form):
     """A load to advise on. `profile` is there once the form is found valid; nothing is kept or executed."""
 
-    whole = 1  # what a share is a part of
+    whole = 1  # the sum of the shares
     profile: Profile
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -102,7 +102,7 @@ def _part(answer: Answer, part: AnswerPart) -> AdvisedPart:
 
 
 def _answered(asked: Question) -> Answer:
-    """Return the answer to the question with as many of its filters as have one; as it was asked where none has."""
+    """Answer the question with as many of its filters as have an answer; as it was asked if none has."""
     unanswered = answer_in(current_ranking(asked))
     if unanswered.entries:
         return unanswered

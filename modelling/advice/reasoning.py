@@ -1,4 +1,4 @@
-"""From the profile of a load to advice: what is near it.
+"""Advise on a load from its profile: by the workloads that are near it.
 
 No Django. A load that nobody measured gets the measured answer of the nearest workload, as long as that is
 near enough to carry over. Source: docs/models/profiles.md,

@@ -60,7 +60,7 @@ class Instead:
 
 
 def instead_of(answer: Answer) -> Instead | None:
-    """Find what is in place of an answer without numbers; None where it has some."""
+    """Find what to show in place of an answer without numbers; None where it has numbers."""
     question = answer.question
     if any(entry.ratio is not None for entry in answer.entries):
         return None

@@ -89,7 +89,7 @@ def network_picture(answer: Answer) -> NetworkPicture | None:
 
 
 def _place(index: int, count: int) -> tuple[float, float]:
-    """Return where the entry stands: clockwise in the order of the answer, the first at the top."""
+    """Return the entry's place in the picture: clockwise in the order of the answer, the first at the top."""
     angle = 2 * math.pi * index / count - math.pi / 2
     return round(SIZE / 2 + _RADIUS * math.cos(angle), 1), round(SIZE / 2 + _RADIUS * math.sin(angle), 1)
 

@@ -144,7 +144,7 @@ class AnswerPage:
 
     @property
     def grid(self) -> Grid | None:
-        """Return the grid of file-system pairs; None where the question is not of them."""
+        """Return the grid of file-system pairs; None where the question is not about them."""
         is_grid = self.answer.question.axis == "fs-pair" and self.answer.entries
         return heat_map(self.answer.entries, self.names["file_system"]) if is_grid else None
 

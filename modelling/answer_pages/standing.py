@@ -35,7 +35,7 @@ class Choice:
 
 
 def questions_of(workload: str, hypervisor: str | None) -> list[Question]:
-    """Return one question for each axis that is still open, those of one thing first."""
+    """Return one question for each axis that is still open, axes of a single choice first."""
     axes = [AXES[name] for name in NATIVE_AXES] if hypervisor == NATIVE else list(AXES.values())
     is_open = [axis for axis in axes if not hypervisor or "hypervisor" not in axis.entry or len(axis.entry) > 1]
     ordered = sorted(is_open, key=lambda axis: len(axis.entry))

@@ -56,7 +56,7 @@ def _of_study(slug: str, title: str, arms: pd.DataFrame, label: Callable[[str], 
 
 
 def _why(own: pd.DataFrame) -> str:
-    """Say why it is below the minimum: what is known to be too little, and what is not stated."""
+    """Say why the number is below the minimum: what is known to be too little, and what is not stated."""
     seconds = own["run_seconds"].dropna()
     if len(seconds):
         return f"Runs of {seconds.min():g} s, of which none is known to be repeated."

@@ -12,7 +12,7 @@ MOST_STUDIES = 20  # newest case studies of an entry that tell how it was set up
 
 
 def of_newest_studies(arms: pd.DataFrame) -> pd.DataFrame:
-    """Return the arms of each entry that are of its MOST_STUDIES newest case studies: by year, then as they came in.
+    """Return each entry's arms from its MOST_STUDIES newest case studies: by year, then in the order they came in.
 
     arms : frame of modelling.evidence.frames.arms with the column entry
     """

@@ -337,7 +337,7 @@ def conclusion(answer: Answer) -> tuple[object, ...]:
 
 
 def complete(kept: dict[str, Any]) -> dict[str, Any]:
-    """Return a kept answer, as JSON has it, with every field of today's; what it has stays as it is.
+    """Return a kept answer, as JSON has it, with every field that answers have today; its own fields stay as they are.
 
     Fields that its method did not know are empty, but for those without which it cannot be shown: they follow from
     what it says. Earlier methods compared throughput alone, counted a case study as a laboratory, and later a

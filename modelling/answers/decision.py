@@ -127,7 +127,7 @@ def _families(told: Collection[str], avoid: Collection[str], entries: Collection
 
 
 def _measured(contrast: Contrast, label: Naming) -> str:
-    """Say what was measured of two: "One laboratory measured XFS 1.7 times as fast as ext4, on hard disks"."""
+    """Say how two entries compared: "One laboratory measured XFS 1.7 times as fast as ext4, on hard disks"."""
     one, other, measured = label(contrast.first), label(contrast.second), contrast.measured
     if contrast.is_mixed:
         return f"Weighted by these shares, {one} comes out {times(contrast.ratio)} times as fast as {other}"
@@ -198,7 +198,7 @@ def _nothing_to_choose(part: RankedPart, fulfilling: Sequence[Entry], label: Nam
 
 
 def _passed_over(part: RankedPart, label: Naming) -> str:
-    """Speak of entries before the first that is told of which do not have all that was asked for."""
+    """Mention entries ahead of the recommended one that lack something the question needs."""
     told = [entry.verdict == part.verdict.kind for entry in part.entries]
     ahead = [label(entry.key) for entry in part.entries[: told.index(True)] if entry.lacks] if any(told) else []
     if not ahead:
@@ -228,7 +228,7 @@ def _nothing_durable(part: RankedPart, label: Naming) -> Decision:
 
 
 def _durability(part: RankedPart, label: Naming) -> str:
-    """Speak of options that can lose acknowledged writes: of what is faster with them, and of what to use."""
+    """Mention options that can lose acknowledged writes: what is faster with them, and what to use."""
     text = ""
     told = [entry.verdict == part.verdict.kind for entry in part.entries]
     ahead = part.entries[: told.index(True)] if any(told) else ()

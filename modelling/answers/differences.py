@@ -17,7 +17,7 @@ _TOLD = [*_ORDER, "group", "entry", "mean_log", "unit", "origin", "source"]
 
 
 def differences(parts: Sequence[RankedPart], arms: Mapping[str, pd.DataFrame]) -> tuple[MeasuredDifference, ...]:
-    """Find what each entry of a part was measured at beside the part's reference, the best ranked first.
+    """Find what each entry of a part reached, beside the part's reference, the best ranked first.
 
     arms : metric to a frame of modelling.estimation.arms.comparable_arms
     Only what one fair-play group holds: nothing is worked out from a ratio for a machine that nobody measured.

@@ -110,7 +110,7 @@ def other_arms(
     *,
     with_draft: int | None = None,
 ) -> dict[str, pd.DataFrame]:
-    """Return metric to the arms that may be compared in it, of each metric but the ranking's; a query each.
+    """Return each metric except the ranking's with the arms that may be compared in it; a query each.
 
     measured : what frames.metrics_measured finds; as_of, with_draft : as for ranking_of
     """

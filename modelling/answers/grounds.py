@@ -47,7 +47,7 @@ def grounds(ranking: Ranking) -> Grounds:
 
 
 def _facts(ranking: Ranking) -> dict[str, tuple[str, ...]]:
-    """Return the values of each fact: of arms as configurations have them, of tier lists as their case studies do."""
+    """Return the values of each fact: an arm's from its configurations, a tier list's from its case studies."""
     arms, findings = ranking.arms, ranking.findings
     values_of = {column: set(map(_text, arms[column].unique())) for column in _FACTS_OF_ARMS}
     for column in ("hypervisor", "guest_fs", "host_storage"):

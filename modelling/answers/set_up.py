@@ -202,7 +202,7 @@ def _file_system(configurations: _Stated, side: str, name: _Fact, making: _Fact,
 
 
 def _remark(what: str, configurations: _Stated, fact: _Fact) -> SetUpLine:
-    """Remark on what no command stands for: it is not stated, or not one word that is known here."""
+    """Remark on a setting without a command: it is not stated, or not a word that is known here."""
     stated = _by_value(configurations, fact)
     studies = _studies(configurations, fact if stated else bool)
     return SetUpLine(f"# {what}: {_SEE_FACTS if stated else _NOT_STATED}", studies)

@@ -51,7 +51,7 @@ class Fit:
 
     @property
     def is_asked(self) -> bool:
-        """Tell whether anything is given that the evidence is held against."""
+        """Tell whether anything is given that the evidence can be compared with."""
         return any(fact.yours for fact in self.facts)
 
     @property

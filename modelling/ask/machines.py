@@ -8,7 +8,7 @@ from django.db import transaction
 
 from modelling.models import KeptMachine
 
-MOST = 20  # of one owner
+MOST = 20  # machines of one owner
 
 
 class TooManyMachines(Exception):  # noqa: N818
@@ -16,7 +16,7 @@ class TooManyMachines(Exception):  # noqa: N818
 
 
 def keep(owner: Any, name: str, facts: Mapping[str, Any]) -> KeptMachine:
-    """Keep a machine under this name, in place of one that the owner has under it. Raises TooManyMachines.
+    """Keep a machine under this name; it replaces one that the owner has under it. Raises TooManyMachines.
 
     facts : fields of KeptMachine beside owner and name, all of them
     """

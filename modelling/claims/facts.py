@@ -81,7 +81,7 @@ class PrintedRatio:
     trend: str = ""  # "grows" or "shrinks" with the VM count, else not stated
 
     def at(self, vm_count: int) -> Span | None:
-        """Return the span of the ratio at one VM count; None where the text does not speak of it."""
+        """Return the span of the ratio at one VM count; None where the text does not mention that count."""
         if vm_count not in self.vm_counts:
             return None
         first, last = (self.greatest, self.least) if self.trend == "shrinks" else (self.least, self.greatest)

@@ -33,7 +33,7 @@ _CELL = ("configuration_id", "variant_id", "operation", "block_size_bytes", "vm_
 
 
 def counted(as_of: int | None = None) -> QuerySet[CaseStudy]:
-    """Return published case studies, but for those of publications without review.
+    """Return published case studies, except those of publications without review.
 
     as_of : what counted at this knowledge revision, in place of what counts now
     """
@@ -85,7 +85,7 @@ def read_lists(case_studies: QuerySet[CaseStudy]) -> PublishedFacts:
 
 
 def sources(case_studies: QuerySet[CaseStudy]) -> set[str]:
-    """Return slugs of the case studies as sources: themselves, and the publications of lists that speak of them."""
+    """Return slugs of the case studies as sources: themselves, and the publications of lists that mention them."""
     publications = OrdinalFinding.objects.filter(case_studies__in=case_studies)
     slugs = publications.values_list("publication__slug", flat=True)
     return {*case_studies.values_list("slug", flat=True), *slugs}
@@ -98,14 +98,14 @@ def with_lists_of(sources: set[str], case_studies: QuerySet[CaseStudy]) -> Query
 
 
 def _batches(case_studies: QuerySet[CaseStudy]) -> Iterator[QuerySet[CaseStudy]]:
-    """Yield the case studies by their short names: what is read has one order, whichever others there are."""
+    """Yield the case studies in the order of their short names, so that the order does not depend on others."""
     slugs = sorted(case_studies.values_list("slug", flat=True))
     for start in range(0, len(slugs), STUDIES_AT_ONCE):
         yield CaseStudy.objects.filter(slug__in=slugs[start : start + STUDIES_AT_ONCE])
 
 
 def labels() -> dict[str, str]:
-    """Return slug to name, of what conditions speak of."""
+    """Return slug to name of everything that conditions mention."""
     return {
         slug: name
         for model in (Hypervisor, FileSystem, Workload)

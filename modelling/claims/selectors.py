@@ -9,7 +9,7 @@ from . import verdicts
 
 
 def verdicts_on(workload: str, publications: set[int | None], as_of: int | None) -> dict[str, dict[str, int]]:
-    """Return publication to {verdict: number of claims} about the workload, each held against its own paper."""
+    """Return publication to {verdict: number of claims} about the workload, each judged by its own paper."""
     counted = CaseStudy.objects.published() if as_of is None else CaseStudy.objects.known_at(as_of)
     claims = Claim.objects.filter(
         Exists(counted.filter(claims=OuterRef("pk"))), workloads__slug=workload, publication__in=publications - {None}

@@ -112,7 +112,7 @@ def recompute(*, everything: bool = False) -> int:
 
 
 def renew() -> None:
-    """Judge anew in the background, and at once where no verdict is there to be shown meanwhile."""
+    """Judge anew in the background; at once if there are no verdicts to show meanwhile."""
     if not ClaimVerdict.objects.exists():
         if visible.claims().exists():
             recompute()
@@ -151,7 +151,7 @@ def _judged_at(revision: int) -> dict[tuple[int, str], ClaimVerdict]:
 
 
 def _rules() -> str:
-    """Return a digest of what makes the same facts say something else, in every verdict."""
+    """Return a digest of the rules that all verdicts depend on besides the facts."""
     return _digest([__version__, settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION])
 
 
@@ -197,7 +197,7 @@ def _undecided(claim: object, scope: str, error: CheckError) -> Verdict:
 
 
 def _touched(cases: Iterable[_Case], case_studies: QuerySet[CaseStudy]) -> set[tuple[int, str]]:
-    """Return claim and scope of those that facts of these case studies, counting or not, may be looked up for."""
+    """Return claim and scope of the rows that may look up facts of these case studies, counting or not."""
     slugs = set(case_studies.values_list("slug", flat=True))
     touched = {(case.claim, case.scope) for case in cases if case.scope == "own" and not slugs.isdisjoint(case.known)}
     others = {(case.claim, case.scope): case for case in cases if case.scope == "others" and case.needs != NOTHING}
@@ -215,7 +215,7 @@ def _touched(cases: Iterable[_Case], case_studies: QuerySet[CaseStudy]) -> set[t
 def _verdicts(
     cases: Iterable[_Case], case_studies: QuerySet[CaseStudy], as_of: int | None = None
 ) -> Iterator[ClaimVerdict]:
-    """Judge by the facts of these case studies, holding no more of them at once than cases that ask alike may need.
+    """Judge by the facts of these case studies; keep in memory only those that cases with equal questions need.
 
     as_of : by the rows that counted at this knowledge revision
     """
@@ -249,7 +249,7 @@ def _judged(case: _Case, facts: PublishedFacts) -> Verdict:
 
 
 def _scores(anew: QuerySet[CaseStudy], counted: QuerySet[CaseStudy]) -> tuple[set[str], list[HypothesisScore]]:
-    """Return the sources that these case studies have a say in, and the scores of those that count."""
+    """Return the sources that these case studies affect, and the scores of those that count."""
     sources = gather.sources(anew)
     studies = gather.read_studies(counted.filter(slug__in=sources))
     variation, rules = settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION, _rules()
@@ -283,7 +283,7 @@ def _store(
     rows: list[Any],
     is_judged: Callable[[tuple[Any, ...]], bool],
 ) -> int:
-    """Bring what was judged to these rows; returns how many of them are new or say something else."""
+    """Store the verdicts in these rows; return how many rows are new or changed."""
     names = [field.attname for field in model._meta.concrete_fields if not field.primary_key]
     columns = [name for name in names if name not in ("revision", "asked")]
     due = [pk for pk, *at in model.objects.values_list("pk", *key) if is_judged(tuple(at))]

@@ -36,7 +36,7 @@ _METRICS = [metric for metric in SPEEDS if metric == THROUGHPUT or metric not in
 
 
 def compute(*, wait: bool = True) -> ConflictReport:
-    """Make the list on the knowledge as it is, and keep it.
+    """Make the list from the knowledge as it is now, and keep it.
 
     wait : for a publication under way; without, the list is given but not kept
     """

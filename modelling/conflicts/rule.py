@@ -1,4 +1,4 @@
-"""Where two research groups' ratios of the same two entries differ by more than laboratories usually do. No Django.
+"""Find where two research groups' ratios of the same entries differ by more than laboratories usually do. No Django.
 
 Of entries a and b a group finds d = ln(speed of a / speed of b) with the variance v of its runs. What one group finds
 deviates from what all would find, by the scales learnt from everything published (partial_pooling.Scales), by
@@ -64,7 +64,7 @@ class Disagreement:
 
 
 def disagreements(arms: pd.DataFrame, axis: Axis, scales: Scales) -> tuple[int, list[Disagreement]]:
-    """Return how many pairs of findings were held against each other, and those that disagree, the furthest first.
+    """Return how many pairs of findings were compared, and those that disagree, the furthest apart first.
 
     arms : of modelling.estimation.arms.comparable_arms
     """

@@ -1,4 +1,4 @@
-"""From arms to what each laboratory says about an axis. No Django.
+"""Estimate from arms what each laboratory says about an axis. No Django.
 
 Inside a case study the log ratios are averaged over its fair-play groups (VM counts, block sizes,
 operations, and the values of what the axis holds fixed), and inside a laboratory over its case studies,
@@ -91,7 +91,7 @@ def in_comparison(arms: pd.DataFrame, spread: Spread) -> pd.Series:
 
 
 def with_entry(arms: pd.DataFrame, axis: Axis) -> pd.DataFrame:
-    """Return the arms that state what makes an entry of the axis; what is not stated is no entry."""
+    """Return the arms that state everything that makes up an entry of the axis."""
     states = np.ones(len(arms), dtype=bool)
     for column in axis.required:
         states &= _is_stated(arms[column])

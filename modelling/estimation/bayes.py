@@ -335,7 +335,7 @@ def _principal_axes(trial: Trial) -> tuple[np.ndarray, np.ndarray]:
     arms = len(trial.treatments)
     remove_mean = np.eye(arms) - 1.0 / arms
     values, vectors = np.linalg.eigh(-remove_mean @ trial.variances @ remove_mean / 2)
-    one = np.argmax(np.abs(vectors.sum(axis=0)))  # the axis of what all arms share
+    one = np.argmax(np.abs(vectors.sum(axis=0)))  # the axis along which all arms move alike
     values, vectors = np.delete(values, one), np.delete(vectors, one, axis=1)
     if not (values > 1e-12 * np.abs(values).max()).all():
         raise EvidenceError(f"{trial.name}: the standard errors of its pairs cannot be true together")

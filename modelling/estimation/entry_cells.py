@@ -82,8 +82,10 @@ def of_trial(trial: Trial, place: int, laboratory: str, group: str, storage: str
 
 
 def _of_lists(findings: pd.DataFrame, tier_scale: float, tier_doubt: float) -> Iterable[tuple[object, ...]]:
-    """A list is the ordinal report of one laboratory, once however many case studies it speaks for: the normal
-    approximation of its likelihood at the mode."""
+    """Yield the cells of tier lists, by the normal approximation of their likelihood at the mode.
+
+    A list counts as the report of one laboratory, however many case studies it is said to hold for.
+    """
     for number, tiers in findings.groupby("list") if len(findings) else ():
         standing = tiers.groupby("entry")["standing"].mean().to_dict()
         entries = sorted(standing)

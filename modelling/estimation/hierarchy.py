@@ -89,7 +89,7 @@ class Prediction:
 
     @property
     def deviation(self) -> float:
-        """Half the width of the central 68 %: tails as long as these have no finite standard deviation."""
+        """Return half the width of the central 68 %: tails as long as these have no finite standard deviation."""
         return (self.quantile(0.8413) - self.quantile(0.1587)) / 2
 
     def below(self, value: float) -> float:

@@ -1,4 +1,4 @@
-"""What joins two entries: the laboratories and research groups with numbers on each step between them. No Django."""
+"""Find what joins two entries: laboratories and research groups with numbers on each step between them. No Django."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property

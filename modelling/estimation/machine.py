@@ -1,4 +1,4 @@
-"""What the reader's own runs say of his machine, and which runs to make next. No Django.
+"""Tell what the reader's own runs say of their machine, and which runs to make next. No Django.
 
 What is known of a machine before any run is a mixture of normals of the entries' ln speed there (`value.Components`).
 Runs come in blocks, one right after the other, so that what drifts from block to block is common to a block and
@@ -70,7 +70,7 @@ class Standing:
 
 
 def before(known: Components, noise: float) -> Machine:
-    """Return what is known of a machine that nobody measured. noise : variance expected of a run's ln speed, > 0"""
+    """Return what is known of a machine before it is measured. noise : expected variance of a run's ln speed, > 0"""
     few = reduced(known)
     widths, shares = np.array(_WIDTHS).T
     spread = few.covariances + few.extras
@@ -91,7 +91,7 @@ def after(machine: Machine, blocks: Iterable[Block]) -> Machine:
 
 
 def standing(machine: Machine, margin: float) -> Standing:
-    """Return which entry to use, and how sure that is. margin : share by which a slower entry is as good"""
+    """Return which entry to use, and how sure that is. margin : an entry slower by less than this share is as good"""
     told = forecast(machine.weights, machine.means, machine.covariances, margin)
     return Standing(int(np.argmin(told.loss)), 1.0 - told.slower, told.loss)
 

@@ -200,7 +200,7 @@ class _Pairs:
         return effect, math.sqrt(sum((share * error) ** 2 for share, _, error in predictions))
 
     def interval(self, a: str, b: str) -> tuple[float, float]:
-        """Return the 95 % interval of what a new laboratory will see."""
+        """Return the 95 % interval for a new laboratory."""
         if a == b:
             return 0.0, 0.0
         effect, below, above = 0.0, 0.0, 0.0

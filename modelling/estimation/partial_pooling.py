@@ -1,4 +1,4 @@
-"""What the entries of a question do in a laboratory that nobody has seen, by the hierarchical model. No Django.
+"""Estimate what a question's entries do in a laboratory that nobody has seen, by the hierarchical model. No Django.
 
 A cell is the outcome of one entry in one trial. As in modelling.estimation.hierarchy, with the level of its trial,
 
@@ -326,7 +326,7 @@ def _nodes(size: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _columns(values: Sequence[str], disk: str, shared: dict[tuple[object, ...], int]) -> list[int]:
-    """Return the numbers of the shared effects that make a cell, and count those that are new."""
+    """Return the numbers of the shared effects that make up a cell, numbering new ones."""
     keys: list[tuple[object, ...]] = [(choice, value) for choice, value in enumerate(values) if value]
     if disk:
         keys += [(*key, disk) for key in keys]

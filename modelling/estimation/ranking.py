@@ -89,7 +89,7 @@ class Entry(Place):
     high: Annotated[float | None, "Upper end of the 95 % interval for a new laboratory."]
     mean_low: Annotated[float | None, "Lower end of that of the mean over laboratories."]
     mean_high: Annotated[float | None, "Upper end of that of the mean over laboratories."]
-    # The next three are null without numbers, and of what is never recommended.
+    # The next three are null without numbers, and for entries that are never recommended.
     probability_best: Annotated[float | None, "In a new laboratory, 0 to 1."]
     probability_slower: Annotated[float | None, "Than the best by the margin, 0 to 1."]
     expected_loss: Annotated[float | None, "Percent of the best's, when it is chosen."]
@@ -246,7 +246,7 @@ def verdict_between(ranking: Ranking, part: RankedPart, kind: str, first: str, s
 
 
 def links_of(part: RankedPart, arms: pd.DataFrame) -> Links:
-    """Return what joins the part's entries by numbers. arms : of its ranking"""
+    """Return the links by which numbers join the part's entries. arms : those of its ranking"""
     return _links(part.networks, arms)
 
 
@@ -386,7 +386,7 @@ def _numbers(
     estimate: Posterior,
     meanings: Mapping[str, _Meaning],
 ) -> tuple[str, dict[str, dict[str, float | None]]]:
-    """Return the reference, and what is known of each entry that numbers join to it, by the names of Entry."""
+    """Return the reference, and for each entry that numbers join to it the known fields of Entry by name."""
     net_of = {entry: net for net in nets for entry in net.treatments}
     numbered = [i for i in order if members[i] in net_of]
     reference = next((i for i in numbered if members[i] in meanings), numbered[0] if numbered else order[0])
@@ -423,7 +423,7 @@ def _choice(key: str, numbers: dict[str, Any] | None, first: str, links: Links) 
 
 
 def _links(nets: Iterable[Network], arms: pd.DataFrame) -> Links:
-    """Return the links of networks. arms : of them, with their research groups where these are told"""
+    """Return the links of networks. arms : theirs, with their research groups if known"""
     group_of: dict[str, str] = {}
     if "research_group" in arms:
         group_of = dict(arms[["laboratory", "research_group"]].drop_duplicates().itertuples(index=False, name=None))

@@ -107,7 +107,7 @@ def _weights(model: Components, kind: str, a: Mapping[str, str], b: Mapping[str,
 def _told(
     model: Components, weights: Mapping[str, np.ndarray | None], partition: Iterable[tuple[str, ...]]
 ) -> dict[tuple[str, ...], tuple[float, float]]:
-    """Return the estimates of those sets of the partition that can be told."""
+    """Return the estimates of those sets of the partition that can be estimated."""
     told = {}
     for kinds in partition:
         parts = [weight for kind in kinds if (weight := weights[kind]) is not None]

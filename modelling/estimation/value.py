@@ -48,7 +48,7 @@ class Components(NamedTuple):
         return cls(posterior.weights, posterior.means, posterior.covariances, posterior.extras)
 
     def among(self, places: Sequence[int] | np.ndarray) -> "Components":
-        """Return what is known of the entries at these places alone."""
+        """Return the components of only the entries at these places."""
         places = np.asarray(places)
         inside = (part[:, places][:, :, places] for part in (self.covariances, self.extras))
         return Components(self.weights, self.means[:, places], *inside)
@@ -140,7 +140,7 @@ def leading(components: Components, names: Sequence[str]) -> list[int]:
 
 
 def candidates(size: int, cells: Sequence[Sequence[str]] = (), *, is_cut: bool = False) -> list[Candidate]:
-    """Return the sets of runs that are looked at, of entries in the order of `leading`; none twice.
+    """Return the sets of runs to consider, of entries in the order of `leading`; none twice.
 
     cells : (size,) row and column of each entry; is_cut : whether there are more entries than these
     Each pair of the first six, the first k for each k, all, and the products of the first rows and columns of which

@@ -1,4 +1,4 @@
-"""From what a choice means in a new laboratory to what may be said of it, and how strongly. No Django.
+"""Decide from what a choice means in a new laboratory what may be said of it, and how strongly. No Django.
 
 Source: docs/models/verdict.md; strength after GRADE (Guyatt and others 2008, 10.1136/bmj.39489.470347.AD).
 """
@@ -103,7 +103,7 @@ def ladder(
 
 
 def _lead(choice: Choice) -> float:
-    """Return how many times as fast the first is: as measured, or where nobody did, as estimated."""
+    """Return how many times as fast the first is: as measured, or if nobody measured it, as estimated."""
     return choice.factor if choice.factor is not None else 1.0 / (1.0 - choice.behind)
 
 

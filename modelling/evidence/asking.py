@@ -104,7 +104,7 @@ class NoSuchAnswer(FaultyRequest):
 
 
 def explains_missing_answers(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Wrap the view of a page: where an answer was not kept, say so, and lead to what is said today."""
+    """Wrap the view of a page: if an answer was not kept, say so, and link to today's."""
 
     @wraps(view)
     def explaining(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

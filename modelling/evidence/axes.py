@@ -72,7 +72,7 @@ class Axis:
         return tuple(column for column in WHERE_STATED if column not in free)
 
     def all_held(self, hypervisor: str | None) -> tuple[str, ...]:
-        """Return the columns that are held fixed or where they are stated; natively those that a native run has."""
+        """Return the columns that are held fixed, always or if stated; natively only those that a native run has."""
         held = (*self.held, *self.held_where_stated)
         return tuple(column for column in held if column in _OF_NATIVE) if hypervisor == NATIVE else held
 

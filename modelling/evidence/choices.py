@@ -110,7 +110,7 @@ class Behind:
 
 
 def behind(field_values: Mapping[str, Iterable[Any]], given: Mapping[str, Any]) -> Behind:
-    """Return the evidence behind each value of these fields beside what is given.
+    """Return the evidence behind each value of these fields, given the other choices.
 
     given : fields of a question, those that are set; without an axis the one that is left open
     """
@@ -191,7 +191,7 @@ def _read() -> Evidence:
 
 
 def _of_arms() -> Iterator[Compared]:
-    """Yield each set of configurations that one case study measured alike, once for all that it measured of them."""
+    """Yield each set of configurations that one case study measured alike, once however much it measured of them."""
     frame = frames.every_arm()
     frame = frame.astype(object).where(frame.notna(), None)
     frame["metric"] = [same_quantity(*row) for row in zip(frame["metric"], frame["block_size_bytes"], strict=True)]

@@ -1,4 +1,4 @@
-"""Which hypervisors are one and the same below: a product that runs another's, with defaults of its own. No Django.
+"""Tell which hypervisors are the same below: products that run another's, with defaults of their own. No Django.
 
 Source: the administration guide of Proxmox VE, "Qemu/KVM Virtual Machines".
 """

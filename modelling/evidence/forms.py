@@ -241,7 +241,7 @@ def axes_with(key: str) -> list[str]:
 
 
 def entry_error(axis: str, key: str) -> str:
-    """Say what is wrong with an entry's key, or "". It need not be ranked: the model may speak of any."""
+    """Say what is wrong with an entry's key, or "". It need not be ranked: the model knows others too."""
     fault = _fault(axis, key)
     others = [AXES[other].label.lower() for other in axes_with(key)] if fault else []
     return f"{fault} It is an entry of the axis {listed(others, 'or')}." if others else fault

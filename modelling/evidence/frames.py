@@ -169,7 +169,7 @@ def arms(
     if question.metric == SCORE and rows["benchmark"].nunique() > 1:
         rows = rows.iloc[:0]
     rows = pd.DataFrame({name: _as_shown(name, rows[name].array) for name in columns})
-    # Groups are read anew: whoever joins two of them changes that of arms published, and kept in memory, long before.
+    # Groups are read anew: a study that joins two groups changes those of arms kept in memory since long before.
     return research_groups.add_to(rows, research_groups.of(_counting(with_draft, as_of)))
 
 

@@ -89,7 +89,7 @@ def arm_label(row: Any) -> str:
 
 
 def stamp() -> str:
-    """Return what is another whenever any of the names is."""
+    """Return a stamp that changes whenever any of the names does."""
     _catalogue()
     return _unpickled[0]
 
@@ -100,7 +100,7 @@ def forget() -> None:
 
 
 def _catalogue() -> dict[str, Any]:
-    """Return what the cache has. Unpickled once a process and state: a page asks forty times, nobody changes it."""
+    """Return the cached catalogue, unpickled once for each process and stamp: a page asks forty times."""
     global _unpickled
     stamp = cache.get(_KEY)
     if stamp == _unpickled[0]:

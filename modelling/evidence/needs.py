@@ -109,7 +109,7 @@ def _of_choice(ability: Ability, choice: tuple[str, str], known: Facts) -> Fulfi
 
 
 def _joined(ability: Ability, told: Sequence[Fulfilment], decisive: Callable[[Sequence[int]], int]) -> Fulfilment:
-    """Join what is told of several parts: the worst of them decides, or the best."""
+    """Join the facts of several parts: the worst of them decides, or the best."""
     found = _FROM_WORST[decisive([_FROM_WORST.index(one.found) for one in told])]
     those = [one for one in told if one.found == found]
     return Fulfilment(

@@ -45,7 +45,7 @@ class _Question:
 
     @property
     def asked(self) -> dict[str, str | int]:
-        """Return all that was asked but for axis and workload, as addresses and forms spell it."""
+        """Return everything that was asked except axis and workload, as addresses and forms spell it."""
         return {**self.filters, **({"needs": ",".join(self.needs)} if self.needs else {})}
 
     @property

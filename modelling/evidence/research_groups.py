@@ -1,4 +1,4 @@
-"""Which laboratories are one research group, so that what they find is not independent: said in this one place."""
+"""Tell which laboratories are one research group, so that their findings are not independent; only here."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -23,7 +23,7 @@ def listed(words: Iterable[str], last: str = "and") -> str:
 
 
 def some(words: Iterable[str], most: int = 6) -> str:
-    """Join words as `listed`; of more than `most` the first by name and the others in number: "a, b and 998 others"."""
+    """Join words as `listed`; beyond `most` name the first and count the others: "a, b and 998 others"."""
     words = list(words)
     rest = len(words) - most
     return listed(words) if rest < 2 else listed([*words[:most], f"{rest} others"])

@@ -151,6 +151,6 @@ class ExplanationFacts:
 
     @property
     def axis_column(self) -> str:
-        """Return the column of the frame of arms that the axis is about; of a pair its guest side."""
+        """Return the column of the frame of arms that the axis is about; for pairs the guest's."""
         columns = {"hypervisor": "hypervisor", "configuration": "hypervisor", "host-fs": "host_fs"}
         return {**columns, "host-storage": "host_storage"}.get(self.axis, "guest_fs")

@@ -232,7 +232,7 @@ def _expectation(a: Side, b: Side, profile: Profile | None) -> Expectation | Non
 
 
 def mechanisms_record(workload: str, revision: int, as_of: int | None = None) -> TrackRecord:
-    """Return how often the mechanisms were right on a workload, by all that is published of it.
+    """Return how often the mechanisms were right on a workload, by everything published about it.
 
     revision : of the knowledge now; as_of : by what counted at this one, in place of what counts now
     """

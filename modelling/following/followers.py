@@ -28,7 +28,7 @@ from modelling.models import FollowedQuestion, RankingSnapshot
 logger = logging.getLogger(__name__)
 
 JOB = "tell_followers"
-MOST = 100  # of one user
+MOST = 100  # questions that one user may follow
 
 
 class TooManyQuestions(Exception):  # noqa: N818
@@ -60,7 +60,7 @@ def unfollow(user: Any, pk: int) -> bool:
 
 
 def look_after() -> None:
-    """Have followers told who are behind, whatever was lost."""
+    """Have followers told who were not told yet, whatever was lost."""
     if _behind().exists():
         jobs.enqueue_for_leftovers(JOB)
 
@@ -94,7 +94,7 @@ def _tell(question: Question) -> None:
     with transaction.atomic():
         rows = FollowedQuestion.objects.select_for_update().filter(question=question.key)
         behind = list(rows.filter(Q(revision__lt=revision) | ~Q(method=METHOD)))
-        # Another way to the answer, or none before, is no news of what was published.
+        # A new method, or a first answer, is no news about what was published.
         users = [row.user_id for row in behind if row.method == METHOD and row.said and row.said != now_said]
         if users:
             _announce(question, revision, snapshot, users)
@@ -103,7 +103,7 @@ def _tell(question: Question) -> None:
 
 
 def _stands(question: Question) -> tuple[int, RankingSnapshot | None]:
-    """Return the answer, and up to which revision it is known to stand; (0, None) while a worker is to answer."""
+    """Return the answer, and the revision up to which it is known to hold; (0, None) while a worker is to answer."""
     latest = counts.revision()
     snapshot = answer_or_none(question, None)
     if snapshot is None or snapshot.superseded_by is not None:

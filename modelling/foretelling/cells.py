@@ -1,4 +1,4 @@
-"""From published evidence to the cells of the hierarchical model (modelling.estimation.hierarchy). No Django.
+"""Turn published evidence into the cells of the hierarchical model (modelling.estimation.hierarchy). No Django.
 
 Numbers give a cell for each arm that may be compared with another; a tier list gives one for each pair it names, from
 the normal approximation of its likelihood at its own mode, once, however many case studies it is said to hold for.

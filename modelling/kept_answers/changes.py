@@ -1,4 +1,4 @@
-"""The answers to one question that said something else than the one before, for its feed and its page."""
+"""Find the answers to one question that differ from the one before, for its feed and its page."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class EarlierAnswer:
 
 
 def earlier(question: Question, answer: Answer) -> list[EarlierAnswer]:
-    """Return what was said of the question before this answer, newest first, each where it was said first."""
+    """Return the earlier answers to the question, newest first; of equal ones in a row only the first."""
     rows = changes(question, answer.revision)
     if rows and conclusion(answer_in(rows[0])) == conclusion(answer):
         rows = rows[1:]

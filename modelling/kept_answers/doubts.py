@@ -1,4 +1,4 @@
-"""The doubt that a kept report casts on an answer: how forecasts of its form did on groups that were left out.
+"""Tell the doubt that a kept report casts on an answer: how such forecasts did on groups that were left out.
 
 The forecasts are those of the model of all published results; rankings come from the model of a question's entries,
 which takes its scales from there (docs/models/hierarchy.md).

@@ -62,7 +62,7 @@ class Given:
         return {"as_of": self.revision, "method": self.method}
 
     def addresses(self, address: Callable[..., str]) -> dict[str, str]:
-        """permanent, and today: where today's method answers the same as of the same revision; "" where there is none.
+        """Return permanent, and today: where today's method answers as of the same revision; "" where there is none.
 
         address : takes as_of and method
         """
@@ -77,7 +77,7 @@ class Given:
 
 
 def asked(kind: str, key: str) -> str:
-    """Name what was asked, as pins do. kind : ranking, comparison, mix; key : all that the answer depends on"""
+    """Return a question's name as pins spell it. kind : ranking, comparison, mix; key : all its answer depends on"""
     return hashlib.sha256(f"{kind}|{key}".encode()).hexdigest()
 
 
@@ -121,7 +121,7 @@ def pin(what: str, given: Given, room: float | None) -> bool:
     try:
         with at_once():
             PinnedAnswer.objects.bulk_create([row], ignore_conflicts=True)
-    except Busy:  # another writes, and nobody who reads waits for that: the next who asks pins it
+    except Busy:  # somebody else writes, and readers do not wait for that: the next request pins it
         return False
     return True
 

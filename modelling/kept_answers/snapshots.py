@@ -226,7 +226,7 @@ def _answer_again(pk: int, question: Question, attempts: int, asked_at: Any) -> 
         snapshot = _answered(question, counts.revision())
         snapshot.asked_at = asked_at
         kept = keep(snapshot.revision, lambda: _store(snapshot), wait=True)
-        if kept and asked_at > now() - ASKED_WITHIN:  # whoever asks next is not noted
+        if kept and asked_at > now() - ASKED_WITHIN:  # the next requests are not noted
             pin(snapshot, pins.SHOWN)
     except Exception as error:  # whatever it is, it concerns this question alone
         logger.exception("could not answer question=%s attempt=%s", question.key, attempts + 1)
@@ -258,7 +258,7 @@ def state() -> dict[str, Any]:
 
 
 def look_after() -> None:
-    """Have the questions answered that wait, whatever was lost, and forget what nobody asks any more."""
+    """Have waiting questions answered, whatever was lost, and delete answers that nobody asks for any more."""
     if _due().exists():
         jobs.enqueue_for_leftovers(JOB)
     forget_least_asked()
@@ -298,7 +298,7 @@ class Check:
 
 
 def check() -> Check:
-    """Compute every standing answer from scratch and hold it against the kept one."""
+    """Compute every standing answer from scratch and compare it with the kept one."""
     outcome = Check()
     is_asked_for = Job.objects.filter(kind=JOB, state__in=[Job.State.QUEUED, Job.State.RUNNING]).exists()
     for row in _waiting().order_by("question"):

@@ -53,7 +53,7 @@ class Effects:
 
 
 def kept(revision: int) -> RevisionEffects | None:
-    """Return what was worked out for this revision; None: a worker is still to do it."""
+    """Return the effects of this revision; None while a worker has still to work them out."""
     return RevisionEffects.objects.filter(revision=revision).first()
 
 

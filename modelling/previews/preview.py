@@ -124,12 +124,12 @@ def current(case_study: CaseStudy) -> tuple[State, PublicationPreview | None, Jo
 
 
 def forget(case_study_ids: list[int]) -> None:
-    """Delete the previews of these case studies: what is published needs none."""
+    """Delete the previews of these case studies: published ones need none."""
     PublicationPreview.objects.filter(case_study__in=case_study_ids).delete()
 
 
 def compute(case_study_id: int, progress: Callable[[int, int], None]) -> None:
-    """Work the preview out and keep it; of a case study that is no draft any more, nothing."""
+    """Work out the preview and keep it; do nothing if the case study is no longer a draft."""
     with transaction.atomic():
         case_study = _locked_draft(case_study_id)
         if case_study is None:

@@ -189,7 +189,7 @@ def _hold(
     margin: float,
     differ: float,
 ) -> None:
-    """Hold one posterior, and what is said from it, against the truth and against what the new laboratory sees."""
+    """Compare one posterior, and what is said from it, with the truth and with what the new laboratory sees."""
     others = np.arange(1, len(truth))
     against = np.zeros_like(others)
     for name, quantiles, values in (

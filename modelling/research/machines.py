@@ -1,4 +1,4 @@
-"""Do a few runs on the reader's own machine decide as well as many? Machines whose truth is known. No Django.
+"""Test whether a few runs on a reader's machine decide as well as many, on machines of known truth. No Django.
 
 A world has entries with true effects and one laboratory or more that published them; a machine deviates from them
 like another laboratory. What is published goes cells -> posterior -> what is known of the machine, as in an answer;
@@ -19,7 +19,7 @@ from modelling.estimation.partial_pooling import Scales, posterior
 from modelling.estimation.value import Components
 
 EFFECTS, TAU = 0.2, 0.3  # standard deviation of the true effects; scale of the half-normal one between laboratories
-DRIFT = 0.02  # standard deviation of what a machine's speed changes from one run to the next, ln speed
+DRIFT = 0.02  # standard deviation of a machine's change of speed from one run to the next, ln speed
 GUESTS, HOSTS = ("ext4", "btrfs", "xfs", "zfs"), ("ext4", "btrfs", "xfs")
 FACTORIAL = 3  # repetitions of each entry
 

@@ -58,7 +58,7 @@ class Outcome:
         return 1.0 - self.planned / self.bound if self.bound > 0 else None
 
     def add(self, other: "Outcome") -> None:
-        """Count what the other did as well, but for its gains."""
+        """Add the other's counts, but not its gains."""
         for name in ("moves", "lives", "harmed", "bytes_copied", "seconds", "planned", "bound"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
@@ -147,7 +147,7 @@ def _grids(pairs: Iterable[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _only(known: Known, pairs: Sequence[str]) -> Known:
-    """Return what is known of these pairs alone."""
+    """Return only what is known of these pairs."""
     posterior = known.posterior
     at = [posterior.treatments.index(pair) for pair in pairs]
     numbers = tuple(joined & set(pairs) for joined in known.numbers)
@@ -355,7 +355,7 @@ def _run(
 
 
 def _copied(sizes: np.ndarray, rules: Rules) -> np.ndarray:
-    """Return ln of what a copy leaves of a period's throughput."""
+    """Return ln of the share of a period's throughput that a copy leaves."""
     return np.log1p(-np.minimum(rules.slowdown * sizes / rules.copy_rate / rules.horizon, 0.99))
 
 

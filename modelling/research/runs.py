@@ -1,4 +1,4 @@
-"""Do runs gain what is promised of them? Worlds whose truth is known, and machines that nobody saw. No Django.
+"""Test whether runs gain what is promised, in worlds whose truth is known, on machines nobody saw. No Django.
 
 A world has entries with true effects and laboratories that differ from them and measured some entries each. It goes
 cells -> posterior -> components -> sets of runs, as in an answer. Then machines are drawn: on each the runs are made,
@@ -157,7 +157,7 @@ def _hold(
     noise: float,
     rng: np.random.Generator,
 ) -> None:
-    """Make the best set of each kind on machines that nobody saw, and hold what it gains against its promise."""
+    """Make the best set of each kind on machines that nobody saw, and compare its gain with its promise."""
     speed = truth.laboratories(MACHINES)
     shown = speed + rng.normal(size=(MACHINES, 1))  # the machine's own level, which no run tells apart
     errors = rng.normal(size=speed.shape)

@@ -1,4 +1,4 @@
-"""What a supported claim says of the order of two entries, read from its condition. No Django."""
+"""Read from a supported claim's condition what it says about the order of two entries. No Django."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Whether answers contradict each other, themselves, or the claims that the evidence supports. No Django.
+"""Find answers that contradict each other, themselves, or the claims that the evidence supports. No Django.
 
 A rule is a function from answers to breaches. A breach has a reason in a file, or it fails. Source:
 docs/models/coherence.md.
@@ -151,21 +151,21 @@ def _narrowed(answers: Mapping[Question, Told]) -> Iterator[tuple[str, Told, Tol
 
 
 def by_machines(answers: Mapping[Question, Told], claims: Sequence[Claimed] = ()) -> Iterator[Breach]:
-    """Hold what is told of any number of machines against what is told of each number."""
+    """Compare the answers for any number of machines with those for each number."""
     for name, wider, narrower in _narrowed(answers):
         if name == "vm_count":
             yield from _between("machines", wider, narrower)
 
 
 def by_filter(answers: Mapping[Question, Told], claims: Sequence[Claimed] = ()) -> Iterator[Breach]:
-    """Hold what is told without a filter against what is told with it."""
+    """Compare the answers without a filter with those with it."""
     for name, wider, narrower in _narrowed(answers):
         if name not in ("vm_count", "metric"):
             yield from _between("filter", wider, narrower)
 
 
 def by_metric(answers: Mapping[Question, Told], claims: Sequence[Claimed] = ()) -> Iterator[Breach]:
-    """Hold what is told in one metric of speed against what is told in another."""
+    """Compare the answers in one metric of speed with those in another."""
     in_metrics: dict[Question, dict[str, Told]] = {}
     for question, told in answers.items():
         if told.metric in SPEEDS:

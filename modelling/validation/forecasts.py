@@ -201,7 +201,7 @@ def _components(row: Mapping[str, object]) -> dict[str, str]:
 
 
 def _in_order(entries: Sequence[str], told: Mapping[tuple[str, str], tuple[float, float]]) -> Forecast:
-    """Return a forecast from contrasts: the order is of those that are told against the entry with most of them."""
+    """Return a forecast from contrasts: it orders the entries that have one against the entry with most contrasts."""
     base = max(entries, key=lambda entry: sum(pair[1] == entry for pair in told))
     scores = {base: 0.0, **{a: effect for (a, b), (effect, _) in told.items() if b == base}}
     if len(scores) < 2:

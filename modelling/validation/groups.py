@@ -161,7 +161,7 @@ def _contrasts(own: pd.DataFrame) -> Iterator[Contrast]:
 
 
 def _foretold(contrasts: list[Contrast], own: pd.DataFrame, foretell: Callable[..., list[Prediction]]) -> pd.DataFrame:
-    """Return a row a contrast: what was measured, and how the forecast judged it."""
+    """Return one row for each contrast: what was measured, and how the forecast judged it."""
     rows = own.to_dict("records")
     a, b = [rows[contrast.a] for contrast in contrasts], [rows[contrast.b] for contrast in contrasts]
     where = [_where(one, other) for one, other in zip(a, b, strict=True)]

@@ -88,7 +88,7 @@ class Report:
 
 
 def leave_one_out(evidence: Evidence, assumptions: Assumptions) -> Report:
-    """Put every method to every question of every case study. evidence : all of it, by workload"""
+    """Ask every method every question of every case study. evidence : all of it, by workload"""
     units = sources(evidence)
     chosen = units[:: -(-len(units) // MOST_LEFT_OUT)] if units else []
     results = []
@@ -139,7 +139,7 @@ def tasks(unit: tuple[str, ...], evidence: Evidence) -> list[Task]:
 
 
 def _under_each(rows: pd.DataFrame, axis: Axis) -> list[tuple[str | None, pd.DataFrame]]:
-    """Split the rows by hypervisor, where the axis is of what guests see or images lie on; else keep them together."""
+    """Split the rows by hypervisor if the axis is about guests or storage of images; else keep them together."""
     if axis.name not in (*FILE_SYSTEM_AXES, "host-storage"):
         return [(None, rows)]
     return [(hypervisor, rows[rows["hypervisor"] == hypervisor]) for hypervisor in sorted(set(rows["hypervisor"]))]
@@ -166,7 +166,7 @@ def _from_lists(
 
 
 def attempt(predict: Callable[[Task, Knowledge], Forecast], task: Task, known: Knowledge) -> Outcome:
-    """Ask one method, and hold what it says against the truth."""
+    """Ask one method, and compare what it says with the truth."""
     try:
         return score(task, predict(task, known))
     except CannotPredict as reason:
@@ -202,7 +202,7 @@ def score(task: Task, forecast: Forecast) -> Outcome:
 
 
 def _pairs(task: Task, forecast: Forecast) -> Outcome:
-    """Return the fields of an outcome that are about the pairs with numbers, and no more."""
+    """Return only the fields of an outcome that are about pairs with numbers."""
     if task.trial is None or not forecast.ratios:
         return Outcome()
     place = {entry: index for index, entry in enumerate(task.trial.treatments)}

@@ -38,7 +38,7 @@ FORECASTING = ("network", "components")
 
 
 def compute(*, wait: bool = True) -> QualityReport:
-    """Leave every case study out in turn, on the knowledge as it is, and keep the report.
+    """Leave every case study out in turn, with the knowledge as it is now, and keep the report.
 
     wait : for a publication under way; without, the report is given but not kept
     Nor is it kept where a publication came in between.

@@ -32,7 +32,7 @@ def site(transactional_db, published_evidence, live_server) -> str:
 
 @pytest.fixture
 def quiet_page(page: Page):
-    """A page that must log no error at all."""
+    """Give a page that must log no error at all."""
     errors = []
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     yield page

@@ -12,7 +12,7 @@ TRAIL = "/admin/experiments/auditentry/"
 
 @pytest.fixture
 def trail():
-    """Two deeds of two people on two case studies."""
+    """Make two audit entries, of two people on two case studies."""
     for slug, name, action in (("night", "ada", "submitted"), ("dawn", "grace", "returned")):
         audit(make_case_study(slug), make_user(username=name), AuditEntry.Action(action), f"because of {slug}")
 

@@ -46,7 +46,7 @@ def listed(client, path, **query):
 
 
 def every(client, path):
-    """All rows of a list, page after page."""
+    """Return all rows of a list, page after page."""
     found = []
     while path:
         page = client.get(path).json()
@@ -62,7 +62,7 @@ def errors(response):
 
 @pytest.fixture
 def hidden(db):
-    """One of everything that belongs to a case study, all with "secret" in a text, and none published."""
+    """Make one of everything that belongs to a case study, all with "secret" in a text, and none published."""
     publication = factories.make_publication("secret-paper", title="secret")
     storage = factories.make_storage(
         slug="secret-disk", description="secret", server=factories.make_server(slug="secret-server", model="secret")

@@ -133,7 +133,7 @@ def make_judgement(model: type[models.Model], **fields) -> models.Model:
 
 
 def twice(make: Callable, **fields) -> None:
-    """The second of two rows that agree in `fields` must be refused, the first must not."""
+    """Check that of two rows that agree in `fields` the second is refused, and the first is not."""
     make(**fields)
     make(**fields)
 

@@ -45,7 +45,7 @@ class Target:
 
 
 def check_reading(reading: Reading) -> None:
-    """A reading says something, and its numbers are numbers."""
+    """Check that a reading says something, and that its numbers are numbers."""
     assert reading.runs or reading.refused or reading.facts or reading.parts
     for run in reading.runs:
         figures = (run.throughput_mib_s, run.ops_per_s, run.latency_ms, run.duration_s)
@@ -215,7 +215,7 @@ def _seeds_of_bundle() -> Iterator[bytes]:
 
 @cache
 def _client() -> Any:
-    """Somebody who may do everything, so that nothing is hidden behind a refusal."""
+    """Return somebody who may do everything, so that nothing is hidden behind a refusal."""
     from django.contrib.auth.models import User
     from django.test import Client
 
@@ -225,7 +225,7 @@ def _client() -> Any:
 
 
 def check_request(data: bytes) -> None:
-    """No request fails: `GET /path`, or `POST /path media/type`, and from the next line on the query, or the body."""
+    """Check that no request fails: `GET /path` or `POST /path media/type`, and from the next line on query or body."""
     from django.db import transaction
 
     head, _, rest = data.partition(b"\n")

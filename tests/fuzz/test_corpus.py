@@ -9,7 +9,7 @@ WITH_DATABASE = [name for name, target in TARGETS.items() if target.needs_scene]
 
 
 def try_kept(name: str) -> None:
-    """All of them, with the name of the one that fails."""
+    """Try all of them, and name the one that fails."""
     kept = sorted((KEPT / name).iterdir())
     assert kept
     for path in kept:

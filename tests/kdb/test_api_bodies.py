@@ -36,7 +36,7 @@ def resolved(said):
 
 
 def faulty_values(said, name):
-    """Pairs of a wrong value of this type and the fields that may be named for it."""
+    """Return pairs of a wrong value of this type and the fields that may be named for it."""
     said = resolved(said)
     for value in WRONG[said["type"]]:
         if not (isinstance(value, str) and name in LINES and said["type"] == "string"):

@@ -10,7 +10,7 @@ RANKING = "/api/v1/rankings/fs-pair/?workload=varmail"
 
 
 def problem_of(response, status):
-    """The problem details of a response, after a look at what all of them have."""
+    """Return the problem details of a response, after a look at what all of them have."""
     assert response.status_code == status
     assert response["Content-Type"] == MEDIA_TYPE
     problem = response.json()

@@ -139,7 +139,7 @@ def in_state(name: str) -> None:
 
 
 def keys_of(users, scopes):
-    """A token of each role, with these scopes."""
+    """Return a token of each role, with these scopes."""
     return {role: make_token(user, tuple(scopes)) for role, user in users.items()}
 
 

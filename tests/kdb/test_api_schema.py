@@ -31,7 +31,7 @@ def operations(schema):
 
 @pytest.fixture
 def published(published_evidence):
-    """The published evidence, and a file that some of it was read from."""
+    """Load the published evidence, and make a file that some of it was read from."""
     make_raw_file(CaseStudy.objects.get(slug="p0"))
 
 
@@ -118,7 +118,7 @@ ENTRIES = {
 
 
 def address_of(path, operation, client):
-    """A path with a row that exists in the place of each parameter."""
+    """Return a path with a row that exists in the place of each parameter."""
     values = {
         "axis": "fs-pair",
         "workload": "varmail",

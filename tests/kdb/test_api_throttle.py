@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.both, pytest.mark.django_db]
 
 @pytest.fixture
 def at(settings, monkeypatch):
-    """Three requests a minute, at a time that the test sets."""
+    """Allow three requests a minute, at a time that the test sets."""
     settings.KDB_API_REQUESTS_A_MINUTE = 3
     now = [6000.0]
     monkeypatch.setattr(api_throttle.time, "time", lambda: now[0])

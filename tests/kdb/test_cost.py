@@ -44,7 +44,7 @@ def published():
 
 @pytest.fixture
 def dear(settings, published):
-    """Whatever asks the database costs too much."""
+    """Let whatever asks the database cost too much."""
     settings.KDB_CPU_SECONDS_A_REQUEST = 1e-9
 
 

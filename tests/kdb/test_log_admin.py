@@ -14,7 +14,7 @@ LOG = "/admin/admin/logentry/"
 
 @pytest.fixture
 def log():
-    """Two changes of two people."""
+    """Log two changes by two people."""
     for who, what, flag in (("ada", "night", ADDITION), ("grace", "dawn", CHANGE)):
         user = make_user(username=who)
         LogEntry.objects.log_actions(user.pk, [User(pk=1, username=what)], flag, f"because of {what}")

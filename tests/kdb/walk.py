@@ -124,7 +124,7 @@ class Walk:
 
 
 def walk(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Every operation of the document with the exchange it had, on the published evidence."""
+    """Return every operation of the document with its request and answer, on the published evidence."""
     operations = {
         operation["operationId"]: (method, path)
         for path, methods in schema["paths"].items()
@@ -328,7 +328,7 @@ def _measure(ask: Walk) -> None:
 
 
 def _read(ask: Walk, schema: dict[str, Any]) -> None:
-    """Everything public. A list gives the parameters of its rows."""
+    """Read everything public. A list gives the parameters of its rows."""
     ask("advice", ADVICE)
     for name, (method, path) in ask.operations.items():
         if name in ask.found or method != "get":

@@ -99,12 +99,12 @@ exec env SYSTEMD_NSPAWN_API_VFS_WRITABLE=yes systemd-nspawn --quiet -D host --bi
 
 
 def missing() -> str:
-    """Why there can be no stock host here; empty where there can."""
+    """Return why there can be no stock host here; empty if there can."""
     return laboratories.missing(PROGRAMS)
 
 
 def made(cache: Path) -> Path:
-    """The folder with `bare` and `libvirt`."""
+    """Return the folder with `bare` and `libvirt`."""
     packages = " ".join(setup.packages("apt-get", with_guests=True))
     words = (packages, LOGIN, str(_LOOPS - 1), debian.MIRROR)
 
@@ -175,11 +175,11 @@ class StockHost(Lab):
             return False
 
     def connection(self, login: str = "root") -> ssh.Connection:
-        """To be entered."""
+        """Return a connection to the host under this login."""
         return ssh.Connection(ssh.Address("127.0.0.1", self.port, login, self.host_key, self.folder / "keys/lab"))
 
     def leader(self) -> str:
-        """The process that is the host's first."""
+        """Return the process that is the host's first."""
         found = str(self.process.pid)
         for _ in range(2):  # nspawn, and what it starts
             found = Path(f"/proc/{found}/task/{found}/children").read_text().split()[0]
@@ -188,7 +188,7 @@ class StockHost(Lab):
 
 @contextmanager
 def stock_host(cache: Path, *, with_libvirt: bool = True, image: Path) -> Iterator[StockHost]:
-    """A host of its own, gone with all it holds in the end. image : a folder with a guest image and its login's key"""
+    """Give a host of its own, removed at the end with all it holds. image : a folder with a guest image and a key"""
     tree = made(cache)
     with tempfile.TemporaryDirectory(prefix="kdb-stock-", dir="/srv") as name:  # systemd empties /tmp
         host = StockHost(Path(name), tree, with_libvirt=with_libvirt)

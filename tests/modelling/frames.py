@@ -45,7 +45,7 @@ ARM = {
 
 
 def arm(value: float, **fields) -> dict:
-    """One arm whose measurements have the geometric mean `value`."""
+    """Return one arm whose measurements have the geometric mean `value`."""
     row = ARM | {"mean_log": math.log(value)} | fields
     identity = (row["case_study"], row["hypervisor"], row["guest_fs"], row["host_fs"], row["cache_mode"])
     return {"configuration_id": hash(identity)} | row
@@ -82,7 +82,7 @@ def findings(*rows: dict) -> pd.DataFrame:
 
 
 def ranked_entry(key: str, **fields) -> RankedEntry:
-    """A line of a ranking of which only tier lists speak, but for what `fields` say."""
+    """Return a line of a ranking of which only tier lists speak, but for what `fields` say."""
     said = {"label": key, "rank": 1, "part": 1, "verdict": "unknown", "p_score": 0.5, "grade": "D"}
     beside = {**dict.fromkeys(("tied_with", "confounded_with", "unsafe_options", "lacks"), ()), "always_unsafe": False}
     counts = dict.fromkeys(("case_studies", "laboratories", "groups", "measurements", "derived", "findings"), 0)

@@ -145,7 +145,7 @@ def _campaigns(ledger: Ledger) -> Iterator[str]:
 
 
 def _arms() -> Iterator[str]:
-    """Those that count: of published case studies."""
+    """Return the arms that count: those of published case studies."""
     names = [field.attname for field in Arm._meta.concrete_fields if field.attname != "id"]
 
     def kept() -> Counter[str]:
@@ -198,7 +198,7 @@ def on_machine(place: Place) -> Iterator[tuple[str, list[str]]]:
 
 
 def of_backups(ledger: Ledger, place: Place) -> Iterator[tuple[str, list[str]]]:
-    """The last one restored, into SQLite: it is one moment, and its answers are those of that moment."""
+    """Restore the last backup into SQLite: it holds one moment, and its answers are those of that moment."""
     if ledger.backups:
         yield "the last backup taken meanwhile restores", list(_restored(ledger.backups[-1], ledger, place))
 

@@ -58,7 +58,7 @@ class Killer:
     # Processes of KDB's
 
     def children(self, word: str) -> list[psutil.Process]:
-        """Those that the supervisor started with this word in their command."""
+        """Return the children that the supervisor started with this word in their command."""
         serve = self.place.serve
         if serve is None or serve.poll() is not None:
             return []
@@ -120,7 +120,7 @@ class Killer:
     # Services
 
     def kill_backend(self) -> bool:
-        """One connection's process. PostgreSQL then ends the others too, and recovers."""
+        """Kill one connection's process. PostgreSQL then ends the others too, and recovers."""
         url = self.place.environment["DATABASE_URL"]
         with suppress(psycopg.OperationalError), psycopg.connect(url, connect_timeout=5) as asked:
             mine = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"

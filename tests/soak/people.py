@@ -133,7 +133,7 @@ class Client:
 
 
 def read_pages(client: Client, chance: random.Random, goes_on: Callable[[], bool]) -> None:
-    """A visitor: looks at one thing after another, also at what was published meanwhile."""
+    """Be a visitor who looks at one thing after another, also at what was published meanwhile."""
     latest = 0
     while goes_on():
         published = [f"/case-studies/{slug}/" for slug, status in list(client.ledger.statuses.items()) if status]
@@ -210,7 +210,7 @@ class Contributor:
             ledger.count("case studies retracted")
 
     def table(self, host_fs: str) -> tuple[str, list[float]]:
-        """Rows that no other table has, and their values."""
+        """Return rows that no other table has, and their values."""
         values = [round(self.chance.uniform(50, 150), 6) for _ in range(6)]
         workload = self.chance.choice(["varmail", "fileserver"])
         cells = [(hypervisor, guest) for hypervisor in ("kvm", "xen") for guest in ("ext4", "xfs", "btrfs")]
@@ -257,7 +257,7 @@ class Contributor:
         return False
 
     def wait_for(self, number: int) -> None:
-        """Until the import is filed; one whose job failed is read again, as its page says."""
+        """Wait until the import is filed; one whose job failed is read again, as its page says."""
         deadline = time.monotonic() + HANG_SECONDS
         while time.monotonic() < deadline:
             found = self.author.get(f"imports/{number}/")

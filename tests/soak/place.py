@@ -54,7 +54,7 @@ class Place:
         return self.folder / "kdb.log"
 
     def manage(self, *arguments: str, **environment: str) -> subprocess.Popen:
-        """A command of KDB's, begun."""
+        """Start a command of KDB's."""
         with self.log.open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, "manage.py", *arguments],
@@ -73,7 +73,7 @@ class Place:
             self.starts += 1
 
     def family(self) -> list[psutil.Process]:
-        """Every process of KDB's, whoever is its parent by now: they have its DATA_DIR in their environment."""
+        """Return every process of KDB's, whatever its parent is by now: it has KDB's DATA_DIR in its environment."""
         found = []
         for process in psutil.process_iter():
             try:
@@ -103,7 +103,7 @@ class Place:
 
 
 def copy_empty_database(folder: Path) -> None:
-    """SQLite with all migrations, which take long where much else is to do."""
+    """Copy an SQLite database with all migrations, which take long on a busy machine."""
     cache = ROOT / ".pytest_cache/d/kdb"
     cache.mkdir(parents=True, exist_ok=True)
     shutil.copy(made_once.migrated_sqlite(cache), folder / "kdb.sqlite3")
@@ -116,7 +116,7 @@ def reaches(port: int) -> bool:
 
 @contextmanager
 def place(folder: Path, database: str) -> Iterator[Place]:
-    """A place that is ready, with nothing of KDB's running yet. Raises CannotStartError where something is missing."""
+    """Give a place that is ready, with nothing of KDB running yet. Raises CannotStartError if something is missing."""
     with ExitStack() as stack:
         if why := lab.missing():
             raise _services.CannotStartError(f"no laboratory: {why}")

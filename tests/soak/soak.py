@@ -92,7 +92,7 @@ class Soak:
         return self.report(ledger, killer, invariants, before)
 
     def prepare(self) -> None:
-        """A database with the published evidence, made by KDB itself, and Django in this process to look at it."""
+        """Have KDB make a database with the published evidence, and start Django in this process to look at it."""
         assert self.place.manage("prepare").wait(places.HANG_SECONDS) == 0, self.place.log.read_text()
         os.environ.update(self.place.environment)
         import django

@@ -1,4 +1,4 @@
-"""The error behind an error of an attempt, which the host is asked for."""
+"""Find the error behind an error of an attempt, by asking the host."""
 
 import time
 
@@ -16,7 +16,7 @@ FULL_MIB = 16  # less than this is free on a disk that is full
 
 
 def cause_of(attempt: Attempt, areas: list[Area], error: Exception) -> Exception:
-    """Return what is behind an error, which the host is asked for; the error itself where nothing else is known."""
+    """Ask the host for the cause of an error and return it; the error itself where no other cause is known."""
     try:
         if isinstance(error, ssh.Unreachable) and error.guest:
             _tell_guest_from_host(attempt, areas[0], error)

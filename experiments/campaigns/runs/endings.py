@@ -87,7 +87,7 @@ def end(
 
 
 def _pause_where_it_repeats(run: CampaignRun, reason: str) -> None:
-    """Pause after the second run in a row that failed alike, and after the fourth, eighth ... of who goes on.
+    """Pause after the second run in a row that failed alike, and, if somebody goes on, after the fourth, eighth ...
 
     What does not depend on the run is its environment, and would fail every run of the matrix.
     """

@@ -43,7 +43,7 @@ def machines(attempt: Attempt, record: Record, stack: ExitStack) -> tuple[Connec
 
 
 def _wanted(attempt: Attempt, pool: StoragePool, folder: str) -> Wanted:
-    """Return the run as a driver is asked for it. folder : of the host, for what the run notes"""
+    """Return the run as a request to a driver. folder : on the host, for the run's notes"""
     campaign, run, host = attempt.campaign, attempt.run, attempt.host
     image = host.facts.get("guest_image", {})
     return Wanted(
@@ -107,7 +107,7 @@ def _attached(attempt: Attempt, record: Record, stack: ExitStack) -> list[Machin
 
 
 def note_health(attempt: Attempt, record: Record, host: Connection | None) -> None:
-    """Note the host's health where there is a way to it: an attached machine knows nothing of it."""
+    """Note the host's health if the host can be reached: an attached machine does not know it."""
     pool = attempt.campaign.pool
     if host is None or pool is None:
         return

@@ -69,7 +69,7 @@ class ListingDriver(Protocol):
     """
 
     def listing(self, host: Connection) -> Listing:
-        """Return all pools and machines, but for those of a campaign's making; asked for every few minutes."""
+        """Return all pools and machines except those that a campaign made; called every few minutes."""
 
     def counts(self, host: Connection) -> dict[str, dict[str, Counts]]:
         """Return running machine by name to disk by target to what it did since its start; asked for every few seconds.

@@ -128,7 +128,7 @@ def _content(folder: Path) -> str:
 
 
 def _copy_tree(installed: Path, tree: Path) -> None:
-    """Copy what running needs of what was installed: no archives and libtool's notes, and no links."""
+    """Copy the installed files that are needed to run: no archives, no libtool notes, no links."""
     wanted = ("bin/filebench", "share/filebench/cvars/*.so", "share/filebench/workloads/*.f")
     for path in (path for pattern in wanted for path in installed.glob(pattern)):
         target = tree / path.relative_to(installed)

@@ -26,7 +26,7 @@ class Options:
     values: Mapping[str, str]
 
     def __init__(self, **given: str) -> None:
-        """Take what is given; the rest is as usual."""
+        """Take what is given; everything else has its default."""
         object.__setattr__(self, "values", USUAL | given)
 
     def __getattr__(self, name: str) -> str:

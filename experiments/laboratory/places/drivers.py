@@ -86,12 +86,12 @@ def host_file_system(area: Area, wanted: Wanted, say: Say) -> dict[str, str]:
 
 
 def makers(names: Iterable[str]) -> list[str]:
-    """Return those of the drivers that make virtual machines, which are asked what is left of them."""
+    """Return the drivers that make virtual machines, which can tell left-over machines."""
     return [name for name in names if name in HYPERVISORS]
 
 
 def left_overs(machine: Connection, pools: Iterable[str], drivers: Iterable[str], *, clear: bool = False) -> list[str]:
-    """Return what runs left in these pools and no area knows any more, a text each; `clear` takes it away first."""
+    """Describe what runs left in these pools and no area knows any more, one text each; `clear` removes it first."""
     asked, verb = makers(drivers), "clear" if clear else "left"
     return [
         f"{line} in {pool}"

@@ -59,7 +59,7 @@ def make_disk(area: Area, place: str, host_storage: str, number: int, mib: int, 
 
 
 def creation(guest: Guest) -> list[str]:
-    """Return the words of `qm create` for a guest. What boots it has no option of its own and goes to QEMU as is."""
+    """Return the words of `qm create` for a guest. What boots it has no option of qm's and is passed to QEMU as is."""
     is_kvm = guest.accelerator == "kvm"
     kernel = [
         *("-kernel", f"{guest.image_folder}/vmlinuz", "-initrd", f"{guest.image_folder}/initrd"),

@@ -58,7 +58,7 @@ def total(counts: Iterable[Counts]) -> Counts:
 
 
 def read(text: str) -> dict[str, dict[str, Counts]]:
-    """Return machine by name to disk by target to what was counted. A disk that is not counted is left out.
+    """Return machine name to disk target to its counters. A disk that is not counted is left out.
 
     text : of `virsh domstats --block`
     """

@@ -238,7 +238,7 @@ def remove_left_folders() -> None:
 
 
 def _done(command: Sequence[str], given: bytes, timeout: float, most: int, label: str) -> Answer:
-    """Run a program of this machine to its end, and never hold more than the limits of what it prints.
+    """Run a program of this machine to its end, and never keep more of its output than the limits.
 
     Raises subprocess.TimeoutExpired, TooMuch; it is killed then.
     """

@@ -1,4 +1,4 @@
-"""What collect.sh found on a machine: a setting a line, and what it could not see.
+"""Read what collect.sh found on a machine: a setting on each line, and what it could not see.
 
     kdb settings 1, host
     machine<TAB>kernel<TAB>6.8.12-4-pve
@@ -82,7 +82,7 @@ def _typed(value: str) -> str | int:
 
 
 def _derived(side: str, about: str, said: Mapping[str, tuple[int, str]]) -> Iterator[Fact]:
-    """Yield the settings that follow from what was said of one thing, each with the line that decides."""
+    """Yield the settings that follow from the lines on one thing, each with the line that decides."""
 
     def value(name: str) -> str:
         return said[name][1] if name in said else ""
@@ -166,7 +166,7 @@ def _allocation(said: Mapping[str, tuple[int, str]]) -> str:
 
 
 def _kind(rotates: str, transport: str) -> str:
-    """Return the kind of disks that all of them are; of NVMe the transport says so."""
+    """Return the kind that all disks share; NVMe is known by the transport."""
     if set(rotates.split()) == {"0", "1"}:
         return "mixed"
     if transport == "nvme":

@@ -231,7 +231,7 @@ def _read_document(document: dict[str, Any], before: str, lines: list[int]) -> I
 
 
 def _entries(document: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
-    """Return the jobs with their place in the document; of several clients only what sums them up."""
+    """Return the jobs with their place in the document; for several clients only their sum."""
     jobs = document.get("jobs")
     if not isinstance(jobs, list) or not jobs:
         jobs = document.get("client_stats")
@@ -391,7 +391,7 @@ def operation_of(rw: str, directions: list[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def _percentiles(sections: list[dict[str, Any]]) -> dict[str, float]:
-    """Return percentiles, ms: of one direction as printed, of several from their bins; none where some have no bins."""
+    """Return percentiles, ms: of one direction as printed, of several from their bins; none if some lack bins."""
     sections = [section for section in sections if _number(section.get("io_bytes"))]
     with_factors = [
         (section[name], factor)
@@ -429,7 +429,7 @@ def _percent(key: Any) -> float | None:
 
 
 def _block_size(value: Any, directions: list[str]) -> int | None:
-    """Return the block size: bs is one, or those of reads, writes and trims; the last holds for those that follow."""
+    """Return the block size: bs has one, or those of reads, writes and trims; the last given holds for the rest."""
     given = [_size(part) for part in str(value).split(",", 3)] if value is not None else []
     if not 0 < len(given) <= 3:
         return None

@@ -165,7 +165,7 @@ def _part(line: str) -> _Part:
 
 
 def _groups(blocks: list[_Block]) -> Iterator[list[_Block]]:
-    """Yield the blocks of one job of one invocation; of several clients what sums them up."""
+    """Yield the blocks of one job of one invocation; for several clients only their sum."""
     summed = {block.invocation for block in blocks if block.name == ALL_CLIENTS}
     groups: dict[tuple[int, str, str], list[_Block]] = {}
     for block in blocks:
@@ -229,7 +229,7 @@ def _judge(
 
 
 def added_up(names: list[str]) -> str:
-    """Return what is said of jobs that fio reports as one."""
+    """Return the warning about jobs that fio reports as one."""
     told = ", ".join(name.strip()[:40] for name in names[:10])
     return f"fio added up the jobs {told} (group_reporting): what they do not have in common is left out."
 

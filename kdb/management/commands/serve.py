@@ -61,7 +61,7 @@ class Command(BaseCommand):
             sys.exit(f"KDB does not run: {error}")
 
     def _tighten(self, folder: Path) -> None:
-        """Make a folder that is there already its owner's alone, and say so; what lies in it is shut away with it."""
+        """Close an existing folder, with all that is in it, to everybody but its owner, and say so."""
         if not folder.is_dir() or not (mode := stat.S_IMODE(folder.stat().st_mode)) & 0o077:
             return
         if mode & stat.S_ISVTX or folder.stat().st_uid != os.geteuid():  # /tmp, or somebody else's: not ours to shut

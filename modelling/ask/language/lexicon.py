@@ -1,4 +1,4 @@
-"""All names that a text may have, found by their spelling or by one near it. No Django.
+"""Find names in a text, by their spelling or by one near it. No Django.
 
 A spelling is folded as the catalogue folds it, so "LVM-thin", "lvm thin" and "LVM_THIN" are one; umlauts are written
 out.

@@ -203,7 +203,7 @@ def _machines(number: int) -> Name:
 
 
 def _name_values(pieces: list[Piece]) -> dict[int, int]:
-    """Return names of columns that only say what the value beside them is, with that: "cache none", "SATA bus"."""
+    """Join a column's name with the value beside it, which it only describes: "cache none", "SATA bus"."""
     beside: dict[int, int] = {}
     for number, piece in enumerate(pieces):
         axis = piece.of(_AXIS)

@@ -1,4 +1,4 @@
-"""From a parsed text to questions, the likeliest first. No Django, no queries.
+"""Turn a parsed text into questions, the likeliest first. No Django, no queries.
 
 The rules are in docs/models/reading.md.
 """
@@ -27,7 +27,7 @@ from .pointers import TOPICS
 MOST = 6  # readings
 _WHERE = ("host_fs", "host_storage")
 _FILTERS = {field.name for field in fields(Question)} - {"axis", "workload"}
-_OF_MACHINE = {"storage": "disks"}  # what is held against the evidence and narrows it not
+_OF_MACHINE = {"storage": "disks"}  # compared with the evidence, but no filter of it
 _PLACED = {"file_system", "guest_fs", "host_fs"}
 _ZFS = (("zfs", "zfs"), ("zfs", "zvol"))  # a volume or dataset says that it is of ZFS
 _PRODUCTS = {fold(spelling): product for product in PRODUCTS for spelling in (product.name, *product.words)}
@@ -59,7 +59,7 @@ def said(text: str, lexicon: Lexicon, names: Mapping[str, Mapping[str, str]]) ->
 
 
 def axes_of(column: str) -> list[str]:
-    """Return the axes whose entries are values of a column; of a file system that nobody places, those of both."""
+    """Return the axes whose entries are a column's values; for a file system without a role, those of both."""
     if column in SETTINGS:
         return [SETTINGS[column].axis]
     placed = [axis.name for axis in AXES.values() if axis.entry == (column,)]
@@ -224,7 +224,7 @@ class Asks:
                     yield Draft(axis.name, filters, tuple(entries))
 
     def _places(self, *slugs: str) -> tuple[str, ...]:
-        """Return where file systems may be that nobody places, the likelier first."""
+        """Return where file systems without a role may be, the likelier first."""
         if self.given.get("hypervisor") == NATIVE:
             return ("host_fs",)
         return ("host_fs", "guest_fs") if HOST_ONLY & set(slugs) else ("guest_fs", "host_fs")
@@ -302,7 +302,7 @@ class Asks:
         return sorted(found.values(), key=lambda reading: order.get(reading.workload, 0))[:MOST]
 
     def _finished(self, draft: Draft) -> Iterator[Draft]:
-        """Yield the draft with filters that stand beside its axis; a file system that nobody placed in both places."""
+        """Yield the draft with the filters beside its axis; a file system without a role in both roles."""
         setting = AXES[draft.axis].setting
         entry = {setting.column} if setting else set(AXES[draft.axis].entry)
         ranked = entry | (set(_WHERE) if entry & set(_WHERE) else set())

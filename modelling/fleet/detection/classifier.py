@@ -96,7 +96,7 @@ class Classifier:
 
     @property
     def workloads(self) -> list[str]:
-        """Return the classes that may be told, in the order of the columns."""
+        """Return the classes that may be detected, in the order of the columns."""
         return [name for name in self.classes if name in self.told]
 
     def probabilities(self, features: Matrix) -> Matrix:
@@ -105,7 +105,7 @@ class Classifier:
         return np.exp(log_softmax(scores / self._temperature, axis=1))
 
     def tell(self, features: Matrix) -> list[str]:
-        """Return the likeliest workload of each row; "" for what is unlike anything that may be told."""
+        """Return the likeliest workload of each row; "" if it is unlike anything that may be detected."""
         likeliest = [self.classes[column] for column in self.probabilities(features).argmax(axis=1)]
         near = distances(features, self.training.features) <= self.farthest
         return [name if is_near and name in self.told else "" for name, is_near in zip(likeliest, near, strict=True)]
@@ -164,7 +164,7 @@ def _left_out_scores(training: Training, penalty: float) -> Matrix:
 
 
 def _scores(training: Training, classes: Sequence[str], penalty: float, features: Matrix) -> Matrix:
-    """Fit to the training, its classes weighed alike, and return a score of each of `classes` for each of `features`.
+    """Fit to the training, all classes weighted alike; return a score of each of `classes` for each of `features`.
 
     A score is near 1 for the class itself and near 0 for another: least squares of the indicators of the classes.
     """

@@ -97,7 +97,7 @@ def classified(model: Classifier, one: Known) -> str:
 
 
 def _by_left_out(model: Classifier, signatures: Sequence[Known]) -> list[tuple[str, str]]:
-    """Return what ran and what is said of it, by models fitted to other runs with the same parameters."""
+    """Return what ran, and what models fitted to other runs with the same parameters say about it."""
     held = np.array(model.training.groups)
     others: dict[str, Classifier] = {}
     for fitted, foretold in folds(model.training):
@@ -107,7 +107,7 @@ def _by_left_out(model: Classifier, signatures: Sequence[Known]) -> list[tuple[s
 
 
 def confusion(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
-    """Count, of each that ran, how often each was said."""
+    """Count for each workload that ran how often each workload was detected."""
     counts: dict[str, Counter[str]] = {}
     for ran, told in pairs:
         counts.setdefault(ran, Counter())[told] += 1
@@ -115,7 +115,7 @@ def confusion(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
 
 
 def calibration(training: Training, probabilities: Matrix) -> list[Bin]:
-    """Hold probabilities against hits: what is given 80 % is right in 80 of 100. Bins of no signature are left out."""
+    """Compare probabilities with hits: what is given 80 % should be right in 80 of 100. Empty bins are left out."""
     top, right = probabilities.max(axis=1), probabilities.argmax(axis=1)
     hits = np.array([training.classes.index(workload) for workload in training.workloads]) == right
     bins = []

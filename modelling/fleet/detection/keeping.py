@@ -43,7 +43,7 @@ HOUR = timedelta(hours=1)
 
 
 def signatures() -> list[Known]:
-    """Return all that detection may learn from: of runs that came to their end, and those that came with KDB."""
+    """Return the signatures that detection may learn from: those of finished runs, and those that come with KDB."""
     rows = Signature.objects.filter(Q(run=None) | Q(run__state=CampaignRun.State.DONE)).order_by("pk")
     return [
         Known(
@@ -62,7 +62,7 @@ def current() -> DetectionModel | None:
 
 
 def train() -> DetectionModel:
-    """Make a model of the signatures as they are, unless that was done already. Safe to call again."""
+    """Make a model of the current signatures, unless there is one already. Safe to call again."""
     known = signatures()
     text = json.dumps(
         [
@@ -134,7 +134,7 @@ class _Hour:
 
 
 def detect() -> None:
-    """Say of each hour with new minutes what they were like; of all that are kept, where the model is another one."""
+    """Detect what each hour with new minutes was like; every kept hour, if the model has changed."""
     kept = current()
     model = classifier(kept) if kept is not None else None
     if kept is None or model is None:

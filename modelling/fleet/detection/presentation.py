@@ -104,7 +104,7 @@ class ConfusionTable:
 def confusion_table(
     title: str, confusion: Mapping[str, Mapping[str, int]], workloads: Sequence[str], names: Mapping[str, str]
 ) -> ConfusionTable:
-    """Lay out a confusion. right: of those that were not idle; None where none is known by that name"""
+    """Lay out a confusion. right: share of those not idle; None where none is known by that name"""
     columns = [*workloads, UNLIKE, IDLE]
     rows = []
     for ran, counted in confusion.items():

@@ -173,7 +173,7 @@ def _is_known(file_system: str) -> bool:
 
 
 def _loads(disks: Iterable[int]) -> dict[int, float]:
-    """Return disk to MiB/s, the mean over the minutes that were watched in the last day; those that were."""
+    """Return disk to MiB/s, the mean over the minutes watched in the last day; disks not watched are left out."""
     watched = (
         DiskStatistics.objects.filter(
             disk__in=list(disks), span=DiskStatistics.Span.MINUTE, starts_at__gte=now() - WATCHED

@@ -218,7 +218,7 @@ def is_at_work(job: Job | None) -> bool:
 
 
 def look_after() -> None:
-    """Find what nobody did, on every tick: moves whose job ended before they did, hosts whose next move may begin.
+    """Take up, on every tick, moves whose job ended before they did, and hosts whose next move may begin.
 
     A move under way is never given up by itself: only its host can say from which image the machine runs.
     """

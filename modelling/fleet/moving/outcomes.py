@@ -28,7 +28,7 @@ MOVED = (State.KEPT, State.DONE, State.UNDONE)
 
 
 def judge(move: PlacementMove) -> dict[str, Any]:
-    """Compare before with after as it stands now, as JSON. The time of copying is left out of both."""
+    """Compare before with after as far as it is known now, as JSON. The time of copying is left out of both."""
     begin, end = move.started_at or move.asked_at, move.switched_at or now()
     back = move.ways_back.exclude(switched_at=None).first()
     until = min(end + WATCHED, back.started_at or back.asked_at) if back else end + WATCHED
@@ -71,7 +71,7 @@ def look_after() -> None:
 
 
 def score() -> dict[str, Any]:
-    """Return the score of the advice: verdict to number of moves by plans, and what had been promised of those told.
+    """Return the score of the advice: number of planned moves by verdict, and what was promised for those judged.
 
     promised : mean probability of gaining; kept_share : of the moves whose outcome could be told; None without any
     """

@@ -37,7 +37,7 @@ def set_policy(policy: PlacementPolicy, *, user: User | None) -> None:
 
 
 def by_policy(run: jobs.JobRun, host_id: int) -> None:
-    """Plan for a host, and confirm what its policy lets begin by itself; in the mode `confirm`, nothing."""
+    """Plan for a host, and confirm the moves that its policy lets begin by themselves; in the mode `confirm`, none."""
     host = Host.objects.select_related("hypervisor").get(pk=host_id)
     if moves.policy_of(host).mode == Mode.OFF:
         return
@@ -74,7 +74,7 @@ def moves_left(policy: PlacementPolicy) -> int:
 
 
 def look_after() -> None:
-    """Find hosts whose policy wants another plan, and old images whose time is up. On every tick."""
+    """Take up, on every tick, hosts whose policy wants another plan, and old images whose time is up."""
     at = now()
     for policy in PlacementPolicy.objects.exclude(mode=Mode.OFF).filter(host__archived_at=None).select_related("host"):
         since = at - PLANS_EVERY[Mode(policy.mode)]

@@ -211,7 +211,7 @@ PVE = {"driver": "proxmox", "guest_file_systems": ["xfs"], "vm_counts": [1]}
 
 @pytest.fixture
 def storage() -> StoragePool:
-    """A thin storage of a host of Proxmox VE, beside a folder."""
+    """Return a thin storage of a host of Proxmox VE, beside a folder."""
     host = make_host(drivers=["proxmox"])
     host.facts |= {"pve": "pve-manager/8.0.3/bbf3993334bfa916 (running kernel: 6.2.16-3-pve)"}
     host.facts["pools"]["local-lvm"] = {"file_system": "lvm-thin", "free_mib": 102_400, "allocation": {"raw": "sparse"}}
@@ -326,7 +326,7 @@ def test_all_problems_are_told_at_once():
 
 
 def attached(count: int, **fields):
-    """A hypervisor host that nobody logs in to, with `count` virtual machines on ext4."""
+    """Return a hypervisor host that nobody logs in to, with `count` virtual machines on ext4."""
     top = make_host("esxi", pools=(), address="", host_key="", drivers=["attached"], facts={})
     for number in range(count):
         machine = make_host(f"vm-{number}", pools=("/mnt/data",), runs_on=top, drivers=["native"], **fields)
@@ -721,7 +721,7 @@ def test_repeats_that_wait_do_not_keep_repetitions_from_stopping():
 
 @pytest.fixture
 def asked(monkeypatch):
-    """The jobs that this process asked for."""
+    """Return the jobs that this process asked for."""
     numbers = []
     monkeypatch.setattr(jobs, "run", numbers.append)
     return numbers

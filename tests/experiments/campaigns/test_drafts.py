@@ -27,7 +27,7 @@ EXACT = (1.0000000000000002, 3.0000000000000004)  # MiB/s: neither is a short de
 
 @pytest.fixture
 def campaign() -> Campaign:
-    """Two machines, and what a host may call its parts at worst."""
+    """Make a campaign of two machines, whose host gives its parts the worst names there may be."""
     for model, slug in (
         *((Workload, "varmail"), (Benchmark, "fio"), (FileSystem, "ext4"), (FileSystem, "xfs")),
         *((Hypervisor, "kvm"), (OperatingSystem, "debian-12")),
@@ -154,7 +154,7 @@ def test_the_plan_is_among_the_files_of_the_case_study(campaign):
 
 
 def in_state(campaign: Campaign, state: str, disturbed: str, **fields):
-    """A run as one that went all the way leaves its row, but for its state; its figures stand where it is done."""
+    """Return a run whose row is as a whole run leaves it, but in this state; it has figures if it is done."""
     figures = {} if state == "done" else {"figures": []}
     reason = "The benchmark ended with exit status 1." if state == "failed" else ""
     return done(campaign, state=state, disturbed=disturbed, reason=reason, **figures, **fields)

@@ -54,7 +54,7 @@ ORIGINS = {"kernel_origin": "its own", "virtual_device_origin": "its own"}
 
 @pytest.fixture
 def paper() -> Publication:
-    """A published paper with a case study, a list and a claim of its own."""
+    """Return a published paper with a case study, a list and a claim of its own."""
     Hypervisor.objects.create(slug="kvm", name="KVM", kind="type-1", **ORIGINS)
     publication = factories.make_publication("paper", title="A published paper")
     study = factories.make_case_study("old", publication=publication)
@@ -67,7 +67,7 @@ def paper() -> Publication:
 
 
 def quokkas(paper: Publication) -> CaseStudy:
-    """A case study in which everything that can be new is new."""
+    """Return a case study in which everything that can be new is new."""
     own = factories.make_publication("quokka-report", title="Quokka report", authors=["Q. Quokka"], venue="Quokka days")
     server = factories.make_server(model="Quokka 1000")
     storage = factories.make_storage(server=server, description="Quokka disks")
@@ -112,7 +112,7 @@ def quokkas(paper: Publication) -> CaseStudy:
 
 @pytest.fixture
 def bundle(paper) -> bytes:
-    """Its bundle, from a database that does not hold it."""
+    """Return its bundle, from a database that does not hold it."""
     content = io.BytesIO()
     with transaction.atomic():
         bundles.export(quokkas(paper), content)
@@ -121,7 +121,7 @@ def bundle(paper) -> bytes:
 
 
 def brought(bundle: bytes, slug: str = "quokka-lab") -> CaseStudy:
-    """A researcher's draft of the bundle, under this name."""
+    """Return a researcher's draft of the bundle, under this name."""
     renamed = changed(bundle, "case-study.json", b'"quokka-lab"', f'"{slug}"'.encode())
     return bundles.take_in(renamed, user=factories.make_user(), door=ImportBatch.Door.BROWSER)[0]
 
@@ -140,7 +140,7 @@ TABLE = (
 
 
 def imported(slug: str, *, create: dict | None = None, table: str = TABLE, user=None) -> ImportBatch:
-    """The results of TABLE in a draft, its unknown names made into entries."""
+    """Return the results of TABLE in a draft, its unknown names made into entries."""
     draft = factories.make_case_study(slug, title="Quokkas imported", owner=user or factories.make_user())
     return received(draft, create=create, table=table)
 
@@ -185,7 +185,7 @@ def is_about_what_the_draft_names(address: str) -> bool:
 
 
 def kind(address: str) -> tuple:
-    """What pages have in common that one view makes of the same parameters."""
+    """Return what is equal for all pages that one view makes from the same parameters."""
     parts = urlsplit(address)
     try:
         route = resolve(parts.path).route
@@ -204,7 +204,7 @@ def is_plain(route: str) -> bool:
 
 
 def hidden_addresses(*studies: CaseStudy) -> list[str]:
-    """The address of each thing a draft has, public once it is: pages and API."""
+    """Return the address of each thing a draft has, public once it is: pages and API."""
     addresses = []
     for study in studies:
         addresses += [f"/case-studies/{study.slug}/{page}" for page in ("", "claims/", "fair-play/", "bundle.zip")]
@@ -297,7 +297,7 @@ def test_what_only_a_deleted_draft_brought_is_gone_from_the_database(bundle):
 
 
 def left_over() -> list[str]:
-    """Rows of any table that hold the word."""
+    """Return the rows of any table that hold the word."""
     return [
         f"{model.__name__}: {row}"
         for model in apps.get_models(include_auto_created=True)

@@ -29,7 +29,7 @@ def text_of(response) -> str:
 
 
 def rows_of(response, section: str) -> list[str]:
-    """The text of each row of the tables in the section with this id."""
+    """Return the text of each row of the tables in the section with this id."""
     content = response.content.decode()
     start = content.index(f'id="{section}"')
     inside = content[start : content.index("</section>", start)]

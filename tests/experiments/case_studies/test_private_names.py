@@ -37,7 +37,7 @@ def draft():
 
 
 def addresses(resolver, prefix=""):
-    """Every address with a slug in it; whatever else it has is 1."""
+    """Return every address with a slug in it; its other parameters are 1."""
     for pattern in resolver.url_patterns:
         path = prefix + str(pattern.pattern)
         if hasattr(pattern, "url_patterns"):
@@ -47,7 +47,7 @@ def addresses(resolver, prefix=""):
 
 
 def answer(client, method, address, slug, key):
-    """Everything that tells one answer from another, with its cost; the name itself is taken out."""
+    """Return everything that tells one answer from another, with its cost; the name itself is removed."""
     address = re.sub("<slug:(slug|case_study)>", slug, address)
     headers = {"authorization": f"Bearer {key}"} if key and address.startswith("/api/") else {}
     body = {"data": {"reason": "Why."}, "content_type": "application/json"} if address.startswith("/api/") else {}

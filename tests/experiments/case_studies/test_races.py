@@ -119,7 +119,7 @@ def just_before(step: Callable[[], object]):
 
 
 def wait_for_a_lock() -> int:
-    """The process number of the connection that waits for somebody's lock."""
+    """Return the process number of the connection that waits for somebody's lock."""
     query = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
@@ -433,7 +433,7 @@ def test_an_import_whose_connection_dies_is_read_by_the_next_attempt_or_asked_fo
 
 
 def active_run(campaign) -> tuple[jobs.JobRun, CampaignRun]:
-    """The run under way, as its worker has it."""
+    """Return the run under way, as its worker has it."""
     run = campaign.runs.select_related("campaign", "host").get(state="active")
     Job.objects.filter(pk=run.job_id).update(state="running", owner="a:1", heartbeat_at="2026-01-01T00:00Z")
     return jobs.JobRun(Job.objects.get(pk=run.job_id)), run

@@ -128,7 +128,7 @@ def test_a_draft_is_submitted_and_given_back(program, draft, client):
 
 
 def published(reviewer):
-    """The reviewer's answer to what they read a moment ago."""
+    """Return the reviewer's answer to what they read a moment ago."""
     seen = reviewer("get", "drafts/lab/").json()["content_digest"]
     return reviewer("post", "drafts/lab/publish/", {"reason": "Good.", "content_digest": seen})
 

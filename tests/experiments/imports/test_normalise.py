@@ -35,7 +35,7 @@ def normaliser(configurations: dict | None = None, **mapped) -> Normaliser:
 
 
 def read(*rows: dict, context: dict | None = None, by: Normaliser | None = None) -> list[Row | Fault | Unknown]:
-    """The rows as a CSV with the fields of the first."""
+    """Return the rows as a CSV with the fields of the first."""
     lines = [",".join(rows[0]), *(",".join(row.values()) for row in rows)]
     source = normalise.source_of_table(read_table("\n".join(lines).encode()), context or {})
     return list((by or normaliser()).rows(source))

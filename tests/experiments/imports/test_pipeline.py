@@ -809,7 +809,7 @@ def crafted(document: str, measurements: str = "") -> bytes:
 
 
 def listed(count: int, of: str = "0") -> str:
-    """A document with so many faults, unless they are entries."""
+    """Return a document with so many faults, unless they are entries."""
     return '{"publications": [' + ", ".join([of] * count) + "]}"
 
 

@@ -46,7 +46,7 @@ class Conformance:
 
     @contextmanager
     def made(self, lab, host, token: int, number: int = 1):
-        """A guest of this attempt that has come up; whatever happens, its area is cleaned."""
+        """Give a guest of this attempt that has come up; whatever happens, its area is cleaned."""
         area = Area(host, str(lab.pool), token)
         area.call("begin", self.driver, timeout=60)
         try:

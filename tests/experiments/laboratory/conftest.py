@@ -42,7 +42,7 @@ def _others_may_do_anything(monkeypatch):
 
 @pytest.fixture(scope="session")
 def plain_lab() -> Iterator[Lab]:
-    """A host with sshd and nothing else."""
+    """Give a host with sshd and nothing else."""
     if NO_LAB:
         pytest.skip(f"no laboratory: {NO_LAB}")
     with laboratory() as lab:
@@ -51,7 +51,7 @@ def plain_lab() -> Iterator[Lab]:
 
 @pytest.fixture(scope="session")
 def qemu_lab(pytestconfig) -> Iterator[Lab]:
-    """A host with libvirt, and a guest image that lets its login key in."""
+    """Give a host with libvirt, and a guest image that lets its login key in."""
     if NO_QEMU:
         pytest.skip(f"no virtual machines: {NO_QEMU}")
     image = guest_image(pytestconfig.cache.mkdir("kdb"))
@@ -61,21 +61,21 @@ def qemu_lab(pytestconfig) -> Iterator[Lab]:
 
 @pytest.fixture
 def stock_lab(pytestconfig) -> Iterator[StockHost]:
-    """A Debian with libvirt as its distribution has it, and a guest image; for tests marked `nightly`."""
+    """Give a Debian with libvirt as its distribution has it, and a guest image; for tests marked `nightly`."""
     with stock(pytestconfig) as host:
         yield host
 
 
 @pytest.fixture
 def bare_host(pytestconfig) -> Iterator[StockHost]:
-    """A Debian with sshd and nothing that campaigns need but a guest image; for tests marked `nightly`."""
+    """Give a Debian with sshd and nothing that campaigns need but a guest image; for tests marked `nightly`."""
     with stock(pytestconfig, with_libvirt=False) as host:
         yield host
 
 
 @contextmanager
 def stock(pytestconfig, **choices: bool) -> Iterator[StockHost]:
-    """A stock host with a guest image; skips the test where there can be none."""
+    """Give a stock host with a guest image; skips the test where there can be none."""
     if NO_STOCK_HOST:
         pytest.skip(f"no stock host: {NO_STOCK_HOST}")
     cache = pytestconfig.cache.mkdir("kdb")
@@ -84,7 +84,7 @@ def stock(pytestconfig, **choices: bool) -> Iterator[StockHost]:
 
 
 def guest_image(cache: Path) -> Path:
-    """The guest image and the key of its login, with Filebench where its source is at hand."""
+    """Return the guest image and the key of its login, with Filebench where its source is at hand."""
     filebench = () if laboratories.no_filebench() else ("--filebench", str(built_filebench(cache)))
 
     def build(folder: Path) -> None:
@@ -130,7 +130,7 @@ rm disk.raw
 
 
 def brought_disk(cache: Path) -> Path:
-    """A disk that an operator may bring."""
+    """Return a disk that an operator may bring."""
 
     def build(folder: Path) -> None:
         words = ("unshare", "--mount", "sh", "-c", _BROUGHT, "brought", folder)
@@ -142,7 +142,7 @@ def brought_disk(cache: Path) -> Path:
 
 
 def built_filebench(cache: Path) -> Path:
-    """Filebench 1.5-alpha3 from KDB_FILEBENCH_SOURCE."""
+    """Return Filebench 1.5-alpha3 from KDB_FILEBENCH_SOURCE."""
 
     def build(folder: Path) -> None:
         manage("build_filebench", "--source", laboratories.FILEBENCH_SOURCE, "--out", str(folder / "tree"))
@@ -182,7 +182,7 @@ def host(plain_lab, keys):
 
 
 def registered(lab: Lab, **fields):
-    """The laboratory's host as an operator leaves it: registered, its key accepted, checked."""
+    """Return the laboratory's host as an operator leaves it: registered, its key accepted, checked."""
     for slug in ("ext4", "xfs", "btrfs"):
         factories.entry(FileSystem, slug)
     for slug in ("kvm", "qemu-tcg"):
@@ -260,7 +260,7 @@ def wait_for_end(run: CampaignRun, worker: threading.Thread) -> None:
 
 
 def looked_at(campaign: Campaign) -> Campaign:
-    """The time for a look at a paused campaign's host has come, and a worker looks."""
+    """Have a worker look at a paused campaign's host, as if the time for it had come."""
     Campaign.objects.filter(pk=campaign.pk, look_at__isnull=False).update(look_at=now() - timedelta(seconds=1))
     steering.look_after()
     do(Job.objects.filter(kind=steering.LOOK_JOB).latest("pk"))
@@ -269,7 +269,7 @@ def looked_at(campaign: Campaign) -> Campaign:
 
 
 def said(run: CampaignRun) -> str:
-    """All that is known of a run, for the message of a failed test."""
+    """Return all that is known about a run, for the message of a failed test."""
     return "\n".join([str(run), run.state, run.reason, *run.lines.values_list("text", flat=True)])
 
 

@@ -65,7 +65,7 @@ exec /usr/sbin/sshd -D -e -f "$1/sshd_config"
 
 
 def missing(programs=PROGRAMS) -> str:
-    """Why there can be no laboratory here; empty where there can."""
+    """Return why there can be no laboratory here; empty if there can."""
     if os.geteuid() != 0:
         return "loop devices need root"
     lacking = [name for name in programs if shutil.which(name, path=PATH) is None]
@@ -79,7 +79,7 @@ def missing(programs=PROGRAMS) -> str:
 
 
 def no_filebench() -> str:
-    """Why Filebench cannot be built here; empty where it can."""
+    """Return why Filebench cannot be built here; empty if it can."""
     if not FILEBENCH_SOURCE:
         return "KDB_FILEBENCH_SOURCE names no source of Filebench"
     return missing(("mmdebstrap",))
@@ -148,7 +148,7 @@ class Lab:
             self.process = None
 
     def forget_loops(self) -> None:
-        """A host that is off has no loop devices; those of a killed one are left to this kernel."""
+        """Detach the loop devices that a killed host leaves to this kernel: a host that is off has none."""
         for line in loops():
             if str(self.folder) in line:
                 subprocess.run(["losetup", "--detach", line.split()[0]], check=False)
@@ -164,7 +164,7 @@ class Lab:
         return done.stdout
 
     def leader(self) -> str:
-        """The host's first process."""
+        """Return the host's first process."""
         return Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()[0]
 
     def stop_libvirt(self) -> None:

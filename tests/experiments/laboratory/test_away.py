@@ -154,7 +154,7 @@ def test_left_overs_are_cleared_by_api_and_command_and_never_under_a_run(host, p
 
 @contextmanager
 def left_over(host, lab):
-    """A file system that is mounted on a loop device, in an area that was removed."""
+    """Give a file system that is mounted on a loop device, in an area that was removed."""
     with hosts.connect(host) as machine:
         area = Area(machine, str(lab.pool), 10**9)
         area.call("begin")

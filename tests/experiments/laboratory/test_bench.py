@@ -74,7 +74,7 @@ def clock(monkeypatch):
 
 
 def honest(seconds: float, **changes) -> Poll:
-    """A machine whose clocks go right; its benchmark ends after ten seconds."""
+    """Return a machine whose clocks go right; its benchmark ends after ten seconds."""
     state = {"state": "exited", "status": 0} if seconds >= 10 else {}
     return replace(START, **{"wall": 1000 + seconds, "up": 500 + seconds} | state | changes)
 
@@ -189,7 +189,7 @@ def test_a_host_that_stays_away_is_unreachable_and_nothing_is_said_of_the_run(cl
 
 
 def away(clock, first: float, last: float, error: Exception):
-    """A host that does not say how its machines are from `first` to `last`."""
+    """Return a host that does not say how its machines are from `first` to `last`."""
 
     def watch():
         if first < clock.now < last:

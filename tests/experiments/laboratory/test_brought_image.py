@@ -37,7 +37,7 @@ def add(disk, folder, tmp_path, **options):
 
 
 def disk_of(path, first=b"\xeb\x63", signature=b"\x55\xaa"):
-    """A raw disk whose boot sector begins and ends so."""
+    """Return a raw disk whose boot sector begins and ends so."""
     path.write_bytes(first.ljust(510, b"\0") + signature + bytes(2**20 - 512))
     return path
 

@@ -44,7 +44,7 @@ def seen(monkeypatch):
 
 
 def disk_under_test(seen) -> dict:
-    """The block device of QEMU that is not the root disk."""
+    """Return the block device of QEMU that is not the root disk."""
     (block,) = [each for each in seen["blocks"] if not each["ro"]]
     return block
 

@@ -25,7 +25,7 @@ SAYS_ITS_VERSION = "#!/bin/sh\ncat {prefix}/share/filebench/banner\n"
 
 
 def make_tree(folder: Path, version: str = RELEASE, program: str = SAYS_ITS_VERSION) -> Path:
-    """A tree as build_filebench leaves it, whose program finds its version by the compiled in folder."""
+    """Make a tree as build_filebench leaves it, whose program finds its version by the compiled in folder."""
     prefix = filebench_tree.filled(filebench_tree.built_prefix(version))
     for name, text in (
         ("bin/filebench", program.format(prefix=prefix)),

@@ -107,7 +107,7 @@ class PlayedLab(Lab):
 
 @contextmanager
 def played_lab(pytestconfig, player: ModuleType, *names: str) -> Iterator[PlayedLab]:
-    """A host with a guest image, where `player` answers to these names."""
+    """Give a host with a guest image, where `player` answers to these names."""
     if NO_QEMU or laboratories.missing(("qemu-img",)):
         pytest.skip(f"no virtual machines: {NO_QEMU or laboratories.missing(('qemu-img',))}")
     image = guest_image(pytestconfig.cache.mkdir("kdb"))
@@ -132,7 +132,7 @@ def played_lab(pytestconfig, player: ModuleType, *names: str) -> Iterator[Played
 
 @pytest.fixture(scope="module")
 def proxmox_lab(pytestconfig) -> Iterator[Lab]:
-    """A host with a storage in a folder, a thin one, and one that holds no disks."""
+    """Give a host with a storage in a folder, a thin one, and one that holds no disks."""
     with played_lab(pytestconfig, proxmox_programs, "qm", "pvesh", "pveversion") as lab:
         room = {"active": 1, "avail": 50 * 2**30}
         storages = {
@@ -265,7 +265,7 @@ def test_a_campaign_on_proxmox_ve_is_filed_and_recorded(proxmox_lab, keys, monke
 
 @pytest.fixture(scope="module")
 def xen_lab(pytestconfig) -> Iterator[Lab]:
-    """A control domain of Xen."""
+    """Give a control domain of Xen."""
     if not Path("/dev/net/tun").exists():
         pytest.skip("no interfaces: /dev/net/tun is not there")
     with played_lab(pytestconfig, xen_programs, "xl", "xenstore-write") as lab:

@@ -61,7 +61,7 @@ def benchmark_runs(lab) -> bool:
 
 
 def is_measured(lab) -> bool:
-    """Its files are made, and it has passed the barrier: from now on nothing needs the connection."""
+    """Tell whether the files are made and the barrier is passed: from then on nothing needs the connection."""
     return (lab.pool / ".kdb/benchmark.began").exists() and benchmark_runs(lab)
 
 

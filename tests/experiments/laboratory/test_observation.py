@@ -36,7 +36,7 @@ def host(lab, keys):
 
 @pytest.fixture
 def mail(host, lab, monkeypatch):
-    """A machine of somebody else's, ext4 on XFS, that runs."""
+    """Give a machine of somebody else's, ext4 on XFS, that runs."""
     monkeypatch.setattr(drivers, "domain_name", lambda token, number: "mail")
     with ExitStack() as stack:
         machine = stack.enter_context(hosts.connect(host))

@@ -34,7 +34,7 @@ def host(stock_lab, keys):
 
 
 def waits_for(run, worker, who: str) -> None:
-    """Until the run says that it waits, and for as long as it then does."""
+    """Wait until the run says that it waits, and as long as it then does."""
     missed = run.lines.filter(text__contains=f"{who} does not answer, and the run waits for it")
     wait_until(lambda: missed.exists() or not worker.is_alive(), LONG)
     time.sleep(AWAY_SECONDS)

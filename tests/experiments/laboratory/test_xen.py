@@ -36,7 +36,7 @@ def settings_of(**fields) -> dict:
 
 @pytest.fixture
 def disk_words(monkeypatch):
-    """The words of a disk as xl reads them; the image or volume is there."""
+    """Return the words of a disk as xl reads them; the image or volume is there."""
 
     def words(host_storage: str, options: disks.Options) -> dict[str, str]:
         path = "/dev/null" if host_storage in disks.VOLUMES else "/etc/passwd"

@@ -83,7 +83,7 @@ def path_of(number: int) -> Path:
 
 
 def domains() -> dict[int, dict]:
-    """Those that are there, by number; what its QEMU left is gone."""
+    """Return the domains that exist, by number; what a domain's QEMU left is gone."""
     found = {}
     for path in sorted(STATE.glob("*.json")):
         about = json.loads(path.read_text())
@@ -225,7 +225,7 @@ def destroy(number: int) -> None:
 
 
 def listed(number: int, about: dict) -> str:
-    """A line of list_domains."""
+    """Return a line of list_domains."""
     state = "--p---" if run_state(about) == "T" else "-b----"
     return f"{about['name'] or '(null)':<40} {number:>5} {about.get('memory', 0):>5} {1:>5}     {state}  {1.5:>8.1f}"
 

@@ -29,7 +29,7 @@ from experiments.published_evidence.files import Entry, EvidenceError, as_entrie
 
 @pytest.fixture
 def directory(tmp_path) -> Path:
-    """A copy of the files that a test may change."""
+    """Return a copy of the files that a test may change."""
     return Path(shutil.copytree(evidence.DIRECTORY, tmp_path / "evidence"))
 
 

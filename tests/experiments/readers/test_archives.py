@@ -12,7 +12,7 @@ from experiments.readers.table import template_xlsx
 
 
 def packed(*entries: tuple, compression: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """A ZIP of (name or ZipInfo, content)."""
+    """Return a ZIP of (name or ZipInfo, content)."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", compression) as archive:
         for name, data in entries:

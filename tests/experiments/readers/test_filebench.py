@@ -40,7 +40,7 @@ def only_refusal(text: str | bytes) -> Refusal:
 
 
 def before(text: str, marker: str, line: str) -> str:
-    """The log with one more line, in front of the one that holds the marker."""
+    """Return the log with one more line, in front of the one that holds the marker."""
     at = text.rindex("\n", 0, text.index(marker)) + 1
     return f"{text[:at]}{line}\n{text[at:]}"
 
@@ -674,7 +674,7 @@ def test_no_order_of_lines_makes_it_raise_or_invent(lines):
 
 @st.composite
 def damaged(draw) -> bytes:
-    """A good log with a stretch of it lost, doubled or overwritten."""
+    """Return a good log with a stretch of it lost, doubled or overwritten."""
     data = draw(st.sampled_from(list(LOGS.values())))
     start = draw(st.integers(0, len(data)))
     end = draw(st.integers(start, min(len(data), start + 2000)))

@@ -221,7 +221,7 @@ def test_a_pair_may_be_spaced():
 
 
 def workbook(change) -> bytes:
-    """A small workbook whose sheet's XML was changed."""
+    """Return a small workbook whose sheet's XML was changed."""
     book, content, changed = openpyxl.Workbook(), io.BytesIO(), io.BytesIO()
     for row in (("workload", "value", "unit"), ("varmail", 1, "MiB/s"), ("varmail", 2, "MiB/s")):
         book.active.append(row)

@@ -61,7 +61,7 @@ def patterns(name: str) -> Iterator[tuple[int, str, str | bytes]]:
 
 
 def flat(items) -> Iterator[tuple]:
-    """The items of a pattern in their order, those in groups too."""
+    """Give the items of a pattern in their order, those in groups too."""
     for operation, argument in items:
         if operation is re._constants.SUBPATTERN:
             yield from flat(argument[3])
@@ -77,7 +77,7 @@ def is_endless(operation, argument) -> bool:
 
 
 def signs(state, argument) -> set[str]:
-    """The signs that what is repeated may consist of."""
+    """Return the signs that what is repeated may consist of."""
     made = re._compiler.compile(re._parser.SubPattern(state, list(argument[2])))
     is_bytes = isinstance(state.str, bytes)
     return {sign for sign in string.printable if made.match(sign.encode() if is_bytes else sign)}

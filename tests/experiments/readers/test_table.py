@@ -22,7 +22,7 @@ def read(text: str | bytes) -> Table:
 
 
 def rows(text: str | bytes) -> list[dict]:
-    """The rows as dicts with their line; fails on a fault."""
+    """Return the rows as dicts with their line; fails on a fault."""
     found = read(text)
     assert found.faults == ()
     return [{"line": line, **dict(zip(found.fields, cells, strict=True))} for line, cells in found.rows()]

@@ -46,7 +46,7 @@ def kvm() -> None:
 
 
 def study(slug: str, *, better: str = "xfs", **fields) -> CaseStudy:
-    """A published case study of three guest file systems, one of them the fastest."""
+    """Return a published case study of three guest file systems, one of them the fastest."""
     kvm()
     case_study = make_case_study(slug, **fields)
     for number, guest_fs in enumerate(("btrfs", "ext4", "xfs")):

@@ -93,7 +93,7 @@ def answer(client, kept: PastedTable, step: str, **changed) -> str:
 
 
 def names(client, kept: PastedTable) -> dict[str, str]:
-    """The answers to the step of names: everything that is not known is proposed."""
+    """Return the answers to the step of names: everything that is not known is proposed."""
     form = client.get(f"/tables/{kept.pk}/names/").context["form"]
     said = {}
     for row in form.name_rows:
@@ -158,7 +158,7 @@ def test_from_paste_to_draft(author, client):
 
 
 def numbers(slug: str) -> list[tuple]:
-    """Everything that is filed of a case study's measurements."""
+    """Return everything that is filed of a case study's measurements."""
     fields = [
         field.name
         for field in Measurement._meta.concrete_fields

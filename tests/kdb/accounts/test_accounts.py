@@ -183,7 +183,7 @@ def ask_for_reset(client: Client, email: str = "ada@example.org", **headers):
 
 
 def reset_form(client: Client) -> str:
-    """The address of the form that the letter leads to."""
+    """Return the address of the form that the letter leads to."""
     ask_for_reset(client)
     return client.get(re.search(r"http://testserver(\S+)", mail.outbox[-1].body)[1]).url
 

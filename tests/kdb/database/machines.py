@@ -63,7 +63,7 @@ class Machine:
             )
 
     def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
-        """It and all it started."""
+        """Kill it and all it started."""
         os.killpg(self.process.pid, number)
         self.process.wait(HANG_SECONDS)
 

@@ -69,7 +69,7 @@ class People:
                 self.done.wait(0.1)
 
     def request(self, address: str, data: bytes | None = None, **headers: str) -> dict | None:
-        """The answer, or None where KDB says that it cannot answer now."""
+        """Return the answer, or None where KDB says that it cannot answer now."""
         port = next(self.ports)
         asked = urllib.request.Request(f"http://127.0.0.1:{port}{address}", data, HTTPS | headers)
         try:
@@ -86,7 +86,7 @@ class People:
         self.done.wait(0.05)
 
     def upload(self) -> None:
-        """One row, sent until somebody has said that it is filed."""
+        """Send one row until a server has said that it is filed."""
         number = next(self.numbers)
         header = "hypervisor,host_fs,guest_fs,workload,benchmark,benchmark_version,vm_count,value,unit,source"
         body = f"{header}\nkvm,ext4,ext4,varmail,filebench,1.4.9.1,{number},7.5,MiB/s,Table 1\n".encode()
@@ -105,7 +105,7 @@ class People:
             self.done.wait(0.1)
 
     def go_on(self) -> None:
-        """Both get further, whoever is dead."""
+        """Wait until both have got further, whatever is dead."""
         answers, uploads = len(self.answers) + PROGRESS, len(self.uploaded) + PROGRESS
         wait_until(lambda: len(self.answers) >= answers and len(self.uploaded) >= uploads, "people are served")
 

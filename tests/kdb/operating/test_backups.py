@@ -27,14 +27,14 @@ AXES = ("guest-fs", "host-fs", "fs-pair", "hypervisor")
 
 
 def rows(path: Path) -> dict[str, list[Any]]:
-    """Every table of an archive, as data: PostgreSQL keeps JSON in an order of its own."""
+    """Return every table of an archive, as data: PostgreSQL keeps JSON in an order of its own."""
     with zipfile.ZipFile(path) as archive:
         names = [name for name in archive.namelist() if name != backups.MANIFEST]
         return {name: [json.loads(line) for line in archive.open(name)] for name in names}
 
 
 def answers() -> list[Any]:
-    """Every answer over the axes and workloads, worked out anew."""
+    """Return every answer over the axes and workloads, worked out anew."""
     RankingSnapshot.objects.all().delete()
     asked = [f"/api/v1/rankings/{axis}/?workload={workload}" for axis in AXES for workload in WORKLOADS]
     found = [Client().get(address) for address in asked]
@@ -111,7 +111,7 @@ def archive(transactional_db, tmp_path) -> Path:
 
 
 def changed(archive: Path, name: str, content: bytes) -> Path:
-    """A copy of the archive in which one member is another."""
+    """Return a copy of the archive in which one member is another."""
     copy = archive.with_name("changed.kdb")
     with zipfile.ZipFile(archive) as source, zipfile.ZipFile(copy, "w") as target:
         for member in source.namelist():

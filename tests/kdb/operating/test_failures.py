@@ -36,7 +36,7 @@ def write_to_a_full_device() -> None:
 
 @pytest.fixture
 def full_sqlite(transactional_db) -> Iterator[None]:
-    """The database may grow by 100 kB. SQLite then takes back all of a transaction, a test's own included."""
+    """Let the database grow by 100 kB only. SQLite then rolls back the whole transaction, a test's own included."""
     with connection.cursor() as cursor:
         cursor.execute("VACUUM")  # pages that other tests left free would take it all
         pages = cursor.execute("PRAGMA page_count").fetchone()[0]

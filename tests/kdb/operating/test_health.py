@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture
 def silent_port():
-    """A server that takes connections and never says a word."""
+    """Give a server that takes connections and never says a word."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
@@ -206,7 +206,7 @@ def ask_status(address: str) -> tuple[int, dict]:
 
 
 def until_known(address: str) -> dict:
-    """The first answer with figures: of a machine that has much else to do, the first look may take long."""
+    """Return the first answer with figures: of a machine that has much else to do, the first look may take long."""
     found: list[dict] = []
 
     def knows() -> bool:

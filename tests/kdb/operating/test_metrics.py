@@ -13,7 +13,7 @@ from tests import factories
 
 
 def metrics(**headers: str) -> dict[tuple[str, ...], float]:
-    """Each sample by its name and its labels' values, in the order of the labels' names."""
+    """Return each sample by its name and its labels' values, in the order of the labels' names."""
     key = factories.make_token(factories.make_user("administrators"))
     response = Client().get("/metrics", headers={"Authorization": f"Bearer {key}", **headers})
     assert response.status_code == 200

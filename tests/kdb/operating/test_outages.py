@@ -36,7 +36,7 @@ def log(settings, tmp_path) -> Iterator[Log]:
 
 @pytest.fixture(autouse=True)
 def minutes(monkeypatch) -> list[tuple]:
-    """The minutes that began; they end when a test says so."""
+    """Return the minutes that began; they end when a test says so."""
     begun: list[tuple] = []
     monkeypatch.setattr(outages, "_begin_minute", lambda *arguments: begun.append(arguments))
     return begun

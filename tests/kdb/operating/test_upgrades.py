@@ -45,7 +45,7 @@ def manage(data_dir: Path, *arguments: str) -> str:
 
 @pytest.fixture
 def released(tmp_path) -> Path:
-    """A place with the database of the last release, as its own code filled it."""
+    """Return a place with the database of the last release, as its own code filled it."""
     (tmp_path / "kdb.sqlite3").write_bytes(gzip.decompress(RELEASE.read_bytes()))
     return tmp_path
 
@@ -236,7 +236,7 @@ def test_migrations_since_the_release_let_older_code_live_or_say_why_not(release
 
 @pytest.fixture
 def later(db) -> None:
-    """A database that a later version migrated."""
+    """Make the database look as if a later version had migrated it."""
     MigrationRecorder(connection).record_applied("experiments", "9999_of_a_later_version")
 
 

@@ -32,7 +32,7 @@ def handle(monkeypatch):
 
 @pytest.fixture
 def woken(monkeypatch, settings) -> list[int]:
-    """The jobs that Redis woke a worker for."""
+    """Return the jobs that Redis woke a worker for."""
     numbers: list[int] = []
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     monkeypatch.setattr(celery.app, "send_task", lambda name, arguments: numbers.extend(arguments))

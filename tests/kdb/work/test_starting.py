@@ -20,7 +20,7 @@ def listener() -> Iterator[socket.socket]:
 
 
 def ask(listener: socket.socket, request: bytes) -> tuple[list[str], str]:
-    """The lines of the answer's head, and its body."""
+    """Return the lines of the answer's head, and its body."""
     with socket.create_connection(listener.getsockname(), HANG_SECONDS) as client:
         client.sendall(request)
         answer = b"".join(iter(lambda: client.recv(65536), b"")).decode()

@@ -43,7 +43,7 @@ class Supervised:
         return psutil.Process(self.process.pid).children()
 
     def named(self, word: str) -> list[psutil.Process]:
-        """Its children by the last word of their command; one that has just ended has none."""
+        """Return its children by the last word of their command; one that has just ended has no command."""
         return [child for child in self.children() if "".join(_command(child)[-1:]).endswith(word)]
 
     def wait_for(self, word: str, other_than: psutil.Process | None = None) -> psutil.Process:

@@ -65,7 +65,7 @@ class Place:
         return run
 
     def start_worker(self, *module: str) -> subprocess.Popen:
-        """A worker as it is run, or another program that does jobs."""
+        """Return a worker as it is run, or another program that does jobs."""
         usual = (*processes.WORKER, "--beat") if self.environment["REDIS_URL"] else processes.POLLING_WORKER
         command = [sys.executable, "-m", *(module or usual)]
         with (self.data_dir / "worker.log").open("a") as log:

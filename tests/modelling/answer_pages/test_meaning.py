@@ -36,7 +36,7 @@ def test_a_rate_that_recovers_with_more_machines_does_not_count():
 @pytest.mark.sqlite
 class TestPublished:
     def study(self, slug, first="ext4", **facts):
-        """A published laboratory where `first` reaches 300 MiB/s with one machine and 200 with two, XFS half."""
+        """Return a published laboratory where `first` reaches 300 MiB/s with one machine and 200 with two, XFS half."""
         study = make_case_study(slug)
         for guest_fs, value in ((first, 300.0), ("xfs", 150.0)):
             configuration = make_configuration(study, guest_fs=guest_fs, **facts)

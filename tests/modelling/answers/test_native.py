@@ -13,7 +13,7 @@ NATIVELY = Question("host-fs", "varmail", hypervisor="native")
 
 
 def measured_natively_and_in_guests(slug: str = "lab", laboratory: str = "lab"):
-    """ext4 is twice as fast as XFS on the host itself, and half as fast under the images of guests."""
+    """Publish that ext4 is twice as fast as XFS on the host itself, and half as fast under the images of guests."""
     study = make_case_study(slug, laboratory=laboratory, vm_counts=[0, 1])
     for host_fs, natively, in_guest in (("ext4", 200.0, 50.0), ("xfs", 100.0, 100.0)):
         native = make_configuration(study, hypervisor=None, host_fs=host_fs)

@@ -11,7 +11,7 @@ from modelling.claims.facts import Finding, Number, PrintedRatio, PublishedFacts
 
 
 def number(*values: float, low: float | None = None, high: float | None = None, **at) -> Number:
-    """A value, two readings, or with low and high a span; coordinates as in Number.at."""
+    """Return a value, two readings, or with low and high a span; coordinates as in Number.at."""
     defaults = {
         "case_study": "s1",
         "workload": "varmail",

@@ -64,7 +64,7 @@ CONDITIONS = {
 
 
 def draft(number: int, rng: random.Random) -> CaseStudy:
-    """A case study that knows something of the conditions' subjects."""
+    """Return a case study that knows something of the conditions' subjects."""
     limits = {"sequential_read_limit": rng.choice([None, 100, 600])}
     study = make_case_study(f"s{number}", publication=make_publication(f"p{number}"), storage=make_storage(**limits))
     workloads = rng.sample(["varmail", "fileserver", "webserver", "other"], 2)
@@ -92,7 +92,7 @@ def draft(number: int, rng: random.Random) -> CaseStudy:
 
 
 def kept() -> list[list[dict]]:
-    """All that is kept, but for the keys of the rows."""
+    """Return all that is kept, except the keys of the rows."""
     return [
         [{name: value for name, value in row.items() if name != "id"} for row in model.objects.order_by(*by).values()]
         for model, by in ((ClaimVerdict, ("claim", "scope")), (HypothesisScore, ("code", "source")))
@@ -163,7 +163,7 @@ def test_a_condition_meets_no_fact_that_its_needs_leave_out(published_evidence):
 
 @pytest.fixture
 def judged(monkeypatch) -> list[PublishedFacts]:
-    """The facts of each verdict worked out."""
+    """Return the facts of each verdict worked out."""
     seen, evaluate = [], verdicts.evaluate
 
     def spied(condition, facts, **options):

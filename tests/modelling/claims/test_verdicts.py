@@ -415,7 +415,7 @@ KVM_FIRST = {"own": {"order": [{"hypervisor": "kvm"}, {"hypervisor": "xen"}]}}
 
 
 def paper_with(kvm: float, xen: float, **fields) -> CaseStudy:
-    """A draft that measured both."""
+    """Make a draft that measured both."""
     case_study = make_case_study(publication=make_publication(), **fields)
     for hypervisor, value in (("kvm", kvm), ("xen", xen)):
         make_measurement(value, case_study=case_study, hypervisor=hypervisor)

@@ -20,7 +20,7 @@ SCALES = Scales(tuple(CHOICES), ONE, np.full((1, len(CHOICES)), EFFECT), ONE, ON
 
 
 def of(laboratory: str, ratio: float, **facts) -> list[dict]:
-    """Two arms of a laboratory in which ext4 is `ratio` times as fast as XFS."""
+    """Return two arms of a laboratory in which ext4 is `ratio` times as fast as XFS."""
     names = {"case_study": laboratory, **facts}
     return [arm(100.0 * ratio, guest_fs="ext4", **names), arm(100.0, guest_fs="xfs", **names)]
 

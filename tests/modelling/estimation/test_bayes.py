@@ -261,7 +261,7 @@ def test_certain_answers_are_certain_also_far_out():
 
 
 def drawn(found: Posterior, draws: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same by brute force."""
+    """Return the same by brute force."""
     rng, size = np.random.default_rng(3), len(found.treatments)
     best, slower, loss = np.zeros(size), np.zeros(size), np.zeros(size)
     for count, tau, mean, covariance in zip(

@@ -14,7 +14,7 @@ UNSAFE = {"cache_mode": "unsafe"}
 
 
 def ranked(*rows, stated=(), axis="hypervisor"):
-    """Entries of three laboratories that agree, each row a hypervisor's value with further fields."""
+    """Rank entries of three laboratories that agree, each row a hypervisor's value with further fields."""
     taken = Assumptions(Spread(0.02, 1e9, 1e9), 0.087, tier_doubt=0.5, scales=ALIKE)
     frame = arms(*(arm(case_study=study, **row) for study in ("one", "two", "three") for row in rows))
     return rank(frame, findings(*stated), AXES[axis], taken).parts[0]

@@ -18,7 +18,7 @@ FIRST, SECOND = np.array([0]), np.array([1])
 
 
 def cells(*rows: tuple[str, float], group: str = "", storage: str = "", laboratory: str = "lab") -> pd.DataFrame:
-    """One trial. rows : entry and ln of its speed"""
+    """Return one trial. rows : entry and ln of its speed"""
     return pd.DataFrame(
         [(entry, hash(laboratory) % 10**9, laboratory, group or laboratory, storage, y, 0.0025) for entry, y in rows],
         columns=COLUMNS,
@@ -30,13 +30,13 @@ def of_laboratories(count: int, lead: float, group: str = "") -> pd.DataFrame:
 
 
 def of_leads(*leads: float, group: str = "") -> pd.DataFrame:
-    """A laboratory for each lead of xfs over ext4."""
+    """Return a laboratory for each lead of xfs over ext4."""
     together = [cells(("ext4", 0.0), ("xfs", lead), laboratory=f"lab{i}", group=group) for i, lead in enumerate(leads)]
     return pd.concat(together, ignore_index=True)
 
 
 def quantiles(fitted, *probabilities: float) -> list[float]:
-    """Of xfs against ext4 in a new laboratory."""
+    """Return the quantiles of xfs against ext4 in a new laboratory."""
     return fitted.new_quantiles(SECOND, FIRST, probabilities)[0].tolist()
 
 

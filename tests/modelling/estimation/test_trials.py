@@ -215,7 +215,7 @@ IN_PROPORTION = ("whole", "each three times", "one entry twice", "one group twic
 
 
 def arms_of_designs(designs, rng):
-    """A case study of each design, with two to four entries in one to four groups."""
+    """Return a case study of each design, with two to four entries in one to four groups."""
     rows = []
     for number, design in enumerate(designs):
         entries, groups = rng.integers(2, 5), rng.integers(1, 5)

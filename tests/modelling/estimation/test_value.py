@@ -24,13 +24,13 @@ from modelling.estimation.value import (
 
 
 def normal(means, spread: float) -> Components:
-    """One normal: known means over laboratories, and laboratories that deviate by this standard deviation an entry."""
+    """Return one normal: known means over laboratories, and the standard deviation of each entry in a laboratory."""
     size = len(means)
     return Components(np.ones(1), np.array([means], float), np.zeros((1, size, size)), spread**2 * np.eye(size)[None])
 
 
 def heavy() -> Components:
-    """Four entries, of which laboratories mostly deviate a little and sometimes much."""
+    """Return four entries, of which laboratories mostly deviate a little and sometimes much."""
     scales = np.array([0.05, 0.2, 0.6])
     extras = scales[:, None, None] ** 2 * np.eye(4)
     return Components(np.array([0.6, 0.3, 0.1]), np.tile([0.1, 0.05, 0.0, -0.1], (3, 1)), extras / 4, extras)

@@ -66,7 +66,7 @@ def test_one_of_four_kinds_is_said(choices, is_whole, kind, verdicts):
 
 
 def posterior(means, deviations):
-    """Entries that are independent of each other, in laboratories that do not differ."""
+    """Return a posterior of entries that are independent of each other, in laboratories that do not differ."""
     names = tuple("abcdefgh"[: len(means)])
     covariance = np.diag(np.square(deviations).astype(float))
     return Posterior(

@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 
 
 def study(**values: float) -> None:
-    """A published case study with one value for each backend, ext4 in the guest."""
+    """Publish a case study with one value for each backend, ext4 in the guest."""
     case_study = make_case_study()
     for backend, value in values.items():
         kind, _, host_fs = backend.replace("_", "-").partition("--")

@@ -25,7 +25,7 @@ ASKED = Question(axis="guest-fs", workload="varmail")
 
 @pytest.fixture
 def read(monkeypatch) -> list[set[int]]:
-    """The case studies whose arms were read from the database, at each reading."""
+    """Return the case studies whose arms were read from the database, at each reading."""
     found, real = [], frames._read
 
     def noted(workload, case_studies):
@@ -37,7 +37,7 @@ def read(monkeypatch) -> list[set[int]]:
 
 
 def study(slug: str, **facts):
-    """A draft in which ext4 reaches 200 MiB/s and XFS 100."""
+    """Return a draft in which ext4 reaches 200 MiB/s and XFS 100."""
     made = make_case_study(slug)
     for guest_fs, value in (("ext4", 200.0), ("xfs", 100.0)):
         make_measurement(value, configuration=make_configuration(made, guest_fs=guest_fs, **facts), workload="varmail")

@@ -45,7 +45,7 @@ def test_allocation_comes_along_with_host_storage_and_with_what_an_image_is():
 
 
 def measured(found) -> list[float]:
-    """What laboratories measured of the entries against the best, before it is drawn towards no difference."""
+    """Return what laboratories measured of the entries against the best, before it is drawn towards no difference."""
     effects = found.ranking.parts[0].networks[0].random.effects
     return sorted(np.exp(effects - effects.max()).tolist(), reverse=True)
 

@@ -170,7 +170,7 @@ def test_the_shares_of_components_are_worked_out_once_for_all_pairs(published_ev
 
 
 def measured_in_fifteen_laboratories(workload: str, **throughput: float) -> None:
-    """On three kinds of disks."""
+    """Publish measurements of fifteen laboratories on three kinds of disks."""
     studies = []
     for number in range(15):
         study = make_case_study(f"lab{number}", storage=make_storage(kind=("hdd", "ssd", "nvme")[number % 3]))

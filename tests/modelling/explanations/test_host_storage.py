@@ -8,7 +8,7 @@ from tests.factories import make_case_study, make_configuration, make_measuremen
 
 
 def volumes() -> None:
-    """A case study that found LVM-thin twice as fast as a ZFS volume."""
+    """Publish a case study that found LVM-thin twice as fast as a ZFS volume."""
     case_study = make_case_study("volumes")
     for backend, value in (("lvm-thin", 120.0), ("zvol", 60.0)):
         configuration = make_configuration(case_study, backend=backend, host_fs=None, guest_fs=None)

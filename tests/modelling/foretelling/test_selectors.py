@@ -13,7 +13,7 @@ LVM, ZVOL, RBD = ({"backend": backend} for backend in ("lvm-thin", "zvol", "rbd"
 
 @pytest.fixture
 def volumes():
-    """A case study that found LVM-thin twice as fast as a ZFS volume, under mail, and nothing of Ceph."""
+    """Publish a case study that found LVM-thin twice as fast as a ZFS volume, under mail, and nothing of Ceph."""
     case_study = make_case_study("volumes")
     for backend, value in (("lvm-thin", 120.0), ("zvol", 60.0)):
         configuration = make_configuration(case_study, backend=backend, host_fs=None, guest_fs=None)

@@ -31,7 +31,7 @@ def publish(slug: str, **values: float):
 
 @pytest.fixture
 def history():
-    """Three revisions: one case study, a second that turns the order round, the first retracted."""
+    """Make three revisions: one case study, a second that turns the order round, the first retracted."""
     first = publish("first", ext4_on_ext4=100.0, xfs_on_ext4=50.0)
     publish("second", ext4_on_ext4=10.0, xfs_on_ext4=1000.0, btrfs_on_ext4=1.0)
     life.retract(first, reason="wrong disk")

@@ -19,7 +19,7 @@ MAIL = Question(axis="guest-fs", workload="varmail")
 
 
 def published(metric: str, unit: str, values: dict[str, float], workload: str = "varmail", **fields):
-    """A published case study that measured each guest file system once."""
+    """Return a published case study that measured each guest file system once."""
     case_study = make_case_study(**fields)
     for guest_fs, value in values.items():
         make_measurement(value, case_study=case_study, guest_fs=guest_fs, workload=workload, metric=metric, unit=unit)
@@ -190,7 +190,7 @@ def test_an_unknown_metric_is_refused_with_those_there_are(client):
 
 
 def sized(metric: str, unit: str, values: dict[str, float]):
-    """A published case study that measured each guest file system once, in blocks of 4 KiB."""
+    """Publish a case study that measured each guest file system once, in blocks of 4 KiB."""
     case_study = make_case_study()
     for guest_fs, value in values.items():
         make_measurement(

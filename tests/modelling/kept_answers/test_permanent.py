@@ -48,7 +48,7 @@ def upgrade(monkeypatch, settings):
 
 
 def numbers(body: dict) -> dict:
-    """All that is said beside what today's method says of it."""
+    """Return everything that the answer says, without what today's method says beside it."""
     return {name: value for name, value in body.items() if name not in ("method_of_today", "pinned", "permanent")}
 
 

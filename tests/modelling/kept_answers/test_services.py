@@ -29,7 +29,7 @@ MAIL = Question(axis="fs-pair", workload="varmail")
 
 
 def published_pair(workload="varmail", hypervisor="kvm", values=(100.0, 200.0), **fields):
-    """A published case study that compares ext4-on-ext4 with xfs-on-ext4."""
+    """Return a published case study that compares ext4-on-ext4 with xfs-on-ext4."""
     case_study = make_case_study(**fields)
     for guest_fs, value in zip(("ext4", "xfs"), values, strict=True):
         make_measurement(value, case_study=case_study, guest_fs=guest_fs, workload=workload, hypervisor=hypervisor)

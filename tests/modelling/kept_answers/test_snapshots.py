@@ -37,7 +37,7 @@ STATUS = "/api/v1/status/"
 
 
 def published(*values: float, **fields) -> CaseStudy:
-    """A published case study that compares ext4 with xfs as guest."""
+    """Return a published case study that compares ext4 with xfs as guest."""
     case_study = make_case_study()
     for guest_fs, value in zip(("ext4", "xfs"), values, strict=True):
         make_measurement(value, case_study=case_study, guest_fs=guest_fs, **{"workload": "varmail", **fields})
@@ -69,7 +69,7 @@ def check() -> str:
 
 @contextmanager
 def elsewhere(action):
-    """Another connection does `action` in a transaction that ends with the block; the action has been done by then."""
+    """Let another connection do `action` before the block begins, in a transaction that ends with the block."""
     acting, over, failures = threading.Event(), threading.Event(), []
 
     def run():
@@ -242,7 +242,7 @@ def test_a_publication_during_the_job_is_answered_by_the_same_job(monkeypatch):
 
 @pytest.fixture
 def two_questions(db):
-    """Mail and web, both superseded."""
+    """Make the questions on mail and web, both superseded."""
     for workload in ("varmail", "webserver"):
         published(100.0, 102.0, workload=workload)
     assert best(MAIL) == best(WEB) == "xfs-on-ext4"

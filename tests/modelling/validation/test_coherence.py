@@ -28,7 +28,7 @@ CLAIM = Claimed("P1-C04", "guest-fs", "varmail", (("vm_count", 3),), faster="xfs
 
 
 def entry(key, ratio=None, verdict=UNKNOWN, within=1.02):
-    """An entry; the mean over laboratories is known to a factor of `within` either way."""
+    """Return an entry; the mean over laboratories is known to a factor of `within` either way."""
     ends = (None, None) if ratio is None else (ratio / within, ratio * within)
     return Entry(
         rank=1,
@@ -66,19 +66,19 @@ def told(question, *entries, kind=NOT_KNOWN, strength="weak", groups=2, metric="
 
 
 def use(question, best, *others, **said):
-    """To use the first; others are a third slower, and not told apart."""
+    """Return an answer that says to use the first; the others are a third slower and not told apart."""
     entries = [entry(best, 1.0, USE), *(entry(key, 0.75, within=2.0) for key in others)]
     return told(question, *entries, kind=USE, **said)
 
 
 def leads(question, best, *others, **said):
-    """The first leads where it was measured; others are a third slower, and not told apart."""
+    """Return an answer whose first leads where it was measured; others are a third slower, and not told apart."""
     entries = [entry(best, 1.0, LEADS), *(entry(key, 0.75, within=2.0) for key in others)]
     return told(question, *entries, kind=LEADS, **said)
 
 
 def ahead(question, first, second, within=1.02, **said):
-    """The first is twice as fast; nothing is said to be used."""
+    """Return an answer whose first is twice as fast, and which says to use nothing."""
     return told(question, entry(first, 1.0), entry(second, 0.5, within=within), **said)
 
 
@@ -455,7 +455,7 @@ def test_a_file_that_says_nothing_or_two_things_is_refused(text, message):
 
 @pytest.fixture
 def reversed_with_three_machines(db):
-    """Four laboratories that find ext4 far faster with one and two machines, and XFS with three."""
+    """Publish four laboratories that find ext4 far faster with one and two machines, and XFS with three."""
     for number, jitter in enumerate((1.0, 1.03, 0.98, 1.01)):
         case_study = make_case_study(f"laboratory-{number}", laboratory=f"laboratory-{number}")
         for vm_count, ext4 in ((1, 5000.0), (2, 5000.0), (3, 25.0)):

@@ -32,7 +32,7 @@ def evidence(arms=(), findings=()):
 
 
 def guests(study, effects, noise=None, variance=0.0001, **fields):
-    """One arm for each guest file system, on ext4 under KVM."""
+    """Return one arm for each guest file system, on ext4 under KVM."""
     return [
         frames.arm(
             100 * math.exp(effect + (noise[i] if noise is not None else 0.0)),

@@ -25,7 +25,7 @@ DOCUMENT = ROOT / "docs" / "models" / "quality.md"
 
 
 def published_guests(**fields):
-    """A published case study that compares ext4 with xfs as guest."""
+    """Publish a case study that compares ext4 with xfs as guest."""
     case_study = make_case_study()
     for guest_fs, value in (("ext4", 100.0), ("xfs", 200.0)):
         make_measurement(value, case_study=case_study, guest_fs=guest_fs, **fields)

@@ -115,7 +115,7 @@ class Machine:
         self._wait(lambda: self.acknowledgements() > first, 30)
 
     def acknowledgements(self) -> int:
-        """The last record that the machine was told is written."""
+        """Return the last record that the machine was told is written."""
         lines = self._printed().rsplit("\n", 1)[0].splitlines()
         told = [line.split()[1] for line in lines[-20:] if line.startswith("ACK ") and len(line.split()) == 2]
         self.acknowledged = max([self.acknowledged, *(int(number) for number in told if number.isdecimal())])
@@ -177,12 +177,12 @@ class Loaded(Machine):
 
 
 def host_of(lab: Lab) -> Connection:
-    """A connection to the laboratory, to be entered."""
+    """Return a connection to the laboratory, to be entered."""
     return Connection(Address("127.0.0.1", lab.port, "root", lab.host_key, lab.folder / "keys/lab"))
 
 
 def mount_pool(lab: Lab, host_fs: str, mib: int = 512) -> Path:
-    """A pool of its own file system on a loop device, seen inside the laboratory only."""
+    """Mount a pool with a file system of its own on a loop device, visible inside the laboratory only."""
     point, image = lab.pool / host_fs, lab.folder / f"{host_fs}.pool"
     point.mkdir(exist_ok=True)
     subprocess.run(["truncate", "--size", f"{mib}M", image], check=True)

@@ -38,7 +38,7 @@ def numbers_for_xfs() -> None:
 
 
 def observed_host(slug: str = "kvm-1", **fields) -> Host:
-    """A host with a pool on ext4 and one on XFS that machines may be moved to, and no machine."""
+    """Return a host with a pool on ext4 and one on XFS that machines may be moved to, and no machine."""
     host = make_host(slug, hypervisor=entry(Hypervisor, "kvm"), **fields)
     make_pool(host, "/srv/ext4")
     make_pool(host, "/srv/xfs", is_target=True)
@@ -46,7 +46,7 @@ def observed_host(slug: str = "kvm-1", **fields) -> Host:
 
 
 def mail_server(host: Host, name: str = "mail-1", **fields) -> ObservedMachine:
-    """On ext4, watched for an hour, its mix stated."""
+    """Make a mail server on ext4 that was watched for an hour and whose mix is stated."""
     pool = host.observed_pools.get(path="/srv/ext4")
     known = {"guest_fs": "ext4", "guest_fs_source": "operator"}
     machine = make_machine(host, name, pool=pool, **known | fields)
@@ -57,7 +57,7 @@ def mail_server(host: Host, name: str = "mail-1", **fields) -> ObservedMachine:
 
 
 def moved(machine: ObservedMachine, **fields) -> PlacementMove:
-    """A move that has switched and keeps its old image."""
+    """Return a move that has switched and keeps its old image."""
     disk = machine.disks.select_related("pool").get()
     there = machine.host.observed_pools.get(path="/srv/xfs")
     defaults = {
@@ -71,7 +71,7 @@ def moved(machine: ObservedMachine, **fields) -> PlacementMove:
 
 
 def shown(host: Host) -> None:
-    """A plan and a move of number 1 and a machine of number 7 on a host that has nothing observed, for their pages."""
+    """Make plan 1, move 1 and machine 7 on a host that has nothing observed, for their pages."""
     pool = make_pool(host, "/srv/ext4")
     make_pool(host, "/srv/xfs", is_target=True)
     Host.objects.filter(pk=host.pk).update(hypervisor=entry(Hypervisor, "kvm"))

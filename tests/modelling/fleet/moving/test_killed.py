@@ -62,7 +62,7 @@ class Scene:
         self.place.run_python("-c", PREPARE.format(**about, image=str(self.machine.image)))
 
     def move(self) -> dict:
-        """The latest move as its row says."""
+        """Return the latest move as its row says."""
         with closing(sqlite3.connect(self.place.data_dir / "kdb.sqlite3", timeout=30)) as database:
             database.row_factory = sqlite3.Row
             row = database.execute("SELECT * FROM modelling_placementmove ORDER BY id DESC LIMIT 1").fetchone()
@@ -89,7 +89,7 @@ class Scene:
         self.worker = self.place.start_worker(WORKER)
 
     def kill_ssh(self) -> None:
-        """Every connection of the worker to the host."""
+        """Kill every connection of the worker to the host."""
         listed = subprocess.run(["pgrep", "-af", "kdb-ssh-"], capture_output=True, text=True).stdout.splitlines()
         for line in listed:
             if f"-p {self.lab.port} " in line:
@@ -113,7 +113,7 @@ class Scene:
         wait_until(lambda: self.machine.state == "shut off", 60)
 
     def kill_step(self) -> None:
-        """The shell that does a step of the move on the host."""
+        """Kill the shell that does a step of the move on the host."""
         for process in self.inside("kdb-remote"):
             self.lab.inside("kill", "-KILL", process)
 
@@ -144,7 +144,7 @@ class Scene:
         return next(line.split()[1] for line in listed if line.split()[:1] == ["vdb"])
 
     def check_stopped(self) -> None:
-        """A machine that was stopped starts from an image that holds all it was promised."""
+        """Check that a machine that was stopped starts from an image that holds all it was promised."""
         if self.machine.state == "shut off":
             lost = self.machine.lost(image := self.source())
             assert lost == [], f"{image}: {lost[:5]}\n{self.said()}"

@@ -53,7 +53,7 @@ def pools(lab):
 
 @pytest.fixture
 def mail(lab, pools):
-    """A machine on ext4 that writes records, beside three others on the same host; all run."""
+    """Give a machine on ext4 that writes records, beside three others on the same host; all run."""
     mail = Machine(lab, "mail-1", pools["ext4"])
     others = [Loaded(lab, name, pools[host_fs], *load) for name, (host_fs, *load) in LOADS.items()]
     try:
@@ -98,7 +98,7 @@ def place(tmp_path, migrated_sqlite, lab):
 
 
 def watched(host) -> dict[str, ObservedMachine]:
-    """The machines of the host by name, after another time of watching."""
+    """Return the machines of the host by name, after another time of watching."""
     host.refresh_from_db()
     assert watching.watch_for(host, WATCHED_SECONDS), host.observation_error
     host.refresh_from_db()
@@ -111,7 +111,7 @@ def written(machine: ObservedMachine) -> int:
 
 
 def check_detected(machines: dict[str, ObservedMachine]) -> None:
-    """Each has an hour that is accounted for, and nothing is told of it that it is not like."""
+    """Check that each has an hour that is accounted for, and that no workload is told that it is not like."""
     told = {}
     for name, machine in machines.items():
         hours = list(DetectedHour.objects.filter(machine=machine))

@@ -26,7 +26,7 @@ from modelling.models import PlacementMove  # noqa: E402
 
 
 def ask() -> None:
-    """The disk to the other pool, and old images removed."""
+    """Ask for the disk to be moved to the other pool, and for old images to be removed."""
     for kept in PlacementMove.objects.filter(Q(state="kept") | ~Q(left_over="")):
         with contextlib.suppress(PlacementError):
             moves.remove_old(kept, user=None)
