@@ -1,5 +1,6 @@
 """kdb measure on a machine as a user has it, against a running server; killed, it leaves nothing behind."""
 
+import argparse
 import os
 import re
 import shutil
@@ -9,8 +10,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from kdb_client import measure
 from kdb_client.command import main
 from kdb_client.errors import KdbError
 from kdb_client.guardian import FOLDER, PROCESS, Guardian
@@ -220,3 +223,34 @@ def test_a_machine_says_what_it_knows_of_itself(kind, tmp_path, monkeypatch):
 def test_what_cannot_be_measured_is_said_before_anything_is_done(arguments, said, capsys):
     assert main(["measure", "varmail", "--laboratory", "ours", "--yes", *arguments]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_what_is_stated_of_a_place_goes_along_and_names_it():
+    parser = argparse.ArgumentParser()
+    measure.add_arguments(parser)
+    disks = ["--disk=/dev/vdb=zvol,cache_mode=none,io_mode=native", "--disk=/dev/vdc=zvol,cache_mode=writeback"]
+    folder = "--place=a=/mnt/a,b,iothread=yes"
+    places = measure._places(parser.parse_args(["varmail", "--laboratory=ours", "--fs=xfs", *disks, folder]))
+    assert [place.choice for place in places] == ["a", "zvol none native xfs", "zvol writeback xfs"]
+    assert places[0].path == "/mnt/a,b"
+    assert places[1].settings(in_guest=True) == {
+        **{"guest_fs": "xfs", "backend": "zvol", "cache_mode": "none", "io_mode": "native"}
+    }
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        (Place("a", "/dev/vdb", "xfs"), ["mkfs.xfs /dev/vdb", 'pvesm add dir "$STORAGE" --path "$HOST_FOLDER"']),
+        (Place("a", "/mnt/my disk"), ["pvesm add dir \"$STORAGE\" --path '/mnt/my disk'"]),
+    ],
+)
+def test_it_ends_with_what_sets_up_the_place_and_makes_no_file_system_on_a_folder(place, told, capsys):
+    row = {"name": place.choice, "ratio": 1.0, "low": 1.0, "high": 1.0}
+    lines = ['mkfs.xfs "$HOST_DEVICE"', 'pvesm add dir "$STORAGE" --path "$HOST_FOLDER"']
+    decision = {"sentence": "Use it.", "choices": [row], "changes": [], "set_up": lines, "runs": 4}
+    client = SimpleNamespace(configuration=SimpleNamespace(url="https://kdb.example.org"))
+    measure._tell(client, {"id": 7, "state": "decided", "decision": decision}, {place.choice: place})
+    assert capsys.readouterr().out.split("Set it up:\n")[1].split("\n\n")[0].splitlines() == [
+        f"  {line}" for line in told
+    ]

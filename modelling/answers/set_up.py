@@ -8,11 +8,14 @@ are spelled as mount knows them; every other text is shown as what a source says
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from experiments.case_studies.tables import FACTS, NATIVE_FACTS
 from experiments.laboratory.places import disks
 from experiments.models import Configuration
+from kdb.disk_path import SETTINGS
 from kdb.host_storage import FILE
 from modelling.estimation.ranking import Entry, Ranking
 from modelling.evidence.durability import losing_options
@@ -36,7 +39,25 @@ _SAYING = [  # all that a configuration states
     if field.name not in ("id", "case_study", "slug", "note")
 ]
 _SEE_FACTS, _NOT_STATED = "see the facts", "not stated"
-_QEMU = ("kvm", "proxmox", "qemu-tcg")  # whose images qemu-img makes
+_PROXMOX = "proxmox"
+_QEMU = {"kvm", _PROXMOX, "qemu-tcg"}  # whose images qemu-img makes
+# Options of a virtual disk that QEMU has, and what it may be told of each.
+_OF_DISK = {
+    "image_format": _IMAGE_FORMATS,
+    "cache_mode": _CACHE_MODES,
+    **{name: tuple(disks.CHOICES[name]) for name in ("io_mode", "discard", "iothread")},
+    "disk_bus": ("virtio", "scsi", "sata", "ide"),
+}
+_LEAST = {"cache_mode": "writeback", "allocation": "sparse", "disk_bus": "ide"}  # with which the fewest options go
+# `pvesm add`, which writes storage.cfg: the type of a storage and where it is.
+_STORAGES = {
+    FILE: 'dir "$STORAGE" --path "$HOST_FOLDER"',
+    "lvm": 'lvm "$STORAGE" --vgname "$VOLUME_GROUP"',
+    "lvm-thin": 'lvmthin "$STORAGE" --vgname "$VOLUME_GROUP" --thinpool "$THIN_POOL"',
+    "zvol": 'zfspool "$STORAGE" --pool "$ZFS_POOL"',
+    "rbd": 'rbd "$STORAGE" --pool "$CEPH_POOL"',
+    "nfs": 'nfs "$STORAGE" --server "$NFS_SERVER" --export "$NFS_EXPORT"',
+}
 
 
 def set_ups(ranking: Ranking, label: Callable[[str], str]) -> tuple[SetUp, ...]:
@@ -133,7 +154,7 @@ def _studies(configurations: _Stated, are: Callable[[Configuration], object]) ->
 
 def _lines(configurations: _Stated) -> Iterable[SetUpLine]:
     """Yield the lines in the order of the work: a command where all that state the fact agree in it, else a remark."""
-    is_qemu = all(c.hypervisor and c.hypervisor.slug in _QEMU for c in configurations)
+    hypervisors = {c.hypervisor.slug if c.hypervisor else "" for c in configurations}
 
     def host_fs(c: Configuration) -> str:
         return c.host_fs.slug if c.host_fs else ""
@@ -147,14 +168,12 @@ def _lines(configurations: _Stated) -> Iterable[SetUpLine]:
         )
         if all(c.is_native for c in configurations):
             return
-        yield from _image(configurations, is_qemu)
+        yield from _storage(configurations, hypervisors)
+        yield from _image(configurations, hypervisors)
     else:
-        yield _remark("host storage", configurations, lambda c: c.get_backend_display() if c.backend else "")
-    mode, studies = _agreed(configurations, lambda c: "" if losing_options(c.cache_mode, "", "") else c.cache_mode)
-    if mode in _CACHE_MODES:
-        yield SetUpLine(f"# virtual disk: cache={mode}", studies)
-    else:
-        yield _remark("cache mode", configurations, lambda c: c.cache_mode)
+        remark = _remark("host storage", configurations, lambda c: c.get_backend_display() if c.backend else "")
+        yield from [*_storage(configurations, hypervisors)] or [remark]
+    yield from _disk(configurations, hypervisors) if hypervisors <= _QEMU else [_cache(configurations)]
     yield from _file_system(
         configurations, "guest", guest_fs, lambda c: c.guest_mkfs_options, lambda c: c.guest_mount_options
     )
@@ -166,15 +185,89 @@ def lines_of(configuration: Configuration) -> tuple[str, ...]:
     return tuple(text for text in lines if not text.endswith((_NOT_STATED, _SEE_FACTS)))
 
 
-def _image(configurations: _Stated, is_qemu: bool) -> Iterable[SetUpLine]:
-    """Yield the lines that make the image of a disk in a folder of the host."""
+def _storage(configurations: _Stated, hypervisors: set[str]) -> Iterable[SetUpLine]:
+    """Yield the line by which Proxmox VE knows the host's storage."""
+    backend, studies = _agreed(configurations, lambda c: c.backend or (FILE if c.host_fs else ""))
+    if backend not in _STORAGES or not _may_be_proxmox(hypervisors):
+        return
+    allocation, _ = _agreed(configurations, lambda c: c.allocation)
+    size, _ = _agreed(configurations, lambda c: str(c.volume_block_bytes or ""))
+    options = ""
+    if backend == "zvol":
+        options += f" --blocksize {int(size) // 1024}k" if size.isdecimal() and int(size) % 1024 == 0 else ""
+        options += f" --sparse {int(allocation == 'sparse')}" if allocation else ""
+    elif backend == FILE and allocation in _PREALLOCATED:
+        options += f" --preallocation {_PREALLOCATED[allocation]}"
+    yield _of_proxmox(f"pvesm add {_STORAGES[backend]}{options} --content images", hypervisors, studies)
+
+
+def _may_be_proxmox(hypervisors: set[str]) -> bool:
+    """Tell whether Proxmox VE may be what manages the machines: a guest of its sees no more than KVM."""
+    return hypervisors <= {"kvm", _PROXMOX}
+
+
+def _of_proxmox(command: str, hypervisors: set[str], studies: Iterable[str]) -> SetUpLine:
+    return SetUpLine(command if hypervisors == {_PROXMOX} else f"# Proxmox VE: {command}", tuple(sorted(studies)))
+
+
+def _cache(configurations: _Stated) -> SetUpLine:
+    mode, studies = _agreed(configurations, partial(_durable_value, "cache_mode"))
+    if mode in _CACHE_MODES:
+        return SetUpLine(f"# virtual disk: cache={mode}", studies)
+    return _remark("cache mode", configurations, lambda c: c.cache_mode)
+
+
+def _disk(configurations: _Stated, hypervisors: set[str]) -> Iterable[SetUpLine]:
+    """Yield what gives a virtual disk of QEMU its options: elements of libvirt's XML, and `qm set` for a new disk."""
+    agreed = {name: _agreed(configurations, partial(_durable_value, name)) for name in _OF_DISK}
+    values = {name: value.lower() for name, (value, _) in agreed.items() if value.lower() in _OF_DISK[name]}
+    for name, _ in disks.problems(disks.Options(**_LEAST | values)):
+        values.pop(name, None)
+    for name in sorted(_OF_DISK.keys() - values.keys() - {"image_format"}):  # of which its own line remarks
+        if name == "cache_mode" or _by_value(configurations, attrgetter(name)):
+            yield _remark(SETTINGS[name].in_sentence, configurations, attrgetter(name))
+    if not values:
+        return
+    studies = tuple(sorted({slug for name in values for slug in agreed[name][1]}))
+    if hypervisors != {_PROXMOX}:
+        for element in _in_xml(values):
+            yield SetUpLine(f"# libvirt: {element}", studies)
+    if _may_be_proxmox(hypervisors):
+        bus = values.get("disk_bus", "$BUS")
+        controller = "--scsihw virtio-scsi-single " if bus == "scsi" else ""
+        disk = ",".join(["$STORAGE:$GIB", *disks.in_qm(values)])
+        yield _of_proxmox(f'qm set "$VM" {controller}"--{bus}$NUMBER" "{disk}"', hypervisors, studies)
+
+
+def _in_xml(values: Mapping[str, str]) -> Iterable[str]:
+    """Yield the elements of a domain that say these options; the last are those of the disk."""
+    thread = '<driver iothread="1"/>' if values.get("iothread") == "yes" else ""
+    if thread:
+        yield "<iothreads>1</iothreads>"
+    bus = values.get("disk_bus")
+    if bus == "scsi":
+        yield f'<controller type="scsi" model="virtio-scsi">{thread}</controller>'
+    attributes = "".join(f' {name}="{value}"' for name, value in disks.in_libvirt(values).items())
+    target = f'<target dev="$DISK" bus="{bus}"/>' if bus else ""
+    yield f'<driver name="qemu"{attributes}/>{target}'
+
+
+def _durable_value(name: str, configuration: Configuration) -> str:
+    """Return what a configuration states of an option of the disk; "" also where it can lose acknowledged writes."""
+    value: str = getattr(configuration, name)
+    return "" if name == "cache_mode" and losing_options(value, "", "") else value
+
+
+def _image(configurations: _Stated, hypervisors: set[str]) -> Iterable[SetUpLine]:
+    """Yield the lines that make the image of a disk in a folder of the host; in Proxmox VE `qm` makes it."""
     image, studies = _agreed(configurations, lambda c: c.image_format.lower())
-    if not is_qemu or image not in _IMAGE_FORMATS:
+    if not hypervisors <= _QEMU or image not in _IMAGE_FORMATS:
         yield _remark("image format", configurations, lambda c: c.image_format)
         return
     allocation, _ = _agreed(configurations, lambda c: c.allocation)
-    options = f" -o preallocation={_PREALLOCATED[allocation]}" if allocation else ""
-    yield SetUpLine(f'qemu-img create -f {image}{options} "$HOST_FOLDER/$IMAGE" "$DISK_SIZE"', studies)
+    options = f" -o preallocation={_PREALLOCATED[allocation]}" if allocation in _PREALLOCATED else ""
+    if hypervisors != {_PROXMOX}:
+        yield SetUpLine(f'qemu-img create -f {image}{options} "$HOST_FOLDER/$IMAGE" "$DISK_SIZE"', studies)
     if not allocation:
         yield _remark("allocation of the image", configurations, lambda c: c.allocation)
 

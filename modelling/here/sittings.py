@@ -222,8 +222,10 @@ def _set_up(sitting: Sitting, choice: Choice) -> tuple[str, ...]:
     settings: dict[str, Any] = {**choice.settings}
     for side in {"guest_fs", "host_fs"} & settings.keys():
         settings[side] = FileSystem(slug=settings[side])
-    if is_guest(sitting):
-        settings["hypervisor"] = Hypervisor(pk=0, slug=sitting.facts.get("hypervisor", ""))
+    is_proxmox = not is_guest(sitting) and str(sitting.facts.get("kernel", "")).endswith("-pve")
+    if is_guest(sitting) or is_proxmox:
+        slug = "proxmox" if is_proxmox else sitting.facts.get("hypervisor", "")
+        settings["hypervisor"] = Hypervisor(pk=0, slug=slug)
     return lines_of(Configuration(pk=0, **settings))
 
 

@@ -115,7 +115,10 @@ def _what_on(name: str, keys: Sequence[str]) -> list[str]:
     parts = [entry_parts(axis, key) for key in keys]
     if axis.setting:
         values = [part[axis.setting.column] for part in parts][:_MOST_DISKS]
-        named = [f"--place={value}=/mnt/{letter}" for value, letter in zip(values, "abcd", strict=False)]
+        column = axis.setting.column
+        named = [
+            f"--place={value}=/mnt/{letter},{column}={value}" for value, letter in zip(values, "abcd", strict=False)
+        ]
         return named if len(named) > 1 else []
     made = [part.get("guest_fs") or part.get("host_fs") or "ext4" for part in parts] or list(MAKES[:3])
     made = [fs for fs in dict.fromkeys(made) if fs in MAKES]

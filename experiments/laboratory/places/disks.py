@@ -16,6 +16,9 @@ USUAL = {name: next(iter(known)) for name, known in CHOICES.items()}
 DEVICES = {"virtio": "virtio-blk", "scsi": "virtio-scsi", "sata": "AHCI", "ide": "IDE", "xen": "xen-blkfront"}
 VOLUMES = {"raw": "raw device", "lvm": "LVM volume"}  # in place of a host file system; keys of kdb.host_storage
 _DIRECT = ("none", "directsync")
+# The attributes of libvirt's <driver>, and the words of a disk of `qm`.
+_LIBVIRT = {"image_format": "type", "cache_mode": "cache", "io_mode": "io", "discard": "discard"}
+_QM = {"image_format": "format", "cache_mode": "cache", "io_mode": "aio", "discard": "discard"}
 _QEMU_WITH_URING = (5, 0)
 
 
@@ -93,6 +96,23 @@ def problem_with_qemu(options: Options, version: tuple[int, ...]) -> str:
     if options.io_mode == "io_uring" and version and version < _QEMU_WITH_URING:
         return f"io_uring needs QEMU {'.'.join(map(str, _QEMU_WITH_URING))}, not {'.'.join(map(str, version))}."
     return ""
+
+
+def in_libvirt(values: Mapping[str, str]) -> dict[str, str]:
+    """Return the attributes of libvirt's <driver> that say these options; a SCSI disk's thread is its controller's."""
+    driver = {attribute: values[name] for name, attribute in _LIBVIRT.items() if name in values}
+    has_thread = values.get("iothread") == "yes" and values.get("disk_bus") == "virtio"
+    return driver | {"iothread": "1"} if has_thread else driver
+
+
+def in_qm(values: Mapping[str, str]) -> list[str]:
+    """Return the words of a disk of Proxmox VE's `qm` that say these options."""
+    said = {word: values[name] for name, word in _QM.items() if name in values}
+    if said.get("discard") == "unmap":
+        said["discard"] = "on"
+    if values.get("iothread") == "yes":
+        said["iothread"] = "1"
+    return [f"{word}={value}" for word, value in said.items()]
 
 
 def pinned(cpus: Sequence[int], number: int, vcpus: int) -> tuple[int, ...]:

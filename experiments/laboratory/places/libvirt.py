@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element, SubElement
 from experiments.laboratory.reach.remote import Area, NotNow, Refused
 from experiments.laboratory.reach.ssh import Connection
 
-from . import hypervisors
+from . import disks, hypervisors
 from .hypervisors import KERNEL_LINE, MAC, SEED, SERIAL, Guest, GuestGone, GuestStopped, forwarded
 
 # The disk that the benchmark works on, by its bus. The root disk is vda.
@@ -62,26 +62,22 @@ def domain_xml(guest: Guest, owner: str = "") -> str:
         shared = _disk(devices, f"{guest.image_folder}/root.squashfs", "vda", "virtio", cache="unsafe")
     SubElement(shared, "readonly")
     SubElement(shared, "shareable")
-    bus, thread = guest.options.disk_bus, {"iothread": "1"} if has_thread else {}
+    bus = guest.options.disk_bus
     tested = _disk(
         devices,
         guest.disk,
         TESTED[bus],
         bus,
-        type=guest.options.image_format,
-        cache=guest.options.cache_mode,
-        io=guest.options.io_mode,
-        discard=guest.options.discard,
+        **disks.in_libvirt(guest.options.values),
         # A write that fails stops the guest: a benchmark that goes on would count it as done.
         error_policy="stop",
         rerror_policy="stop",
-        **(thread if bus == "virtio" else {}),
     )
     _text(tested, "serial", SERIAL)
     if bus == "scsi":
         controller = SubElement(devices, "controller", type="scsi", index="0", model="virtio-scsi")
-        if thread:
-            SubElement(controller, "driver", thread)
+        if has_thread:
+            SubElement(controller, "driver", iothread="1")
     serial = SubElement(devices, "serial", type="file")
     SubElement(serial, "source", path=guest.console)
     SubElement(serial, "target", port="0")

@@ -8,6 +8,7 @@ import json
 import math
 import platform
 import random
+import re
 import shlex
 import shutil
 import sys
@@ -145,20 +146,29 @@ def _places(options: argparse.Namespace) -> list[Place]:
     places = []
     for named in options.place:
         name, equals, folder = named.partition("=")
+        folder, stated = _stated(folder)
         if not equals or not name or not folder:
             raise KdbError(f"--place {named}: found no NAME=FOLDER, such as ssd=/mnt/a.")
-        places.append(Place(name, str(Path(folder).absolute())))
+        places.append(Place(name, str(Path(folder).absolute()), stated=stated))
     kinds = [fs.strip() for fs in options.fs.split(",") if fs.strip()]
     for named in options.disk:
         device, _, storage = named.partition("=")
+        storage, stated = _stated(storage)
+        name = " ".join([storage or Path(device).name, *stated.values()])
         for fs in kinds:
             if fs not in MAKE:
                 raise KdbError(f"--fs {fs}: allowed are {', '.join(MAKE)}.")
-            places.append(Place(storage or Path(device).name, device, fs, storage))
+            places.append(Place(name, device, fs, storage, stated))
     names = [place.choice for place in places]
     if len(names) < 2 or len(set(names)) < len(names):
         raise KdbError("Name two or more things to compare, each by its own name: --place a=/mnt/a --place b=/mnt/b.")
     return places
+
+
+def _stated(text: str) -> tuple[str, dict[str, str]]:
+    """Return ("zvol", {"cache_mode": "none"}) of "zvol,cache_mode=none"."""
+    first, *settings = re.split(r",(?=[a-z_]+=)", text)
+    return first, dict(setting.split("=", 1) for setting in settings)
 
 
 def _agrees(places: list[Place], options: argparse.Namespace) -> bool:
@@ -271,17 +281,26 @@ def _tell(client: Client, sitting: Any, of_choice: dict[str, Place]) -> None:
     for change in decision["changes"]:
         print(change["sentence"])
     first = of_choice.get(decision["choices"][0]["name"])
-    if first and first.fs and decision["set_up"]:
-        print("\nSet it up:")
-        for line in decision["set_up"]:
-            for device in ('"$GUEST_DEVICE"', '"$HOST_DEVICE"'):
-                line = line.replace(device, shlex.quote(first.path))
-            print(f"  {line}")
+    if first:
+        _tell_how(first, decision["set_up"])
     if not decision["runs"]:
         print("\nNo run counts. Where the machine is never quiet, --despite-load takes them as they are.")
     elif sitting["state"] != "open":
         print(f"\nShare it: kdb share {sitting['id']} makes a draft case study, as the button on that page does.")
     sys.stdout.flush()
+
+
+def _tell_how(place: Place, lines: Sequence[str]) -> None:
+    """Print the lines that set up a place; a folder has its file system already."""
+    devices, folders = ('"$GUEST_DEVICE"', '"$HOST_DEVICE"'), ('"$GUEST_FOLDER"', '"$HOST_FOLDER"')
+    if not place.fs:
+        lines = [line for line in lines if not any(device in line for device in devices)]
+    if lines:
+        print("\nSet it up:")
+    for line in lines:
+        for own in devices if place.fs else folders:
+            line = line.replace(own, shlex.quote(place.path))
+        print(f"  {line}")
 
 
 def chart(rows: Sequence[Any]) -> str:

@@ -6,8 +6,8 @@ import platform
 import stat
 import subprocess
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from .errors import KdbError
@@ -27,12 +27,16 @@ _LEAST_FREE = 1.2  # times the files that a run makes
 
 @dataclass(frozen=True)
 class Place:
-    """A folder, or a disk and the file system that it gets. name : as its owner calls it; storage : what is below it"""
+    """A folder, or a disk and the file system that it gets.
+
+    name : as its owner calls it; storage : what is below it; stated : further settings of it, as KDB's API names them
+    """
 
     name: str
     path: str
     fs: str = ""
     storage: str = ""
+    stated: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def choice(self) -> str:
@@ -42,7 +46,7 @@ class Place:
         """Return the settings as KDB's API names them."""
         fs = self.fs or file_system_of(self.path)
         side = "guest_fs" if in_guest else "host_fs"
-        return {name: value for name, value in ((side, fs), ("backend", self.storage)) if value}
+        return {name: value for name, value in ((side, fs), ("backend", self.storage)) if value} | {**self.stated}
 
 
 class Prepared:

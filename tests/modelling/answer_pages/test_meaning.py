@@ -100,8 +100,10 @@ class TestPublished:
             'mkfs.ext4 "$HOST_DEVICE"',
             "# host mount options: not stated",
             'mount -t ext4 "$HOST_DEVICE" "$HOST_FOLDER"',
+            '# Proxmox VE: pvesm add dir "$STORAGE" --path "$HOST_FOLDER" --preallocation falloc --content images',
             'qemu-img create -f raw -o preallocation=falloc "$HOST_FOLDER/$IMAGE" "$DISK_SIZE"',
-            "# virtual disk: cache=writeback",
+            '# libvirt: <driver name="qemu" type="raw" cache="writeback"/>',
+            '# Proxmox VE: qm set "$VM" "--$BUS$NUMBER" "$STORAGE:$GIB,format=raw,cache=writeback"',
             'mkfs.ext4 "$GUEST_DEVICE"',
             'mount -t ext4 -o rw,noatime "$GUEST_DEVICE" "$GUEST_FOLDER"',
         ]
@@ -109,6 +111,55 @@ class TestPublished:
         assert facts["Cache mode"].not_tried == ("none", "writethrough", "directsync")
         assert (facts["Disk bus"].not_stated_by, facts["Disk bus"].not_tried) == (("lab",), ())
         assert facts["Host I/O scheduler"].not_stated_by == ("lab",)
+
+    @pytest.mark.parametrize(
+        ("hypervisor", "facts", "lines"),
+        [
+            (
+                "kvm",
+                {"cache_mode": "none", "io_mode": "native", "disk_bus": "virtio", "iothread": "yes"},
+                [
+                    "# libvirt: <iothreads>1</iothreads>",
+                    '# libvirt: <driver name="qemu" cache="none" io="native" iothread="1"/>'
+                    '<target dev="$DISK" bus="virtio"/>',
+                    '# Proxmox VE: qm set "$VM" "--virtio$NUMBER" "$STORAGE:$GIB,cache=none,aio=native,iothread=1"',
+                ],
+            ),
+            (
+                "qemu-tcg",
+                {"cache_mode": "none", "disk_bus": "scsi", "iothread": "yes", "discard": "unmap"},
+                [
+                    "# libvirt: <iothreads>1</iothreads>",
+                    '# libvirt: <controller type="scsi" model="virtio-scsi"><driver iothread="1"/></controller>',
+                    '# libvirt: <driver name="qemu" cache="none" discard="unmap"/><target dev="$DISK" bus="scsi"/>',
+                ],
+            ),
+            (
+                "proxmox",
+                {"cache_mode": "none", "disk_bus": "scsi", "discard": "unmap", "image_format": "qcow2"},
+                [
+                    'pvesm add dir "$STORAGE" --path "$HOST_FOLDER" --content images',
+                    'qm set "$VM" --scsihw virtio-scsi-single "--scsi$NUMBER" '
+                    '"$STORAGE:$GIB,format=qcow2,cache=none,discard=on"',
+                ],
+            ),
+            (
+                "proxmox",
+                {"backend": "zvol", "host_fs": None, "volume_block_bytes": 16384, "allocation": "sparse"},
+                ['pvesm add zfspool "$STORAGE" --pool "$ZFS_POOL" --blocksize 16k --sparse 1 --content images'],
+            ),
+            ("xen", {"cache_mode": "none", "disk_bus": "xen"}, ["# virtual disk: cache=none"]),
+            # QEMU starts no disk whose requests go past a cache that it has.
+            ("kvm", {"cache_mode": "writeback", "io_mode": "native"}, ["# I/O mode: see the facts"]),
+            ("kvm", {"cache_mode": "none", "iothread": "yes"}, ["# I/O thread: see the facts"]),
+        ],
+    )
+    def test_a_virtual_disk_is_told_in_the_words_of_what_manages_it(self, hypervisor, facts, lines):
+        self.study("lab", hypervisor=hypervisor, **facts)
+        told = [line.text for line in self.set_up().lines]
+        assert [line for line in told if line in lines] == lines
+        assert any("libvirt" in line for line in told) == (hypervisor in ("kvm", "qemu-tcg"))
+        assert any("qm set" in line for line in told) == (hypervisor in ("kvm", "proxmox") and "cache_mode" in facts)
 
     def test_options_of_mkfs_stand_in_its_command_where_they_are_plain(self):
         self.study("lab", host_mkfs_options="-m reflink=0", guest_mkfs_options="-L $(reboot) /dev/sda")
@@ -127,6 +178,7 @@ class TestPublished:
             'mkfs.ext4 "$HOST_DEVICE"  # LAB',
             "# host mount options: not stated  # LAB",
             'mount -t ext4 "$HOST_DEVICE" "$HOST_FOLDER"  # LAB',
+            '# Proxmox VE: pvesm add dir "$STORAGE" --path "$HOST_FOLDER" --content images  # LAB',
             "# image format: see the facts  # LAB",
             "# cache mode: see the facts  # LAB",
             'mkfs.ext4 "$GUEST_DEVICE"  # LAB',
@@ -140,7 +192,7 @@ class TestPublished:
         set_up = self.set_up()
         assert set_up.durability.startswith("Some of its numbers were measured with cache mode unsafe and host mount")
         lines = [line.text for line in set_up.lines]
-        assert "# virtual disk: cache=none" in lines
+        assert '# libvirt: <driver name="qemu" cache="none"/>' in lines
         assert 'mount -t ext4 -o noatime "$HOST_DEVICE" "$HOST_FOLDER"' in lines
         assert not [line for line in lines if "unsafe" in line or "nobarrier" in line]
         modes = next(fact for fact in set_up.facts if fact.fact == "Cache mode").stated

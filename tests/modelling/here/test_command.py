@@ -35,7 +35,11 @@ def answer(axis: str, *keys: str, kind: str = NOT_KNOWN, workload: str = "varmai
         ("host-fs", ("ext4", "xfs"), "--disk=/dev/vdb --fs=ext4,xfs"),
         ("host-storage", ("dir-ext4", "zvol"), "--disk=/dev/vdb=dir-ext4 --disk=/dev/vdc=zvol --fs=ext4"),
         ("fs-pair", ("ext4-on-xfs", "xfs-on-ext4"), "--disk=/dev/vdb=dir-xfs --disk=/dev/vdc=dir-ext4 --fs=ext4,xfs"),
-        ("cache-mode", ("none", "writeback"), "--place=none=/mnt/a --place=writeback=/mnt/b"),
+        (
+            "cache-mode",
+            ("none", "writeback"),
+            "--place=none=/mnt/a,cache_mode=none --place=writeback=/mnt/b,cache_mode=writeback",
+        ),
     ],
 )
 def test_it_names_what_the_axis_compares_and_is_understood(axis, keys, options):

@@ -155,9 +155,22 @@ def test_a_decision_says_how_the_one_to_use_is_made(ada):
     guests = {name: {"guest_fs": "xfs", "backend": "zvol", "cache_mode": "none"} for name in SPEED}
     lines = sittings.decision(measured(ada, GUEST, guests)).set_up
     assert lines == (
-        "# virtual disk: cache=none",
+        '# Proxmox VE: pvesm add zfspool "$STORAGE" --pool "$ZFS_POOL" --content images',
+        '# libvirt: <driver name="qemu" cache="none"/>',
+        '# Proxmox VE: qm set "$VM" "--$BUS$NUMBER" "$STORAGE:$GIB,cache=none"',
         'mkfs.xfs "$GUEST_DEVICE"',
         'mount -t xfs "$GUEST_DEVICE" "$GUEST_FOLDER"',
     )
     lines = sittings.decision(measured(ada, HOST)).set_up
-    assert lines == ('mkfs.ext4 "$HOST_DEVICE"', 'mount -t ext4 "$HOST_DEVICE" "$HOST_FOLDER"')
+    made = ('mkfs.ext4 "$HOST_DEVICE"', 'mount -t ext4 "$HOST_DEVICE" "$HOST_FOLDER"')
+    assert lines == made
+    lines = sittings.decision(measured(ada, {**HOST, "kernel": "6.8.12-4-pve"})).set_up
+    assert lines == (*made, 'pvesm add dir "$STORAGE" --path "$HOST_FOLDER" --content images')
+
+
+def test_what_a_choice_states_in_words_that_nobody_knows_is_in_no_command(ada):
+    strange = {"image_format": "raw", "allocation": "heaps", "volume_block_bytes": "big", "cache_mode": "$(reboot)"}
+    guests = {name: {"guest_fs": "xfs", "backend": "file", **strange} for name in SPEED}
+    lines = sittings.decision(measured(ada, GUEST, guests)).set_up
+    assert 'qemu-img create -f raw "$HOST_FOLDER/$IMAGE" "$DISK_SIZE"' in lines
+    assert not [line for line in lines if "reboot" in line or "heaps" in line or "big" in line]
