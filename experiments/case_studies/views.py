@@ -1,16 +1,19 @@
 """Case studies: the list, and one page each with its numbers, their sources and their traps."""
 
 import tempfile
+from typing import Any
 
+from django.core.cache import caches
 from django.core.paginator import Paginator
 from django.db.models import Q
 from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from experiments import permissions
-from experiments.models import CaseStudy, DerivedValue, Ending, Measurement
+from experiments.models import CaseStudy, DerivedValue, Ending, KnowledgeRevision, Measurement
 from kdb.web import linked_data
 from kdb.web.addresses import site_of
 
@@ -19,6 +22,7 @@ from . import bundle_schema as schema_of_bundles
 from .filter_forms import CaseStudyListFilter
 
 PER_PAGE = 20
+_KEPT_SECONDS = 60
 _IN_MEMORY = 8 * 2**20  # of a bundle; the rest goes to a temporary file
 
 
@@ -28,9 +32,18 @@ def case_study_list(request: HttpRequest) -> HttpResponse:
     form = CaseStudyListFilter(request.GET)
     case_studies = form.filtered(pages.case_study_list()) if form.is_valid() else CaseStudy.objects.none()
     page = Paginator(case_studies, PER_PAGE).get_page(request.GET.get("page"))
-    lines = [pages.case_study_line(case_study) for case_study in page]
-    context = {"form": form, "page": page, "lines": lines}
-    return render(request, "experiments/case_study_list.html", context, status=200 if form.is_valid() else 400)
+
+    def rendered() -> str:
+        lines = pages.case_study_lines(page)
+        context = {"form": form, "page": page, "lines": lines}
+        return render_to_string("experiments/_case_studies.html", context, request)
+
+    # Without filters it is the same for all until something is published.
+    key = f"experiments.case_studies:{KnowledgeRevision.now()}:{page.number}"
+    is_whole = not request.GET.keys() - {"page"}
+    content: Any = caches["bodies"].get_or_set(key, rendered, _KEPT_SECONDS) if is_whole else rendered()
+    status = 200 if form.is_valid() else 400
+    return render(request, "experiments/case_study_list.html", {"content": content}, status=status)
 
 
 @require_safe

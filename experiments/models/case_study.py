@@ -102,6 +102,11 @@ class KnowledgeRevision(models.Model):
     def __str__(self) -> str:
         return f"revision {self.number}"
 
+    @classmethod
+    def now(cls) -> int:
+        """Return the number of the latest; 0 before the first publication."""
+        return cls._default_manager.aggregate(last=models.Max("number"))["last"] or 0
+
 
 class CaseStudyQuerySet(models.QuerySet["CaseStudy"]):
     def published(self) -> "CaseStudyQuerySet":

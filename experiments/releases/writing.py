@@ -16,8 +16,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from django.db.models import Max
-
 from experiments import visible
 from experiments.case_studies import bundle_schema, bundles
 from experiments.files import raw_files
@@ -127,7 +125,7 @@ class _Writing:
                 entry, source = self._case_study(case_study, table)
                 entries.append(entry)
                 sources.append(source)
-        if KnowledgeRevision.objects.aggregate(number=Max("number"))["number"] != latest.number:
+        if KnowledgeRevision.now() != latest.number:
             raise ReleaseError("Something was published or retracted meanwhile; write the release again.")
         csv_file = self._described("measurements.csv", "text/csv", "All measurements, a row a number.")
         release = Release(

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Prefetch, QuerySet
+from django.db.models import Count, Exists, Max, OuterRef, Prefetch, QuerySet
 
 from experiments import visible
 from experiments.models import CaseStudy, Claim, DerivedValue, Measurement, PrintedRatio, Publication
@@ -65,6 +65,12 @@ class HypothesisLine:
     @property
     def ties(self) -> int:
         return sum(score.undecided for score in self.scores)
+
+
+def judged_at() -> int | None:
+    """Return the revision at which verdicts were last given; None where there are none."""
+    revision: int | None = ClaimVerdict.objects.aggregate(last=Max("revision"))["last"]
+    return revision
 
 
 def papers() -> list[PaperLine]:

@@ -1,26 +1,38 @@
 """The papers' claims and predictions as pages."""
 
 import json
+from typing import Any
 
+from django.core.cache import caches
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
 
 from experiments import visible
 from experiments.claim_conditions import is_shallow
 from experiments.models import Claim
 from kdb.web.htmx import varies_for_htmx, wants_fragment
+from modelling.evidence import counts
 from modelling.models import ClaimVerdict
 
 from . import pages as claim_pages
 from .forms import ClaimFilter
 
+_KEPT_SECONDS = 60
 KINDS = [(kind.value, kind.label) for kind in ClaimVerdict.Kind]
 
 
 @require_safe
 def claim_papers(request: HttpRequest) -> HttpResponse:
-    return render(request, "modelling/claim_papers.html", {"papers": claim_pages.papers(), "kinds": KINDS})
+    """Show how many claims of each paper got which verdict: the same for all until something is published or judged."""
+
+    def rendered() -> str:
+        return render_to_string("modelling/_claim_papers.html", {"papers": claim_pages.papers(), "kinds": KINDS})
+
+    key = f"modelling.claims:{counts.revision()}:{claim_pages.judged_at()}"
+    content: Any = caches["bodies"].get_or_set(key, rendered, _KEPT_SECONDS)
+    return render(request, "modelling/claim_papers.html", {"content": content})
 
 
 @require_safe

@@ -23,7 +23,7 @@ _SECONDS = 60
 
 def revision() -> int:
     """Return the knowledge revision now; 0 before the first publication."""
-    return KnowledgeRevision.objects.aggregate(last=Max("number"))["last"] or 0
+    return KnowledgeRevision.now()
 
 
 def published(revision: int) -> dict[str, int]:

@@ -48,11 +48,22 @@ def test_the_list_names_every_published_case_study(client: Client, published_evi
 
 
 @pytest.mark.parametrize("number", [1, 12])
-def test_the_list_costs_seven_queries_for_any_number(client: Client, django_assert_num_queries, number):
+def test_the_list_costs_eight_queries_for_any_number_and_then_two(client: Client, django_assert_num_queries, number):
     for _ in range(number):
         publish(make_configuration().case_study)
-    with django_assert_num_queries(7):
-        client.get(reverse("case-study-list"))
+    for queries in (8, 2):
+        with django_assert_num_queries(queries):
+            client.get(reverse("case-study-list"))
+
+
+def test_a_list_that_is_kept_has_what_was_published_since_and_no_filter_s(client: Client):
+    address = reverse("case-study-list")
+    publish(make_case_study("one", title="The first"))
+    assert "The first" in text_of(client.get(address))
+    publish(make_case_study("two", title="The second"))
+    assert "The second" in text_of(client.get(address))
+    assert "The second" not in text_of(client.get(address, {"storage": "nvme"}))
+    assert "The second" in text_of(client.get(address))
 
 
 @pytest.mark.sqlite

@@ -31,6 +31,19 @@ def test_the_front_page_counts_the_verdicts_of_each_paper(client):
     assert '<a href="/claims/p1/?verdict=contradicted&amp;scope=others">8</a>' in page
 
 
+@pytest.mark.django_db
+def test_the_front_page_is_kept_until_something_is_published_or_judged(client, django_assert_num_queries):
+    assert "No claim is recorded yet" in text(client.get("/claims/"))
+    study = factories.make_case_study("lab")
+    factories.make_claim(code="P9-C01").case_studies.add(study)
+    life.publish([study], reason="measured")
+    assert "1 claim</caption>" in text(client.get("/claims/"))
+    with django_assert_num_queries(2):
+        assert "verdict=contradicted" not in text(client.get("/claims/"))
+    ClaimVerdict.objects.update(verdict="contradicted", revision=9)
+    assert "verdict=contradicted" in text(client.get("/claims/"))
+
+
 @pytest.mark.usefixtures("published_evidence")
 @pytest.mark.parametrize(
     ("query", "number"),
@@ -118,7 +131,7 @@ def test_a_claim_that_nobody_judged_yet_says_so(client):
 @pytest.mark.parametrize(
     ("address", "queries"),
     [
-        ("/claims/", 3),
+        ("/claims/", 5),
         ("/claims/p3/", 11),
         ("/claims/p3/?verdict=partly&scope=others&workload=web", 11),
         ("/claims/p0/P0-C08/", 12),
