@@ -466,12 +466,14 @@ def _to_series(nodes: int) -> np.ndarray:
     return np.linalg.inv(np.polynomial.legendre.legvander(_gauss_legendre(nodes)[0], nodes - 1)).T
 
 
-def quantiles(means: np.ndarray, deviations: np.ndarray, weights: np.ndarray, probability: float) -> np.ndarray:
+def quantiles(
+    means: np.ndarray, deviations: np.ndarray, weights: np.ndarray, probability: float | np.ndarray
+) -> np.ndarray:
     """Return (p,) quantiles of mixtures of normals, by Newton steps that stay inside a bracket.
 
-    means, deviations : (p, T), deviations > 0; weights : (T,) of sum one; 0 < probability < 1
+    means, deviations : (p, T), deviations > 0; weights : (T,) of sum one; 0 < probability < 1, one or (p,)
     """
-    reach = ndtri(probability) * deviations
+    reach = np.asarray(ndtri(probability))[..., None] * deviations
     low, high = (means + reach).min(axis=1), (means + reach).max(axis=1)
     mean = means @ weights
     deviation = np.sqrt((deviations**2 + (means - mean[:, None]) ** 2) @ weights)

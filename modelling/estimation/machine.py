@@ -25,6 +25,9 @@ VARIATION = 0.07  # coefficient of variation expected of a short run on one mach
 SURE, LOSS = 0.9, 0.02  # the decision stands at this probability of being within the margin, and this expected loss
 DISTURBED = 0.1  # share of runs
 SLOWER, APART = 0.3, 0.3  # ln speed that a disturbed run loses: mean and standard deviation
+# Standard deviations of ln speed: between two disks or folders, whatever is on them, and of choices that differ in
+# more than the entries that were published. Wide on purpose: published evidence says nothing of one's own disks.
+PLACES, ALIKE = 0.7, 0.2
 _WIDTHS = ((0.5, 0.25), (1.0, 0.5), (2.0, 0.25))
 _LEVEL = 100.0  # variance of a block's level: flat
 _MOST = 96  # components that are kept
@@ -69,6 +72,13 @@ class Standing:
     losses: np.ndarray
 
 
+def apart(known: Components, places: Sequence[str], *, are_alike: bool) -> Components:
+    """Add what two places, and choices that are not alike but for their entries, may differ by. places : of each"""
+    names = np.array(places)
+    more = PLACES**2 * (names[:, None] == names) + (0.0 if are_alike else ALIKE**2) * np.eye(len(places))
+    return known._replace(extras=known.extras + more)
+
+
 def before(known: Components, noise: float) -> Machine:
     """Return what is known of a machine before it is measured. noise : expected variance of a run's ln speed, > 0"""
     few = reduced(known)
@@ -83,6 +93,12 @@ def before(known: Components, noise: float) -> Machine:
     )
 
 
+def among(machine: Machine, places: Sequence[int]) -> Machine:
+    """Return what is known of the entries at these places alone."""
+    at = np.asarray(places)
+    return machine._replace(means=machine.means[:, at], covariances=machine.covariances[:, at][:, :, at])
+
+
 def after(machine: Machine, blocks: Iterable[Block]) -> Machine:
     """Return what is known of the machine after these blocks of runs."""
     for block in blocks:
@@ -94,6 +110,11 @@ def standing(machine: Machine, margin: float) -> Standing:
     """Return which entry to use, and how sure that is. margin : an entry slower by less than this share is as good"""
     told = forecast(machine.weights, machine.means, machine.covariances, margin)
     return Standing(int(np.argmin(told.loss)), 1.0 - told.slower, told.loss)
+
+
+def is_settled(standing: Standing) -> bool:
+    """Tell whether the decision stands."""
+    return bool(standing.within[standing.first] >= SURE and standing.losses[standing.first] <= LOSS)
 
 
 def next_block(machine: Machine, names: Sequence[str]) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ from kdb.units import OPERATION_RATE, THROUGHPUT
 from modelling.answers.estimate import assumptions, on_one_machine, ranking_of
 from modelling.estimation import machine, verdict
 from modelling.estimation.bayes import Posterior
-from modelling.estimation.machine import SURE, VARIATION, Block, Machine
+from modelling.estimation.machine import SURE, VARIATION, Block, Machine, apart
 from modelling.evidence.axes import AXES, NATIVE, Axis, entry_key, entry_parts
 from modelling.evidence.durability import losing_options
 from modelling.evidence.names import label
@@ -27,8 +27,8 @@ from modelling.models import Laboratory, Sitting
 
 from . import words
 from .content import EntryHere, Here
-from .known import among, apart, foretold
-from .sittings import blocks_of, choices_of, is_settled, ratios
+from .known import among, foretold
+from .sittings import blocks_of, choices_of, ratios
 
 MOST_SITTINGS = 6  # that count
 OPEN = 0.1  # probability of being within the margin of the best from which an entry may be faster
@@ -175,14 +175,14 @@ def _decided(
 ) -> tuple[str, str, tuple[EntryHere, ...]]:
     """Return kind, sentence and rows of the answer. counts : runs of the entries that were measured, the first ones"""
     margin, size, measured = assumptions().margin, len(keys), len(counts)
-    stands = machine.standing(_first(now, size), margin)
+    stands = machine.standing(machine.among(now, range(size)), margin)
     ahead, told = stands, size
-    if not is_settled(stands):  # what was measured may be settled among itself
-        ahead, told = machine.standing(_first(now, measured), margin), measured
+    if not machine.is_settled(stands):  # what was measured may be settled among itself
+        ahead, told = machine.standing(machine.among(now, range(measured)), margin), measured
     alike = [labels[place] for place in range(told) if ahead.within[place] >= SURE]
     settled = verdict.LEADS if told < size else verdict.NO_DIFFERENCE if len(alike) > 1 else verdict.USE
-    kind = settled if is_settled(ahead) else verdict.NOT_KNOWN
-    here_ratios = ratios(_first(now, size), ahead.first, keys)
+    kind = settled if machine.is_settled(ahead) else verdict.NOT_KNOWN
+    here_ratios = ratios(machine.among(now, range(size)), ahead.first, keys)
     at = np.array([everything.treatments.index(key) for key in keys])
     elsewhere = np.exp(everything.new_quantiles(at, np.full_like(at, at[ahead.first]), (0.5, 0.025, 0.975))).tolist()
     is_known = [{key, keys[ahead.first]} <= {*published} for key in keys]
@@ -202,8 +202,3 @@ def _decided(
     among_them = [row for row in rows if told == size or row.runs]
     open_ = [row.label for row in rows if not row.runs and row.within >= OPEN and told < size]
     return kind, words.rung(kind, among_them, alike, margin, open_), tuple(rows)
-
-
-def _first(known: Machine, size: int) -> Machine:
-    """Return what is known of the first entries alone."""
-    return Machine(known.weights, known.means[:, :size], known.covariances[:, :size, :size], known.noise)

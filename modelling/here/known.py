@@ -11,6 +11,7 @@ from modelling.answers.estimate import assumptions, ranking_of
 from modelling.estimation.arms import trials
 from modelling.estimation.bayes import Posterior
 from modelling.estimation.entry_cells import COLUMNS, cells_of, choices_of
+from modelling.estimation.machine import apart
 from modelling.estimation.partial_pooling import posterior
 from modelling.estimation.ranking import Ranking
 from modelling.estimation.value import Components, reduced
@@ -18,10 +19,6 @@ from modelling.evidence.axes import AXES, Axis, entry_key
 from modelling.evidence.question import Question
 
 from .content import Choice
-
-# Standard deviations of ln speed: between two disks or folders, whatever is on them, and of choices that differ in
-# more than the entries that were published. Wide on purpose: published evidence says nothing of one's own disks.
-PLACES, ALIKE = 0.7, 0.2
 
 
 class Known(NamedTuple):
@@ -104,10 +101,3 @@ def _rest(axis: Axis, choice: Choice) -> tuple[tuple[str, str], ...]:
 def _nothing(size: int) -> Components:
     nothing = np.zeros((1, size, size))
     return Components(np.ones(1), np.zeros((1, size)), nothing, nothing)
-
-
-def apart(known: Components, places: Sequence[str], *, are_alike: bool) -> Components:
-    """Add what two places, and choices that are not alike but for their entries, may differ by. places : of each"""
-    names = np.array(places)
-    more = PLACES**2 * (names[:, None] == names) + (0.0 if are_alike else ALIKE**2) * np.eye(len(places))
-    return known._replace(extras=known.extras + more)

@@ -14,7 +14,7 @@ from experiments.models import Configuration, FileSystem, Hypervisor
 from modelling.answers.estimate import assumptions
 from modelling.answers.set_up import lines_of
 from modelling.estimation import machine
-from modelling.estimation.machine import LOSS, SURE, VARIATION, Block, Machine
+from modelling.estimation.machine import SURE, VARIATION, Block, Machine
 from modelling.models import Laboratory, Sitting, SittingRun
 
 from . import again, words
@@ -154,7 +154,7 @@ def _go_on(sitting: Sitting) -> None:
     """Plan the next block, or end the sitting."""
     now = machine.after(_before(sitting), blocks_of(sitting))
     stands, count = machine.standing(now, assumptions().margin), sitting.runs.count()
-    is_decided = is_settled(stands) and sitting.runs.filter(value__isnull=False).exists()
+    is_decided = machine.is_settled(stands) and sitting.runs.filter(value__isnull=False).exists()
     has_ended = again.is_told(sitting) if sitting.before else is_decided or count >= sitting.most_runs
     if has_ended:
         sitting.state = Sitting.State.DECIDED if is_decided else Sitting.State.SPENT
@@ -170,10 +170,6 @@ def _go_on(sitting: Sitting) -> None:
         SittingRun(sitting=sitting, block=block + 1, number=count + place, choice=int(choice))
         for place, choice in enumerate(order, start=1)
     )
-
-
-def is_settled(standing: machine.Standing) -> bool:
-    return bool(standing.within[standing.first] >= SURE and standing.losses[standing.first] <= LOSS)
 
 
 def blocks_of(sitting: Sitting) -> list[Block]:
@@ -208,7 +204,7 @@ def _decided(sitting: Sitting, before: Machine, now: Machine) -> Decision:
     ]
     rows.sort(key=lambda row: (row.name != choices[stands.first].name, row.loss, row.name))
     alike = [row.name for row in rows if row.within >= SURE]
-    kind = NOT_YET if not (counted and is_settled(stands)) else NO_DIFFERENCE if len(alike) > 1 else USE
+    kind = NOT_YET if not (counted and machine.is_settled(stands)) else NO_DIFFERENCE if len(alike) > 1 else USE
     further = None if kind != NOT_YET else _further(now, names)
     sentence = words.sentence(kind, rows, alike, assumptions().margin, further, runs=len(counted))
     lines = _set_up(sitting, choices[stands.first]) if kind == USE else ()
@@ -243,6 +239,6 @@ def _further(now: Machine, names: Sequence[str]) -> int | None:
         places = machine.next_block(now, names)
         now = machine.after(now, [Block(places, tuple(float(expected[place]) for place in places))])
         runs += len(places)
-        if is_settled(machine.standing(now, assumptions().margin)):
+        if machine.is_settled(machine.standing(now, assumptions().margin)):
             return runs
     return None

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from modelling.estimation.entry_cells import COLUMNS
-from modelling.estimation.machine import LOSS, SURE, VARIATION, Block, Machine, after, before, next_block, standing
+from modelling.estimation.machine import VARIATION, Block, Machine, after, before, is_settled, next_block, standing
 from modelling.estimation.partial_pooling import Scales, posterior
 from modelling.estimation.value import Components
 
@@ -73,10 +73,10 @@ def simulate(
         speeds = effects + tau * rng.normal(size=(laboratories + 1, len(entries)))
         truth = speeds[-1]
         known = before(_published(rng, entries, speeds[:-1], scales), VARIATION**2)
-        measure = _Machine(rng, truth, trouble)
+        measure = TrueMachine(rng, truth, trouble)
         machine, runs = _decided(known, measure, list(entries.index), margin)
         chosen = standing(machine, margin).first
-        whole = _whole_factorial(_Machine(rng, truth, trouble), len(entries))
+        whole = _whole_factorial(TrueMachine(rng, truth, trouble), len(entries))
         tally.runs.append(runs)
         for losses, place in (
             (tally.losses, chosen),
@@ -106,8 +106,8 @@ def _published(rng: np.random.Generator, entries: pd.DataFrame, speeds: np.ndarr
     return Components.of(posterior(entries, pd.DataFrame(rows, columns=COLUMNS), scales))
 
 
-class _Machine:
-    """A machine of a simulation: what its runs show."""
+class TrueMachine:
+    """A machine of a simulation: what its runs show. truth : ln speed of each entry"""
 
     def __init__(self, rng: np.random.Generator, truth: np.ndarray, trouble: Trouble) -> None:
         self.rng, self.truth, self.trouble, self.level = rng, truth, trouble, 0.0
@@ -124,11 +124,10 @@ class _Machine:
         return Block(order, tuple(self.run(place) for place in order))
 
 
-def _decided(machine: Machine, measured: _Machine, names: list[str], margin: float) -> tuple[Machine, int]:
+def _decided(machine: Machine, measured: TrueMachine, names: list[str], margin: float) -> tuple[Machine, int]:
     runs, budget = 0, FACTORIAL * len(names)
     while runs < budget:
-        now = standing(machine, margin)
-        if runs and now.within[now.first] >= SURE and now.losses[now.first] <= LOSS:
+        if runs and is_settled(standing(machine, margin)):
             break
         places = next_block(machine, names)
         machine = after(machine, [measured.block(places)])
@@ -136,7 +135,7 @@ def _decided(machine: Machine, measured: _Machine, names: list[str], margin: flo
     return machine, runs
 
 
-def _whole_factorial(measured: _Machine, size: int) -> int:
+def _whole_factorial(measured: TrueMachine, size: int) -> int:
     order = [int(place) for _ in range(FACTORIAL) for place in measured.rng.permutation(size)]
     shown: dict[int, list[float]] = {}
     for place in order:

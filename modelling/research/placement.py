@@ -1,14 +1,15 @@
-"""Fleets whose truth is known, and six ways to place them. No Django.
+"""Fleets whose truth is known, and seven ways to place them. No Django.
 
 A world draws the effects of pairs of file systems from their posterior, lets further laboratories measure them if
-asked, and gives each site effects of its own, as a new laboratory has them, that drift. Machines come and go, and every
-policy sees the same. Source: docs/models/placement.md.
+asked, and gives each site effects of its own, as a new laboratory has them, that drift, and each pool a disk of its
+own. Machines come and go, and every policy sees the same. Source: docs/models/placement.md.
 """
 
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import permutations
 
 import numpy as np
 
@@ -19,7 +20,11 @@ from modelling.fleet.placement.assignment import Filling, Problem, assign
 from modelling.fleet.placement.content import FleetError, Prospect, Rules
 from modelling.fleet.placement.prospects import Knowledge, Known, is_sure, prospect
 
-POLICIES = NEVER, LIST, RANDOM, POINT, KDB, ORACLE = ("never", "list", "random", "point", "kdb", "oracle")
+from .pools import measured_on_pools, pool_name
+
+POLICIES = NEVER, LIST, RANDOM, POINT, KDB, MEASURED, ORACLE = (
+    *("never", "list", "random", "point", "kdb", "measured", "oracle"),
+)
 # The oracle knows the true effects and those to come. It plans for the lives of its machines or for the period alone,
 # and in hindsight takes what came to most, another policy's moves if need be.
 _ORACLES = _FOR_LIFE, _FOR_PERIOD = ("oracle for life", "oracle for the period")
@@ -30,6 +35,7 @@ DRIFT = 0.05  # standard deviation of a site's effects from one period to the ne
 LEAVE, PINNED, APART = 0.05, 0.05, 0.1  # shares of machines: a period, of all, in pairs that are kept apart
 SIZE, LOAD, VARIES = 40 * 2.0**30, 10.0, 0.7  # medians of machines in bytes and MiB/s; standard deviation of their ln
 ROOM, RESERVE, CARRIES = 0.4, 0.1, 1.3  # free and reserved space, and the most load, as shares of a pool's mean use
+OF_ALL_LOADS = 0.8  # of the variance between disks: what is the same under every workload
 SECOND_SHARE = 0.3  # of the second workload, where a machine has two
 _SEARCHED, _SEARCH_SECONDS, _GAP = 100, 60.0, 0.01  # sites up to so many cells are searched, others rounded
 
@@ -39,14 +45,18 @@ class Outcome:
     """The outcome of a policy over all worlds.
 
     gains : of each world, mean ln throughput of a machine and period against never moving
+    harms : of each world, the share of its machines that was harmed
     lives, harmed : machines that were there, and those that would have fared better unmoved
+    runs : that were made on the pools before anything was decided
     seconds : to decide; planned, bound : sums of what the plans promised and of their bounds; 0 where it makes none
     """
 
     gains: list[float] = field(default_factory=list)
+    harms: list[float] = field(default_factory=list)
     moves: int = 0
     lives: int = 0
     harmed: int = 0
+    runs: int = 0
     bytes_copied: float = 0.0
     seconds: float = 0.0
     planned: float = 0.0
@@ -58,8 +68,8 @@ class Outcome:
         return 1.0 - self.planned / self.bound if self.bound > 0 else None
 
     def add(self, other: "Outcome") -> None:
-        """Add the other's counts, but not its gains."""
-        for name in ("moves", "lives", "harmed", "bytes_copied", "seconds", "planned", "bound"):
+        """Add the other\'s counts, but not its gains and harms."""
+        for name in ("moves", "lives", "harmed", "runs", "bytes_copied", "seconds", "planned", "bound"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
@@ -87,7 +97,15 @@ class Fleet:
 
 
 def simulate(
-    known: Mapping[str, Known], machines: int, worlds: int, laboratories: int, noise: float, rules: Rules, seed: int
+    known: Mapping[str, Known],
+    machines: int,
+    worlds: int,
+    laboratories: int,
+    noise: float,
+    rules: Rules,
+    seed: int,
+    disks: float = 0.0,
+    runs: int = 3,
 ) -> dict[str, Outcome]:
     """Simulate every policy and return the outcome of each.
 
@@ -97,25 +115,36 @@ def simulate(
     machines : of a fleet, in sites of SITE; worlds : fleets, each with effects of its own
     laboratories : that measure every pair before anything is decided, beside what is known
     noise : variance of ln throughput of what a laboratory measures
+    disks : standard deviation of ln throughput between two pools of one host file system; 0: none
+    runs : that `measured` makes on each pool under each workload at most, on average over the pools
 
     """
     outcomes = {policy: Outcome() for policy in POLICIES}
     for stream in np.random.SeedSequence(seed).spawn(worlds):
         rng = np.random.default_rng(stream)
         world = _World(known, laboratories, noise, rules, rng)
-        gained = dict.fromkeys(POLICIES, 0.0)
+        gained, before = (
+            dict.fromkeys(POLICIES, 0.0),
+            {way: (each.harmed, each.lives) for way, each in outcomes.items()},
+        )
         for size in _sites(machines):
-            site, truth, lot = fleet(size, world, rng), world.site_effects(rng), rng.integers(2**32)
+            site, of_host, lot = fleet(size, world, rng), world.site_effects(rng), rng.integers(2**32)
+            truth = of_host[:, :, site.host] + disks * world.disk_effects(len(site.host), rng)
+            gains, ran_first = world.measured(site.host, truth[0], runs, rules, np.random.default_rng([int(lot), 1]))
+            expected = world.expected(site.host) | {MEASURED: gains}
             ran = {
-                way: _run(way, site, truth, world, rules, np.random.default_rng(lot))
+                way: _run(way, site, truth, world, expected, rules, np.random.default_rng(lot))
                 for way in (*POLICIES[:-1], *_ORACLES)
             }
+            ran[MEASURED].runs = ran_first
             ran[ORACLE] = max(reversed(ran.values()), key=lambda outcome: outcome.gains[0])
             for policy, outcome in outcomes.items():
                 outcome.add(ran[policy])
                 gained[policy] += ran[policy].gains[0]
         for policy, outcome in outcomes.items():
             outcome.gains.append(gained[policy] / machines / PERIODS)
+            harmed, lives = before[policy]
+            outcome.harms.append((outcome.harmed - harmed) / (outcome.lives - lives))
     return outcomes
 
 
@@ -177,7 +206,7 @@ class _World:
         parts = [pair_parts(pair) for pair in self.pairs]
         self.guests, self.hosts = (sorted({part[side] for part in parts}) for side in (0, 1))
         self.draws = [_drawn(known[workload].posterior, self.pairs, rng) for workload in self.workloads]
-        learnt = {
+        self.learnt = {
             workload: measured(known[workload], self.pairs, effects, extra, laboratories, noise, rng)
             for workload, (effects, extra) in zip(self.workloads, self.draws, strict=True)
         }
@@ -191,26 +220,52 @@ class _World:
         self.kinds = [(shares, guest) for shares in [*of_mix, *two] for guest in self.guests]
         size = len(self.hosts)
         self.point = np.zeros((len(self.kinds), size, size))
-        self.sure = np.full_like(self.point, -np.inf)
         self.listed = np.zeros((len(self.kinds), size), bool)
         estimates = np.array(
-            [[learnt[w].posterior.effects[learnt[w].posterior.treatments.index(p)] for p in self.pairs] for w in learnt]
+            [
+                answer.posterior.effects[[answer.posterior.treatments.index(pair) for pair in self.pairs]]
+                for answer in self.learnt.values()
+            ]
         )
-        knowledge = {(workload, HYPERVISOR): [answer] for workload, answer in learnt.items()}
+        self.sure = self._sure(self.learnt, self.hosts, rules)
         for kind, (shares, guest) in enumerate(self.kinds):
             at = [self.pairs.index(pair_key(guest, host)) for host in self.hosts]
             expected = shares @ estimates[:, at]
             self.listed[kind, np.argmax(estimates[np.argmax(shares), at].round(9))] = True
             ahead = expected[None, :] - expected[:, None]
             self.point[kind] = -np.sign(ahead) * np.expm1(-np.abs(ahead))
+
+    def _sure(self, known: Mapping[str, Known], names: Sequence[str], rules: Rules) -> np.ndarray:
+        """Return the (kinds, here, there) gains that carry a move, else -inf. names : of host file systems or pools"""
+        knowledge = {(workload, HYPERVISOR): [answer] for workload, answer in known.items()}
+        gains = np.full((len(self.kinds), len(names), len(names)), -np.inf)
+        for kind, (shares, guest) in enumerate(self.kinds):
             mix = {workload: share for workload, share in zip(self.workloads, shares, strict=True) if share}
-            for here in range(size):
-                for there in range(size):
-                    if here != there:
-                        hosts = self.hosts[there], self.hosts[here]
-                        promise = prospect(knowledge, HYPERVISOR, guest, mix, *hosts, rules.margin)
-                        if isinstance(promise, Prospect) and is_sure(promise, rules):
-                            self.sure[kind, here, there] = promise.gain
+            for here, there in permutations(range(len(names)), 2):
+                promise = prospect(knowledge, HYPERVISOR, guest, mix, names[there], names[here], rules.margin)
+                if isinstance(promise, Prospect) and is_sure(promise, rules):
+                    gains[kind, here, there] = promise.gain
+        return gains
+
+    def expected(self, host: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the gains, (kinds, here, there) of pools, that policies expect who know host file systems alone."""
+        return {policy: table[:, host][:, :, host] for policy, table in ((POINT, self.point), (KDB, self.sure))}
+
+    def measured(
+        self, host: np.ndarray, truth: np.ndarray, runs: int, rules: Rules, rng: np.random.Generator
+    ) -> tuple[np.ndarray, int]:
+        """Return the same after runs on the pools, and how many. truth : (kinds, P); runs : a pool and workload"""
+        alone = truth[: len(self.workloads) * len(self.guests)]  # the kinds of one workload come first
+        on = [self.hosts[place] for place in host]
+        by_workload = alone.reshape(len(self.workloads), len(self.guests), len(on))
+        known, made = measured_on_pools(self.learnt, self.guests, on, by_workload, runs, rules.margin, rng)
+        return self._sure(known, [pool_name(pool) for pool in range(len(on))], rules), made
+
+    def disk_effects(self, pools: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw the (kinds, P) ln throughput of the pools' disks, of standard deviation 1 under each workload."""
+        drawn = rng.normal(size=(1 + len(self.workloads), pools))
+        of_loads = np.sqrt(OF_ALL_LOADS) * drawn[0] + np.sqrt(1 - OF_ALL_LOADS) * drawn[1:]
+        return np.stack([shares @ of_loads for shares, _ in self.kinds])
 
     def site_effects(self, rng: np.random.Generator) -> np.ndarray:
         """Draw the (T, kinds, hosts) ln throughput of a site: that of a new laboratory, drifting."""
@@ -316,10 +371,14 @@ def _run(
     site: Fleet,
     truth: np.ndarray,
     world: _World,
+    expected: Mapping[str, np.ndarray],
     rules: Rules,
     lot: np.random.Generator,
 ) -> Outcome:
-    """Run one way to decide; the gain of its outcome is the sum of ln throughput over machines and periods."""
+    """Run one way to decide; the gain of its outcome is the sum of ln throughput over machines and periods.
+
+    truth : (T, kinds, P) ln throughput; expected : policy to the (kinds, P, P) gains that it expects
+    """
     outcome = Outcome()
     size, slot = len(site.first), np.arange(len(site.first))
     pools, room = site.first.copy(), np.full(len(site.host), site.room)
@@ -331,7 +390,7 @@ def _run(
             room += np.bincount(pools[came], site.sizes[came], len(room))
             room -= np.bincount(site.first[came], site.sizes[came], len(room))
             pools[came] = site.first[came]
-        own = truth[:, site.kinds[period]][:, slot[:, None], site.host[None, :]] if policy in _ORACLES else None
+        own = truth[:, site.kinds[period]] if policy in _ORACLES else expected.get(policy)
         begun = time.perf_counter()
         ends, planned, bound = _decide(policy, site, period, pools, np.maximum(room, 0.0), came, own, world, rules, lot)
         outcome.seconds += time.perf_counter() - begun
@@ -344,7 +403,7 @@ def _run(
         outcome.moves += int(moved.sum())
         outcome.bytes_copied += float(site.sizes[moved].sum())
         now = truth[period, site.kinds[period]]
-        gained = now[slot, site.host[pools]] - now[slot, site.host[site.first]]
+        gained = now[slot, pools] - now[slot, site.first]
         gained = gained + np.where(moved, _copied(site.sizes, rules), 0.0)
         np.add.at(life, site.slots[period], gained)
         total += float(gained.sum())
@@ -371,7 +430,10 @@ def _decide(
     rules: Rules,
     lot: np.random.Generator,
 ) -> tuple[np.ndarray, float, float]:
-    """Decide where each machine goes. Return the pools, what the plan promises and its bound, 0 where there is none."""
+    """Decide where each machine goes. Return the pools, what the plan promises and its bound, 0 where there is none.
+
+    own : of an oracle the (T, n, P) truth, else the (kinds, P, P) gains that the policy expects; None: it expects none
+    """
     if policy == NEVER:
         return pools, 0.0, 0.0
     kinds, here = site.kinds[period], site.host[pools]
@@ -381,9 +443,8 @@ def _decide(
         for later in range(period, PERIODS if policy == _FOR_LIFE else period + 1):
             ahead += np.where((site.left[period] > later - period)[:, None], own[later], 0.0)
         values = ahead - ahead[np.arange(len(pools)), pools][:, None] + _copied(site.sizes, rules)[:, None]
-    elif policy in (POINT, KDB):
-        table = world.point if policy == POINT else world.sure
-        values = table[kinds, here][:, site.host] + np.expm1(_copied(site.sizes, rules))[:, None]
+    elif own is not None:
+        values = own[kinds, pools] + np.expm1(_copied(site.sizes, rules))[:, None]
     elif policy == LIST:
         values = np.where(world.listed[kinds][:, site.host], 1.0, -np.inf)
         values[world.listed[kinds, here]] = -np.inf
@@ -391,7 +452,7 @@ def _decide(
         values = np.full((len(pools), len(site.host)), -np.inf)
         chosen = lot.integers(0, len(site.host), len(pools))
         values[came, chosen[came]] = 1.0
-    values[site.host[None, :] == here[:, None]] = -np.inf
+    values[np.arange(len(pools)), pools] = -np.inf
     values[site.is_pinned] = -np.inf
     problem = Problem(
         values=values,

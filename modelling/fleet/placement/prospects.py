@@ -20,6 +20,7 @@ from modelling.estimation.verdict import STRENGTHS
 
 from .content import Prospect, Rules, Unknown
 
+_INTERVAL = np.array([0.025, 0.5, 0.975])
 _NODES = 32  # of a mixed mixture: probabilities move by less than 1e-3
 
 
@@ -134,10 +135,8 @@ def prospect(
         return Unknown(missing)
     mixture = mixed(parts)
     weakest = min(used, key=lambda known: STRENGTHS.index(known.strength))
-    low, middle, high = (
-        math.exp(quantiles(mixture.means[None], mixture.deviations[None], mixture.weights, probability)[0])
-        for probability in (0.025, 0.5, 0.975)
-    )
+    means, deviations = (np.tile(part, (len(_INTERVAL), 1)) for part in (mixture.means, mixture.deviations))
+    low, middle, high = np.exp(quantiles(means, deviations, mixture.weights, _INTERVAL)).tolist()
     chance = mixture.weights @ ndtr((mixture.means - np.array([[-math.log1p(-margin)], [0.0]])) / mixture.deviations).T
     return Prospect(
         ratio=middle,

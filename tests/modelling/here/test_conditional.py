@@ -5,10 +5,11 @@ from html import unescape
 import pytest
 from django.test import Client
 
+from modelling.estimation.machine import ALIKE
 from modelling.evidence.question import Question
 from modelling.here import sittings
 from modelling.here.content import Choice
-from modelling.here.known import ALIKE, known_of
+from modelling.here.known import known_of
 from modelling.here.selectors import answer_here, laboratories_on
 from modelling.kept_answers.selectors import answer_in, current_ranking
 from modelling.models import Sitting

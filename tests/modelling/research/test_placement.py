@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
+from kdb.pairs import pair_key
 from modelling.estimation.bayes import posterior
 from modelling.estimation.network import Trial
 from modelling.fleet.placement.content import Rules
 from modelling.fleet.placement.prospects import Known
 from modelling.research.placement import HYPERVISOR, POLICIES, in_common, measured, simulate
+from modelling.research.pools import measured_on_pools, pool_name
 from tests.modelling.fleet.placement.beliefs import known
 
 PAIRS = [f"{guest}-on-{host}" for guest in ("ext4", "xfs") for host in ("ext4", "xfs")]
@@ -27,8 +29,8 @@ def beliefs(spread: float) -> dict[str, Known]:
     return found
 
 
-def simulated(laboratories: int, machines: int = 60, seed: int = 1, spread: float = 0.4):
-    return simulate(beliefs(spread), machines, 3, laboratories, 1e-3, Rules(), seed)
+def simulated(laboratories: int, machines: int = 60, seed: int = 1, spread: float = 0.4, **pools: float):
+    return simulate(beliefs(spread), machines, 3, laboratories, 1e-3, Rules(), seed, **pools)
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +64,47 @@ def test_doubt_taken_into_account_harms_fewer_of_those_it_moves():
     }
     assert harmed["kdb"] < 0.75 * harmed["point"]
     assert np.mean([each["kdb"].gains for each in drawn]) > 0
+
+
+@pytest.fixture(scope="module")
+def on_disks():
+    """Four pools of two host file systems a fleet, on disks that differ by 0.7."""
+    return simulated(laboratories=3, machines=200, disks=0.7)
+
+
+def test_runs_on_each_pool_recover_what_pools_gain_and_harm_next_to_nobody(on_disks):
+    measured, oracle = on_disks["measured"], on_disks["oracle"]
+    assert np.mean(measured.gains) >= 0.7 * np.mean(oracle.gains) > 0.1
+    assert measured.harmed <= 0.01 * measured.lives
+    assert np.mean(measured.harms) == pytest.approx(measured.harmed / measured.lives, abs=0.002)
+    assert on_disks["kdb"].runs == 0 < measured.runs <= 3 * 3 * 2 * 4  # fleets, runs, workloads, pools
+
+
+def test_one_run_a_pool_and_workload_tells_less_than_three(on_disks):
+    fewer = simulated(laboratories=3, machines=200, disks=0.7, runs=1)["measured"]
+    assert fewer.runs <= 3 * 2 * 4 < on_disks["measured"].runs
+    assert np.mean(fewer.gains) < np.mean(on_disks["measured"].gains)
+
+
+def test_who_knows_file_systems_alone_harms_machines_where_disks_differ(on_disks):
+    kdb, measured = on_disks["kdb"], on_disks["measured"]
+    assert kdb.harmed > 0.05 * kdb.lives > 5 * measured.harmed
+    assert np.mean(measured.gains) > np.mean(kdb.gains)
+
+
+def test_runs_tell_pools_of_one_file_system_apart():
+    """Three pools on XFS and one on ext4, for two guests of one workload: 12 runs at most, of which some are off."""
+    truth = np.array([0.0, 0.8, -0.8, 0.1]) + np.zeros((1, 2, 1))
+    published = {"varmail": beliefs(0.4)["varmail"]}
+    on, rng = ["xfs", "xfs", "xfs", "ext4"], np.random.default_rng(1)
+    told, made = measured_on_pools(published, ["ext4", "xfs"], on, truth, 3, 0.1, rng)
+    known_there = told["varmail"]
+    names = known_there.posterior.treatments
+    fastest, slowest = (np.array([names.index(pair_key("ext4", pool_name(pool)))]) for pool in (1, 2))
+    low, high = known_there.posterior.new_quantiles(fastest, slowest, (0.025, 0.975))[0]
+    assert 0.6 < low < 1.6 < high < 2.4
+    assert known_there.joins(names[0], names[-1])
+    assert 0 < made <= 12
 
 
 def test_the_same_seed_gives_the_same_and_every_policy_sees_the_same_machines():
@@ -123,6 +166,7 @@ def test_the_command_prints_the_same_figures_as_a_table_and_as_json(published_ev
     for each in report["policies"]:
         line = next(line for line in found[0].splitlines() if line.startswith(each["policy"]))
         assert line.split()[1] == f"{each['gain_percent']:.1f}"
+        assert f" {each['harmed_percent']:.2f}" in line
     by_policy = {each["policy"]: each for each in report["policies"]}
     assert by_policy["never"] == by_policy["kdb"] | {"policy": "never"}  # lists alone, today
     assert by_policy["oracle"]["gain_percent"] > 0
@@ -136,6 +180,8 @@ def test_the_command_prints_the_same_figures_as_a_table_and_as_json(published_ev
         (["--machines", "9"], "--machines 9: between 10 and 100000"),
         (["--worlds", "0"], "--worlds 0: between 1 and 1000"),
         (["--laboratories", "-1"], "--laboratories -1: between 0 and 100"),
+        (["--disks", "-0.1"], "--disks -0.1: between 0 and 3"),
+        (["--runs", "0"], "--runs 0: between 1 and 100"),
         (["--seed", "-1"], "--seed -1: between 0 and"),
         ([], "load_evidence"),
     ],

@@ -1,0 +1,79 @@
+"""The few runs on each pool of a site whose truth is known, and what they tell. No Django.
+
+Under each workload every guest file system on every pool is an entry of one machine: the pair as published, beside a
+disk that nobody knows (`machine.apart`). Each guest's machines need the best pool, and the next best once that is full.
+So a decision is made by the rule of `kdb measure`, a block at a time; when it stands its pool is set aside and the next
+one is among the rest. The guests take turns until the runs are used up. Source: docs/placement.md.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from kdb.pairs import pair_key
+from modelling.estimation import machine
+from modelling.estimation.bayes import Posterior
+from modelling.estimation.machine import VARIATION, Machine
+from modelling.estimation.value import Components, reduced
+from modelling.estimation.verdict import STRENGTHS
+from modelling.fleet.placement.prospects import Known
+
+from .machines import TROUBLES, TrueMachine
+
+
+def pool_name(number: int) -> str:
+    """Name a pool, where what is known of pairs has a host file system."""
+    return f"pool {number}"
+
+
+def measured_on_pools(
+    known: Mapping[str, Known],
+    guests: Sequence[str],
+    on: Sequence[str],
+    truth: np.ndarray,
+    runs: int,
+    margin: float,
+    rng: np.random.Generator,
+) -> tuple[dict[str, Known], int]:
+    """Return workload to what is known of guests on pools (`pool_name`) after runs on them, and how many there were.
+
+    known : workload to what is published of pairs; on : (P,) host file system of each pool
+    truth : (workloads, guests, P) ln throughput; runs : a pool and workload at most, on average over the pools
+    Runs drift, and one in ten is disturbed.
+    """
+    told, made = {}, 0
+    pairs = [pair_key(guest, host) for guest in guests for host in on]
+    names = [pair_key(guest, pool_name(pool)) for guest in guests for pool in range(len(on))]
+    for (workload, published), speeds in zip(known.items(), truth, strict=True):
+        treatments = published.posterior.treatments
+        components = Components.of(published.posterior).among([treatments.index(pair) for pair in pairs])
+        places = [pool_name(pool) for _ in guests for pool in range(len(on))]
+        now = machine.before(machine.apart(components, places, are_alike=True), VARIATION**2)
+        true = TrueMachine(rng, speeds.ravel(), TROUBLES[-1])
+        now, own = _measured(now, true, names, len(guests), runs * len(on), margin)
+        made += own
+        few = reduced(Components(now.weights, now.means, now.covariances, np.zeros_like(now.covariances)))
+        posterior = Posterior(tuple(names), few.weights, few.means, few.covariances, few.extras)
+        told[workload] = Known(posterior, (frozenset(names),), STRENGTHS[-1], 1)
+    return told, made
+
+
+def _measured(
+    now: Machine, true: TrueMachine, names: Sequence[str], guests: int, most: int, margin: float
+) -> tuple[Machine, int]:
+    """Return what is known after so many runs at most, and how many there were."""
+    made, undecided = 0, [[*map(int, part)] for part in np.split(np.arange(len(names)), guests)]
+    while undecided and made + 1 < most:  # a block is of two at least
+        for left in [*undecided]:
+            few = machine.among(now, left)
+            while len(left) > 1 and machine.is_settled(stands := machine.standing(few, margin)):
+                del left[stands.first]
+                few = machine.among(now, left)
+            if len(left) == 1:
+                undecided.remove(left)
+            elif made + 1 < most:
+                places = machine.next_block(few, [names[place] for place in left])
+                block = tuple(left[place] for place in places)[: most - made]
+                now = machine.after(now, [true.block(block)])
+                made += len(block)
+    return now, made
