@@ -68,7 +68,7 @@ class Outcome:
         return 1.0 - self.planned / self.bound if self.bound > 0 else None
 
     def add(self, other: "Outcome") -> None:
-        """Add the other\'s counts, but not its gains and harms."""
+        """Add the other's counts, but not its gains and harms."""
         for name in ("moves", "lives", "harmed", "runs", "bytes_copied", "seconds", "planned", "bound"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
