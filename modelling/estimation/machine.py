@@ -72,11 +72,14 @@ class Standing:
     losses: np.ndarray
 
 
-def apart(known: Components, places: Sequence[str], *, are_alike: bool) -> Components:
-    """Add what two places, and choices that are not alike but for their entries, may differ by. places : of each"""
+def apart(known: Components, places: Sequence[str], *, are_alike: bool | np.ndarray) -> Components:
+    """Add what two places, and choices that are not alike but for their entries, may differ by.
+
+    places : of each; are_alike : of all, or (n,)
+    """
     names = np.array(places)
-    more = PLACES**2 * (names[:, None] == names) + (0.0 if are_alike else ALIKE**2) * np.eye(len(places))
-    return known._replace(extras=known.extras + more)
+    own = np.where(are_alike, 0.0, ALIKE**2) * np.ones(len(places))
+    return known._replace(extras=known.extras + PLACES**2 * (names[:, None] == names) + np.diag(own))
 
 
 def before(known: Components, noise: float) -> Machine:

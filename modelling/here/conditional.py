@@ -113,12 +113,7 @@ def here(question: Question, laboratory: Laboratory, told: Sequence[Told]) -> He
 
 def _told(question: Question, sitting: Sitting) -> Told:
     of = _bearings(question, sitting)
-    blocks = []
-    for block in blocks_of(sitting):
-        runs = [(choice, seen) for choice, seen in zip(block.entries, block.outcomes, strict=True) if choice in of]
-        if len(runs) > 1:
-            blocks.append(Block(tuple(choice for choice, _ in runs), tuple(seen for _, seen in runs)))
-    return Told(sitting, of, blocks)
+    return Told(sitting, of, blocks_of(sitting, of))
 
 
 def _bearings(question: Question, sitting: Sitting) -> dict[int, Bearing]:

@@ -12,9 +12,20 @@ from modelling.models import Laboratory, Sitting, SittingRun
 from . import conditional
 from .content import Here
 from .laboratories import laboratories_of
+from .pools import on_pools
 from .words import measure_command
 
-__all__ = ["HERE", "Here", "answer_here", "laboratories_on", "laboratory_in", "laboratory_of", "measure_command"]
+__all__ = [
+    "HERE",
+    "Here",
+    "answer_here",
+    "laboratories_of",
+    "laboratories_on",
+    "laboratory_in",
+    "laboratory_of",
+    "measure_command",
+    "on_pools",
+]
 
 HERE = "here"  # in an address: the short name of a laboratory of the reader's
 

@@ -1,6 +1,6 @@
 """Sittings: begun, told of runs, and decided. Whatever dies meanwhile, the rows say what is to be run next."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from math import log
 from typing import Any
@@ -172,11 +172,14 @@ def _go_on(sitting: Sitting) -> None:
     )
 
 
-def blocks_of(sitting: Sitting) -> list[Block]:
-    """Return the runs that count, by block; a block of which one alone counts tells nothing."""
+def blocks_of(sitting: Sitting, among: Collection[int] | None = None) -> list[Block]:
+    """Return the runs that count, by block; a block of which one alone counts tells nothing.
+
+    among : the choices whose runs are asked for; None: all
+    """
     of_block: dict[int, list[tuple[int, float]]] = {}
     for run in sitting.runs.all():
-        if run.value is not None and not run.disturbed:
+        if run.value is not None and not run.disturbed and (among is None or run.choice in among):
             of_block.setdefault(run.block, []).append((run.choice, log(run.value)))
     return [
         Block(tuple(choice for choice, _ in runs), tuple(outcome for _, outcome in runs))

@@ -8,6 +8,8 @@ from django.db.models import Q
 from experiments.models import Host, ObservedMachine, ObservedPool
 from kdb.models import Job
 
+from .here import Laboratory
+
 
 class StatedMix(models.Model):
     """The mix of a machine as its operator states it; it counts before whatever is detected."""
@@ -52,6 +54,14 @@ class PlacementPolicy(models.Model):
         null=True, blank=True, default=100, help_text="MiB/s that a copy may take; empty: no limit."
     )
     keeps_days = models.PositiveSmallIntegerField(default=7, help_text="That an old image is kept at least.")
+    laboratory = models.ForeignKey(
+        Laboratory,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="Whose runs on the host's pools count in its plans; its members alone see them. Empty: none's.",
+    )
     removes_kept = models.BooleanField(
         default=False, help_text="Old images are removed after that by themselves, unless a move was for the worse."
     )
@@ -78,6 +88,9 @@ class PlacementPlan(models.Model):
     content = models.JSONField(help_text="The plan as the API gives it.")
     revision = models.PositiveIntegerField(help_text="Knowledge revision it rests on.")
     model = models.CharField(max_length=80, help_text="Versions of the models it rests on.")
+    laboratories = models.ManyToManyField(
+        Laboratory, related_name="+", help_text="Whose runs it tells of: who is no member of all does not see it."
+    )
     instead_of = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="+", help_text="The plan it varies."
     )

@@ -68,8 +68,8 @@ class Outcome:
         return 1.0 - self.planned / self.bound if self.bound > 0 else None
 
     def add(self, other: "Outcome") -> None:
-        """Add the other's counts, but not its gains and harms."""
-        for name in ("moves", "lives", "harmed", "runs", "bytes_copied", "seconds", "planned", "bound"):
+        """Add the other's counts, but not its gains, harms and runs."""
+        for name in ("moves", "lives", "harmed", "bytes_copied", "seconds", "planned", "bound"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
@@ -136,11 +136,11 @@ def simulate(
                 way: _run(way, site, truth, world, expected, rules, np.random.default_rng(lot))
                 for way in (*POLICIES[:-1], *_ORACLES)
             }
-            ran[MEASURED].runs = ran_first
             ran[ORACLE] = max(reversed(ran.values()), key=lambda outcome: outcome.gains[0])
             for policy, outcome in outcomes.items():
                 outcome.add(ran[policy])
                 gained[policy] += ran[policy].gains[0]
+            outcomes[MEASURED].runs += ran_first
         for policy, outcome in outcomes.items():
             outcome.gains.append(gained[policy] / machines / PERIODS)
             harmed, lives = before[policy]

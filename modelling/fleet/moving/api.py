@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import mixins, serializers, status
@@ -24,7 +25,8 @@ from kdb.api.faults import FaultyRequest
 from kdb.api.public import PublicView
 from modelling.evidence import names
 from modelling.fleet.placement.selectors import Rules
-from modelling.models import PlacementMove, PlacementPlan, PlacementPolicy
+from modelling.here.selectors import laboratories_of, laboratory_of
+from modelling.models import Laboratory, PlacementMove, PlacementPlan, PlacementPolicy
 
 from . import moves, outcomes, plans, policies
 from .fleet import WhatIf
@@ -125,11 +127,31 @@ class PlacementMoveSerializer(ReadSerializer):
 class PolicySerializer(serializers.ModelSerializer[PlacementPolicy]):
     """The policy of a host: what may be done on it without being asked for."""
 
+    laboratory = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=40,
+        help_text="One of yours, whose runs on its pools count in plans; these its members alone see. Empty: none.",
+    )
+
     class Meta:
         model = PlacementPolicy
         fields = (
             *("mode", "least_gaining", "least_gain", "most_moves_a_day", "copy_rate_mib", "keeps_days", "removes_kept"),
+            "laboratory",
         )
+
+    def validate_laboratory(self, slug: str) -> Laboratory | None:
+        laboratory = laboratory_of(self.context["request"].user, slug) if slug else None
+        if slug and laboratory is None:
+            raise serializers.ValidationError("It is none of your laboratories.")
+        return laboratory
+
+    def to_representation(self, instance: PlacementPolicy) -> dict[str, Any]:
+        """Tell of a laboratory to its members; to others it looks like none."""
+        own = instance.laboratory in laboratories_of(self.context["request"].user)
+        slug = instance.laboratory.slug if own and instance.laboratory else ""
+        return super().to_representation(instance) | {"laboratory": slug}
 
 
 class StatedMixSerializer(Fields):
@@ -141,7 +163,7 @@ class StatedMixSerializer(Fields):
 
 def _asked(request: Request, shape: type[serializers.Serializer[Any]]) -> dict[str, Any]:
     """Return the body, checked."""
-    asked = shape(data=fields_of(request, shape))
+    asked = shape(data=fields_of(request, shape), context={"request": request})
     asked.is_valid(raise_exception=True)
     return dict(asked.validated_data)
 
@@ -163,7 +185,11 @@ class PlanViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
     lookup_field = "pk"
     lookup_value_converter = "int"
     serializer_class = PlacementPlanSerializer
-    queryset = PlacementPlan.objects.select_related("made_by").prefetch_related("hosts")
+    queryset = PlacementPlan.objects.none()
+
+    def get_queryset(self) -> QuerySet[PlacementPlan]:
+        """Return the plans that the user may see."""
+        return plans.seen_by(self.request.user).select_related("made_by").prefetch_related("hosts")
 
     @extend_schema(
         operation_id="placement_plans_create",
@@ -179,7 +205,7 @@ class PlanViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
             raise FaultyRequest(
                 [{"field": "hosts", "message": f"{missing[0]} is no host whose machines are observed."}]
             )
-        instead_of = PlacementPlan.objects.filter(pk=fields["instead_of"]).first() if "instead_of" in fields else None
+        instead_of = self.get_queryset().filter(pk=fields["instead_of"]).first() if "instead_of" in fields else None
         plan = _or_conflict(
             plans.make,
             hosts,
@@ -267,7 +293,7 @@ class HostPolicyViewSet(OperatorViewSet):
     @extend_schema(operation_id="placement_policy_retrieve", tags=TAGS, responses=PolicySerializer)
     def retrieve(self, request: Request, slug: str) -> Response:
         """Return the policy of a host; advice only where none was set."""
-        return Response(PolicySerializer(moves.policy_of(self.get_object())).data)
+        return Response(self.get_serializer(moves.policy_of(self.get_object())).data)
 
     @extend_schema(
         operation_id="placement_policy_update", tags=TAGS, request=PolicySerializer, responses=PolicySerializer
@@ -281,7 +307,7 @@ class HostPolicyViewSet(OperatorViewSet):
         for name, value in _asked(request, PolicySerializer).items():
             setattr(policy, name, value)
         policies.set_policy(policy, user=user_of(request))
-        return Response(PolicySerializer(policy).data)
+        return Response(self.get_serializer(policy).data)
 
 
 class StatedMixViewSet(OperatorViewSet):

@@ -11,7 +11,8 @@ from kdb.web.form_types import ModelForm, field_of
 from modelling.estimation.verdict import STRENGTHS
 from modelling.evidence import names
 from modelling.fleet.placement.selectors import Rules
-from modelling.models import PlacementPlan, PlacementPolicy
+from modelling.here.selectors import laboratories_of
+from modelling.models import Laboratory, PlacementPlan, PlacementPolicy
 
 from .fleet import WhatIf
 
@@ -129,10 +130,13 @@ class WhatIfForm(PlanForm):
 
 
 class PolicyForm(ModelForm[PlacementPolicy]):
+    """The policy of a host. A laboratory that the user is no member of stays unseen, and stays."""
+
     class Meta:
         model = PlacementPolicy
         fields = (
             *("mode", "least_gaining", "least_gain", "most_moves_a_day", "copy_rate_mib", "keeps_days", "removes_kept"),
+            "laboratory",
         )
         labels = {
             "mode": "What may be done",
@@ -142,8 +146,18 @@ class PolicyForm(ModelForm[PlacementPolicy]):
             "copy_rate_mib": "A copy takes at most, MiB/s",
             "keeps_days": "Old images are kept, days",
             "removes_kept": "Remove them after that without being asked, unless a move was for the worse",
+            "laboratory": "Laboratory whose runs on its pools count in plans, which its members alone see then",
         }
         help_texts = dict.fromkeys(fields, "")
+
+    def __init__(self, user: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        own = laboratories_of(user)
+        field_of(self, "laboratory", forms.ModelChoiceField).queryset = own
+        self.unseen = None if self.instance.laboratory in own else self.instance.laboratory
+
+    def clean_laboratory(self) -> Laboratory | None:
+        return self.cleaned_data["laboratory"] or self.unseen
 
 
 class MixForm(forms.Form):

@@ -73,13 +73,14 @@ def look_after() -> None:
 def score() -> dict[str, Any]:
     """Return the score of the advice: number of planned moves by verdict, and what was promised for those judged.
 
-    promised : mean probability of gaining; kept_share : of the moves whose outcome could be told; None without any
+    promised : mean probability of gaining, but for what a laboratory's own runs promised; kept_share : of the moves
+        whose outcome could be told; None without any
     """
     moves = PlacementMove.objects.filter(state__in=MOVED, plan__isnull=False).values_list("outcome", "advice")
     judged = [(outcome.get("verdict", UNKNOWN), advice.get("prospect") or {}) for outcome, advice in moves]
     counted = Counter(verdict for verdict, _ in judged)
     told = [(verdict, prospect) for verdict, prospect in judged if verdict != UNKNOWN]
-    promised = [prospect["gaining"] for _, prospect in told if "gaining" in prospect]
+    promised = [prospect["gaining"] for _, prospect in told if "gaining" in prospect and not prospect.get("runs")]
     return {
         "verdicts": {verdict: counted[verdict] for verdict in VERDICTS},
         "moves": len(judged),

@@ -11,9 +11,9 @@ from experiments import permissions
 from experiments.models import Host, ObservedMachine
 from modelling.evidence import names
 from modelling.evidence.words import percent
-from modelling.models import PlacementDecision, PlacementMove, PlacementPlan
+from modelling.models import Laboratory, PlacementDecision, PlacementMove, PlacementPlan
 
-from . import moves
+from . import moves, plans
 from .before_after import KEPT, SAME, UNKNOWN, WORSE
 
 _FEW = 20
@@ -26,9 +26,9 @@ _OUTCOMES = {
 }
 
 
-def home() -> dict[str, Any]:
-    """Return observed hosts and their policies, the last plans, moves and decisions, machines and their stated
-    mixes."""
+def home(user: Any) -> dict[str, Any]:
+    """Return observed hosts and their policies, the last plans that the user sees, moves and decisions, machines and
+    their stated mixes."""
     hosts = Host.objects.filter(observed_machines__isnull=False).annotate(watched=Count("observed_machines"))
     machines = ObservedMachine.objects.select_related("host", "stated_mix").order_by("host__slug", "name")[:200]
     return {
@@ -36,7 +36,7 @@ def home() -> dict[str, Any]:
             (host, getattr(host, "placement_policy", None))
             for host in hosts.select_related("placement_policy").order_by("slug")
         ],
-        "plans": PlacementPlan.objects.select_related("made_by").defer("content").prefetch_related("hosts")[:_FEW],
+        "plans": plans.seen_by(user).select_related("made_by").defer("content").prefetch_related("hosts")[:_FEW],
         "moves": PlacementMove.objects.select_related("host", "to_pool")[:_FEW],
         "decisions": PlacementDecision.objects.select_related("host", "actor", "move")[:_FEW],
         "machines": [
@@ -51,6 +51,7 @@ class PlanPage:
     """A plan as its page shows it.
 
     moving, staying : what the plan says of each machine; rows : its moves by the machine's name in the fleet
+    laboratories : whose members alone see it; empty: every operator does
     """
 
     moving: list[Mapping[str, Any]]
@@ -59,6 +60,7 @@ class PlanPage:
     may_confirm: bool
     is_stale: bool
     kept_back: list[str]
+    laboratories: list[Laboratory]
 
 
 def plan_page(plan: PlacementPlan, user: Any) -> PlanPage:
@@ -77,6 +79,7 @@ def plan_page(plan: PlacementPlan, user: Any) -> PlanPage:
         may_confirm=all(permissions.may_change_host(user, host) for host in hosts),
         is_stale=plan.made_at < now() - moves.STALE,
         kept_back=told,
+        laboratories=list(plan.laboratories.all()),
     )
 
 
@@ -89,7 +92,10 @@ def _load(shares: Mapping[str, float]) -> str:
 
 @dataclass(frozen=True)
 class MovePage:
-    """A move as its page shows it. can : what may be done now; outcome : in words, "" before there is any"""
+    """A move as its page shows it. can : what may be done now; outcome : in words, "" before there is any
+
+    sees_plan : whether the reader is told of its plan and what that promised
+    """
 
     log: list[Any]
     decisions: list[PlacementDecision]
@@ -100,9 +106,10 @@ class MovePage:
     is_worse: bool
     ways_back: list[PlacementMove]
     why_waiting: str
+    sees_plan: bool
 
 
-def move_page(move: PlacementMove) -> MovePage:
+def move_page(move: PlacementMove, user: Any) -> MovePage:
     at_work = moves.is_at_work(move.job)
     verdict = move.outcome.get("verdict", "")
     return MovePage(
@@ -119,4 +126,5 @@ def move_page(move: PlacementMove) -> MovePage:
         is_worse=verdict == WORSE,
         ways_back=list(move.ways_back.all()),
         why_waiting=moves.kept_back(move.host, now()) if move.state == State.WAITING else "",
+        sees_plan=move.plan_id is not None and plans.seen_by(user).filter(pk=move.plan_id).exists(),
     )

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import QuerySet
 from django.urls import reverse
 
 from experiments.models import Host, ObservedMachine, ObservedPool
@@ -18,8 +19,9 @@ from modelling.answers.words import address
 from modelling.comparisons.words import compare_address
 from modelling.evidence import counts, names
 from modelling.evidence.question import Question
-from modelling.fleet.placement.selectors import MODEL, FleetError, Rules, document, planned
-from modelling.models import PlacementDecision, PlacementPlan, StatedMix
+from modelling.fleet.placement.selectors import MODEL, FleetError, Measured, Rules, document, planned
+from modelling.here.selectors import laboratories_of
+from modelling.models import Laboratory, PlacementDecision, PlacementPlan, PlacementPolicy, StatedMix
 
 from .fleet import Fleet, WhatIf, fleet_of, name_of, with_measured_rate
 
@@ -36,6 +38,33 @@ def decide(host: Host, action: str, *, user: User | None, **about: Any) -> None:
     PlacementDecision.objects.create(host=host, action=action, actor=user, **defaults, **about)
 
 
+def seen_by(user: Any) -> QuerySet[PlacementPlan]:
+    """Return the plans that the user may see: of those that tell of a laboratory's runs its members' alone."""
+    others = Laboratory.objects.exclude(pk__in=laboratories_of(user))
+    return PlacementPlan.objects.exclude(laboratories__in=others)
+
+
+def _measured(hosts: Collection[Host], fleet: Fleet, user: User | None) -> list[Measured]:
+    """Return the hosts' laboratories whose runs count, by their policies: the user's, or any where KDB itself plans."""
+    policies = PlacementPolicy.objects.filter(host__in=hosts, laboratory__isnull=False)
+    if user is not None:
+        policies = policies.filter(laboratory__in=laboratories_of(user))
+    return [
+        Measured(
+            policy.host.slug,
+            policy.laboratory,
+            {
+                place: name
+                for name, pool in fleet.pool_rows.items()
+                for place in (pool.name, pool.path)
+                if place and pool.host_id == policy.host_id
+            },
+        )
+        for policy in policies.select_related("host", "laboratory")
+        if policy.laboratory
+    ]
+
+
 def make(
     hosts: Collection[Host],
     *,
@@ -50,9 +79,10 @@ def make(
     if rules is None or rules.copy_rate == Rules().copy_rate:
         asked, measured = with_measured_rate(asked, hosts)
     fleet = fleet_of(hosts, what_if)
+    own = _measured(hosts, fleet, user)
     revision = counts.revision()
     try:
-        best = planned(fleet.machines, fleet.pools, asked)
+        best = planned(fleet.machines, fleet.pools, asked, own)
     except FleetError as error:
         raise PlacementError(str(error)) from error
     content = {
@@ -76,6 +106,7 @@ def make(
             made_by=user,
         )
         plan.hosts.set(hosts)
+        plan.laboratories.set([each.laboratory for each in own if each.site in best.measured])
         for host in hosts:
             decide(host, Action.PLANNED, user=user, plan=plan, revision=revision, detail=content["solved"])
     return plan

@@ -28,7 +28,7 @@ def placement(request: HttpRequest) -> HttpResponse:
             return redirect("placement-plan", plan.pk)
         except PlacementError as error:
             form.add_error(None, str(error))
-    context = {"page": pages.home(), "form": form}
+    context = {"page": pages.home(request.user), "form": form}
     return render(request, "modelling/placement.html", context, status=422 if form.errors else 200)
 
 
@@ -36,7 +36,7 @@ def placement(request: HttpRequest) -> HttpResponse:
 @operators_only
 def plan_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """Show a plan: what it says of each machine, to be confirmed, or asked for otherwise."""
-    plan = get_object_or_404(PlacementPlan.objects.select_related("made_by", "instead_of"), pk=pk)
+    plan = get_object_or_404(plans.seen_by(request.user).select_related("made_by", "instead_of"), pk=pk)
     page, problem = pages.plan_page(plan, request.user), ""
     form = WhatIfForm(plan, request.POST if request.POST.get("do") == "what-if" else None)
     if request.method == "POST":
@@ -75,7 +75,7 @@ def _do_to_plan(
 @operators_only
 def plan_commands(request: HttpRequest, pk: int) -> HttpResponse:
     """Show what an operator would type."""
-    plan = get_object_or_404(PlacementPlan, pk=pk)
+    plan = get_object_or_404(plans.seen_by(request.user), pk=pk)
     return HttpResponse(plans.commands(plan), content_type="text/plain; charset=utf-8")
 
 
@@ -96,7 +96,7 @@ def move_detail(request: HttpRequest, pk: int) -> HttpResponse:
             return redirect("placement-move", _do_to_move(request, move).pk)
         except PlacementError as error:
             problem = str(error)
-    shown = {"move": move, "page": pages.move_page(move), "may_change": may_change, "problem": problem}
+    shown = {"move": move, "page": pages.move_page(move, request.user), "may_change": may_change, "problem": problem}
     template = "modelling/_move.html" if wants_fragment(request) else "modelling/move.html"
     return render(request, template, shown, status=409 if problem else 200)
 
@@ -121,7 +121,7 @@ def policy(request: HttpRequest, slug: str) -> HttpResponse:
     """Show or set what may be done on a host without being asked for."""
     host = get_object_or_404(Host, slug=slug)
     may_change = permissions.may_change_host(request.user, host)
-    form = PolicyForm(request.POST if request.method == "POST" else None, instance=moves.policy_of(host))
+    form = PolicyForm(request.user, request.POST if request.method == "POST" else None, instance=moves.policy_of(host))
     if request.method == "POST":
         if not may_change:
             raise PermissionDenied

@@ -79,12 +79,14 @@ class Rules:
 
 @dataclass(frozen=True)
 class Prospect:
-    """The ratio that a new laboratory, like those that measured, will see of a machine there against here.
+    """The ratio that will be seen of a machine there against here: by a new laboratory, like those that measured, or
+    where the pools themselves were measured.
 
     ratio : of the throughput, with low and high its 95 % interval
     gain : expected, a share of the better of both: what staying is expected to lose less what moving is
     gaining, losing : probability of gaining the margin at least, and of being slower
     strength : of the weakest answer it rests on; laboratories : of that answer
+    runs : on the two pools' host that it rests on; measured : share of the load under which they were made
     """
 
     ratio: float
@@ -95,6 +97,8 @@ class Prospect:
     losing: float
     strength: str
     laboratories: int
+    runs: int = 0
+    measured: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -169,6 +173,7 @@ class Plan:
     gain : sum of the machines' expected gains; bound : no plan under the same constraints and in the same regions gains
         more; gap : what may be missing, a share of the bound
     method : the least exact of the regions'; regions : that were planned each for itself
+    measured : sites of whose pools runs of a laboratory tell
     """
 
     advice: tuple[Advice, ...]
@@ -177,6 +182,7 @@ class Plan:
     method: str
     regions: int
     to_measure: tuple[ToMeasure, ...]
+    measured: tuple[str, ...] = ()
 
     @property
     def gap(self) -> float:

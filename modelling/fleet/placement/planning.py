@@ -80,14 +80,24 @@ class _Prospects:
     def __init__(self, knowledge: Knowledge, rules: Rules) -> None:
         @cache
         def of(
-            hypervisor: str, guest_fs: str, shares: tuple[tuple[str, float], ...], there: str, here: str
+            hypervisor: str,
+            guest_fs: str,
+            shares: tuple[tuple[str, float], ...],
+            there: str,
+            here: str,
+            pools: tuple[str, str] | None,
         ) -> Prospect | Unknown:
-            return prospect(knowledge, hypervisor, guest_fs, dict(shares), there, here, rules.margin)
+            return prospect(knowledge, hypervisor, guest_fs, dict(shares), there, here, rules.margin, pools)
 
         self._of = of
+        parts = [part for several in knowledge.values() for part in several if part.runs]
+        self._on_pools = {pair for part in parts for pair in part.posterior.treatments}
 
-    def __call__(self, machine: Machine, there: str, here: str) -> Prospect | Unknown:
-        return self._of(machine.hypervisor, machine.guest_fs, tuple(sorted(machine.shares.items())), there, here)
+    def __call__(self, machine: Machine, there: Pool, here: Pool) -> Prospect | Unknown:
+        ran = {pair_key(machine.guest_fs, pool.name) for pool in (there, here)} <= self._on_pools
+        shares = tuple(sorted(machine.shares.items()))
+        pools = (there.name, here.name) if ran else None
+        return self._of(machine.hypervisor, machine.guest_fs, shares, there.host_fs, here.host_fs, pools)
 
 
 class _Site:
@@ -146,9 +156,12 @@ class _Site:
         return prospect.gain - cost(self.machines[machine].size_bytes, self.rules)
 
     def _prospect(self, machine: int, pool: int) -> Prospect | Unknown | None:
-        """Return the prospect; None on the same host file system, where the evidence cannot tell pools apart."""
-        there, here = self.pools[pool].host_fs, self.pools[self.here[machine]].host_fs
-        return None if there == here else self.seen(self.machines[machine], there, here)
+        """Return the prospect; None on the same host file system, where only runs on both pools tell them apart."""
+        there, here = self.pools[pool], self.pools[self.here[machine]]
+        if there is here:
+            return None
+        seen = self.seen(self.machines[machine], there, here)
+        return None if there.host_fs == here.host_fs and isinstance(seen, Unknown) else seen
 
     def advice(self, ends: np.ndarray) -> dict[str, Advice]:
         """Return the advice on each machine, where the units end in these pools."""
@@ -216,18 +229,19 @@ class _Site:
 
 def _to_measure(machines: Sequence[Machine], pools: Sequence[Pool], seen: _Prospects) -> tuple[ToMeasure, ...]:
     """List the comparisons that machines wait for where numbers are missing, the most machines first."""
-    of_site: dict[str, set[str]] = {}
+    of_site: dict[str, list[Pool]] = {}
     for pool in pools:
-        of_site.setdefault(pool.site, set()).add(pool.host_fs)
+        of_site.setdefault(pool.site, []).append(pool)
     where = {pool.name: pool for pool in pools}
     waiting: Counter[tuple[str, str, tuple[str, str]]] = Counter()
     for machine in machines:
-        here = where[machine.pool]
-        for there in sorted(of_site[here.site] - {here.host_fs}) if not machine.is_pinned else ():
-            prospect = seen(machine, there, here.host_fs)
+        here, asked = where[machine.pool], set()
+        for there in of_site[here.site] if not machine.is_pinned else ():
+            prospect = seen(machine, there, here) if there.host_fs != here.host_fs else None
             if isinstance(prospect, Unknown):
-                first, second = sorted(pair_key(machine.guest_fs, host_fs) for host_fs in (here.host_fs, there))
-                waiting.update((workload, machine.hypervisor, (first, second)) for workload in prospect.missing)
+                first, second = sorted(pair_key(machine.guest_fs, pool.host_fs) for pool in (here, there))
+                asked |= {(workload, machine.hypervisor, (first, second)) for workload in prospect.missing}
+        waiting.update(asked)
     ordered = sorted(waiting.items(), key=lambda item: (-item[1], item[0]))
     return tuple(ToMeasure(*asked, machines=number) for asked, number in ordered)
 

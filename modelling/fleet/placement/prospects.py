@@ -29,12 +29,14 @@ class Known:
     """The knowledge that one part of an answer has of pairs of file systems.
 
     numbers : the sets of pairs that measured comparisons join; strength : of its verdict
+    runs : on the pools themselves, which stand in its pairs in place of host file systems; 0: it is published
     """
 
     posterior: Posterior
     numbers: tuple[frozenset[str], ...]
     strength: str
     laboratories: int
+    runs: int = 0
 
     def joins(self, pair: str, other: str) -> bool:
         """Tell whether measured comparisons lead from one to the other."""
@@ -117,24 +119,31 @@ def prospect(
     there: str,
     here: str,
     margin: float,
+    pools: tuple[str, str] | None = None,
 ) -> Prospect | Unknown:
-    """Compute what a machine will see on the host file system `there` against `here`, two different ones."""
-    pairs = pair_key(guest_fs, there), pair_key(guest_fs, here)
+    """Compute what a machine will see on the host file system `there` against `here`.
+
+    pools : the pools there and here, where runs tell them apart: these count before what is published
+    """
+    named = ([pools] if pools else []) + ([(there, here)] if there != here else [])
+    pairs = [(pair_key(guest_fs, one), pair_key(guest_fs, other)) for one, other in named]
     total = sum(shares.values())
     parts, used, missing = [], [], {}
     for workload, share in shares.items():
         answers = knowledge.get((workload, hypervisor), ())
-        known = next((answer for answer in answers if answer.joins(*pairs)), None)
+        known, pair = next(
+            ((answer, pair) for pair in pairs for answer in answers if answer.joins(*pair)), (None, ("", ""))
+        )
         if known is None:
-            is_listed = any({*pairs} <= set(answer.posterior.treatments) for answer in answers)
+            is_listed = any({*pair} <= set(answer.posterior.treatments) for pair in pairs for answer in answers)
             missing[workload] = "numbers" if is_listed else "answer"
         else:
-            used.append(known)
-            parts.append((share / total, difference(known.posterior, *pairs)))
+            used.append((share / total, known))
+            parts.append((share / total, difference(known.posterior, *pair)))
     if missing:
         return Unknown(missing)
     mixture = mixed(parts)
-    weakest = min(used, key=lambda known: STRENGTHS.index(known.strength))
+    weakest = min((known for _, known in used), key=lambda known: STRENGTHS.index(known.strength))
     means, deviations = (np.tile(part, (len(_INTERVAL), 1)) for part in (mixture.means, mixture.deviations))
     low, middle, high = np.exp(quantiles(means, deviations, mixture.weights, _INTERVAL)).tolist()
     chance = mixture.weights @ ndtr((mixture.means - np.array([[-math.log1p(-margin)], [0.0]])) / mixture.deviations).T
@@ -147,6 +156,8 @@ def prospect(
         losing=1.0 - float(chance[1]),
         strength=weakest.strength,
         laboratories=weakest.laboratories,
+        runs=sum(known.runs for _, known in used),
+        measured=sum(share for share, known in used if known.runs),
     )
 
 

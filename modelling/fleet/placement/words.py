@@ -58,11 +58,20 @@ def explained(advice: Advice) -> tuple[str, ...]:
 
 def promised(prospect: Prospect) -> str:
     """Put a prospect into a sentence."""
+    runs = counted(prospect.runs, "run")
+    is_all = prospect.measured > 0.999
+    who = (
+        "A new laboratory is"
+        if not prospect.runs
+        else f"Measured here, {runs}"
+        + (": it is" if is_all else f" under {percent(prospect.measured)} of its load: it is")
+    )
+    published = f"the evidence is {prospect.strength} ({counted(prospect.laboratories, 'laboratory', 'laboratories')})"
+    rests = "" if is_all else f"; {'of the rest ' if prospect.runs else ''}{published}"
     return (
-        f"A new laboratory is expected to see {ratio(prospect.ratio)} the throughput (95 %: {prospect.low:.2f} to "
+        f"{who} expected to see {ratio(prospect.ratio)} the throughput (95 %: {prospect.low:.2f} to "
         f"{prospect.high:.2f}): it gains with {percent(prospect.gaining)}, loses with {percent(prospect.losing)} "
-        f"probability; the evidence is {prospect.strength} "
-        f"({counted(prospect.laboratories, 'laboratory', 'laboratories')})."
+        f"probability{rests}."
     )
 
 

@@ -735,6 +735,7 @@ class Policy(TypedDict):
     copy_rate_mib: NotRequired[int | None]
     keeps_days: NotRequired[int]
     removes_kept: NotRequired[bool]
+    laboratory: NotRequired[str]
 
 
 PoolDevicesEnum: TypeAlias = Literal['none', 'slog', 'special', 'slog-special', 'cache']

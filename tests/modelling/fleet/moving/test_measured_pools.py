@@ -1,0 +1,199 @@
+"""Pools that a laboratory measured: its runs tell them apart in plans, which its members alone see."""
+
+import json
+from math import log
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.urls import reverse
+
+from experiments.models import FileSystem, Workload
+from modelling.fleet.moving import moves, outcomes, plans
+from modelling.here import laboratories, sittings
+from modelling.here.content import Choice
+from modelling.models import PlacementMove, PlacementPlan, PlacementPolicy
+from tests.factories import entry, make_pool, make_user
+from tests.modelling.fleet.moving.fleets import mail_server, moved, observed_host
+from tests.modelling.fleet.moving.test_pages import Api
+
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
+
+NVME, DISK = "/srv/nvme", "/srv/ext4"
+GUESTS = [Choice(place, place, {"guest_fs": "ext4"}) for place in (NVME, DISK)]
+
+
+@pytest.fixture
+def ada():
+    return make_user("operators", username="ada")
+
+
+@pytest.fixture
+def host(ada):
+    """A mail server on an ext4 pool, beside another one on ext4; nothing is published of the two."""
+    for kind, slugs in ((FileSystem, ("ext4", "xfs")), (Workload, ("varmail", "fileserver"))):
+        for slug in slugs:
+            entry(kind, slug)
+    host = observed_host(registered_by=ada)
+    make_pool(host, NVME, name="fast", host_fs="ext4", is_target=True)
+    mail_server(host)
+    return host
+
+
+@pytest.fixture
+def laboratory(ada, host):
+    laboratory = laboratories.found(ada, "ours", "Our laboratory")
+    PlacementPolicy.objects.create(host=host, laboratory=laboratory)
+    return laboratory
+
+
+def measure(laboratory, ratio: float = 1.8, choices=GUESTS, **fields):
+    """Measure the choices to the end, the first so many times as fast as the others."""
+    told = {"machine": "kvm-1", "workload": "varmail", "engine": "fio", "seconds": 30, "most_runs": 12, "facts": {}}
+    sitting = sittings.begin(laboratory, laboratory.members.first(), choices=choices, **told | fields)
+    while runs := sittings.planned(sitting):
+        for run in runs:
+            is_first = run.choice == choices[0].name
+            sittings.report(sitting, run.number, (1000.0 if is_first else 1000.0 / ratio) * (1 + run.number % 3 / 100))
+    return sitting
+
+
+def advice(host, user) -> dict:
+    (told,) = plans.make([host], user=user).content["machines"]
+    return told
+
+
+def test_two_pools_of_one_file_system_are_told_apart_by_what_was_measured_on_each(ada, host, laboratory):
+    runs = measure(laboratory).runs.count()
+    told = advice(host, ada)
+    assert (told["pool"], told["why"]) == ("kvm-1/srv/nvme", "moves")
+    assert (told["prospect"]["runs"], told["prospect"]["measured"]) == (runs, 1.0)
+    assert told["prospect"]["low"] < 1.8 < told["prospect"]["high"] < 3
+    assert told["explanation"][1].startswith("Measured here, two runs: it is expected to see 1.")
+    assert "laboratories)" not in told["explanation"][1]
+
+
+def test_without_runs_on_both_the_plan_is_as_today(ada, host, laboratory):
+    before = advice(host, ada)
+    assert before["why"] == "not known"  # the pool on XFS: nothing is published; that on ext4 is not compared
+    for fields in (
+        {"machine": "box"},
+        {"workload": "fileserver"},
+        {"choices": [GUESTS[0], Choice("else", "/srv/else", {"guest_fs": "ext4"})]},
+    ):
+        measure(laboratory, **fields)
+        plan = plans.make([host], user=ada)
+        assert plan.content["machines"][0]["why"] == "not known"
+        assert not plan.laboratories.exists()
+
+
+def test_runs_say_as_well_that_a_pool_is_not_worth_a_move(ada, host, laboratory):
+    measure(laboratory, ratio=1.02)
+    assert advice(host, ada)["pool"] == "kvm-1/srv/ext4"
+
+
+def test_runs_on_the_host_itself_count_by_the_pools_name_and_at_a_distance(ada, host, laboratory):
+    measure(laboratory)
+    inside = advice(host, ada)["prospect"]
+    measure(laboratory, choices=[Choice(place, place, {"host_fs": "ext4"}) for place in ("fast", DISK)])
+    outside = advice(host, ada)["prospect"]
+    assert outside["ratio"] == pytest.approx(inside["ratio"], rel=0.1)
+    assert log(outside["high"] / outside["low"]) > 1.3 * log(inside["high"] / inside["low"])
+
+
+def test_what_the_newest_sitting_says_counts(ada, host, laboratory):
+    measure(laboratory)
+    measure(laboratory, ratio=1 / 1.8)
+    assert advice(host, ada)["pool"] == "kvm-1/srv/ext4"
+
+
+def test_every_load_of_a_machine_has_to_be_measured_where_nothing_else_compares_the_pools(ada, host, laboratory):
+    measure(laboratory)
+    plans.state_mix(host.observed_machines.get(), {"varmail": 3.0, "fileserver": 1.0}, user=ada)
+    assert advice(host, ada)["why"] == "not known"
+    measure(laboratory, workload="fileserver")
+    told = advice(host, ada)
+    assert (told["why"], told["prospect"]["measured"]) == ("moves", 1.0)
+
+
+@pytest.fixture
+def bob(host):
+    return make_user("operators", username="bob")
+
+
+def test_a_plan_that_tells_of_runs_is_seen_by_members_alone(client, ada, bob, host, laboratory):
+    measure(laboratory)
+    plan = plans.make([host], user=ada)
+    addresses = [reverse("placement-plan", args=[plan.pk]), reverse("placement-commands", args=[plan.pk])]
+    for user, status in ((ada, 200), (bob, 404), (make_user(is_superuser=True), 404)):
+        client.force_login(user)
+        assert [client.get(address).status_code for address in addresses] == [status, status]
+        assert (f"Plan {plan.pk}<" in client.get(reverse("placement")).content.decode()) == (status == 200)
+    for user, status, count in ((ada, 200, 1), (bob, 404, 0)):
+        ask = Api(client, user)
+        assert ask("get", f"plans/{plan.pk}/").status_code == status
+        assert ask("get", f"plans/{plan.pk}/commands/").status_code == status
+        assert len(ask("get", "plans/").json()["results"]) == count
+    refused = Api(client, bob)("post", f"plans/{plan.pk}/confirm/", {"machines": ["kvm-1/mail-1"]})
+    assert refused.status_code == 404
+    client.force_login(ada)
+    assert "only members of Our laboratory see it" in client.get(addresses[0]).content.decode()
+    laboratories.add_member(laboratory, "bob")
+    assert Api(client, bob)("get", f"plans/{plan.pk}/").status_code == 200
+    bob.laboratories.clear()
+    assert Api(client, bob)("get", f"plans/{plan.pk}/").status_code == 404
+
+
+def test_who_is_no_member_plans_without_the_runs_and_a_policys_plan_has_them(client, ada, bob, host, laboratory):
+    measure(laboratory)
+    assert advice(host, bob)["why"] == "not known"
+    assert len(Api(client, bob)("get", "plans/").json()["results"]) == 1
+    assert advice(host, None)["why"] == "moves"
+    assert list(PlacementPlan.objects.latest("pk").laboratories.all()) == [laboratory]
+    varied = Api(client, bob)(
+        "post", "plans/", {"hosts": ["kvm-1"], "instead_of": PlacementPlan.objects.latest("pk").pk}
+    )
+    assert varied.json()["instead_of"] is None
+
+
+def test_a_move_is_seen_by_operators_and_what_its_plan_promised_by_members_alone(client, ada, bob, host, laboratory):
+    measure(laboratory)
+    make_pool(host, "/srv/none")
+    plan = plans.make([host], user=ada)
+    told = {"advice": plan.content["machines"][0], "outcome": {"verdict": outcomes.KEPT, "speed": 1.7}}
+    told["outcome"] |= {"low": 1.5, "high": 1.9, "minutes_before": 60, "minutes_after": 60}
+    told["outcome"] |= {"watched_before": 60, "watched_after": 60}
+    move = moved(host.observed_machines.get(), plan=plan, **told)
+    for user, is_told in ((ada, True), (bob, False)):
+        client.force_login(user)
+        page = client.get(reverse("placement-move", args=[move.pk])).content.decode()
+        assert "runs from its new image" in page
+        said = ("Measured here" in page, "promised were" in page, f"plan {plan.pk}" in page)
+        assert said == (is_told, is_told, is_told)
+    assert outcomes.score()["promised"] is None
+    PlacementMove.objects.update(advice={"prospect": {"gaining": 0.9}})
+    assert outcomes.score()["promised"] == 0.9
+
+
+def test_a_policy_takes_a_laboratory_of_the_users_and_shows_it_to_no_other(client, ada, bob, host):
+    laboratory = laboratories.found(ada, "ours", "Our laboratory")
+    laboratories.found(bob, "theirs", "Their laboratory")
+    address = reverse("placement-policy", args=[host.slug])
+    fields = {"mode": "off", "least_gaining": 0.9, "least_gain": 0.1, "most_moves_a_day": 1, "keeps_days": 7}
+    client.force_login(ada)
+    theirs = bob.laboratories.get()
+    assert client.post(address, fields | {"laboratory": theirs.pk}).status_code == 422
+    assert client.post(address, fields | {"laboratory": laboratory.pk}).status_code == 302
+    assert moves.policy_of(host).laboratory == laboratory
+    ask = Api(client, ada)
+    there, nowhere = (ask("put", "policies/kvm-1/", {"laboratory": slug}) for slug in ("theirs", "nothere"))
+    assert (there.status_code, nowhere.status_code) == (400, 400)
+    assert json.dumps(there.json()).replace("theirs", "nothere") == json.dumps(nowhere.json())
+    assert ask("put", "policies/kvm-1/", {"mode": "confirm"}).json()["laboratory"] == "ours"
+    assert Api(client, bob)("get", "policies/kvm-1/").json()["laboratory"] == ""
+    client.force_login(bob)
+    assert "Our laboratory" not in client.get(address).content.decode()
+    admin = get_user_model().objects.create_superuser("root")
+    client.force_login(admin)
+    assert client.post(address, fields | {"laboratory": ""}).status_code == 302
+    assert moves.policy_of(host).laboratory == laboratory  # what he does not see he does not take away
+    assert ask("put", "policies/kvm-1/", {"laboratory": ""}).json()["laboratory"] == ""
