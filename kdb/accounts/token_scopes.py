@@ -89,7 +89,8 @@ SCOPES: dict[str, tuple[Scope | None, Scope | None]] = {
     "laboratory-list": (READ, IMPORT),
     "laboratory-detail": (READ, None),
     "laboratory-members": (None, IMPORT),
-    "ranking": (READ, None),  # where it is asked for a laboratory; else it is everybody's
+    # Where they are asked for a laboratory; else they are everybody's.
+    **dict.fromkeys(("ranking", "comparison", "mix"), (READ, None)),
     "sitting-list": (READ, IMPORT),
     "sitting-detail": (READ, None),
     "sitting-runs": (None, IMPORT),

@@ -330,6 +330,7 @@ SPECTACULAR_SETTINGS = {
         "CaseStudyStatusEnum": "experiments.models.CaseStudy.Status",
         "SourceOutcomeEnum": "experiments.models.SourceCheck.Outcome",
         "ClaimKindEnum": "experiments.models.Claim.Kind",
+        "HereKindEnum": "modelling.estimation.verdict.KINDS",
         "HypervisorKindEnum": "experiments.models.Hypervisor.Kind",
         "SittingStateEnum": "modelling.models.Sitting.State",
         "StorageKindEnum": [("hdd", "hard disk"), ("ssd", "solid state"), ("nvme", "NVMe"), ("mixed", "mixed")],

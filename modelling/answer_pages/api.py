@@ -8,34 +8,29 @@ from functools import partial
 from typing import Any
 
 from django.core.cache import caches
-from django.http import Http404, HttpResponse, HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import conditional_page
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework.authentication import BaseAuthentication
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
-from rest_framework.views import APIView
 
 from kdb import __version__
 from kdb.api.bodies import Fields
 from kdb.api.errors import database_is_down
-from kdb.api.faults import FaultyRequest
 from kdb.api.formats import CsvRenderer, csv_text
-from kdb.api.public import PublicView
+from kdb.api.public import PublicOrOwnView, PublicView
 from kdb.api.shapes import shape_of
 from kdb.operating import status
 from kdb.web.entity_tags import tagged, tagged_json
-from kdb.web.private import PRIVATE
 from modelling.answers import words
 from modelling.answers.content import Answer, RankedEntry, complete, conclusion
 from modelling.ask.selectors import BACKENDS, DISKS, Machine, fit
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import counts, names
 from modelling.evidence.asking import (
-    AS_OF,
     AS_OF_PARAMETER,
     EDITION,
     FILTERS,
@@ -48,12 +43,12 @@ from modelling.evidence.asking import (
 from modelling.evidence.axes import AXES
 from modelling.evidence.forms import QuestionForm
 from modelling.evidence.question import Question
-from modelling.here.selectors import HERE, Here, answer_here, laboratory_of
+from modelling.here.selectors import HERE, HERE_PARAMETER, Here, answer_here, laboratory_asked
 from modelling.kept_answers import snapshots
 from modelling.kept_answers.editions import Edition, edition
 from modelling.kept_answers.pins import room_for
 from modelling.kept_answers.selectors import answer_in, answers_or_none, waiting_for
-from modelling.models import Laboratory, RankingSnapshot
+from modelling.models import RankingSnapshot
 
 from . import serializers
 from .forms import RankingForm, TableForm
@@ -87,19 +82,9 @@ class AxisListView(PublicView):
         return Response({"axes": axes})
 
 
-class RankingView(PublicView):
-    authentication_classes = [*APIView.authentication_classes]
+class RankingView(PublicOrOwnView):
+    own_with = HERE
     renderer_classes = [JSONRenderer, CsvRenderer]
-
-    def get_authenticators(self) -> list[BaseAuthentication]:
-        """Look up who asks only where that matters: for a laboratory of his."""
-        return super().get_authenticators() if self.request and HERE in self.request.GET else []
-
-    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
-        response = super().finalize_response(request, response, *args, **kwargs)
-        if HERE in request.GET:
-            response["Cache-Control"] = PRIVATE
-        return response
 
     @extend_schema(
         operation_id="ranking",
@@ -115,7 +100,7 @@ class RankingView(PublicView):
             ),
             AS_OF_PARAMETER,
             METHOD_PARAMETER,
-            OpenApiParameter(HERE, description="Short name of a laboratory of yours; see `here`. With a token."),
+            HERE_PARAMETER,
         ],
         responses={200: serializers.RankingSerializer, 202: serializers.BeingWorkedOutSerializer},
         tags=["rankings"],
@@ -127,7 +112,7 @@ class RankingView(PublicView):
         until a publication changes the answer. 202: a large answer is being worked out; ask again.
         What is said `here` has no tag: it changes with each run, and is for its members alone.
         """
-        laboratory = _laboratory(request)
+        laboratory = laboratory_asked(request)
         question, form = question_asked(request, axis, RankingForm, further=(*EDITION, HERE))
         machine = Machine.of(form.cleaned_data)
         file_format, room = request.accepted_renderer.format, room_for(request.user)
@@ -239,19 +224,6 @@ class StatusView(PublicView):
         response = database_is_down(further=body)
         response["Cache-Control"] = "no-store"
         return response
-
-
-def _laboratory(request: Request) -> Laboratory | None:
-    """Return the laboratory on whose machine the answer is asked. Raises Http404 where it is none of the reader's, and
-    FaultyRequest where the answer there is not to be had."""
-    if HERE not in request.GET:
-        return None
-    laboratory = laboratory_of(request.user, request.GET[HERE])
-    if laboratory is None:
-        raise Http404("No such laboratory.")
-    if AS_OF in request.GET or request.accepted_renderer.format == "csv":
-        raise FaultyRequest([{"field": HERE, "message": "It is told as JSON and of now: leave out as_of, and CSV."}])
-    return laboratory
 
 
 def being_worked_out(question: Question) -> Response:

@@ -1,12 +1,14 @@
 """Comparisons as data."""
 
+from dataclasses import asdict
 from functools import partial
 
 from django.http import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
+from rest_framework.response import Response
 
-from kdb.api.public import PublicView
+from kdb.api.public import PublicOrOwnView
 from kdb.api.shapes import shape_of
 from kdb.web.entity_tags import tagged_json
 from modelling.evidence.asking import (
@@ -20,14 +22,17 @@ from modelling.evidence.asking import (
     question_asked,
 )
 from modelling.evidence.axes import AXES
+from modelling.here.selectors import HERE, HERE_PARAMETER, laboratory_asked
 
-from .content import Comparison
+from .content import ComparedHere, Comparison
 from .forms import ComparisonForm
-from .selectors import comparison_given
+from .selectors import compared_here, comparison_given
 from .words import comparison_api_address
 
 
-class ComparisonView(PublicView):
+class ComparisonView(PublicOrOwnView):
+    own_with = HERE
+
     @extend_schema(
         operation_id="comparison",
         parameters=[
@@ -38,15 +43,19 @@ class ComparisonView(PublicView):
             *FILTERS,
             AS_OF_PARAMETER,
             METHOD_PARAMETER,
+            HERE_PARAMETER,
         ],
-        responses=shape_of(Comparison, Permanence),
+        responses=shape_of(Comparison, Permanence, ComparedHere),
         tags=["explanations"],
     )
     def get(self, request: Request) -> HttpResponseBase:
         """Compare two to six entries side by side: their environments, and whether and why each two may be compared."""
-        axis = request.query_params.get("axis", "")
-        question, form = question_asked(request, axis, ComparisonForm, ("axis", *EDITION))
+        axis, laboratory = request.query_params.get("axis", ""), laboratory_asked(request)
+        question, form = question_asked(request, axis, ComparisonForm, ("axis", HERE, *EDITION))
         keys, as_of = form.cleaned_data["entries"], asked_revision(request)
         given = comparison_given(question, keys, as_of, asked_method(request), request.user)
         body = given.as_json(partial(comparison_api_address, question, keys))
-        return tagged_json(request, body, is_immutable=given.is_final)
+        if laboratory:
+            here = compared_here(question, keys, laboratory)
+            return Response({**body, "here": asdict(here) if here else None})
+        return tagged_json(request, {**body, "here": None}, is_immutable=given.is_final)

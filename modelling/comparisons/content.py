@@ -5,6 +5,7 @@ from typing import Annotated
 
 from kdb.content import Among, MetricName
 from modelling.evidence.question import Grade, Question
+from modelling.here.content import Here
 
 
 @dataclass(frozen=True)
@@ -89,3 +90,14 @@ class Comparison:
     environment: tuple[EnvironmentFact, ...]
     environment_of: Annotated[str, "Which configurations the environment is told of."]
     pairs: tuple[ComparedPair, ...]
+
+
+@dataclass(frozen=True)
+class ComparedHere:
+    """What members of a laboratory are told beside a comparison."""
+
+    here: Annotated[
+        Here | None,
+        "What is compared on the machine of the laboratory `here`, beside the entry to use there; null: not asked, or "
+        "nothing measured there bears on it.",
+    ]

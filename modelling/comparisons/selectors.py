@@ -2,15 +2,17 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import counts
 from modelling.evidence.keeping import remembered
 from modelling.evidence.question import Question
+from modelling.here.selectors import Here, answer_here
 from modelling.kept_answers.pins import COMBINED, Given, asked, given, room_for
 from modelling.kept_answers.selectors import answer_at
+from modelling.models import Laboratory
 
 from .comparison import compare
 from .content import Comparison, Instead, WorkloadRatio
@@ -39,6 +41,15 @@ def comparison_given(
         work_out=lambda: asdict(compared(question, keys, as_of)),
         is_worth=lambda result: any(pair["ratio"] is not None for pair in result["pairs"]),
     )
+
+
+def compared_here(question: Question, keys: Sequence[str], laboratory: Laboratory) -> Here | None:
+    """Return how entries stand on the machine of a laboratory, beside the one to use there; see answer_here."""
+    here = answer_here(question, laboratory)
+    if here is None:
+        return None
+    first, *others = here.entries
+    return replace(here, entries=(first, *(entry for entry in others if entry.key in keys)))
 
 
 def instead_of(comparison: Comparison, as_of: int | None = None) -> Instead | None:

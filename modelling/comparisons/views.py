@@ -15,14 +15,14 @@ from modelling.evidence import names
 from modelling.evidence.asking import explains_missing_answers, page_method, page_revision
 from modelling.evidence.axes import AXES
 from modelling.explanations.selectors import explained
-from modelling.here.selectors import HERE, answer_here, laboratory_in
+from modelling.here.selectors import HERE, laboratory_in
 
 from . import words
 from .content import Comparison
 from .fair_play_audit import audit
 from .forms import ENTRY_FIELDS, CompareForm
 from .presentation import present_comparison, present_workloads
-from .selectors import comparison_given, instead_of, over_workloads
+from .selectors import compared_here, comparison_given, instead_of, over_workloads
 
 
 @require_safe
@@ -69,7 +69,6 @@ def compare(request: HttpRequest) -> HttpResponse:
     comparison = cattrs.structure(given.result, Comparison) if given else None
     is_of_today = given is None or given.is_of_today
     workload = names.names()["workload"].get(question.workload, question.workload)
-    here = answer_here(question, laboratory) if laboratory and as_of is None else None
     context = {
         "form": CompareForm.showing_entries(question, keys),
         "explanation": explanation if is_of_today else None,
@@ -78,8 +77,7 @@ def compare(request: HttpRequest) -> HttpResponse:
         "workloads": present_workloads(comparison, over_workloads(comparison, as_of), settings.KDB_MARGIN)
         if comparison and is_of_today
         else None,
-        "here": here,
-        "rows_here": [row for place, row in enumerate(here.entries) if not place or row.key in keys] if here else [],
+        "here": compared_here(question, keys, laboratory) if laboratory and as_of is None else None,
         "as_of": as_of,
         "found": given,
         "addresses": given.addresses(partial(words.compare_address, question, **entries)) if given else {},

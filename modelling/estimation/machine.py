@@ -109,6 +109,29 @@ def after(machine: Machine, blocks: Iterable[Block]) -> Machine:
     return machine
 
 
+def mixed(machines: Sequence[Machine], shares: Sequence[float]) -> Machine:
+    """Return what is known of the sum of n entries' ln speeds under several workloads, each times its share.
+
+    machines : one machine under each workload, of the same entries; what is known under two of them is independent
+    """
+    if len(machines) == 1:
+        return machines[0]
+    size = machines[0].means.shape[1]
+    nothing = np.zeros((1, size, size))
+    whole = Components(np.ones(1), nothing[0, :1], nothing, nothing)
+    for machine, share in zip(machines, shares, strict=True):
+        told = reduced(Components(*machine[:3], np.zeros_like(machine.covariances)))
+        whole = reduced(whole)
+        covariances = (whole.covariances[:, None] + share**2 * told.covariances).reshape(-1, size, size)
+        whole = Components(
+            np.outer(whole.weights, told.weights).ravel(),
+            (whole.means[:, None] + share * told.means).reshape(-1, size),
+            covariances,
+            np.zeros_like(covariances),
+        )
+    return Machine(*whole[:3], np.zeros_like(whole.weights))
+
+
 def standing(machine: Machine, margin: float) -> Standing:
     """Return which entry to use, and how sure that is. margin : an entry slower by less than this share is as good"""
     told = forecast(machine.weights, machine.means, machine.covariances, margin)

@@ -6,7 +6,8 @@ newest sitting rules and the others follow at a distance. Source: docs/models/he
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import count
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from modelling.answers.estimate import assumptions, on_one_machine, ranking_of
 from modelling.estimation import machine, verdict
 from modelling.estimation.bayes import Posterior
 from modelling.estimation.machine import SURE, VARIATION, Block, Machine, apart
+from modelling.estimation.ranking import Ranking
 from modelling.evidence.axes import AXES, NATIVE, Axis, entry_key, entry_parts
 from modelling.evidence.durability import losing_options
 from modelling.evidence.names import label
@@ -70,25 +72,80 @@ def told_of(question: Question, sittings: Iterable[Sitting]) -> list[Told]:
     return [each for each in told[first:] if each.blocks]
 
 
+class State(NamedTuple):
+    """What is known of entries on the machine that the newest of some sittings measured, under one workload.
+
+    runs : entry to those that count, of the entries that were measured; keys : these first; machine : of the keys, in
+    their order; everything : what was published of them; published : those of which something was
+    """
+
+    runs: dict[str, int]
+    keys: list[str]
+    machine: Machine
+    everything: Posterior
+    published: Sequence[str]
+
+    def of(self, keys: Sequence[str]) -> Machine:
+        """Return what is known of these entries alone, in this order."""
+        return machine.among(self.machine, [self.keys.index(key) for key in keys])
+
+    def elsewhere(self, keys: Sequence[str], first: str) -> np.ndarray:
+        """Return (n, 3) ln ratios to this entry in a laboratory that nobody has seen: middle, low and high of 95 %.
+
+        NaN where nothing is published of one of the two.
+        """
+        at = np.array([self.everything.treatments.index(key) for key in keys])
+        to = np.full_like(at, self.everything.treatments.index(first))
+        is_known = np.array([{key, first} <= {*self.published} for key in keys])
+        return np.where(is_known[:, None], self.everything.new_quantiles(at, to, (0.5, 0.025, 0.975)), np.nan)
+
+
 def here(question: Question, laboratory: Laboratory, told: Sequence[Told]) -> Here:
     """Return the answer on the machine that the first of these, the newest, measured. told : of told_of, one or more"""
+    axis, ranking = AXES[question.axis], ranking_of(question)
+    known = state(question, ranking, told, on_one_machine(ranking, axis))
+    first, keys = told[0], known.keys
+    kind, sentence, rows = decided(axis, keys, known.runs, known.machine, partial(known.elsewhere, keys))
+    return Here(
+        laboratory=laboratory.slug,
+        name=laboratory.name,
+        machine=first.sitting.machine,
+        place=place_of(axis, first),
+        sittings=tuple(each.sitting.pk for each in told),
+        kind=kind,
+        sentence=sentence,
+        entries=rows,
+    )
+
+
+def place_of(axis: Axis, told: Told) -> str:
+    """Return the disk or folder that the sitting compares its entries on; "" where they are on several."""
+    if compares_disks(axis):
+        return ""
+    return choices_of(told.sitting)[next(iter(told.compared.values()))].place
+
+
+def state(question: Question, ranking: Ranking, told: Sequence[Told], beside: Sequence[str]) -> State:
+    """Return what these sittings and published evidence say of entries. beside : those to tell of, measured or not
+
+    told : as of here; ranking : the public one
+    """
     first, compared, axis = told[0], told[0].compared, AXES[question.axis]
-    ranking = ranking_of(question)
     mine = {(first.sitting.pk, choice): first.of[choice] for choice in compared.values()}
-    beside = {
+    others = {
         (each.sitting.pk, choice): each.of[choice] for each in told for block in each.blocks for choice in block.entries
     }
-    beside = {run: bearing for run, bearing in beside.items() if run not in mine}
-    keys = [*compared, *(key for key in on_one_machine(ranking, axis) if key not in compared)]
+    others = {run: bearing for run, bearing in others.items() if run not in mine}
+    keys = [*compared, *(key for key in beside if key not in compared)]
     # What nobody measured there would lie on the disk of what was measured on the same storage, or on one more.
     disks = {_lies_on(axis, bearing.key): bearing.place for bearing in mine.values()}
     places = [bearing.place for bearing in mine.values()]
     places += [disks.get(_lies_on(axis, key), key) for key in keys[len(mine) :]]
-    all_keys = [*keys, *(bearing.key for bearing in beside.values())]
+    all_keys = [*keys, *(bearing.key for bearing in others.values())]
     everything = foretold(question, ranking, all_keys)
-    places += [bearing.place for bearing in beside.values()]
-    known = apart(among(everything, all_keys), places, are_alike=not beside)
-    at = dict(zip(mine, count())) | dict(zip(beside, count(len(keys))))
+    places += [bearing.place for bearing in others.values()]
+    known = apart(among(everything, all_keys), places, are_alike=not others)
+    at = dict(zip(mine, count())) | dict(zip(others, count(len(keys))))
     blocks = [
         Block(tuple(at[each.sitting.pk, choice] for choice in block.entries), block.outcomes)
         for each in reversed(told)
@@ -96,19 +153,9 @@ def here(question: Question, laboratory: Laboratory, told: Sequence[Told]) -> He
     ]
     now = machine.after(machine.before(known, VARIATION**2), blocks)
     runs = Counter(choice for block in first.blocks for choice in block.entries)
-    counts = [runs[choice] for choice in compared.values()]
     published = () if ranking.posterior is None else ranking.posterior.treatments
-    kind, sentence, rows = _decided(keys, counts, [label(axis, key) for key in keys], now, everything, published)
-    return Here(
-        laboratory=laboratory.slug,
-        name=laboratory.name,
-        machine=first.sitting.machine,
-        place="" if _compares_disks(axis) else choices_of(first.sitting)[next(iter(compared.values()))].place,
-        sittings=tuple(each.sitting.pk for each in told),
-        kind=kind,
-        sentence=sentence,
-        entries=rows,
-    )
+    counts = {key: runs[choice] for key, choice in compared.items()}
+    return State(counts, keys, machine.among(now, range(len(keys))), everything, published)
 
 
 def _told(question: Question, sitting: Sitting) -> Told:
@@ -119,7 +166,7 @@ def _told(question: Question, sitting: Sitting) -> Told:
 def _bearings(question: Question, sitting: Sitting) -> dict[int, Bearing]:
     """Return the choices of a sitting that are entries of the question and may be recommended."""
     axis, lacks = AXES[question.axis], lacking(question)
-    own = {*axis.entry, *(_ON_THE_HOST if _compares_disks(axis) else ())}
+    own = {*axis.entry, *(_ON_THE_HOST if compares_disks(axis) else ())}
     of: dict[int, Bearing] = {}
     for number, choice in enumerate(choices_of(sitting) if _is_asked_of(question, sitting) else ()):
         told = dict(choice.settings)
@@ -135,11 +182,11 @@ def _bearings(question: Question, sitting: Sitting) -> dict[int, Bearing]:
         rest = tuple(sorted((column, value) for column, value in choice.settings.items() if column not in own))
         if not lacks(key):
             place = f"{sitting.machine}/{choice.place}"
-            of[number] = Bearing(key, place, (rest, "" if _compares_disks(axis) else place))
+            of[number] = Bearing(key, place, (rest, "" if compares_disks(axis) else place))
     return of
 
 
-def _compares_disks(axis: Axis) -> bool:
+def compares_disks(axis: Axis) -> bool:
     """Tell whether entries of the axis lie on different disks or folders of one machine."""
     return not _ON_THE_HOST.isdisjoint(axis.entry)
 
@@ -160,38 +207,34 @@ def _is_asked_of(question: Question, sitting: Sitting) -> bool:
     )
 
 
-def _decided(
-    keys: Sequence[str],
-    counts: Sequence[int],
-    labels: Sequence[str],
-    now: Machine,
-    everything: Posterior,
-    published: Sequence[str],
+def decided(
+    axis: Axis, keys: Sequence[str], runs: Mapping[str, int], now: Machine, elsewhere: Callable[[str], np.ndarray]
 ) -> tuple[str, str, tuple[EntryHere, ...]]:
-    """Return kind, sentence and rows of the answer. counts : runs of the entries that were measured, the first ones"""
-    margin, size, measured = assumptions().margin, len(keys), len(counts)
-    stands = machine.standing(machine.among(now, range(size)), margin)
+    """Return kind, sentence and rows of the answer.
+
+    keys : entries, first those that were measured; runs : of these; now : of the keys; elsewhere : see State
+    """
+    margin, size, measured = assumptions().margin, len(keys), len(runs)
+    labels = [label(axis, key) for key in keys]
+    stands = machine.standing(now, margin)
     ahead, told = stands, size
     if not machine.is_settled(stands):  # what was measured may be settled among itself
         ahead, told = machine.standing(machine.among(now, range(measured)), margin), measured
     alike = [labels[place] for place in range(told) if ahead.within[place] >= SURE]
     settled = verdict.LEADS if told < size else verdict.NO_DIFFERENCE if len(alike) > 1 else verdict.USE
     kind = settled if machine.is_settled(ahead) else verdict.NOT_KNOWN
-    here_ratios = ratios(machine.among(now, range(size)), ahead.first, keys)
-    at = np.array([everything.treatments.index(key) for key in keys])
-    elsewhere = np.exp(everything.new_quantiles(at, np.full_like(at, at[ahead.first]), (0.5, 0.025, 0.975))).tolist()
-    is_known = [{key, keys[ahead.first]} <= {*published} for key in keys]
+    here_ratios = ratios(now, ahead.first, keys)
     rows = [
         EntryHere(
-            keys[place],
+            key,
             labels[place],
-            counts[place] if place < measured else 0,
+            runs.get(key, 0),
             *here_ratios[place],
             float(stands.within[place]),
             100 * float(stands.losses[place]),
-            *(elsewhere[place] if is_known[place] else (None, None, None)),
+            *(None if np.isnan(ratio) else float(ratio) for ratio in there),
         )
-        for place in range(size)
+        for place, (key, there) in enumerate(zip(keys, np.exp(elsewhere(keys[ahead.first])), strict=True))
     ]
     rows.sort(key=lambda row: (row.key != keys[ahead.first], row.runs == 0, row.loss, row.key))
     among_them = [row for row in rows if told == size or row.runs]

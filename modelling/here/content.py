@@ -136,6 +136,18 @@ class Here:
 
 
 @dataclass(frozen=True)
+class MixHere(Here):
+    """The answer under a mix of workloads on the machine of one of your laboratories: what is known under each of them,
+    by their shares."""
+
+    component = "MixHere"
+
+    missing: Annotated[
+        tuple[str, ...], "Workloads under which no two of the entries were measured there; else there are entries."
+    ]
+
+
+@dataclass(frozen=True)
 class Command:
     """The way to measure on the reader's own machine what an answer leaves open.
 

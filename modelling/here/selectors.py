@@ -1,16 +1,22 @@
 """Tells other rooms what holds on the machine of a laboratory: for its members alone."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Window
 from django.db.models.functions import RowNumber
 from django.http import Http404, HttpRequest
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.request import Request
 
+from kdb.api.faults import FaultyRequest
+from modelling.evidence.asking import AS_OF
 from modelling.evidence.question import Question
 from modelling.models import Laboratory, Sitting, SittingRun
 
-from . import conditional
-from .content import Here
+from . import conditional, mixed
+from .content import Here, MixHere
 from .laboratories import laboratories_of
 from .pools import on_pools
 from .words import measure_command
@@ -18,16 +24,20 @@ from .words import measure_command
 __all__ = [
     "HERE",
     "Here",
+    "MixHere",
     "answer_here",
     "laboratories_of",
     "laboratories_on",
     "laboratory_in",
-    "laboratory_of",
     "measure_command",
+    "mix_here",
     "on_pools",
 ]
 
 HERE = "here"  # in an address: the short name of a laboratory of the reader's
+HERE_PARAMETER = OpenApiParameter(
+    HERE, description="Short name of a laboratory of yours; see `here`. With a token, and without `as_of`."
+)
 
 
 def laboratory_of(user: Any, slug: str) -> Laboratory | None:
@@ -45,10 +55,26 @@ def laboratory_in(request: HttpRequest) -> Laboratory | None:
     return laboratory
 
 
+def laboratory_asked(request: Request) -> Laboratory | None:
+    """Return the laboratory on whose machine an answer is asked as data. Raises Http404 where it is none of the
+    reader's, and FaultyRequest where the answer there is not to be had."""
+    laboratory = laboratory_in(request)
+    if laboratory and (AS_OF in request.GET or request.accepted_renderer.format == "csv"):
+        raise FaultyRequest([{"field": HERE, "message": "It is told as JSON and of now: leave out as_of, and CSV."}])
+    return laboratory
+
+
 def answer_here(question: Question, laboratory: Laboratory) -> Here | None:
     """Return the answer on the laboratory's machine; None where no sitting of it bears on the question."""
     told = _told(question, [laboratory])[laboratory]
     return conditional.here(question, laboratory, told) if told else None
+
+
+def mix_here(question: Question, weights: Mapping[str, float], laboratory: Laboratory) -> MixHere:
+    """Return the answer under a mix of workloads on the laboratory's machine. weights : 0 or more, in any unit"""
+    shares = {workload: weight for workload, weight in weights.items() if weight}
+    told = {workload: _told(replace(question, workload=workload), [laboratory])[laboratory] for workload in shares}
+    return mixed.here(question, shares, laboratory, told)
 
 
 def laboratories_on(question: Question, user: Any) -> list[Laboratory]:

@@ -73,6 +73,20 @@ def rung(kind: str, rows: Sequence[EntryHere], alike: Sequence[str], margin: flo
     return f"Not known: {_count(runs).lower()} did not decide. So far {first.label} comes first: {lead}.{may}"
 
 
+def not_measured(machine: str, workloads: Sequence[str], *, are_apart: bool) -> str:
+    """Say why there is no answer under a mix of workloads on a machine.
+
+    machine : "" where nothing was measured
+    workloads : labels of those without runs of two choices; of all where are_apart: each has, but not of the same two
+    """
+    on = f"on {machine} " if machine else ""
+    if are_apart:
+        return f"Not known: no two choices were measured {on}under each of {listed(workloads)}."
+    return (
+        f"Not known: no two of these choices were measured {on}under {listed(workloads)}; other workloads do not tell."
+    )
+
+
 def _lead(ratio: float, low: float, high: float, other: str) -> str:
     return f"{1 / ratio:.2g} times as fast as {other}, the next best ({1 / high:.2f} to {1 / low:.2f})"
 

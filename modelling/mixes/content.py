@@ -8,6 +8,7 @@ from kdb.content import NOT_SERVED, MetricName
 from modelling.answers.content import Decision, Grounds
 from modelling.estimation.mixes import MixEntry, Range
 from modelling.evidence.question import AxisName, Question
+from modelling.here.content import MixHere
 
 
 @dataclass(frozen=True)
@@ -62,3 +63,4 @@ class MixAsked:
     axis: AxisName
     filters: Annotated[dict[str, Any], "That narrow the evidence, by the names of the parameters."]
     metric: Annotated[MetricName, "What is compared."]
+    here: Annotated[MixHere | None, "On the machine of the laboratory `here`; null: not asked."]

@@ -498,6 +498,18 @@ class MethodScores(TypedDict):
 MetricEnum: TypeAlias = Literal['throughput', 'operation_rate', 'transaction_rate', 'latency', 'latency_p50', 'latency_p95', 'latency_p99', 'duration', 'score', 'relative']
 
 
+class MixHere(TypedDict):
+    laboratory: str
+    name: str
+    machine: str
+    place: str
+    sittings: list[int]
+    kind: HereKindEnum
+    sentence: str
+    entries: list[EntryHere]
+    missing: list[str]
+
+
 ModeEnum: TypeAlias = Literal['off', 'confirm', 'automatic']
 
 
@@ -1487,20 +1499,6 @@ class ComparedPair(TypedDict):
     why: str
 
 
-class Comparison(TypedDict):
-    method: int
-    permanent: str | None
-    pinned: bool | None
-    today: str | None
-    question: Question
-    revision: int
-    metric: MetricEnum
-    entries: list[ComparedEntry]
-    environment: list[EnvironmentFact]
-    environment_of: str
-    pairs: list[ComparedPair]
-
-
 class Component(TypedDict):
     number: int
     slug: str
@@ -2425,6 +2423,21 @@ class ChangedQuestion(TypedDict):
     moves: list[Move]
 
 
+class Comparison(TypedDict):
+    method: int
+    permanent: str | None
+    pinned: bool | None
+    today: str | None
+    here: Here | NullEnum | None
+    question: Question
+    revision: int
+    metric: MetricEnum
+    entries: list[ComparedEntry]
+    environment: list[EnvironmentFact]
+    environment_of: str
+    pairs: list[ComparedPair]
+
+
 class Effects(TypedDict):
     state: EffectsStateEnum
     result: RevisionEffects | NullEnum | None
@@ -2763,6 +2776,7 @@ class Mix(TypedDict):
     axis: AxisEnum
     filters: dict[str, Any]
     metric: MetricEnum
+    here: MixHere | NullEnum | None
     method: int
     permanent: str | None
     pinned: bool | None

@@ -179,11 +179,18 @@ def test_a_comparison_shows_what_it_compares_on_the_machine(client: Client, ada,
     page = client.get(f"/compare/?{asked}&here=ours&a=ext4&b=btrfs")
     assert page["Cache-Control"] == "private, no-store"
     # What it compares, beside the choice to use, as a multiple of whose speed all are told.
-    assert [row.key for row in page.context["rows_here"]] == ["xfs", "ext4", "btrfs"]
+    assert [row.key for row in page.context["here"].entries] == ["xfs", "ext4", "btrfs"]
     text = page.content.decode()
     assert "On your machine" in text
     assert '<input type="hidden" name="here" value="ours">' in text
     assert "On your machine" not in client.get(f"/compare/?{asked}&a=ext4&b=btrfs").content.decode()
+    address = f"/api/v1/comparisons/?{asked}&entries=ext4,btrfs"
+    data = client.get(f"{address}&here=ours")
+    assert (data["Cache-Control"], "ETag" in data) == ("private, no-store", False)
+    assert [row["key"] for row in data.json()["here"]["entries"]] == ["xfs", "ext4", "btrfs"]
+    assert data.json()["here"]["sentence"] == page.context["here"].sentence
+    assert {**data.json(), "here": None} == client.get(address).json()
+    assert client.get(f"{address}&here=ours&as_of=1").json()["errors"][0]["field"] == "here"
 
 
 def test_what_a_page_asks_of_laboratories_does_not_grow_with_them(ada, django_assert_num_queries):

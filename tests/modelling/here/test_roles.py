@@ -31,8 +31,21 @@ OPEN_TO_ALL = [
     f"/api/v1/rankings/guest-fs/?{ANSWER}&as_of=1",
     "/api/v1/rankings/guest-fs/?here={slug}",
     "/api/v1/rankings/nonsense/?here={slug}",
+    f"/api/v1/comparisons/?axis=guest-fs&entries=ext4,xfs&{ANSWER}",
+    f"/api/v1/comparisons/?axis=guest-fs&entries=ext4,xfs&{ANSWER}&as_of=1",
+    "/api/v1/comparisons/?here={slug}",
+    f"/mix/?axis=guest-fs&fileserver=1&{ANSWER}",
+    f"/mix/?axis=guest-fs&fileserver=1&{ANSWER}&as_of=1",
+    "/mix/?here={slug}",
+    "/api/v1/mixes/?axis=guest-fs&weights=fileserver:1&here={slug}",
+    "/api/v1/mixes/?axis=guest-fs&weights=fileserver:1&here={slug}&as_of=1",
+    "/api/v1/mixes/?here={slug}",
 ]
-LISTS = ["/laboratories/", "/api/v1/laboratories/", "/api/v1/sittings/", "/?axis=guest-fs&workload=fileserver"]
+TOLD = [OPEN_TO_ALL[place] for place in (0, 1, 5, 8, 13, 16, 19)]  # to members, whole
+LISTS = [
+    *("/laboratories/", "/api/v1/laboratories/", "/api/v1/sittings/", "/?axis=guest-fs&workload=fileserver"),
+    "/mix/?axis=guest-fs&fileserver=1",
+]
 POSTED = {
     "/laboratories/{slug}/": {"username": "eve"},
     "/api/v1/laboratories/{slug}/members/": {"username": "eve"},
@@ -96,7 +109,7 @@ def test_no_list_names_it_to_an_outsider(outsider, theirs, address):
     assert not {theirs["slug"], "box"} & set(re.findall(r"[\w-]+", text))
 
 
-@pytest.mark.parametrize("address", [*OWN_PAGES, *OWN_DATA, *OPEN_TO_ALL[:2], OPEN_TO_ALL[5], OPEN_TO_ALL[8]])
+@pytest.mark.parametrize("address", [*OWN_PAGES, *OWN_DATA, *TOLD])
 def test_another_member_sees_it(theirs, address):
     client, headers = Client(), {}
     bob = get_user_model().objects.get(username="bob")
