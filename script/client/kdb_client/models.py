@@ -749,20 +749,6 @@ PoolLayoutEnum: TypeAlias = Literal['single', 'stripe', 'mirror', 'striped-mirro
 PreviewStateEnum: TypeAlias = Literal['none', 'computing', 'failed', 'ready', 'stale']
 
 
-class Profile(TypedDict):
-    operations: Accesses
-    bytes: Accesses
-    metadata_share: float
-    flush_share: float
-    sync_share: float
-    concurrency: int | None
-    files: int | None
-    mean_file_bytes: float | None
-    working_set_bytes: float | None
-    mean_io_bytes: float | None
-    directory_width: int | None
-
-
 ProtocolTickStateEnum: TypeAlias = Literal['met', 'not met', 'not stated']
 
 
@@ -913,6 +899,12 @@ class Reference(TypedDict):
 class Removal(TypedDict):
     deed: str
     becomes: list[str]
+
+
+class Requests(TypedDict):
+    reads: float
+    writes: float
+    flushes: float
 
 
 class RevisionNumber(TypedDict):
@@ -2140,6 +2132,22 @@ class PrintedRatio(TypedDict):
     printed: str
     source: str
     note: str | None
+
+
+class Profile(TypedDict):
+    operations: Accesses
+    bytes: Accesses
+    metadata_share: float
+    flush_share: float
+    sync_share: float
+    concurrency: int | None
+    files: int | None
+    mean_file_bytes: float | None
+    working_set_bytes: float | None
+    mean_io_bytes: float | None
+    directory_width: int | None
+    requests: Requests | NullEnum | None
+    think_seconds: float
 
 
 class ProtocolTick(TypedDict):
