@@ -1030,6 +1030,11 @@ class SittingChoice(TypedDict):
 SittingDecisionKindEnum: TypeAlias = Literal['use', 'no difference', 'not yet']
 
 
+class SittingLike(TypedDict):
+    machine: str
+    sentence: str
+
+
 class SittingStanding(TypedDict):
     name: str
     runs: int
@@ -2275,7 +2280,8 @@ class SittingDecision(TypedDict):
 class SittingFields(TypedDict):
     laboratory: str
     machine: str
-    workload: WorkloadEnum
+    workload: NotRequired[WorkloadEnum]
+    like: NotRequired[str]
     seconds: NotRequired[int]
     most_runs: NotRequired[int]
     choices: list[ChoiceFields]
@@ -2289,6 +2295,7 @@ class SittingLine(TypedDict):
     laboratory: str
     machine: str
     workload: str
+    like: SittingLike | NullEnum | None
     state: SittingStateEnum
     created_at: str
     ended_at: str | None
@@ -2678,6 +2685,7 @@ class Sitting(TypedDict):
     laboratory: str
     machine: str
     workload: str
+    like: SittingLike | NullEnum | None
     engine: str
     seconds: int
     most_runs: int
