@@ -3,6 +3,7 @@
 from math import erf, exp, log, sqrt
 
 import numpy as np
+from django.db.models import Q
 
 from modelling.answers.estimate import assumptions
 from modelling.estimation.machine import SURE, VARIATION
@@ -16,9 +17,12 @@ COMPARED = 2  # the leading choice and the next best
 LEAST_RUNS, MOST_RUNS = 4, 8
 
 
-def last_decision(laboratory: Laboratory, machine: str, workload: str) -> Sitting | None:
-    """Return the machine's last decided sitting under this workload."""
-    return laboratory.sittings.filter(machine=machine, workload=workload, state=Sitting.State.DECIDED).first()
+def last_decision(laboratory: Laboratory, machine: str, workload: str, like: str = "") -> Sitting | None:
+    """Return the machine's last decided sitting under this workload; where that is "", under the load of `like`."""
+    decided = laboratory.sittings.filter(machine=machine, workload=workload, state=Sitting.State.DECIDED)
+    if not workload:
+        decided = decided.filter(Q(like__machine=like) | Q(like__machine__endswith=f"/{like}"))
+    return decided.first()
 
 
 def changes(sitting: Sitting) -> tuple[Change, ...]:

@@ -1,6 +1,6 @@
 """Laboratories of one's own and what is measured there, for their members: what `kdb measure` asks."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db.models import QuerySet
@@ -21,10 +21,11 @@ from kdb.api.errors import form_errors
 from kdb.api.faults import FaultyRequest
 from kdb.api.shapes import shape_of
 from kdb.disk_path import SETTINGS
+from kdb.models import ApiToken
 from modelling.models import Laboratory, Sitting
 
-from . import again, laboratories, sharing, sittings
-from .content import MOST_RUNS, SECONDS, Choice, Decision, Load, PlannedRun
+from . import again, laboratories, likeness, sharing, sittings
+from .content import MOST_RUNS, SECONDS, Choice, Decision, Like, Load, PlannedRun
 from .forms import LaboratoryForm, MemberForm
 
 TAGS = ["my machine"]
@@ -88,7 +89,13 @@ class SittingFieldsSerializer(Fields):
     machine = serializers.CharField(max_length=80, help_text="As you call it.")
     workload = serializers.ChoiceField(
         choices=list(engines.WORKLOADS),
+        required=False,
         error_messages={"invalid_choice": f"Found {{input}}; allowed are {', '.join(engines.WORKLOADS)}."},
+    )
+    like = serializers.CharField(
+        max_length=300,
+        required=False,
+        help_text="In place of a workload: an observed machine that you may see, vm-117 or lab-1/vm-117.",
     )
     seconds = serializers.IntegerField(min_value=2, max_value=3600, default=SECONDS, help_text="Of one run.")
     most_runs = serializers.IntegerField(min_value=2, max_value=200, default=MOST_RUNS)
@@ -114,6 +121,7 @@ class SittingSerializer(serializers.ModelSerializer[Sitting]):
         source="case_study.slug", read_only=True, default=None, allow_null=True, help_text="What it was shared as."
     )
     choices = serializers.SerializerMethodField()
+    like = shape_of(Like)(allow_null=True, read_only=True)
     load = serializers.SerializerMethodField()
     next = serializers.SerializerMethodField()
     decision = serializers.SerializerMethodField()
@@ -121,7 +129,7 @@ class SittingSerializer(serializers.ModelSerializer[Sitting]):
     class Meta:
         model = Sitting
         fields = (
-            *("id", "laboratory", "machine", "workload", "engine", "seconds", "most_runs", "state", "choices"),
+            *("id", "laboratory", "machine", "workload", "like", "engine", "seconds", "most_runs", "state", "choices"),
             *("created_at", "ended_at", "case_study", "load", "next", "decision"),
         )
         read_only_fields = fields
@@ -147,10 +155,11 @@ class SittingLineSerializer(serializers.ModelSerializer[Sitting]):
     """A sitting in a list."""
 
     laboratory = serializers.SlugField(source="laboratory.slug", read_only=True)
+    like = shape_of(Like)(allow_null=True, read_only=True)
 
     class Meta:
         model = Sitting
-        fields = ("id", "laboratory", "machine", "workload", "state", "created_at", "ended_at")
+        fields = ("id", "laboratory", "machine", "workload", "like", "state", "created_at", "ended_at")
         read_only_fields = fields
 
 
@@ -235,8 +244,11 @@ class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedView
             if run["choice"] not in {choice.name for choice in choices}:
                 raise FaultyRequest([{"field": f"runs[{place}].choice", "message": "It is none of the choices."}])
             _check_report(run, f"runs[{place}].")
+        like = _load_name(asked, runs)
         if asked.pop("again"):
-            choices = _again(laboratory, choices, asked)
+            choices = _again(laboratory, choices, asked, like)
+        elif like:
+            asked["like"] = _like(request, like, asked)
         if laboratory.sittings.count() >= laboratories.MOST_SITTINGS:
             raise Conflict(f"The laboratory has {laboratories.MOST_SITTINGS} sittings, as many as it may.")
         sitting = sittings.begin(laboratory, request.user, choices=choices, engine=ENGINE, runs=runs, **asked)
@@ -285,17 +297,43 @@ def _check_report(report: Mapping[str, Any], of: str = "") -> None:
         raise FaultyRequest([{"field": f"{of}value", "message": message}])
 
 
-def _again(laboratory: Laboratory, choices: list[Choice], asked: dict[str, Any]) -> list[Choice]:
+def _load_name(asked: dict[str, Any], runs: Sequence[object]) -> str:
+    """Take the machine whose load it shall be out of what is asked; "" under a workload. Raises FaultyRequest."""
+    like: str = asked.pop("like", "")
+    if bool(like) == ("workload" in asked):
+        message = "Name either a workload or, as `like`, a machine whose load it shall be."
+        raise FaultyRequest([{"field": "workload", "message": message, "allowed": list(engines.WORKLOADS)}])
+    if like and runs:
+        message = "The load of a machine is made when a sitting begins: no run was made under it before."
+        raise FaultyRequest([{"field": "runs", "message": message}])
+    asked.setdefault("workload", "")
+    return like
+
+
+def _like(request: Request, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the load of the observed machine of this name. Raises FaultyRequest or PermissionDenied."""
+    if isinstance(request.auth, ApiToken) and ApiToken.Scope.READ not in request.auth.scopes:
+        raise PermissionDenied("What was observed needs a token with the scope read, too.")
+    seconds, version = asked["seconds"], asked["facts"].get("fio", "")
+    try:
+        more = sittings.past_the_memory(seconds)
+        return likeness.like(request.user, name, seconds=seconds, more=more, version=version)
+    except likeness.Refused as refusal:
+        raise FaultyRequest([{"field": "like", "message": str(refusal)}]) from refusal
+
+
+def _again(laboratory: Laboratory, choices: list[Choice], asked: dict[str, Any], like: str) -> list[Choice]:
     """Return the choices that led last time, and ask for the same as then. Raises FaultyRequest."""
-    before = again.last_decision(laboratory, asked["machine"], asked["workload"])
+    before = again.last_decision(laboratory, asked["machine"], asked["workload"], like)
     if before is None:
-        message = f"No decision under {asked['workload']} on {asked['machine']} is kept in this laboratory."
+        under = asked["workload"] or f"the load of {like}"
+        message = f"No decision under {under} on {asked['machine']} is kept in this laboratory."
         raise FaultyRequest([{"field": "again", "message": message}])
     leading = [row.name for row in sittings.decision(before).choices[: again.COMPARED]]
     if missing := [name for name in leading if name not in {choice.name for choice in choices}]:
         message = f"The last decision was between {' and '.join(leading)}: {' and '.join(missing)} is not among these."
         raise FaultyRequest([{"field": "choices", "message": message}])
-    asked |= {"before": before, "seconds": before.seconds}
+    asked |= {"before": before, "seconds": before.seconds, "like": before.like}
     return [choice for choice in choices if choice.name in leading]
 
 

@@ -64,6 +64,16 @@ class Load:
 
 
 @dataclass(frozen=True)
+class Like:
+    """An observed machine whose load the runs are under, in place of a workload's, as it was when the sitting began."""
+
+    component: ClassVar[str] = "SittingLike"
+
+    machine: Annotated[str, "Its host and name: lab-1/vm-117."]
+    sentence: Annotated[str, "What the load is made of, and what was assumed."]
+
+
+@dataclass(frozen=True)
 class Change:
     """How one choice changed since the decision before."""
 

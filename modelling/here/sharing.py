@@ -43,6 +43,8 @@ def _draft(sitting: Sitting, user: User, door: ImportBatch.Door) -> CaseStudy:
     """Return a new draft of what was measured. Raises Refused."""
     if sitting.state == Sitting.State.OPEN:
         raise Refused("The sitting is open: it can be shared when it has ended.")
+    if sitting.like:
+        raise Refused("It ran under the load of one machine, which is no workload that others measured.")
     rows = _rows(sitting)
     if not rows:
         raise Refused("No run of the sitting counts, so there is nothing to share.")
@@ -74,7 +76,7 @@ def _conditions(sitting: Sitting, header: list[str]) -> Conditions:
             "title": f"{sitting.workload.capitalize()} on a machine of {sitting.laboratory.name}"[:200],
             "laboratory": sitting.laboratory.slug,
             "run_seconds": sitting.seconds,
-            "warm_up_seconds": sittings.warm_up_seconds(sitting),
+            "warm_up_seconds": sittings.warm_up_seconds(sitting.seconds),
             "quiet_host": facts.get("quiet_host", ""),
             "value_scope": CaseStudy.Scope.PER_VM,
             "procedure": _procedure(sitting),

@@ -40,11 +40,13 @@ def begin(
     seconds: int,
     most_runs: int,
     facts: Mapping[str, object],
+    like: Mapping[str, Any] | None = None,
     before: Sitting | None = None,
     runs: Sequence[Mapping[str, Any]] = (),
 ) -> Sitting:
-    """Begin a sitting with its first runs planned. workload : of engines.WORKLOADS
+    """Begin a sitting with its first runs planned. workload : of engines.WORKLOADS; "" under a load of `like`
 
+    like : of likeness.like; what others published is of other loads, and it begins with nothing of it
     before : what it measures again; runs : made without a server, with which it ends; sent again they are one sitting
     """
     names = [choice.name for choice in choices]
@@ -52,8 +54,8 @@ def begin(
         if runs:
             Laboratory.objects.select_for_update().get(pk=laboratory.pk)  # the same file may be sent twice at once
             made = [(names.index(run["choice"]), run.get("value"), run.get("disturbed", "")) for run in runs]
-            like = laboratory.sittings.filter(machine=machine, workload=workload, facts=dict(facts))
-            for sitting in like.prefetch_related("runs"):
+            sent = laboratory.sittings.filter(machine=machine, workload=workload, facts=dict(facts))
+            for sitting in sent.prefetch_related("runs"):
                 if [(run.choice, run.value, run.disturbed) for run in sitting.runs.all()] == made:
                     return sitting
         sitting = Sitting.objects.create(
@@ -61,6 +63,7 @@ def begin(
             started_by=user,
             machine=machine,
             workload=workload,
+            like=like,
             engine=engine,
             choices=[asdict(choice) for choice in choices],
             known=known_of(workload, choices).as_json(),
@@ -122,11 +125,16 @@ def planned(sitting: Sitting) -> tuple[PlannedRun, ...]:
 
 def load_of(sitting: Sitting) -> Load:
     """Return what each run of the sitting does."""
+    if sitting.like:
+        return Load(sitting.engine, sitting.like["job"], sitting.like["working_set_bytes"], sitting.seconds)
     shape = engines.SHAPES[sitting.workload]
-    # Past the memory, so that the disk answers: the files are far smaller than it.
-    more = f"direct=1\nramp_time={warm_up_seconds(sitting)}\n"
-    job = engines.fio_job(sitting.workload, shape, "@FOLDER@", sitting.seconds) + more
+    job = engines.fio_job(sitting.workload, shape, "@FOLDER@", sitting.seconds) + past_the_memory(sitting.seconds)
     return Load(sitting.engine, job, shape.files * shape.file_bytes, sitting.seconds)
+
+
+def past_the_memory(seconds: int) -> str:
+    """Return the lines that every job ends with, so that the disk answers: the files are far smaller than memory."""
+    return f"direct=1\nramp_time={warm_up_seconds(seconds)}\n"
 
 
 def is_guest(sitting: Sitting) -> bool:
@@ -135,9 +143,9 @@ def is_guest(sitting: Sitting) -> bool:
     return virtual == "yes" or (virtual is None and any("guest_fs" in c.settings for c in choices_of(sitting)))
 
 
-def warm_up_seconds(sitting: Sitting) -> int:
-    """Return how long each run goes on before what counts."""
-    return max(1, sitting.seconds // 10)
+def warm_up_seconds(seconds: int) -> int:
+    """Return how long a run of so many seconds goes on before what counts."""
+    return max(1, seconds // 10)
 
 
 def decision(sitting: Sitting) -> Decision:
@@ -210,6 +218,8 @@ def _decided(sitting: Sitting, before: Machine, now: Machine) -> Decision:
     kind = NOT_YET if not (counted and machine.is_settled(stands)) else NO_DIFFERENCE if len(alike) > 1 else USE
     further = None if kind != NOT_YET else _further(now, names)
     sentence = words.sentence(kind, rows, alike, assumptions().margin, further, runs=len(counted))
+    if sitting.like:
+        sentence = words.under(sitting.like["machine"], sentence)
     lines = _set_up(sitting, choices[stands.first]) if kind == USE else ()
     return Decision(
         kind, sentence, tuple(rows), len(counted), further, again.changes(sitting), lines, sitting.known["question"]

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
+from datetime import datetime
 
 from experiments.laboratory.measuring.engines import WORKLOADS
 from kdb.host_storage import UNNAMED
@@ -9,6 +10,7 @@ from modelling.answers.content import Answer
 from modelling.estimation import verdict
 from modelling.evidence.axes import AXES, entry_parts
 from modelling.evidence.words import listed, some
+from modelling.workloads.profiles import Profile
 
 from .content import (
     BETWEEN_SECONDS,
@@ -48,6 +50,33 @@ def sentence(
     second = max(rows[1:], key=lambda row: row.ratio)
     lead = _lead(second.ratio, second.low, second.high, second.name)
     return f"Use {first.name} on this machine: {lead}. If that is wrong, it costs about {first.loss:.1f} %."
+
+
+def under(machine: str, text: str) -> str:
+    """Say that it holds under the load of an observed machine."""
+    return f"Under the load of {machine}: {text[0].lower()}{text[1:]}"
+
+
+def made_of(machine: str, profile: Profile, at: datetime, hours: float, left_open: Sequence[str]) -> str:
+    """Say what the load of an observed machine is made of. hours : of the 24 before `at` that were watched"""
+    assert profile.requests is not None
+    assert profile.mean_io_bytes is not None
+    asked, moved, size = profile.requests, profile.bytes.reads, profile.mean_io_bytes / 1024
+    both = asked.reads + asked.writes
+    parts = [
+        f"{share:.0%} {name}{f' of {size * part * both / share:.3g} KiB' if part else ''}"
+        for share, part, name in (
+            (asked.reads, moved, "reads"),
+            (asked.writes, 1 - moved, "writes"),
+            (asked.flushes, 0.0, "flushes"),
+        )
+        if share
+    ]
+    return (
+        f"The load is what {machine} asked of its disks in the 24 hours before {at:%Y-%m-%d %H:%M} UTC, of which "
+        f"{hours:.1f} were watched: {listed(parts)}, {profile.concurrency} at once. {' '.join(left_open)} It runs as "
+        "fast as each place carries it."
+    )
 
 
 def rung(kind: str, rows: Sequence[EntryHere], alike: Sequence[str], margin: float, open_: Sequence[str]) -> str:

@@ -37,6 +37,11 @@ class Sitting(models.Model):
     started_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     machine = models.CharField(max_length=80, help_text="As its owner calls it.")
     workload = models.SlugField(max_length=60)
+    like = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="An observed machine whose load, as it was then, stands in place of a workload, which is empty then.",
+    )
     engine = models.CharField(max_length=20, help_text="fio or filebench: numbers of the two are never mixed.")
     choices = models.JSONField(help_text="What is compared: name, place and settings of each, in a fixed order.")
     known = models.JSONField(help_text="What was published of the choices when it began, as modelling.here.known.")
@@ -65,9 +70,19 @@ class Sitting(models.Model):
 
     class Meta:
         ordering = ["-pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(workload="", like__isnull=False) | ~Q(workload="") & Q(like__isnull=True),
+                name="modelling_sitting_has_one_load",
+            )
+        ]
 
     def __str__(self) -> str:
-        return f"{self.workload} on {self.machine}"
+        return f"{self.load_name} on {self.machine}"
+
+    @property
+    def load_name(self) -> str:
+        return f"the load of {self.like['machine']}" if self.like else self.workload
 
 
 class SittingRun(models.Model):

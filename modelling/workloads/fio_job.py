@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from .profiles import RANDOM_EXTENT, Accesses, Profile
+from .profiles import RANDOM_EXTENT, Accesses, Profile, Requests
 from .wml.tree import WmlError
 
 MOST_JOBS = 1_000
@@ -20,7 +20,12 @@ _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40, "p": 2**50}
 _ALIASES = {"readwrite": "rw", "blocksize": "bs"}
 _SHARE_OF_READS = {"read": 1.0, "write": 0.0, "rw": None, "readwrite": None}  # None: rwmixread says it
 _SYNCHRONOUS = ("1", "sync", "dsync")
-_READ = {"rw", "bs", "rwmixread", "rwmixwrite", "numjobs", "fsync", "fdatasync", "sync", "size", "filesize", "nrfiles"}
+_READ = {
+    *("rw", "bs", "rwmixread", "rwmixwrite", "percentage_random", "numjobs", "fsync", "fdatasync", "sync"),
+    *("size", "filesize", "nrfiles", "thinktime"),
+}
+_TIME = re.compile(r"([0-9]{1,15}) ?(us|ms|s|)", re.ASCII)
+_SECONDS = {"": 1e-6, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 _KINDS = ("random_read", "sequential_read", "random_write", "sequential_write")
 _REFUSED = {
     "bssplit": "sizes of several shares are not read here; give one bs",
@@ -37,12 +42,13 @@ class _Load:
 
     copies: int
     reads: float
-    is_random: bool
+    random: tuple[float, float]  # share of the reads and of the writes that jump
     sizes: tuple[int, int]  # of a read, of a write
     flushes: float  # for each write
     synchronous: float  # share of the writes
     file_bytes: int | None
     files: int
+    think_seconds: float  # for each operation
 
 
 def is_fio_job(text: str) -> bool:
@@ -60,11 +66,12 @@ def fio_profile(text: str) -> Profile:
     operations, moved = dict.fromkeys(_KINDS, 0.0), dict.fromkeys(_KINDS, 0.0)
     flushes = written = synchronous = 0.0
     for load in loads:
-        for direction, share, size in (("read", load.reads, load.sizes[0]), ("write", 1 - load.reads, load.sizes[1])):
+        shares = (load.reads, 1 - load.reads)
+        for direction, share, size, random in zip(("read", "write"), shares, load.sizes, load.random, strict=True):
             times = share * load.copies
-            place = "random" if load.is_random else "sequential"
-            operations[f"{place}_{direction}"] += times
-            jump = min(size, RANDOM_EXTENT) if load.is_random else 0
+            operations[f"random_{direction}"] += times * random
+            operations[f"sequential_{direction}"] += times * (1 - random)
+            jump = min(size, RANDOM_EXTENT) * random
             moved[f"random_{direction}"] += times * jump
             moved[f"sequential_{direction}"] += times * (size - jump)
         writes = (1 - load.reads) * load.copies
@@ -86,6 +93,8 @@ def fio_profile(text: str) -> Profile:
         mean_file_bytes=None if whole is None else whole / files,
         working_set_bytes=whole,
         mean_io_bytes=all_bytes / requests,
+        requests=Requests((requests - written) / total, written / total, flushes / total),
+        think_seconds=sum(load.copies * load.think_seconds for load in loads) / requests,
         notes=tuple(_notes(others, whole is None)),
     )
 
@@ -147,13 +156,30 @@ def _load(options: Options) -> _Load:
     return _Load(
         copies=_number(options, "numjobs", 1, least=1, most=10**6),
         reads=reads,
-        is_random=is_random,
+        random=_random(options) if is_random else (0.0, 0.0),
         sizes=_sizes(options),
         flushes=flushes,
         synchronous=1.0 if options.get("sync", (1, "0"))[1] in _SYNCHRONOUS else min(1.0, flushes),
         file_bytes=file_size * files if file_size is not None else size,
         files=files,
+        think_seconds=_think_seconds(options),
     )
+
+
+def _random(options: Options) -> tuple[float, float]:
+    """Return the share of the reads and of the writes of a random job that jump."""
+    line, text = options.get("percentage_random", (1, "100"))
+    name, parts = "percentage_random", [part.strip() for part in text.split(",")]
+    reads, writes = (_number({name: (line, part)}, name, 100, most=100) / 100 for part in (parts * 2)[:2])
+    return reads, writes
+
+
+def _think_seconds(options: Options) -> float:
+    line, text = options.get("thinktime", (1, "0"))
+    match = _TIME.fullmatch(text)
+    if match is None:
+        raise WmlError(line, 1, f"thinktime={text[:40]}: give microseconds, or a number with us, ms or s")
+    return int(match[1]) * _SECONDS[match[2]]
 
 
 def _sizes(options: Options) -> tuple[int, int]:

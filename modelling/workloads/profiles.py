@@ -61,6 +61,15 @@ class Accesses:
 
 
 @dataclass(frozen=True, slots=True)
+class Requests:
+    """A share in 0..1 for each kind of request: one operation may take several."""
+
+    reads: float
+    writes: float
+    flushes: float
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """The profile of the load. Null: not known."""
 
@@ -77,6 +86,8 @@ class Profile:
     working_set_bytes: float | None = None
     mean_io_bytes: float | None = None  # of one request
     directory_width: int | None = None  # mean entries of a directory, of the largest fileset
+    requests: Annotated[Requests | None, "Shares of all requests; null: not known, one for each operation."] = None
+    think_seconds: Annotated[float, "That a thread waits for each read or write, s, mean."] = 0.0
     notes: Annotated[tuple[str, ...], NOT_SERVED] = ()  # what was assumed, in sentences
 
 
@@ -97,13 +108,13 @@ def profile(workload: wml.Workload) -> Profile:
     moved = sum(tally.bytes.values())
     if not total:
         raise refuse(workload.threads[0].place, "no flowop that runs does anything to a file")
-    if not math.isfinite(total + moved + tally.requests):
+    if not math.isfinite(total + moved + tally.read_requests + tally.write_requests + tally.waited_seconds):
         raise refuse(workload.threads[0].place, "iterations and sizes multiply to more than a number can hold")
     filesets = [fileset for name, fileset in workload.filesets.items() if name in tally.filesets]
     files = sum(fileset.entries for fileset in filesets)
     whole_bytes = sum(fileset.entries * fileset.mean_bytes for fileset in filesets)
     trees = [fileset for fileset in filesets if fileset.directory_width is not None]
-    requests = tally.requests
+    requests = tally.read_requests + tally.write_requests
     return Profile(
         operations=_shares(tally.operations, total),
         bytes=_shares(tally.bytes, moved),
@@ -118,8 +129,17 @@ def profile(workload: wml.Workload) -> Profile:
         ),
         mean_io_bytes=moved / requests if requests else 0.0,
         directory_width=max(trees, key=lambda fileset: fileset.entries).directory_width if trees else None,
+        requests=_requests(tally),
+        think_seconds=tally.waited_seconds / requests if requests else 0.0,
         notes=tuple(_notes(workload, tally)),
     )
+
+
+def _requests(tally: "_Tally") -> Requests | None:
+    total = tally.read_requests + tally.write_requests + tally.flushes
+    if not total:
+        return None
+    return Requests(tally.read_requests / total, tally.write_requests / total, tally.flushes / total)
 
 
 def _shares(amounts: Mapping[str, float], total: float) -> Accesses:
@@ -141,7 +161,9 @@ class _Tally:
     synchronous_writes: float = 0.0
     metadata: float = 0.0
     flushes: float = 0.0
-    requests: float = 0.0
+    read_requests: float = 0.0
+    write_requests: float = 0.0
+    waited_seconds: float = 0.0
     filesets: set[str] = field(default_factory=set)
     workingsets: dict[str, float] = field(default_factory=dict)
     late_sync: bool = False
@@ -209,6 +231,8 @@ class _Loop:
                 self.open[self.key(flow)] = _OpenFile(flow.fileset, flow.synchronous)
             elif flow.kind == "closefile":
                 self.open.pop(self.key(flow), None)
+        elif self.counting:
+            tally.waited_seconds += weight * flow.wait_seconds
 
     def key(self, flow: wml.Flow) -> int | str:
         if flow.fd:
@@ -251,12 +275,13 @@ class _Loop:
         for kind, share in ((f"random_{direction}", jump), (f"sequential_{direction}", 1.0 - jump)):
             tally.operations[kind] += weight * share
             tally.bytes[kind] += weight * share * moved
-        tally.requests += weight * requests
         if write:
+            tally.write_requests += weight * requests
             tally.writes += weight
             tally.synchronous_writes += weight if file.synchronous else 0.0
             tally.late_sync |= flow.synchronous and not file.synchronous
         else:
+            tally.read_requests += weight * requests
             tally.reads += weight
         seen = tally.workingsets.get(file.fileset, 0.0)
         tally.workingsets[file.fileset] = max(seen, flow.workingset_bytes or math.inf)

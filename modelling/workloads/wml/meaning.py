@@ -77,6 +77,7 @@ class Flow:
     io_bytes : size of one request in bytes, mean; 0 means all at once
     fd, source_fd : numbers of open files, None where not given
     workingset_bytes : of each file, the bytes that are used; 0 means all
+    wait_seconds : that a delay takes, mean
     """
 
     kind: str
@@ -93,6 +94,7 @@ class Flow:
     direct: bool = False
     next_file: bool = False
     target: str = ""
+    wait_seconds: float = 0.0
     body: tuple["Flow", ...] = ()
 
 
@@ -455,8 +457,9 @@ class _Run:
             return how(stated.value, stated.place, name, arguments) if stated else default
 
         self.check_variables(attributes, arguments)
-        for name in ("value", "highwater", "indexed"):  # no part of a profile, but to be understood
+        for name in ("highwater", "indexed"):  # no part of a profile, but to be understood
             read(name, self.mean, 0.0)
+        value = read("value", self.mean, 0.0)
         fileset = read("filename", self.text, None)
         if fileset is not None and fileset not in self.filesets:
             close = suggestion(fileset, list(self.filesets)[:1000])
@@ -477,6 +480,7 @@ class _Run:
             read("directio", self.flag, False),
             read("opennext", self.flag, False),
             read("target", self.text, ""),
+            value if call.kind == "delay" else 0.0,
         )
         if call.kind in NEED_FILESET and fileset is None:
             raise refuse(call.place, f"{call.kind} needs a filesetname")

@@ -35,7 +35,8 @@ OFFLINE = "kdb_offline"  # the version of a file that was written without one
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add what `kdb measure` takes."""
-    command.add_argument("workload", help="fileserver, varmail, webserver or randomfileaccess")
+    command.add_argument("workload", nargs="?", help="fileserver, varmail, webserver or randomfileaccess")
+    command.add_argument("--like", metavar="MACHINE", help="in its place: the load that was observed on a machine")
     command.add_argument(
         "--laboratory", required=True, help="yours, where the numbers are kept; members alone see them"
     )
@@ -60,6 +61,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def measure(client: Client, options: argparse.Namespace) -> int:
     """Return 0: it is decided. 1: not yet, after as many runs as were allowed."""
     places = _places(options)
+    if bool(options.workload) == bool(options.like):
+        raise KdbError("Name either a workload or, with --like, a machine that was observed.")
     if shutil.which("fio") is None:
         raise KdbError(FIO_HINT)
     for place in places:
@@ -71,7 +74,7 @@ def measure(client: Client, options: argparse.Namespace) -> int:
         if Path(options.offline).exists():
             raise KdbError(f"{options.offline} is there already.")
         if options.workload not in LOADS:
-            raise KdbError(f"{options.workload}: without a server it measures {', '.join(LOADS)}.")
+            raise KdbError(f"{options.workload or options.like}: without a server it measures {', '.join(LOADS)}.")
         options.most_runs = EACH * len(places)
     if not options.yes and not _agrees(places, options):
         return 1
@@ -79,7 +82,7 @@ def measure(client: Client, options: argparse.Namespace) -> int:
     asked = {
         "laboratory": options.laboratory,
         "machine": options.machine,
-        "workload": options.workload,
+        **({"like": options.like} if options.like else {"workload": options.workload}),
         "seconds": options.seconds,
         "choices": [
             {"name": place.choice, "place": place.name, "settings": place.settings(in_guest=in_guest)}
@@ -90,6 +93,8 @@ def measure(client: Client, options: argparse.Namespace) -> int:
     if options.offline:
         return _offline(places, asked, options)
     sitting = client.post("sittings/", {**asked, "most_runs": options.most_runs, "again": options.again})
+    if options.like:
+        print(sitting["like"]["sentence"], flush=True)
     of_choice = {place.choice: place for place in places}
     _check_room(places, sitting["load"])
     with Guardian() as guardian:
@@ -173,7 +178,8 @@ def _stated(text: str) -> tuple[str, dict[str, str]]:
 
 def _agrees(places: list[Place], options: argparse.Namespace) -> bool:
     minutes = options.most_runs * (options.seconds + 15) / 60
-    print(f"Runs of {options.seconds} s under the load {options.workload}, by fio, one after the other, on")
+    load = f"of {options.like}" if options.like else options.workload
+    print(f"Runs of {options.seconds} s under the load {load}, by fio, one after the other, on")
     for place in places:
         made = f"a new {place.fs} on {place.path}, WHICH IS OVERWRITTEN" if place.fs else f"files in {place.path}"
         print(f"  {place.choice}: {made}")
@@ -285,7 +291,7 @@ def _tell(client: Client, sitting: Any, of_choice: dict[str, Place]) -> None:
         _tell_how(first, decision["set_up"])
     if not decision["runs"]:
         print("\nNo run counts. Where the machine is never quiet, --despite-load takes them as they are.")
-    elif sitting["state"] != "open":
+    elif sitting["state"] != "open" and not sitting.get("like"):
         print(f"\nShare it: kdb share {sitting['id']} makes a draft case study, as the button on that page does.")
     sys.stdout.flush()
 

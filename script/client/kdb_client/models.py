@@ -762,20 +762,6 @@ PoolLayoutEnum: TypeAlias = Literal['single', 'stripe', 'mirror', 'striped-mirro
 PreviewStateEnum: TypeAlias = Literal['none', 'computing', 'failed', 'ready', 'stale']
 
 
-class Profile(TypedDict):
-    operations: Accesses
-    bytes: Accesses
-    metadata_share: float
-    flush_share: float
-    sync_share: float
-    concurrency: int | None
-    files: int | None
-    mean_file_bytes: float | None
-    working_set_bytes: float | None
-    mean_io_bytes: float | None
-    directory_width: int | None
-
-
 ProtocolTickStateEnum: TypeAlias = Literal['met', 'not met', 'not stated']
 
 
@@ -928,6 +914,12 @@ class Removal(TypedDict):
     becomes: list[str]
 
 
+class Requests(TypedDict):
+    reads: float
+    writes: float
+    flushes: float
+
+
 class RevisionNumber(TypedDict):
     revision: int
 
@@ -1049,6 +1041,11 @@ class SittingChoice(TypedDict):
 
 
 SittingDecisionKindEnum: TypeAlias = Literal['use', 'no difference', 'not yet']
+
+
+class SittingLike(TypedDict):
+    machine: str
+    sentence: str
 
 
 class SittingStanding(TypedDict):
@@ -2141,6 +2138,22 @@ class PrintedRatio(TypedDict):
     note: str | None
 
 
+class Profile(TypedDict):
+    operations: Accesses
+    bytes: Accesses
+    metadata_share: float
+    flush_share: float
+    sync_share: float
+    concurrency: int | None
+    files: int | None
+    mean_file_bytes: float | None
+    working_set_bytes: float | None
+    mean_io_bytes: float | None
+    directory_width: int | None
+    requests: Requests | NullEnum | None
+    think_seconds: float
+
+
 class ProtocolTick(TypedDict):
     name: str
     asked: str
@@ -2266,7 +2279,8 @@ class SittingDecision(TypedDict):
 class SittingFields(TypedDict):
     laboratory: str
     machine: str
-    workload: WorkloadEnum
+    workload: NotRequired[WorkloadEnum]
+    like: NotRequired[str]
     seconds: NotRequired[int]
     most_runs: NotRequired[int]
     choices: list[ChoiceFields]
@@ -2280,6 +2294,7 @@ class SittingLine(TypedDict):
     laboratory: str
     machine: str
     workload: str
+    like: SittingLike | NullEnum | None
     state: SittingStateEnum
     created_at: str
     ended_at: str | None
@@ -2684,6 +2699,7 @@ class Sitting(TypedDict):
     laboratory: str
     machine: str
     workload: str
+    like: SittingLike | NullEnum | None
     engine: str
     seconds: int
     most_runs: int

@@ -64,6 +64,8 @@ def test_what_is_not_said_is_as_fio_has_it_or_not_known():
         ("[a]\nbs=4x\n", 2, "bs=4x: give bytes"),
         ("[a]\n\nnumjobs=0\n", 3, "numjobs=0: give a whole number from 1"),
         ("[a]\nbs=0\n", 2, "at least one byte"),
+        ("[a]\nthinktime=1h\n", 2, "thinktime=1h: give microseconds"),
+        ("[a]\nrw=randread\npercentage_random=50,200\n", 3, "percentage_random=200: give a whole number from 0 to 100"),
         ("[a]\nbssplit=4k/50:8k/50\n", 2, "several shares"),
         ("[global]\nbs=4k\n", 1, "at least one job"),
         ("[a\n", 1, "name in brackets"),

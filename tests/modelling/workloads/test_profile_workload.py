@@ -39,7 +39,8 @@ def test_a_line_has_the_whole_profile():
     }
     assert set(line["profile"]) == {
         *("operations", "bytes", "metadata_share", "flush_share", "sync_share", "concurrency", "files"),
-        *("mean_file_bytes", "working_set_bytes", "mean_io_bytes", "directory_width", "notes"),
+        *("mean_file_bytes", "working_set_bytes", "mean_io_bytes", "directory_width", "requests"),
+        *("think_seconds", "notes"),
     }
 
 

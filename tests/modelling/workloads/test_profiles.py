@@ -309,7 +309,8 @@ def test_waiting_limits_and_ends_are_no_operations_but_are_noted():
         before="eventgen rate=5\n",
     )
 
-    assert replace(held, notes=()) == replace(plain, notes=())
+    assert replace(held, notes=(), think_seconds=0.0) == replace(plain, notes=())
+    assert held.think_seconds == 1.0  # for its one read
     assert len(set(held.notes) - set(plain.notes)) == 3
 
 

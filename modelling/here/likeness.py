@@ -1,0 +1,63 @@
+"""The load of an observed machine, made into a job that a sitting keeps: who may ask for it, and what it is made of."""
+
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Any
+
+from django.utils.timezone import now
+
+from experiments import permissions
+from experiments.fleet.rows import summed
+from experiments.models import DiskStatistics, ObservedMachine
+from modelling.workloads.to_fio import FDATASYNC, NotPlayedError, observed_profile, profile_to_fio
+
+from . import words
+from .content import Like
+
+WATCHED = timedelta(hours=24)  # whose sums the load is made of
+LEAST_REQUESTS = 1000  # reads and writes: a share of so many is known within 3 points
+
+
+class Refused(Exception):  # noqa: N818
+    """The load cannot be made; the text says why."""
+
+
+def like(user: Any, name: str, *, seconds: int, more: str, version: str) -> dict[str, Any]:
+    """Return the load of an observed machine as the row of a sitting keeps it. Raises Refused.
+
+    name : "vm-117", or "lab-1/vm-117" with its host; seconds : of one run
+    more : lines that every job of a sitting ends with; version : of the machine's fio
+    """
+    machine = _machine(user, name)
+    called = f"{machine.host.slug}/{machine.name}"
+    at = now()
+    minutes = DiskStatistics.objects.filter(disk__machine=machine, span="minute", starts_at__gt=at - WATCHED)
+    disks = [watched for _, watched in summed(minutes, "disk")]
+    requests = sum(disk.counts.reads + disk.counts.writes for disk in disks)
+    if requests < LEAST_REQUESTS:
+        raise Refused(
+            f"{called}: {requests:,} reads and writes were watched in the last 24 hours; {LEAST_REQUESTS:,} are needed."
+        )
+    try:
+        profile = observed_profile([(disk.counts, disk.busy_seconds) for disk in disks])
+        # What a hypervisor asks of the storage for a guest's flush is fdatasync.
+        job = profile_to_fio(profile, folder="@FOLDER@", seconds=seconds, name="like", flush=FDATASYNC, version=version)
+    except NotPlayedError as error:
+        raise Refused(f"{called}: {error}") from error
+    hours = max(disk.seconds for disk in disks) / 3600
+    made = Like(called, words.made_of(called, profile, at, hours, [*profile.notes, *job.left_open]))
+    return {**asdict(made), "job": job.text + more, "working_set_bytes": job.working_set_bytes}
+
+
+def _machine(user: Any, name: str) -> ObservedMachine:
+    """Return the machine. What the user may not see is told like what is not there."""
+    host, slash, inside = name.rpartition("/")
+    rows = ObservedMachine.objects.none()
+    if permissions.may_operate(user):
+        rows = ObservedMachine.objects.filter(name=inside).select_related("host").order_by("seen_at")
+    by_host = {machine.host.slug: machine for machine in rows if not slash or machine.host.slug == host}
+    if not by_host:
+        raise Refused(f"{name}: you may see no observed machine of that name.")
+    if len(by_host) > 1:
+        raise Refused(f"{name}: say which one: {', '.join(f'{host}/{inside}' for host in sorted(by_host))}.")
+    return next(iter(by_host.values()))
