@@ -391,7 +391,7 @@ def _chart(
     *,
     horizontal: bool = False,
 ) -> dict[str, Any]:
-    """Return the chart that templates/includes/_chart.html and static/js/charts.js read."""
+    """Return the chart that templates/includes/_chart.html and static/js/kdb.js read."""
     return {
         "id": chart_id,
         "data_id": f"{chart_id}-data",

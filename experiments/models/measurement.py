@@ -84,11 +84,17 @@ class Measurement(Observation):
 
     class Meta:
         ordering = ["pk"]
-        # Lists are in the order of configurations. With these, one by any filter reads what it shows and no more.
+        # Lists are in the order of configurations. With these, one by any filter reads what it shows and no more. What
+        # each is for and takes: docs/scale.md, "Indexes of measurements".
         indexes = [
             models.Index(fields=[name, "configuration"], name=f"measured_by_{name}")
-            for name in ("variant", "metric", "operation", "vm_count", "block_size_bytes")
+            for name in ("variant", "metric", "operation", "vm_count")
         ] + [
+            models.Index(
+                fields=["block_size_bytes", "configuration"],
+                condition=Q(block_size_bytes__isnull=False),
+                name="measured_by_block_size",
+            ),
             models.Index(fields=["configuration"], condition=~Q(quality="exact"), name="measured_not_exactly"),
             models.Index(fields=["configuration"], condition=~Q(excluded_because=""), name="measured_but_excluded"),
         ]

@@ -79,7 +79,7 @@ class Kind:
 
 @cache
 def _searched(model: type[Model], fields: tuple[str, ...], vendor: str) -> RawSQL:
-    """Write the text's SQL once: Django takes two thirds of a search for its seven, each time it writes them."""
+    """Write the text's SQL once: writing it for every query took Django half of a search."""
     kinds = {field.name: field for field in model._meta.get_fields()}
     texts = [Cast(name, TextField()) if isinstance(kinds[name], JSONField) else name for name in fields]
     text = Concat(*[part for text in texts for part in (text, Value(" "))], output_field=TextField())

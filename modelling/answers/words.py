@@ -143,7 +143,7 @@ def _span(numbers: Sequence[int]) -> str:
 class Chart:
     """The content of templates/includes/_chart.html.
 
-    size : short, tall or ""; label : for who cannot see it; data : JSON-ready, as static/js/charts.js reads it
+    size : short, tall or ""; label : for who cannot see it; data : JSON-ready, as static/js/kdb.js reads it
     """
 
     id: str

@@ -1,3 +1,6 @@
+/* Everything that a page does by itself, in one request: it draws charts, offers to save them and tables, says that an answer did
+   not come, offers to copy what is meant for it, and shows where a number comes from. */
+
 /* Draws each canvas[data-chart] from the json_script element it names.
 
    The data: {"kind": "bar" | "forest" | "line" | "scatter" | "against", "horizontal": bool, "across": title of the names' axis, if any, "unit": str, "axis": str, "labels": [str],
@@ -6,27 +9,23 @@
    "scatter": points have x, x_low, x_high besides, null where another series has the entry; series have a tone; "front": [[x, value]].
    "against": points have x and name besides, on a "scale" that both axes share, "linear" from 0 to 100 or "logarithmic", with the line on which both are equal.
    A point without an interval has low and high null, or both equal to its value. The same numbers stand in a table beside the
-   canvas, so without this script nothing is lost. The libraries, four fifths of what a page weighs, come with its first chart. */
+   canvas, so without this script nothing is lost. The library, three quarters of what a page weighs, comes with its first chart. */
 (() => {
   "use strict";
 
-  const libraries = document.currentScript.dataset.libraries.split(" ");
+  const library = document.currentScript.dataset.charts;
   let loading = null;
 
-  function load(address) {
-    return new Promise((resolve, reject) => {
+  async function load() {
+    await new Promise((resolve, reject) => {
       const script = document.createElement("script");
-      script.src = address;
-      script.async = false; // in this order
+      script.src = library;
       script.addEventListener("load", resolve);
-      script.addEventListener("error", () => reject(new Error(`${address} cannot be loaded`)));
+      script.addEventListener("error", () => reject(new Error(`${library} cannot be loaded`)));
       document.head.append(script);
     });
-  }
-
-  async function loadAll() {
-    await Promise.all(libraries.map(load));
     Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
+    Chart.register(errorBars);
   }
 
   const darkMode = window.matchMedia("(prefers-color-scheme: dark)");
@@ -75,11 +74,7 @@
         borderColor: solid,
         borderWidth: 1.5,
         skipNull: true,
-        errorBarColor: data.kind === "line" ? solid[0] : colour("--text"),
-        errorBarWhiskerColor: data.kind === "line" ? solid[0] : colour("--text"),
-        errorBarLineWidth: 1.5,
-        errorBarWhiskerLineWidth: 1.5,
-        errorBarWhiskerSize: 8,
+        errorBars: { colour: data.kind === "line" ? solid[0] : colour("--text"), whisker: 8 },
         ...looks[data.kind](solid),
       };
     });
@@ -88,14 +83,10 @@
   /* A forest plot is marks with error bars on a logarithmic axis; a line joins the points of a series. */
   const looks = {
     bar: () => ({ borderRadius: 3, maxBarThickness: 40 }),
-    forest: (solid) => ({ ...marks(solid), pointStyle: "rectRot", radius: 8, hoverRadius: 10, showLine: false }),
-    line: (solid) => ({ ...marks(solid), borderColor: solid[0], pointRadius: 4, pointHoverRadius: 6, borderWidth: 2 }),
+    forest: () => ({ pointStyle: "rectRot", radius: 8, hoverRadius: 10, showLine: false }),
+    line: (solid) => ({ borderColor: solid[0], pointRadius: 4, pointHoverRadius: 6, borderWidth: 2 }),
   };
-  const types = { bar: "barWithErrorBars", forest: "lineWithErrorBars", line: "lineWithErrorBars" };
-
-  function marks(solid) {
-    return { pointBackgroundColor: solid, pointBorderColor: solid };
-  }
+  const types = { bar: "bar", forest: "line", line: "line" };
 
   function describe(point, unit) {
     const text = unit === "×" ? `${numbers.format(point.value)}×` : `${numbers.format(point.value)} ${unit}`;
@@ -150,6 +141,49 @@
     };
   }
 
+  /* The intervals of points, xMin to xMax and yMin to yMax, as bars with whiskers; an axis without limits of its own reaches their ends. */
+  const errorBars = {
+    id: "errorBars",
+    afterDataLimits(chart, { scale }) {
+      const ends = chart.data.datasets.flatMap((set, i) => (chart.isDatasetVisible(i) ? set.data : []))
+        .flatMap((point) => [point[`${scale.axis}Min`], point[`${scale.axis}Max`]]).filter(Number.isFinite);
+      if (scale.options.max === undefined) {
+        [scale.min, scale.max] = [Math.min(scale.min, ...ends), Math.max(scale.max, ...ends)];
+      }
+    },
+    afterDatasetsDraw(chart) {
+      const context = chart.ctx;
+      context.save();
+      context.lineWidth = 1.5;
+      chart.data.datasets.forEach((set, i) => {
+        if (!set.errorBars || !chart.isDatasetVisible(i)) {
+          return;
+        }
+        const { data: marks, xScale, yScale } = chart.getDatasetMeta(i);
+        const half = set.errorBars.whisker / 2;
+        context.strokeStyle = set.errorBars.colour;
+        context.beginPath();
+        set.data.forEach((point, j) => {
+          const { x, y } = marks[j];
+          for (const end of Number.isFinite(point.xMin) ? [point.xMin, point.xMax].map((value) => xScale.getPixelForValue(value)) : []) {
+            context.moveTo(x, y);
+            context.lineTo(end, y);
+            context.moveTo(end, y - half);
+            context.lineTo(end, y + half);
+          }
+          for (const end of Number.isFinite(point.yMin) ? [point.yMin, point.yMax].map((value) => yScale.getPixelForValue(value)) : []) {
+            context.moveTo(x, y);
+            context.lineTo(x, end);
+            context.moveTo(x - half, end);
+            context.lineTo(x + half, end);
+          }
+        });
+        context.stroke();
+      });
+      context.restore();
+    },
+  };
+
   /* The interval of the mean as a thicker part of that for a new laboratory. */
   const inner = {
     id: "inner",
@@ -203,8 +237,7 @@
         borderWidth: 2,
         backgroundColor: pale(solid),
         borderColor: solid,
-        errorBarColor: solid,
-        errorBarWhiskerColor: solid,
+        errorBars: { colour: solid, whisker: 8 },
       };
     }).filter((set) => set.data.length);
     const line = { label: "no estimate is better in both", names: [], points: [], data: data.front.map(([x, y]) => ({ x, y })), showLine: true, radius: 0, pointStyle: "line", borderDash: [6, 4], borderColor: colour("--muted"), borderWidth: 2 };
@@ -236,7 +269,7 @@
     settings.plugins.tooltip.callbacks.label = (item) => `${item.dataset.names[item.dataIndex]}: ${describe({ value: item.parsed.x, low: item.raw.xMin, high: item.raw.xMax }, "×")}, ${describe(item.dataset.points[item.dataIndex], data.unit)}`;
     settings.plugins.tooltip.filter = (item) => item.dataset.names.length > 0;
     settings.plugins.named = { colour: colour("--text") };
-    return { type: "scatterWithErrorBars", data: { datasets: scattered(data) }, options: settings, plugins: [named] };
+    return { type: "scatter", data: { datasets: scattered(data) }, options: settings, plugins: [named] };
   }
 
   /* What was said over what came of it, around the broken line on which both are equal. */
@@ -263,13 +296,11 @@
       hoverRadius: 7,
       backgroundColor: pale(colours[i]),
       borderColor: colours[i],
-      errorBarColor: pale(colours[i]),
-      errorBarWhiskerColor: pale(colours[i]),
-      errorBarWhiskerSize: 4,
+      errorBars: { colour: pale(colours[i]), whisker: 4 },
     }));
     const ends = [scale.min, scale.max];
     sets.push({ label: "as it should be", data: ends.map((end) => ({ x: end, y: end })), showLine: true, radius: 0, pointStyle: "line", borderDash: [6, 4], borderColor: muted, borderWidth: 2 });
-    return { type: "scatterWithErrorBars", data: { datasets: sets }, options: settings };
+    return { type: "scatter", data: { datasets: sets }, options: settings };
   }
 
   function draw(canvas) {
@@ -300,7 +331,7 @@
     return { type: types.forest, data: { labels: data.labels, datasets: datasets(data) }, options: settings, plugins: data.band ? [band, inner] : [inner] };
   }
 
-  /* The same chart at once on a canvas of its own size: what exports.js saves as SVG. */
+  /* The same chart at once on a canvas of its own size: what is saved as SVG. */
   function paint(target, data) {
     const { options: settings, ...rest } = configuration(data);
     return new Chart(target, { ...rest, platform: Chart.BasicPlatform, options: { ...settings, responsive: false, animation: false, devicePixelRatio: 1, events: [] } });
@@ -309,7 +340,7 @@
 
   async function drawAll(root) {
     if (root.querySelector("canvas[data-chart]")) {
-      loading ??= loadAll();
+      loading ??= load();
       await loading;
       root.querySelectorAll("canvas[data-chart]").forEach(draw);
     }
@@ -324,4 +355,255 @@
       chart.destroy();
     }
   });
+})();
+
+/* Puts under each chart and each table of the page what saves it: CSV and JSON, of a chart PNG and SVG as well.
+
+   A cell's data-value is its number in full precision, data-low and data-high are the ends of an interval; else
+   its text counts. Charts are saved from the data they are drawn from (window.kdbCharts). */
+(() => {
+  "use strict";
+
+  const svgLibrary = document.currentScript.dataset.svg;
+
+  function save(content, type, name) {
+    const link = document.createElement("a");
+    link.href = typeof content === "string" && content.startsWith("data:") ? content : URL.createObjectURL(new Blob([content], { type }));
+    link.download = name;
+    link.click();
+    if (link.href.startsWith("blob:")) {
+      setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+    }
+  }
+
+  const tidy = (text) => text.replace(/\s+/g, " ").trim();
+  const slug = (text) => text.toLowerCase().normalize("NFKD").replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60) || "kdb";
+  const numeric = (text) => (text !== "" && Number.isFinite(Number(text)) ? Number(text) : text === "" ? null : text);
+
+  /* What one cell says: its exact value, the two ends of an interval, or its text; a dash is nothing. */
+  function read(cell) {
+    if (cell.dataset.low !== undefined) {
+      return [numeric(cell.dataset.low), numeric(cell.dataset.high)];
+    }
+    if (cell.dataset.value !== undefined) {
+      return [numeric(cell.dataset.value)];
+    }
+    const copy = cell.cloneNode(true);
+    copy.querySelectorAll(cell.matches("th") ? "sup, .tag" : "sup").forEach((mark) => mark.remove());
+    const text = tidy(copy.textContent);
+    return [text === "–" || text === "" ? null : cell.matches(".num") ? numeric(text) : text];
+  }
+
+  function tableRows(table) {
+    const heads = [...table.querySelectorAll("thead tr:last-child > *")];
+    const body = [...table.querySelectorAll("tbody tr")].filter((row) => !row.querySelector("[colspan]"));
+    const isInterval = heads.map((_, i) => body.some((row) => row.children[i]?.dataset.low !== undefined));
+    const columns = heads.flatMap((head, i) => {
+      const name = tidy(head.textContent) || `column ${i + 1}`;
+      return isInterval[i] ? [`${name}, low`, `${name}, high`] : [name];
+    });
+    const rows = body.map((row) => heads.flatMap((_, i) => {
+      const found = row.children[i] ? read(row.children[i]) : [null];
+      return isInterval[i] && found.length === 1 ? [null, null] : found;
+    }));
+    return { columns, rows };
+  }
+
+  function chartRows(data) {
+    const columns = ["series", "name", "value", "low", "high", "unit"];
+    const rows = data.series.flatMap((series) => series.points.map((point, i) =>
+      [series.name, data.labels[i], point && point.value, point && point.low, point && point.high, data.unit]));
+    return { columns, rows };
+  }
+
+  /* An apostrophe before what a spreadsheet would take for a formula, as kdb/csv_cells.py does. */
+  const escaped = (text) => (/^'*[=+\-@\t\r]/.test(text) && !Number.isFinite(Number(text)) ? `'${text}` : text);
+
+  function csv({ columns, rows }) {
+    const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+    const field = (value) => (value === null ? "" : quoted(escaped(`${value}`)));
+    return [columns, ...rows].map((row) => row.map(field).join(",")).join("\r\n") + "\r\n";
+  }
+
+  function json(title, { columns, rows }) {
+    const objects = rows.map((row) => Object.fromEntries(columns.map((column, i) => [column, row[i]])));
+    return JSON.stringify({ title, source: window.location.href, rows: objects }, null, 1);
+  }
+
+  /* The chart on its page's own ground, so that dark text does not end on nothing. */
+  function png(canvas) {
+    const copy = document.createElement("canvas");
+    [copy.width, copy.height] = [canvas.width, canvas.height];
+    const context = copy.getContext("2d");
+    context.fillStyle = getComputedStyle(canvas.closest(".card") ?? document.body).backgroundColor;
+    context.fillRect(0, 0, copy.width, copy.height);
+    context.drawImage(canvas, 0, 0);
+    return copy.toDataURL("image/png");
+  }
+
+  async function svg(canvas) {
+    const { Element: SvgCanvas } = await import(svgLibrary);
+    const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+    const target = new SvgCanvas({ width, height, ctx: document.createElement("canvas").getContext("2d") });
+    const chart = window.kdbCharts.paint(target, JSON.parse(document.getElementById(canvas.dataset.chart).textContent));
+    chart.draw();
+    const text = target.getContext("2d").getSerializedSvg(true);
+    chart.destroy();
+    return text;
+  }
+
+  function offer(after, title, actions) {
+    const line = document.createElement("p");
+    line.className = "exports small";
+    line.append("Save ");
+    for (const [kind, act] of actions) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "link";
+      button.textContent = kind;
+      button.setAttribute("aria-label", `Save ${title} as ${kind}`);
+      button.addEventListener("click", act);
+      line.append(button, " ");
+    }
+    after.after(line);
+  }
+
+  function titleOf(element) {
+    const heading = element.querySelector("caption") ?? element.parentElement.closest("section, .card, .curve")?.querySelector("h1, h2, h3, h4");
+    return tidy(heading?.textContent ?? document.title);
+  }
+
+  function offerAll(root) {
+    for (const table of root.querySelectorAll("main .table-scroll > table")) {
+      const scroll = table.parentElement;
+      if (table.querySelector("input, select, button") || scroll.nextElementSibling?.matches(".exports")) {
+        continue;
+      }
+      const title = titleOf(table);
+      offer(scroll, title, [
+        ["CSV", () => save(csv(tableRows(table)), "text/csv", `${slug(title)}.csv`)],
+        ["JSON", () => save(json(title, tableRows(table)), "application/json", `${slug(title)}.json`)],
+      ]);
+    }
+    for (const canvas of root.querySelectorAll("main canvas[data-chart]")) {
+      const figure = canvas.closest("figure");
+      if (figure.nextElementSibling?.matches(".exports")) {
+        continue;
+      }
+      const data = JSON.parse(document.getElementById(canvas.dataset.chart).textContent);
+      const title = titleOf(figure);
+      offer(figure, `chart ${title}`, [
+        ["PNG", () => save(png(canvas), "image/png", `${slug(title)}.png`)],
+        ["SVG", async () => save(await svg(canvas), "image/svg+xml", `${slug(title)}.svg`)],
+        ["CSV", () => save(csv(chartRows(data)), "text/csv", `${slug(title)}-chart.csv`)],
+        ["JSON", () => save(json(title, chartRows(data)), "application/json", `${slug(title)}-chart.json`)],
+      ]);
+    }
+  }
+
+  offerAll(document);
+  document.body.addEventListener("htmx:afterSettle", () => offerAll(document));
+})();
+
+/* Says so when an answer did not come: htmx itself keeps silent and leaves the page as it was. */
+(() => {
+  "use strict";
+
+  function say(text) {
+    const place = document.getElementById("failure");
+    if (place) {
+      place.textContent = text;
+    }
+  }
+
+  document.body.addEventListener("htmx:beforeRequest", () => say(""));
+  document.body.addEventListener("htmx:sendError", () => say("The server cannot be reached. Ask again in a moment."));
+  document.body.addEventListener("htmx:responseError", () => say("The server could not answer. Ask again in a moment."));
+})();
+
+/* Puts a button under each text that is meant to be copied (data-copy). Without this script it can be selected as any text. */
+(() => {
+  "use strict";
+
+  async function copy(text, status) {
+    try {
+      await navigator.clipboard.writeText(text.textContent);
+      status.textContent = "Copied.";
+    } catch { // no clipboard on a page without TLS, or not allowed
+      window.getSelection().selectAllChildren(text);
+      status.textContent = "Selected: copy it with the keyboard.";
+    }
+  }
+
+  function offer(text) {
+    const [line, button, status] = ["p", "button", "span"].map((name) => document.createElement(name));
+    line.className = "exports small";
+    button.type = "button";
+    button.className = "link";
+    button.textContent = "Copy";
+    button.setAttribute("aria-label", `Copy: ${text.getAttribute("aria-label")}`);
+    status.setAttribute("role", "status");
+    button.addEventListener("click", () => copy(text, status));
+    line.append(status, " ", button);
+    text.after(line);
+  }
+
+  function offerAll() {
+    document.querySelectorAll("main pre[data-copy]").forEach((text) => {
+      if (!text.nextElementSibling?.matches(".exports")) {
+        offer(text);
+      }
+    });
+  }
+
+  offerAll();
+  document.body.addEventListener("htmx:afterSettle", offerAll);
+})();
+
+/* Shows where a number comes from while the pointer or the focus is on it (data-provenance); Escape puts it away.
+   Without this script the browser shows the title. */
+(() => {
+  "use strict";
+
+  const tip = document.createElement("div");
+  tip.id = "provenance";
+  tip.className = "tip";
+  tip.setAttribute("role", "tooltip");
+  tip.hidden = true;
+  document.body.append(tip);
+  let owner = null;
+
+  function hide() {
+    owner?.removeAttribute("aria-describedby");
+    owner = null;
+    tip.hidden = true;
+  }
+
+  function show(element) {
+    hide();
+    owner = element;
+    element.removeAttribute("title");
+    element.setAttribute("aria-describedby", tip.id);
+    tip.textContent = element.dataset.provenance;
+    tip.hidden = false;
+    const place = element.getBoundingClientRect();
+    const room = document.documentElement.clientWidth - tip.offsetWidth - 8;
+    tip.style.left = `${Math.max(8, Math.min(place.left, room))}px`;
+    const above = place.top - tip.offsetHeight - 4;
+    tip.style.top = `${above > 8 ? above : place.bottom + 4}px`;
+  }
+
+  const near = (target) => target instanceof Element && target.closest("[data-provenance]");
+
+  document.addEventListener("mouseover", (event) => {
+    const element = near(event.target);
+    if (element && element !== owner) {
+      show(element);
+    } else if (!element && event.target !== tip && owner !== document.activeElement) {
+      hide();
+    }
+  });
+  document.addEventListener("focusin", (event) => (near(event.target) ? show(near(event.target)) : hide()));
+  document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
+  document.addEventListener("scroll", () => (owner && owner === document.activeElement ? show(owner) : hide()), { capture: true, passive: true });
 })();

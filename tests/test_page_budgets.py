@@ -1,0 +1,81 @@
+"""How much a page of each kind may weigh, ask for and look up, where browser and server keep nothing yet.
+
+No clock decides. Counted from the page itself: what its elements load, and the library that its first chart brings
+(static/js/kdb.js). tests/browser/test_answer_page.py holds the count of requests against a browser.
+"""
+
+import gzip
+import re
+from dataclasses import astuple, dataclass
+
+import pytest
+from django.conf import settings
+from django.core.cache import caches
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+ANSWER = "/?axis=hypervisor&workload=fileserver"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """kilobytes : compressed as by docs/deployment.md's proxy; queries : of the page without what it fetches later"""
+
+    kilobytes: int
+    requests: int
+    queries: int
+
+
+BUDGETS = {
+    "/": Budget(40, 5, 12),
+    ANSWER: Budget(115, 6, 14),
+    f"{ANSWER}&tab=ranking": Budget(117, 6, 14),
+    f"{ANSWER}&tab=evidence": Budget(117, 6, 14),
+    "/?axis=fs-pair&workload=varmail&hypervisor=kvm": Budget(41, 5, 14),
+    "/case-studies/": Budget(38, 5, 8),
+    "/case-studies/p1/": Budget(118, 8, 13),
+    "/knowledge/": Budget(40, 5, 9),
+    "/knowledge/workloads/varmail/": Budget(37, 5, 3),
+    "/claims/": Budget(37, 5, 5),
+    "/claims/p1/": Budget(39, 5, 11),
+    "/search/?q=kvm": Budget(38, 5, 15),
+    "/status/": Budget(36, 5, 11),
+}
+
+
+def weight_of(client: Client, path: str) -> Budget:
+    """Return what the page takes; its answer is worked out before, as by whoever asked first."""
+    client.get(path)
+    for cache in caches.all(initialized_only=True):
+        cache.clear()
+    with CaptureQueriesContext(connection) as queries:
+        response = client.get(path)
+        looked_up = len(queries)  # now: the next request empties what was captured
+    assert response.status_code == 200, path
+    html = response.content.decode()
+    tags = re.findall(r"<[a-z][^>]*>", html)
+    fragments = [
+        address.replace("&amp;", "&")
+        for tag in tags
+        if re.search('hx-trigger="load', tag)
+        for address in re.findall('hx-get="([^"]+)"', tag)
+    ]
+    files = re.findall('<(?:link|script)[^>]* (?:href|src)="/static/([^"]+)"', html)
+    if " data-chart=" in html:
+        files += re.findall('data-charts="/static/([^"]+)"', html)
+    parts = [response.content]
+    parts += [client.get(address, headers={"hx-request": "true"}).content for address in fragments]
+    parts += [(settings.BASE_DIR / "static" / name).read_bytes() for name in files]
+    size = sum(len(gzip.compress(part, 6)) for part in parts) / 1000
+    return Budget(round(size), len(parts), looked_up)
+
+
+@pytest.mark.sqlite
+def test_no_page_takes_more_than_its_budget(client, published_evidence):
+    taken = {path: weight_of(client, path) for path in BUDGETS}
+    assert {
+        path: (astuple(took), astuple(BUDGETS[path]))
+        for path, took in taken.items()
+        if any(least > most for least, most in zip(astuple(took), astuple(BUDGETS[path]), strict=True))
+    } == {}
