@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('modelling', '0024_measure_again'),
+        ('modelling', '0025_load_of_a_machine'),
     ]
 
     operations = [
