@@ -1,0 +1,52 @@
+"""The driver of the virtual disk is a parameter of addresses from now on: an entry that is called so is, with -entry
+behind it."""
+
+from django.db import migrations, models
+
+CATALOGUE = ("Hypervisor", "FileSystem", "OperatingSystem", "Benchmark", "Workload")
+CONSTRAINT = "experiments_{}_slug_fits_addresses_and_keys"
+NEW = "virtual_devices"
+RESERVED = (
+    *("axis", "workload", "hypervisor", "guest_fs", "host_fs", "host_storage", "vm_count", "storage"),
+    *("benchmark", "guest_os_family", "grade", "as_of", "entries", "weights", "format", "method", "metric"),
+    *("evidence", "any", "native", "new", "none", "unknown", "needs"),
+    *("cache_mode", "disk_bus", NEW, "image_format", "allocation", "io_mode", "discard", "iothread"),
+    *("volume_block_bytes", "compression", "encryption", "snapshot", "pool_layout", "pool_devices"),
+    *("hypervisor_release", "host_kernel", "host_fs_release", "guest_kernel", "guest_fs_release"),
+)
+FITS = (
+    models.Q(slug__regex=r"\A[a-z0-9][a-z0-9_-]*\Z")
+    & ~models.Q(slug__regex=r"(\A|-)on(-|\Z)")
+    & ~models.Q(slug__in=RESERVED)
+)
+
+
+def rename(apps, schema_editor):
+    for name in CATALOGUE:
+        apps.get_model("experiments", name).objects.filter(slug=NEW).update(slug=f"{NEW}-entry")
+
+
+class Migration(migrations.Migration):
+    dependencies = [("experiments", "0049_index_block_sizes_that_are_stated")]
+
+    operations = [
+        migrations.RunPython(rename, migrations.RunPython.noop, elidable=True),
+        migrations.AlterField(
+            model_name="configuration",
+            name="virtual_devices",
+            field=models.CharField(
+                blank=True, help_text="Driver of the virtual disk, with its version.", max_length=120
+            ),
+        ),
+        *(
+            migrations.RemoveConstraint(model_name=name.lower(), name=CONSTRAINT.format(name.lower()))
+            for name in sorted(CATALOGUE)
+        ),
+        *(
+            migrations.AddConstraint(
+                model_name=name.lower(),
+                constraint=models.CheckConstraint(condition=FITS, name=CONSTRAINT.format(name.lower())),
+            )
+            for name in sorted(CATALOGUE)
+        ),
+    ]
