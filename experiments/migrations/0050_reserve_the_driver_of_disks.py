@@ -31,13 +31,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RunPython(rename, migrations.RunPython.noop, elidable=True),
-        migrations.AlterField(
-            model_name="configuration",
-            name="virtual_devices",
-            field=models.CharField(
-                blank=True, help_text="Driver of the virtual disk, with its version.", max_length=120
-            ),
-        ),
         *(
             migrations.RemoveConstraint(model_name=name.lower(), name=CONSTRAINT.format(name.lower()))
             for name in sorted(CATALOGUE)

@@ -126,9 +126,7 @@ class Configuration(models.Model):
     )
     hypervisor_release = models.CharField(max_length=80, blank=True)
     virtualisation = models.CharField(max_length=10, choices=Virtualisation, blank=True)
-    virtual_devices = models.CharField(
-        max_length=120, blank=True, help_text="Driver of the virtual disk, with its version."
-    )
+    virtual_devices = models.CharField(max_length=120, blank=True, help_text="Virtual disk drivers, with version.")
     host_os = models.ForeignKey(
         "experiments.OperatingSystem", null=True, blank=True, on_delete=models.PROTECT, related_name="as_host"
     )

@@ -48,6 +48,7 @@ from modelling.models import (
     PlacementPolicy,
     QualityReport,
     RankingSnapshot,
+    Sitting,
     StatedMix,
 )
 from tests.evidence import own_models
@@ -259,6 +260,11 @@ BAD_ROWS = [
         "modelling_sittingrun_value_is_positive",
         "a run that did nothing",
         lambda: make_sitting(make_user()).runs.update(value=0),
+    ),
+    (
+        "modelling_sitting_has_one_load",
+        "the load of a machine beside a workload",
+        lambda: Sitting.objects.filter(pk=make_sitting(make_user()).pk).update(like={"machine": "vm-1"}),
     ),
     (
         "experiments_host_window_has_both_ends",

@@ -150,7 +150,8 @@ def test_the_web_server_has_the_room_for_its_counters_before_it_counts(tmp_path)
         "DJANGO_SETTINGS_MODULE": "kdb.settings.local",
     }
 
-    subprocess.run([sys.executable, "-c", "import kdb.wsgi"], cwd=ROOT, env=environment, check=True)
+    begin = "from kdb import gunicorn_settings, wsgi; gunicorn_settings.post_fork(None, None)"
+    subprocess.run([sys.executable, "-c", begin], cwd=ROOT, env=environment, check=True)
 
     counters = [path.stat() for path in (tmp_path / "metrics").iterdir()]
     assert len(counters) == 2

@@ -171,8 +171,8 @@ def serve(tmp_path) -> Iterator[Callable[..., str]]:
     def serve(**environment: str) -> str:
         port = free_port()
         base = {"PATH": os.environ["PATH"], "DATA_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "kdb.settings.local"}
-        command = [sys.executable, "-m", *WEB, "--bind", f"127.0.0.1:{port}"]
-        command[command.index("--workers") + 1] = "1"  # what one process saw last the other does not know
+        alone = ("--workers", "1")  # what one process saw last the other does not know
+        command = [sys.executable, "-m", *WEB, *alone, "--bind", f"127.0.0.1:{port}"]
         process = subprocess.Popen(command, cwd=ROOT, env=base | {"DATABASE_URL": "", "REDIS_URL": ""} | environment)
         processes.append(process)
         wait_until(lambda: is_alive(port))

@@ -132,8 +132,8 @@ def test_a_claim_that_nobody_judged_yet_says_so(client):
     ("address", "queries"),
     [
         ("/claims/", 5),
-        ("/claims/p3/", 11),
-        ("/claims/p3/?verdict=partly&scope=others&workload=web", 11),
+        ("/claims/p3/", 12),
+        ("/claims/p3/?verdict=partly&scope=others&workload=web", 12),
         ("/claims/p0/P0-C08/", 12),
         ("/hypotheses/", 2),
     ],
