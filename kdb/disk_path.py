@@ -136,15 +136,6 @@ SETTINGS = {
             tried=("virtio", "scsi", "sata", "ide", "xen"),
         ),
         Setting(
-            "virtual_devices",
-            "disk-driver",
-            "Driver of the virtual disk",
-            "What carries the virtual disk between guest and hypervisor, with its version: viostor or vioscsi in a "
-            "Windows guest; blktap, vhost-user-blk or QEMU itself on a host.",
-            ("disk driver", "storage driver", "virtio driver", "guest driver", "driver version", "virtio-win"),
-            part_of=("hypervisor", "disk_bus"),
-        ),
-        Setting(
             "image_format",
             "image-format",
             "Image format",
@@ -404,11 +395,6 @@ SETTINGS = {
         ),
     )
 }
-
-
-# Lists tell these beside what they belong to, and the others together.
-TOLD_APART = ("hypervisor_release", "virtual_devices", "host_kernel", "guest_kernel")
-TOLD_TOGETHER = tuple(column for column in SETTINGS if column not in TOLD_APART)
 
 
 def choices_of(column: str) -> list[tuple[str, str]]:

@@ -37,7 +37,7 @@ from experiments.models import (
 from experiments.protocol import Protocol
 from experiments.ticks import protocol_of
 from kdb.api.shapes import shape_of
-from kdb.disk_path import TOLD_TOGETHER
+from kdb.disk_path import SETTINGS
 
 # Kinds of fields
 
@@ -354,7 +354,7 @@ class ConfigurationSerializer(ReadSerializer):
             "below",
             "host_storage",
             "storage_kind",
-            *TOLD_TOGETHER,
+            *(column for column in SETTINGS if column not in ("hypervisor_release", "host_kernel", "guest_kernel")),
             "guest_os",
             "guest_kernel",
             "guest_fs",

@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.models import Configuration, DerivedValue, Measurement, OrdinalFinding
 from experiments.templatetags.kdb_format import anchor, block_size, decimals, number, vm_count
-from kdb.disk_path import SETTINGS, TOLD_TOGETHER, Setting
+from kdb.disk_path import SETTINGS, Setting
 from kdb.units import METRICS
 
 
@@ -173,6 +173,9 @@ def finding_groups(findings: list[OrdinalFinding], anchors: Anchors) -> list[Fin
     return groups
 
 
+_ABOVE = [SETTINGS[column] for column in ("hypervisor_release", "host_kernel", "guest_kernel")]  # each has its line
+
+
 def _stated(setting: Setting, configuration: Configuration) -> str:
     value = getattr(configuration, setting.column)
     return setting.value_label(str(value)) if value else ""
@@ -182,7 +185,7 @@ def _stated(setting: Setting, configuration: Configuration) -> str:
 FACTS: tuple[tuple[str, Callable[[Configuration], str]], ...] = (
     ("Hypervisor", lambda c: " ".join(filter(None, [c.hypervisor.name, c.hypervisor_release])) if c.hypervisor else ""),
     ("Virtualisation", lambda c: c.get_virtualisation_display() if c.virtualisation else ""),
-    ("Driver of the virtual disk", lambda c: c.virtual_devices),
+    ("Virtual devices", lambda c: c.virtual_devices),
     ("Guest system", lambda c: c.guest_os.name if c.guest_os else ""),
     ("Guest kernel", lambda c: c.guest_kernel),
     ("Guest file system", lambda c: c.guest_fs.name if c.guest_fs else ""),
@@ -199,7 +202,7 @@ FACTS: tuple[tuple[str, Callable[[Configuration], str]], ...] = (
     ("Host mount options", lambda c: c.host_mount_options),
     ("Host I/O scheduler", lambda c: c.host_io_scheduler),
     ("Kind of storage", lambda c: c.get_storage_kind_display() if c.storage_kind else ""),
-    *((SETTINGS[column].label, partial(_stated, SETTINGS[column])) for column in TOLD_TOGETHER),
+    *((setting.label, partial(_stated, setting)) for setting in SETTINGS.values() if setting not in _ABOVE),
     ("Virtual processors", lambda c: "" if c.vm_vcpus is None else str(c.vm_vcpus)),
     ("Memory of a machine", lambda c: "" if c.vm_ram_gib is None else f"{number(c.vm_ram_gib)} GiB"),
     ("Disk of a machine", lambda c: c.vm_disk),

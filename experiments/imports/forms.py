@@ -42,6 +42,7 @@ class ContextForm(forms.Form):
         "configuration": "Configuration",
         "hypervisor": "Hypervisor",
         "virtualisation": "Virtualisation",
+        "virtual_devices": "Virtual devices",
         "host_os": "Host system",
         "host_fs": "Host file system",
         "host_mkfs_options": "Host mkfs options",

@@ -21,7 +21,7 @@ from experiments.entry_names import NATIVE, Names, fold
 from experiments.readers.base import Reading, Run
 from experiments.readers.table import Cell, Cells, Fault, Table
 from experiments.readers.table_columns import NUMERIC
-from kdb.disk_path import SETTINGS, TOLD_TOGETHER, Setting, bytes_of
+from kdb.disk_path import SETTINGS, Setting, bytes_of
 from kdb.host_storage import BACKENDS, VOLUMES
 from kdb.pairs import pair_key
 from kdb.units import LATENCY, METRICS, UNITS, convert, measures
@@ -85,7 +85,7 @@ CONFIGURATION = (
     *("configuration", "hypervisor", "hypervisor_release", "virtualisation", "virtual_devices"),
     *("host_os", "host_kernel", "host_fs", "host_mkfs_options", "host_mount_options", "host_io_scheduler"),
     *("backend", "below", "storage_kind"),
-    *TOLD_TOGETHER,
+    *(column for column in SETTINGS if column not in ("hypervisor_release", "host_kernel", "guest_kernel")),
     *("guest_os", "guest_kernel", "guest_fs", "guest_access"),
     *("guest_mkfs_options", "guest_mount_options", "guest_io_scheduler"),
     *("vm_vcpus", "vm_ram_gib", "vm_disk"),

@@ -34,12 +34,7 @@ _COLUMNS = (
         "full",
         ("virtualization", "virtualisationmode"),
     ),
-    Column(
-        "virtual_devices",
-        "Driver of the virtual disk, with its version.",
-        "QEMU 8.1.2",
-        ("virtualdrivers", "diskdriver"),
-    ),
+    Column("virtual_devices", "Virtual disk drivers, with version.", "virtio", ("virtualdrivers",)),
     Column("host_os", "Operating system of the host.", "debian-12", ("hostsystem", "hostoperatingsystem")),
     Column("host_kernel", "Its kernel.", "6.1.0-18"),
     Column(
