@@ -77,7 +77,7 @@ class Axis(TypedDict):
     url: str
 
 
-AxisEnum: TypeAlias = Literal['fs-pair', 'guest-fs', 'host-fs', 'host-storage', 'hypervisor', 'configuration', 'cache-mode', 'disk-bus', 'disk-driver', 'image-format', 'allocation', 'io-mode', 'discard', 'iothread', 'volume-block-size', 'compression', 'encryption', 'snapshot', 'pool-layout', 'pool-devices', 'hypervisor-release', 'host-kernel', 'host-fs-release', 'guest-kernel', 'guest-fs-release']
+AxisEnum: TypeAlias = Literal['fs-pair', 'guest-fs', 'host-fs', 'host-storage', 'hypervisor', 'configuration', 'cache-mode', 'disk-bus', 'image-format', 'allocation', 'io-mode', 'discard', 'iothread', 'volume-block-size', 'compression', 'encryption', 'snapshot', 'pool-layout', 'pool-devices', 'hypervisor-release', 'host-kernel', 'host-fs-release', 'guest-kernel', 'guest-fs-release']
 
 
 BackendEnum: TypeAlias = Literal['file', 'lvm', 'lvm-thin', 'zvol', 'rbd', 'iscsi', 'nvme-tcp', 'raw', 'rook', 'longhorn', 'openebs-zfs', 'openebs-lvm', 'vsan', 'virtiofs', '9p', 'nfs', 'openebs-local', 'storage-spaces', 's2d']
@@ -831,7 +831,6 @@ class Question(TypedDict):
     needs: list[AbilityEnum]
     cache_mode: str | None
     disk_bus: str | None
-    virtual_devices: str | None
     image_format: str | None
     allocation: str | None
     io_mode: str | None

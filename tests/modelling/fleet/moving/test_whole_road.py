@@ -166,7 +166,7 @@ def test_four_machines_are_found_told_and_planned_for_and_one_is_moved_and_judge
     plan = plans.make([host], user=ada)
     (advice,) = (each for each in plan.content["machines"] if each["is_move"])
     assert (advice["machine"], advice["pool"], advice["why"]) == (MOVED, f"lab{pools['xfs']}", "moves")
-    assert advice["prospect"]["laboratories"] == 3
+    assert advice["prospect"]["laboratories"] == 6
     staying = {each["machine"]: each["explanation"] for each in plan.content["machines"] if not each["is_move"]}
     staying |= {each["machine"]: each["why"] for each in plan.content["not_planned"]}
     assert {name for name, why in staying.items() if why} == {f"lab/{name}" for name in LOADS}
