@@ -28,19 +28,19 @@ class Budget:
 
 
 BUDGETS = {
-    "/": Budget(40, 5, 12),
-    ANSWER: Budget(115, 6, 14),
-    f"{ANSWER}&tab=ranking": Budget(117, 6, 14),
-    f"{ANSWER}&tab=evidence": Budget(117, 6, 14),
-    "/?axis=fs-pair&workload=varmail&hypervisor=kvm": Budget(41, 5, 14),
-    "/case-studies/": Budget(38, 5, 8),
+    "/": Budget(40, 5, 13),
+    ANSWER: Budget(115, 6, 15),
+    f"{ANSWER}&tab=ranking": Budget(117, 6, 15),
+    f"{ANSWER}&tab=evidence": Budget(117, 6, 15),
+    "/?axis=fs-pair&workload=varmail&hypervisor=kvm": Budget(41, 5, 15),
+    "/case-studies/": Budget(38, 5, 9),
     "/case-studies/p1/": Budget(118, 8, 13),
-    "/knowledge/": Budget(40, 5, 9),
+    "/knowledge/": Budget(40, 5, 10),
     "/knowledge/workloads/varmail/": Budget(37, 5, 3),
     "/claims/": Budget(37, 5, 5),
-    "/claims/p1/": Budget(39, 5, 11),
-    "/search/?q=kvm": Budget(38, 5, 15),
-    "/status/": Budget(36, 5, 11),
+    "/claims/p1/": Budget(39, 5, 12),
+    "/search/?q=kvm": Budget(38, 5, 16),
+    "/status/": Budget(36, 5, 12),
 }
 
 
