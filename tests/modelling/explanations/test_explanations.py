@@ -267,6 +267,7 @@ def test_every_explanation_of_the_evidence_reads_like_sentences(published_eviden
     assert told >= 40
 
 
+@pytest.mark.nightly
 def test_every_reference_of_an_explanation_leads_somewhere(published_evidence, client):
     places = {
         tuple(reference.url.partition("#")[::2])

@@ -465,6 +465,7 @@ def test_an_answer_that_is_not_kept_is_worked_out_once(monkeypatch):
     assert best(idle) == "ext4-on-ext4"
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 @pytest.mark.usefixtures("answers_hold")
 def test_beyond_the_limit_what_was_asked_least_lately_is_forgotten_and_still_answered(published_evidence, settings):

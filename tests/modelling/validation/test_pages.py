@@ -95,6 +95,7 @@ def test_without_evidence_it_says_so(client, address):
     assert "No case study answers a question by itself" in client.get(address).content.decode()
 
 
+@pytest.mark.nightly
 @pytest.mark.sqlite
 def test_the_page_shows_every_table_and_links_every_question(client, published_evidence):
     response = client.get(PAGE)
