@@ -42,9 +42,8 @@ def request_id_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -
     def middleware(request: HttpRequest) -> HttpResponse:
         told = request.headers.get(HEADER, "") if settings.KDB_TRUSTED_PROXIES else ""
         request_id = told if _FORM.fullmatch(told) else secrets.token_hex(8)
-        current_request.set(
-            request_id
-        )  # until the request is finished: Django logs what went wrong after all middleware
+        # Until the request is finished: Django logs what went wrong after all middleware.
+        current_request.set(request_id)
         response = get_response(request)
         response[HEADER] = request_id
         return response

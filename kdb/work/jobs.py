@@ -24,6 +24,7 @@ A handler may therefore begin again at any point: it is written so that a step d
 harm, and may continue from `run.progress`. Times are the database's own, so clocks may differ.
 """
 
+import gc
 import logging
 import os
 import socket
@@ -87,6 +88,13 @@ def handler(kind: str, *, expects: tuple[type[Exception], ...] = ()) -> Callable
 def load_handlers() -> None:
     """Import the module `job_handlers` of every installed app."""
     autodiscover_modules("job_handlers")
+
+
+def load_to_share() -> None:
+    """Load what jobs need before a fork, and keep the collector from writing to it, which would copy it."""
+    load_handlers()
+    gc.collect()
+    gc.freeze()
 
 
 def enqueue(kind: str, *, queue: str = "", **arguments: Any) -> Job:

@@ -22,7 +22,7 @@ READY_WITHIN_SECONDS = 300  # a few on a machine of its own, and no reason to be
 
 
 class Serving(NamedTuple):
-    """What the process has to know, as its command line tells it."""
+    """All that the process is told, by its command line."""
 
     port: int
     listener: int  # the descriptor of the socket, which the web server inherits, also when it is started again

@@ -1,6 +1,5 @@
 """The tasks that messages of Redis start. The work itself is a Job row: see kdb.work.jobs."""
 
-import gc
 from typing import Any
 
 from celery import Task, signals
@@ -11,11 +10,8 @@ from kdb.work import jobs, ticks
 
 
 @signals.worker_init.connect
-def share_what_is_loaded(**kwargs: Any) -> None:
-    """Load what jobs need before the pool is forked, and keep the collector from writing to it, which would copy it."""
-    jobs.load_handlers()
-    gc.collect()
-    gc.freeze()
+def before_the_pool_is_forked(**kwargs: Any) -> None:
+    jobs.load_to_share()
 
 
 @app.task(name=jobs.RUN_TASK)

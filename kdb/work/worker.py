@@ -6,7 +6,6 @@ its job first; SIGQUIT interrupts the job, which goes back. Where the parent was
 the supervisor was killed nobody else would hurry them: the parent interrupts them by one alarm, and kills by the next.
 """
 
-import gc
 import logging
 import os
 import signal
@@ -52,9 +51,7 @@ class Worker:
     def run(self) -> None:
         """Return when told to stop, with no process left."""
         upgrades.begin_worker()
-        jobs.load_handlers()
-        gc.collect()
-        gc.freeze()  # the processes share what is loaded, until the collector writes to it
+        jobs.load_to_share()
         for number in _SIGNALS:
             signal.signal(number, self._pass_on)
         while True:

@@ -94,7 +94,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class ComparedHere:
-    """What members of a laboratory are told beside a comparison."""
+    """The answer on the machine of a laboratory, told to its members beside a comparison."""
 
     here: Annotated[
         Here | None,

@@ -73,7 +73,7 @@ def told_of(question: Question, sittings: Iterable[Sitting]) -> list[Told]:
 
 
 class State(NamedTuple):
-    """What is known of entries on the machine that the newest of some sittings measured, under one workload.
+    """Knowledge of entries on the machine that the newest of some sittings measured, under one workload.
 
     runs : entry to those that count, of the entries that were measured; keys : these first; machine : of the keys, in
     their order; everything : what was published of them; published : those of which something was

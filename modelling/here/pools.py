@@ -1,4 +1,4 @@
-"""What a laboratory's runs on the pools of one host say of moving a guest from one of them to another.
+"""Read from a laboratory's runs on the pools of one host what a guest gains by moving between them.
 
 A run counts for the pool whose path or name is its place, in the newest sitting of that machine that ran on two pools
 or more under the workload. What it measured is the guest file system on that pool, or something else there: then it
@@ -28,7 +28,7 @@ _OF_A_PAIR = {"guest_fs", "host_fs", "backend"}
 
 
 class OnPools(NamedTuple):
-    """What is known of a guest on the pools that were measured. runs : that count
+    """Knowledge of a guest on the pools that were measured. runs : that count
 
     posterior : of `pair_key(guest file system, pool)`
     """

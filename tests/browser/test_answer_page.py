@@ -282,7 +282,7 @@ def test_without_javascript_a_comparison_and_a_case_study_say_all_they_say(site,
 
 @pytest.mark.parametrize("path", ["/", FILE_SERVER, "/case-studies/p1/", "/knowledge/"])
 def test_a_page_asks_for_no_more_than_it_may(site, quiet_page, path):
-    """With an empty cache. tests/test_page_budgets.py counts the same from the page itself, of every kind of page."""
+    """The browser's cache is empty. tests/test_page_budgets.py counts this from the HTML of every kind of page."""
     answers = []
     quiet_page.on("response", lambda response: answers.append(response))
     quiet_page.goto(site + path, wait_until="networkidle")
