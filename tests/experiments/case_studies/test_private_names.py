@@ -75,9 +75,12 @@ def test_a_draft_of_others_is_at_every_address_like_one_that_is_not_there(draft)
     for address in sorted(asked):
         for role, client, key in askers:
             for method in ("get", "post"):
-                answer(client, method, address, NOT_THERE, key)  # what is read once is read
-                found = [answer(client, method, address, slug, key) for slug in (THERE, NOT_THERE)]
-                if found[0] != found[1]:
+                for _ in range(2):  # names are kept for seconds, which may end between two
+                    answer(client, method, address, NOT_THERE, key)  # what is read once is read
+                    found = [answer(client, method, address, slug, key) for slug in (THERE, NOT_THERE)]
+                    if found[0] == found[1]:
+                        break
+                else:
                     told.append((address, role, method, [(status, cost) for status, _, _, cost in found]))
     assert len(asked) > 40
     assert not told
