@@ -57,6 +57,8 @@ urlpatterns = [
     path("placement/plans/<int:pk>/commands.txt", moving_views.plan_commands, name="placement-commands"),
     path("placement/moves/<int:pk>/", moving_views.move_detail, name="placement-move"),
     path("placement/hosts/<slug:slug>/policy/", moving_views.policy, name="placement-policy"),
+    path("placement/machines/<int:pk>/move/", moving_views.move_disk, name="placement-move-disk"),
+    path("placement/pools/<int:pk>/empty/", moving_views.empty_pool, name="placement-empty-pool"),
     path("placement/machines/<int:pk>/mix/", moving_views.machine_mix, name="placement-mix"),
     path("model-quality/", validation_views.model_quality, name="model-quality"),
 ]

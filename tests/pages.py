@@ -71,4 +71,6 @@ PRIVATE = [
     "/placement/moves/1/",
     "/placement/hosts/lab-1/policy/",
     "/placement/machines/7/mix/",
+    "/placement/machines/7/move/",
+    "/placement/pools/7/empty/",
 ]

@@ -43,7 +43,7 @@ CHANGING = {
     *("add_guest_image", "build_filebench", "build_guest_image", "install_filebench"),
     "check_sources",  # asks other hosts
     "fit_scales",  # writes the file that rankings read
-    *("check_host", "clear_host", "host_setup", "register_host", "run_campaign", "observe"),
+    *("check_host", "clear_host", "host_setup", "register_host", "run_campaign", "observe", "move"),
     *(
         "axes_reset",
         "axes_reset_ip",

@@ -99,6 +99,8 @@ TABLE = {  # the scope that a token needs; the statuses, in the order of ROLES
     "placement_mix_update": "campaign 401 403 403 403 403 200 403 200",
     "placement_moves_back": "campaign 401 403 403 403 403 200 403 200",
     "placement_moves_call_off": "campaign 401 403 403 403 403 409 403 409",
+    "placement_moves_create": "campaign 401 403 403 403 403 400 400 400",
+    "placement_moves_empty": "campaign 401 403 403 403 403 400 400 400",
     "placement_moves_list": "read 401 403 403 403 403 200 200 200",
     "placement_moves_remove_old": "campaign 401 403 403 403 403 200 403 200",
     "placement_moves_retrieve": "read 401 403 403 403 403 200 200 200",

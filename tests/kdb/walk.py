@@ -279,6 +279,10 @@ def _place(ask: Walk) -> None:
     ask("placement_plans_retrieve", id=plan["id"])
     ask("placement_moves_list", page_size=1)
     ask("placement_moves_retrieve", id=move.pk)
+    PlacementMove.objects.update(state="cancelled")
+    ask("placement_moves_create", {"disk": "kvm-1/mail-1", "pool": "kvm-1/srv/xfs"})
+    PlacementMove.objects.update(state="cancelled")
+    ask("placement_moves_empty", {"pool": "kvm-1/srv/ext4", "to": "kvm-1/srv/xfs"})
 
 
 def _observe(ask: Walk) -> None:

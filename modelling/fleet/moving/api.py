@@ -28,7 +28,7 @@ from modelling.fleet.placement.selectors import Rules
 from modelling.here.selectors import laboratories_of, laboratory_of
 from modelling.models import Laboratory, PlacementMove, PlacementPlan, PlacementPolicy
 
-from . import moves, outcomes, plans, policies
+from . import by_hand, moves, outcomes, plans, policies
 from .fleet import WhatIf
 
 TAGS = ["placement"]
@@ -124,6 +124,31 @@ class PlacementMoveSerializer(ReadSerializer):
         )
 
 
+class DiskToMoveSerializer(Fields):
+    """A disk, and where it is to go; both named as plans name them."""
+
+    disk = serializers.CharField(
+        max_length=500, help_text="kvm-1/mail-1:vda; of a machine with one disk kvm-1/mail-1 is enough."
+    )
+    pool = serializers.CharField(max_length=500, help_text="kvm-1/srv/xfs; or what libvirt calls it, kvm-1/fast.")
+
+
+class PoolToEmptySerializer(Fields):
+    """A pool, and where everything on it is to go."""
+
+    pool = serializers.CharField(max_length=500, help_text="kvm-1/srv/old")
+    to = serializers.CharField(
+        required=False, max_length=500, help_text="Without it each disk goes where there is most room."
+    )
+
+
+class EmptiedSerializer(Fields):
+    moves = PlacementMoveSerializer(many=True, read_only=True)
+    stay = serializers.ListField(
+        child=serializers.CharField(), read_only=True, help_text="A sentence for each disk that stays."
+    )
+
+
 class PolicySerializer(serializers.ModelSerializer[PlacementPolicy]):
     """The policy of a host: what may be done on it without being asked for."""
 
@@ -173,6 +198,14 @@ def _or_conflict(step: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return step(*args, **kwargs)
     except plans.PlacementError as error:
         raise Conflict(str(error)) from error
+
+
+def _named(field: str, find: Callable[[str], Any], text: str) -> Any:
+    """Return what a field names. Raises FaultyRequest."""
+    try:
+        return find(text)
+    except plans.PlacementError as error:
+        raise FaultyRequest([{"field": field, "message": str(error)}]) from error
 
 
 @extend_schema_view(
@@ -255,6 +288,43 @@ class MoveViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
     lookup_value_converter = "int"
     serializer_class = PlacementMoveSerializer
     queryset = PlacementMove.objects.select_related("host", "asked_by")
+
+    @extend_schema(
+        operation_id="placement_moves_create",
+        tags=TAGS,
+        request=DiskToMoveSerializer,
+        responses={201: PlacementMoveSerializer},
+    )
+    def create(self, request: Request) -> Response:
+        """Let a disk move to a pool, without a plan."""
+        fields = _asked(request, DiskToMoveSerializer)
+        disk = _named("disk", by_hand.disk_named, fields["disk"])
+        pool = _named("pool", by_hand.pool_named, fields["pool"])
+        if not permissions.may_change_host(request.user, disk.machine.host):
+            raise PermissionDenied
+        move = _or_conflict(by_hand.ask, disk, pool, user=user_of(request))
+        headers = {"Location": reverse("v1:placement-move-detail", [move.pk], request=request)}
+        shown = PlacementMoveSerializer(self.get_queryset().get(pk=move.pk)).data
+        return Response(shown, status=status.HTTP_201_CREATED, headers=headers)
+
+    @extend_schema(
+        operation_id="placement_moves_empty",
+        tags=TAGS,
+        request=PoolToEmptySerializer,
+        responses={201: EmptiedSerializer},
+        filters=False,
+    )
+    @action(detail=False, methods=["post"], pagination_class=None)
+    def empty(self, request: Request) -> Response:
+        """Let every disk on a pool move away; it is no target from then on."""
+        fields = _asked(request, PoolToEmptySerializer)
+        pool = _named("pool", by_hand.pool_named, fields["pool"])
+        to = _named("to", by_hand.pool_named, fields["to"]) if "to" in fields else None
+        if not permissions.may_change_host(request.user, pool.host):
+            raise PermissionDenied
+        made, stay = _or_conflict(by_hand.empty, pool, to, user=user_of(request))
+        moves = PlacementMoveSerializer(self.get_queryset().filter(pk__in=[move.pk for move in made]), many=True)
+        return Response({"moves": moves.data, "stay": stay}, status=status.HTTP_201_CREATED)
 
     @extend_schema(operation_id="placement_moves_call_off", tags=TAGS, request=None, responses=PlacementMoveSerializer)
     @action(detail=True, methods=["post"], url_path="call-off")

@@ -6,7 +6,8 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from experiments.models import Host
+from experiments.models import Host, ObservedDisk, ObservedMachine, ObservedPool
+from experiments.templatetags.kdb_format import data_size
 from kdb.web.form_types import ModelForm, field_of
 from modelling.estimation.verdict import STRENGTHS
 from modelling.evidence import names
@@ -14,6 +15,7 @@ from modelling.fleet.placement.selectors import Rules
 from modelling.here.selectors import laboratories_of
 from modelling.models import Laboratory, PlacementPlan, PlacementPolicy
 
+from .by_hand import Room, targets
 from .fleet import WhatIf
 
 _RULES = Rules()
@@ -158,6 +160,37 @@ class PolicyForm(ModelForm[PlacementPolicy]):
 
     def clean_laboratory(self) -> Laboratory | None:
         return self.cleaned_data["laboratory"] or self.unseen
+
+
+def _where_to(room: Room, empty: str, **options: Any) -> forms.TypedChoiceField:
+    """Return the field of a pool to move to; each says how much more it takes."""
+    pools = {str(pool.pk): pool for pool in room}
+    choices = [
+        (key, f"{pool}, {pool.host_fs}: room for {data_size(max(room[pool], 0))}") for key, pool in pools.items()
+    ]
+    return forms.TypedChoiceField(
+        choices=[("", empty), *choices], coerce=pools.__getitem__, empty_value=None, label="To the pool", **options
+    )
+
+
+class MoveForm(forms.Form):
+    """One disk of a machine, and where it is to go."""
+
+    def __init__(self, machine: ObservedMachine, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        disks = ObservedDisk.objects.filter(machine=machine).select_related("machine__host", "pool").order_by("target")
+        only = disks.first() if disks.count() == 1 else None
+        self.fields["disk"] = forms.ModelChoiceField(disks, to_field_name="target", initial=only, label="Disk")
+        self.fields["pool"] = _where_to(targets(machine.host), "choose one")
+
+
+class EmptyForm(forms.Form):
+    """Where everything on a pool is to go."""
+
+    def __init__(self, pool: ObservedPool, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        room = {there: left for there, left in targets(pool.host).items() if there != pool}
+        self.fields["to"] = _where_to(room, "each where there is most room", required=False)
 
 
 class MixForm(forms.Form):

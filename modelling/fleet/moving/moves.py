@@ -74,10 +74,10 @@ def _confirmed(
         raise PlacementError(f"{name} or its pool is not as it was when the plan was made: make it again.")
     if not pool.is_target:
         raise PlacementError(f"{pool} is no target any more: make the plan again.")
-    return _asked(disk, pool, user=user, plan=plan, advice=advice, revision=plan.revision, model=plan.model)
+    return asked(disk, pool, user=user, plan=plan, advice=advice, revision=plan.revision, model=plan.model)
 
 
-def _asked(disk: ObservedDisk, pool: ObservedPool, *, user: User | None, **about: Any) -> PlacementMove:
+def asked(disk: ObservedDisk, pool: ObservedPool, *, user: User | None, **about: Any) -> PlacementMove:
     """Make and return a waiting move of a disk. Raises PlacementError where one waits or is under way already."""
     token = f"k{secrets.token_hex(6)}"
     machine = disk.machine
@@ -102,7 +102,9 @@ def _asked(disk: ObservedDisk, pool: ObservedPool, *, user: User | None, **about
         raise PlacementError(f"{machine}, {disk.target}: a move waits or is under way already.") from error
     say(move, f"asked for: from {move.old_path} to {move.new_path}")
     action = Action.BACK if move.back_of else Action.CONFIRMED
-    decide(machine.host, action, user=user, plan=move.plan, move=move, revision=move.revision, model=move.model)
+    detail = "" if move.back_of or move.plan else "asked for by hand, by no plan"
+    about = {"plan": move.plan, "move": move, "revision": move.revision, "model": move.model}
+    decide(machine.host, action, user=user, detail=detail, **about)
     return move
 
 
@@ -134,7 +136,7 @@ def move_back(move: PlacementMove, *, user: User | None) -> PlacementMove:
         if moved_disk is None or move.from_pool is None:
             raise PlacementError("Its disk, or the pool it came from, is not observed any more.")
         moved_disk.path, moved_disk.pool = move.new_path, move.to_pool  # as this move left it; no look may have seen it
-        back = _asked(moved_disk, move.from_pool, user=user, back_of=move, revision=move.revision, model=move.model)
+        back = asked(moved_disk, move.from_pool, user=user, back_of=move, revision=move.revision, model=move.model)
         next_move(move.host_id)
     return back
 

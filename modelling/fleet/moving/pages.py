@@ -8,7 +8,7 @@ from django.db.models import Count
 from django.utils.timezone import now
 
 from experiments import permissions
-from experiments.models import Host, ObservedMachine
+from experiments.models import Host, ObservedDisk, ObservedMachine, ObservedPool
 from modelling.evidence import names
 from modelling.evidence.words import percent
 from modelling.models import Laboratory, PlacementDecision, PlacementMove, PlacementPlan
@@ -88,6 +88,16 @@ def _load(shares: Mapping[str, float]) -> str:
     known, whole = names.names()["workload"], sum(shares.values())
     largest_first = sorted(shares.items(), key=lambda item: -item[1])
     return ", ".join(f"{known.get(name, name)} {percent(share / whole)}" for name, share in largest_first)
+
+
+def disks_on(pool: ObservedPool) -> list[tuple[ObservedDisk, PlacementMove | None]]:
+    """Return the disks that lie on a pool, each with the move that takes it away. Two queries."""
+    away = {
+        (move.machine_uuid, move.disk): move
+        for move in PlacementMove.objects.filter(from_pool=pool, state__in=moves.OPEN).select_related("to_pool")
+    }
+    disks = ObservedDisk.objects.filter(pool=pool).select_related("machine").order_by("machine__name", "target")
+    return [(disk, away.get((disk.machine.uuid, disk.target))) for disk in disks]
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def inside(policy: PlacementPolicy, plan: PlacementPlan, most: int) -> list[str]
 
 def moves_left(policy: PlacementPolicy) -> int:
     """Return how many more moves may begin by themselves; those of the last 24 hours count."""
-    own = PlacementMove.objects.filter(host=policy.host, asked_by=None, back_of=None, asked_at__gt=now() - DAY)
+    own = PlacementMove.objects.filter(host=policy.host, asked_by=None, plan__isnull=False, asked_at__gt=now() - DAY)
     return max(policy.most_moves_a_day - own.exclude(state=State.CANCELLED).count(), 0)
 
 

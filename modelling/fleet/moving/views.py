@@ -7,13 +7,13 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from experiments import permissions
 from experiments.campaigns.views import operators_only
-from experiments.models import Host, ObservedMachine
+from experiments.models import Host, ObservedMachine, ObservedPool
 from kdb.accounts.users import user_of
 from kdb.web.htmx import varies_for_htmx, wants_fragment
 from modelling.models import PlacementMove, PlacementPlan
 
-from . import moves, pages, plans, policies
-from .forms import MixForm, PlanForm, PolicyForm, WhatIfForm
+from . import by_hand, moves, pages, plans, policies
+from .forms import EmptyForm, MixForm, MoveForm, PlanForm, PolicyForm, WhatIfForm
 from .plans import PlacementError
 
 
@@ -113,6 +113,46 @@ def _do_to_move(request: HttpRequest, move: PlacementMove) -> PlacementMove:
         case other:
             raise Http404(f"nothing is called {other}")
     return move
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@operators_only
+def move_disk(request: HttpRequest, pk: int) -> HttpResponse:
+    """Ask where a disk of a machine is to go, and let it move there."""
+    machine = get_object_or_404(ObservedMachine.objects.select_related("host"), pk=pk)
+    may_change = permissions.may_change_host(request.user, machine.host)
+    form = MoveForm(machine, request.POST if request.method == "POST" else None)
+    if request.method == "POST":
+        if not may_change:
+            raise PermissionDenied
+        if form.is_valid():
+            try:
+                move = by_hand.ask(**form.cleaned_data, user=user_of(request))
+                return redirect("placement-move", move.pk)
+            except PlacementError as error:
+                form.add_error(None, str(error))
+    context = {"machine": machine, "host": machine.host, "form": form, "may_change": may_change}
+    return render(request, "modelling/move_disk.html", context, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@operators_only
+def empty_pool(request: HttpRequest, pk: int) -> HttpResponse:
+    """Ask where everything on a pool is to go, let it move there, and say what stays."""
+    pool = get_object_or_404(ObservedPool.objects.select_related("host"), pk=pk)
+    may_change = permissions.may_change_host(request.user, pool.host)
+    form = EmptyForm(pool, request.POST if request.method == "POST" else None)
+    context = {"pool": pool, "host": pool.host, "form": form, "may_change": may_change}
+    if request.method == "POST":
+        if not may_change:
+            raise PermissionDenied
+        if form.is_valid():
+            try:
+                context["moves"], context["stay"] = by_hand.empty(pool, form.cleaned_data["to"], user=user_of(request))
+            except PlacementError as error:
+                form.add_error(None, str(error))
+    context["disks"] = pages.disks_on(pool)
+    return render(request, "modelling/empty_pool.html", context, status=422 if form.errors else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

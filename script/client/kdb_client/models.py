@@ -234,6 +234,11 @@ class DifferingSetting(TypedDict):
 DiscardEnum: TypeAlias = Literal['unmap', 'ignore']
 
 
+class DiskToMove(TypedDict):
+    disk: str
+    pool: str
+
+
 DoorEnum: TypeAlias = Literal['browser', 'api', 'command', 'campaign', 'bundle']
 
 
@@ -757,6 +762,11 @@ PoolKindEnum: TypeAlias = Literal['image', 'existing', 'storage']
 
 
 PoolLayoutEnum: TypeAlias = Literal['single', 'stripe', 'mirror', 'striped-mirrors', 'raidz1', 'raidz2', 'raidz3', 'draid', 'raid5', 'raid6', 'replicated', 'erasure-coded']
+
+
+class PoolToEmpty(TypedDict):
+    pool: str
+    to: NotRequired[str]
 
 
 PreviewStateEnum: TypeAlias = Literal['none', 'computing', 'failed', 'ready', 'stale']
@@ -2456,6 +2466,11 @@ class Comparison(TypedDict):
 class Effects(TypedDict):
     state: EffectsStateEnum
     result: RevisionEffects | NullEnum | None
+
+
+class Emptied(TypedDict):
+    moves: list[PlacementMove]
+    stay: list[str]
 
 
 class Explanation(TypedDict):

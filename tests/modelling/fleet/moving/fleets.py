@@ -71,8 +71,8 @@ def moved(machine: ObservedMachine, **fields) -> PlacementMove:
 
 
 def shown(host: Host) -> None:
-    """Make plan 1, move 1 and machine 7 on a host that has nothing observed, for their pages."""
-    pool = make_pool(host, "/srv/ext4")
+    """Make plan 1, move 1, machine 7 and pool 7 on a host that has nothing observed, for their pages."""
+    pool = make_pool(host, "/srv/ext4", pk=7)
     make_pool(host, "/srv/xfs", is_target=True)
     Host.objects.filter(pk=host.pk).update(hypervisor=entry(Hypervisor, "kvm"))
     known = {"guest_fs": "ext4", "guest_fs_source": "operator"}

@@ -1,0 +1,137 @@
+"""Moves that an operator asks for without a plan: this disk there, or everything off a pool."""
+
+from collections import Counter
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from experiments.campaigns import hosts
+from experiments.fleet import deeds
+from experiments.models import Host, ObservedDisk, ObservedPool
+from experiments.templatetags.kdb_format import data_size
+from modelling.evidence import counts
+from modelling.models import PlacementMove
+
+from . import moves
+from .fleet import name_of
+from .plans import PlacementError
+
+Room = dict[ObservedPool, int]
+
+
+def targets(host: Host) -> Room:
+    """Return the host's pools that disks may move to, each with its bytes for more of them, the most room first.
+
+    Room is what is free, less the reserve and what is still to come by moves that wait or are under way; 0 at least.
+    Two queries.
+    """
+    coming: Counter[int] = Counter()
+    for pool, size, done in PlacementMove.objects.filter(host=host, state__in=moves.OPEN).values_list(
+        "to_pool", "size_bytes", "done_bytes"
+    ):
+        coming[pool] += size - done
+    pools = ObservedPool.objects.filter(host=host, is_target=True).exclude(host_fs="").order_by("path")
+    room = {pool: max(pool.free_bytes - pool.reserve_bytes - coming[pool.pk], 0) for pool in pools}
+    return dict(sorted(room.items(), key=lambda each: -each[1]))
+
+
+def ask(disk: ObservedDisk, pool: ObservedPool, *, user: User | None) -> PlacementMove:
+    """Let this disk move there. What its host has against it, the move says once it has looked.
+
+    Raises PlacementError where it is known to be impossible.
+    """
+    with transaction.atomic():
+        host = hosts.locked(disk.machine.host_id)
+        move = _asked(disk, pool, targets(host), user)
+        moves.next_move(host.pk)
+    return move
+
+
+def empty(
+    pool: ObservedPool, to: ObservedPool | None = None, *, user: User | None
+) -> tuple[list[PlacementMove], list[str]]:
+    """Let every disk on a pool move away, and none to it any more: it is no target from now on.
+
+    The largest disk goes first, to `to`, or to the target that has the most room left.
+    Returns the moves, and a sentence for each disk that stays. Raises PlacementError where nothing would move.
+    """
+    made: list[PlacementMove] = []
+    stay: list[str] = []
+    with transaction.atomic():
+        host = hosts.locked(pool.host_id)
+        deeds.change_pool(pool, {"is_target": False}, user=user)
+        room = targets(host)
+        disks = ObservedDisk.objects.filter(pool=pool).select_related("machine__host", "pool")
+        for disk in disks.order_by("-size_bytes", "pk"):
+            try:
+                made.append(_asked(disk, to or max(room, key=lambda each: room[each], default=pool), room, user))
+            except PlacementError as error:
+                stay.append(str(error))
+        if not made:
+            raise PlacementError(" ".join(stay) or f"No disk lies on {pool}.")
+        moves.next_move(host.pk)
+    return made, stay
+
+
+def _asked(disk: ObservedDisk, pool: ObservedPool, room: Room, user: User | None) -> PlacementMove:
+    """Ask for a move, and take its size from the room. Raises PlacementError."""
+    if why := _against(disk, pool, room):
+        raise PlacementError(f"{name(disk)}: {why}.")
+    move = moves.asked(disk, pool, user=user, revision=counts.revision())
+    room[pool] -= disk.size_bytes
+    return move
+
+
+def _against(disk: ObservedDisk, pool: ObservedPool, room: Room) -> str:
+    """Say what is known against a move before its host is asked; "" where nothing is."""
+    machine, left = disk.machine, room.get(pool)
+    if pool.host_id != machine.host_id:
+        return f"{pool} is a pool of another host"
+    reasons = (
+        (disk.pool is None, "it lies on no pool that is observed"),
+        (pool.pk == disk.pool_id and not room, f"{machine.host} has no other pool that is a target"),
+        (pool.pk == disk.pool_id, f"it lies on {pool} already"),
+        (not pool.host_fs, f"{pool} has no file system, and only images in files are moved"),
+        (left is None, f"{pool} is no target: say first that machines may be moved there"),
+        (machine.is_pinned, "its machine is pinned: let it go first"),
+        (not machine.is_running, "its machine does not run, and only running machines are moved"),
+        (disk.has_backing_chain, "its image has a backing image or a snapshot"),
+        (
+            (left or 0) < disk.size_bytes,
+            f"it takes {data_size(disk.size_bytes)}, and {pool} has {data_size(left)} left",
+        ),
+    )
+    return next((text for is_so, text in reasons if is_so), "")
+
+
+# Names, as plans have them
+
+
+def name(disk: ObservedDisk) -> str:
+    """Name a disk in full: "kvm-1/mail-1:vda"."""
+    return f"{name_of(disk.machine.host, disk.machine.name)}:{disk.target}"
+
+
+def disk_named(text: str) -> ObservedDisk:
+    """Return the disk of a name; of a machine with one disk, its machine's name is enough. Raises PlacementError."""
+    host, _, inside = text.partition("/")
+    known = ObservedDisk.objects.filter(machine__host__slug=host).select_related("machine__host", "pool")
+    machine, _, target = inside.rpartition(":")
+    if (disk := known.filter(machine__name=machine, target=target).first()) is not None:
+        return disk
+    disks = list(known.filter(machine__name=inside).order_by("target"))
+    if len(disks) == 1:
+        return disks[0]
+    there = ", ".join(map(name, disks or known.order_by("machine__name", "target")[:20])) or "none"
+    raise PlacementError(f"{text!r} is no disk that is observed; on {host!r} there are: {there}.")
+
+
+def pool_named(text: str) -> ObservedPool:
+    """Return the pool of a name: its host, and its path or what libvirt calls it. Raises PlacementError."""
+    host, _, inside = text.partition("/")
+    pools = list(ObservedPool.objects.filter(host__slug=host).select_related("host"))
+    found = [pool for pool in pools if inside in (pool.path.lstrip("/"), pool.name)]
+    if inside and found:
+        return found[0]
+    there = ", ".join(name_of(pool.host, pool.path) for pool in pools) or "none"
+    raise PlacementError(f"{text!r} is no pool that is observed; on {host!r} there are: {there}.")
