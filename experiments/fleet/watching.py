@@ -25,7 +25,7 @@ from experiments.models import DiskStatistics, Host, ObservedDisk, ObservedMachi
 from kdb.models import Job
 from kdb.work import jobs
 
-from . import rows
+from . import news, rows
 from .driver import libvirt_listing
 from .driver.contract import ListedMachine, Listing, ListingDriver
 from .sums import Watched, by_minute, counts_of, joined
@@ -188,6 +188,7 @@ def keep_listing(host: Host, listing: Listing, guard: Callable[[], object] = lam
         unique_fields=["host", "uuid"],
         update_fields=["name", "is_running", "seen_at"],
     )
+    news.tell_of_pools(host)
     uuids = [machine.uuid for machine in listing.machines]
     ObservedMachine.objects.filter(host=host).exclude(uuid__in=uuids).update(is_running=False)
     pools = dict(ObservedPool.objects.filter(host=host).values_list("path", "pk"))

@@ -30,6 +30,9 @@ class ObservedPool(models.Model):
     seen_at = models.DateTimeField()
     is_target = models.BooleanField(default=False, help_text="Its operator lets machines be moved there.")
     reserve_bytes = models.PositiveBigIntegerField(default=0, help_text="Bytes that stay free whatever is planned.")
+    filling_since = models.DateTimeField(
+        null=True, blank=True, help_text="When its operator was told that it fills up; empty: it does not."
+    )
     most_load = models.FloatField(
         null=True, blank=True, help_text="MiB/s that all its machines together may ask of it; empty: not known."
     )

@@ -18,7 +18,11 @@ from .models import Delivery, Subscription, Topic
 MOST = 10  # subscriptions of one user
 _LOOKUP_SECONDS = 5  # while somebody waits for the page
 # Who may be told of it. What concerns one's own campaign or question needs no more than still to be allowed to see it.
-PERMISSIONS = {Topic.CAMPAIGN: "experiments.add_campaign", Topic.REVIEW: "experiments.publish_casestudy"}
+PERMISSIONS = {
+    Topic.CAMPAIGN: "experiments.add_campaign",
+    Topic.MACHINES: "experiments.add_campaign",
+    Topic.REVIEW: "experiments.publish_casestudy",
+}
 
 Way = Subscription.Way
 

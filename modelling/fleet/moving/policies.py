@@ -13,7 +13,7 @@ from kdb.models import Job
 from kdb.work import jobs
 from modelling.models import PlacementDecision, PlacementMove, PlacementPlan, PlacementPolicy
 
-from . import moves
+from . import moves, news
 from .outcomes import WORSE
 from .plans import PlacementError, decide, make
 
@@ -47,6 +47,8 @@ def by_policy(run: jobs.JobRun, host_id: int) -> None:
         run.step(1)
         if policy.mode == Mode.AUTOMATIC and (chosen := inside(policy, plan, moves_left(policy))):
             moves.confirm(plan, chosen, user=None)
+        if policy.mode == Mode.CONFIRM:
+            news.tell_of_plan(plan, policy.host)
 
 
 def inside(policy: PlacementPolicy, plan: PlacementPlan, most: int) -> list[str]:

@@ -22,7 +22,7 @@ from experiments.models import Host, ObservedDisk
 from kdb.work import jobs
 from modelling.models import PlacementDecision, PlacementMove
 
-from . import moves
+from . import moves, news
 from .plans import decide
 
 logger = logging.getLogger(__name__)
@@ -224,6 +224,7 @@ class _Attempt:
             moves.say(self.move, f"{state.label}: {reason}" if reason else str(state.label))
             if state == State.FAILED:
                 decide(self.move.host, Action.FAILED, user=None, move=self.move, plan=self.move.plan, detail=reason)
+                news.tell_of_failure(self.move, reason)
         logger.info("move=%s state=%s reason=%r", self.move.pk, state, reason)
 
     def update(self, **values: Any) -> None:

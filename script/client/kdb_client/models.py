@@ -1177,7 +1177,7 @@ class TopUp(TypedDict):
     repetitions: int
 
 
-TopicsEnum: TypeAlias = Literal['campaign', 'review', 'question']
+TopicsEnum: TypeAlias = Literal['campaign', 'review', 'machines', 'question']
 
 
 class TradeEstimate(TypedDict):

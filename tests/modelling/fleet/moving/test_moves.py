@@ -8,11 +8,13 @@ from django.utils.timezone import now
 
 from experiments.campaigns import steering
 from kdb.models import Job
-from modelling.fleet.moving import moves, outcomes, plans, policies
+from kdb.notifications import subscriptions
+from kdb.notifications.models import Delivery
+from modelling.fleet.moving import moves, news, outcomes, plans, policies, runner
 from modelling.fleet.moving.fleet import WhatIf, fleet_of, new_path
 from modelling.fleet.moving.plans import PlacementError
 from modelling.fleet.placement.selectors import Rules
-from modelling.models import PlacementDecision, PlacementMove, PlacementPlan, PlacementPolicy
+from modelling.models import Laboratory, PlacementDecision, PlacementMove, PlacementPlan, PlacementPolicy
 from tests.factories import make_campaign, make_machine, make_minutes, make_pool, make_run, make_user
 from tests.modelling.fleet.moving.fleets import mail_server, moved, numbers_for_xfs, observed_host
 
@@ -251,6 +253,8 @@ def test_the_copy_rate_of_earlier_moves_is_that_of_the_next_plan(host):
 
 
 class Run:
+    job_id = None
+
     def step(self, done, total=None):
         """A job that nobody takes away."""
 
@@ -322,3 +326,37 @@ def test_what_became_of_a_move_is_told_from_the_minutes_before_and_after(host):
     outcomes.look_after()
     outcomes.look_after()
     assert Job.objects.filter(kind=outcomes.JOB).count() == 1
+
+
+# News
+
+
+@pytest.fixture
+def told(host):
+    subscriptions.add(host.registered_by, "webhook", "https://x.org/", ["machines"], "https://kdb.example.org")
+    return lambda: list(Delivery.objects.values_list("subject", flat=True))
+
+
+@pytest.mark.parametrize(("mode", "subjects"), [("confirm", ["kvm-1: a plan waits for you"]), ("automatic", [])])
+def test_a_plan_that_waits_for_a_person_is_told_and_one_that_does_not_is_not(host, told, mode, subjects):
+    PlacementPolicy.objects.create(host=host, mode=mode, least_gaining=0.5)
+    policies.by_policy(Run(), host.pk)
+    assert told() == []  # it moved nothing
+    mail_server(host)
+    policies.by_policy(Run(), host.pk)
+    assert told() == subjects
+
+
+def test_a_plan_that_tells_of_a_laboratory_is_told_to_its_members_alone(host, told):
+    mail_server(host)
+    plan = plan_of(host)
+    plan.laboratories.add(Laboratory.objects.create(slug="theirs", name="Theirs"))
+    news.tell_of_plan(plan, host)
+    assert told() == []
+
+
+def test_a_move_that_failed_is_told_to_who_asked_for_it_with_the_reason(host, told):
+    move = moved(mail_server(host), state="copying", switched_at=None, asked_by=host.registered_by)
+    runner._Attempt(Run(), move).end(PlacementMove.State.FAILED, "no space")
+    assert told() == ["kvm-1: the move of mail-1, vda failed"]
+    assert Delivery.objects.get().facts["reason"] == "no space"

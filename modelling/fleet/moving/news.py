@@ -1,0 +1,44 @@
+"""The news that the operator of a host may want to be told: a move failed, a plan waits to be confirmed."""
+
+from django.urls import reverse
+
+from experiments.models import Host
+from kdb.notifications import announcing
+from kdb.notifications.models import Topic
+from modelling.evidence.words import counted
+from modelling.models import PlacementMove, PlacementPlan
+
+from .plans import seen_by
+
+
+def tell_of_failure(move: PlacementMove, reason: str) -> None:
+    """Tell who asked for a move, else the host's operator, that it failed; in the transaction in which it does."""
+    if (user := move.asked_by_id or move.host.registered_by_id) is None:
+        return
+    announcing.announce(
+        Topic.MACHINES,
+        subject=f"{move.host}: the move of {move} failed",
+        text=f"{move} on {move.host} was not moved to {move.new_path}: {reason}",
+        path=reverse("placement-move", args=[move.pk]),
+        facts={"host": move.host.slug, "move": move.pk, "machine": move.machine_name, "reason": reason},
+        users=[user],
+    )
+
+
+def tell_of_plan(plan: PlacementPlan, host: Host) -> None:
+    """Tell the host's operator that a plan by its policy waits to be confirmed, where it moves anything.
+
+    Of a plan that tells of a laboratory's runs only its members are told.
+    """
+    moves = sum(entry["is_move"] for entry in plan.content["machines"])
+    if not moves or host.registered_by_id is None:
+        return
+    announcing.announce(
+        Topic.MACHINES,
+        subject=f"{host}: a plan waits for you",
+        text=f"The policy of {host} made a plan with {counted(moves, 'move')}. It waits to be confirmed for a day.",
+        path=reverse("placement-plan", args=[plan.pk]),
+        facts={"host": host.slug, "plan": plan.pk, "moves": moves},
+        users=[host.registered_by_id],
+        may=lambda user: seen_by(user).filter(pk=plan.pk).exists(),
+    )
