@@ -16,7 +16,7 @@ from typing import Any
 
 from experiments.laboratory.reach.facts import PoolFacts
 from experiments.laboratory.reach.remote import Area, NotNow, Refused
-from experiments.laboratory.reach.ssh import Connection
+from experiments.laboratory.reach.ssh import MOST_BYTES, Connection
 
 from . import disks
 from .hypervisors import KERNEL_LINE, MAC, SEED, SERIAL, Guest, GuestGone, GuestStopped, forwarded
@@ -30,12 +30,9 @@ _STOPPED = ("paused", "io-error", "suspended", "internal-error", "prelaunch", "p
 _ROOT_AT, _NETWORK_AT, _RANDOM_AT = "0x4", "0x10", "0x11"
 _SEED_AT = "0x12"  # of a first network card of its own, which our machines do not have
 
-# Proxmox VE's programs fail with 255 (PVE::CLI::qm, $upid_exit), which of ssh means that there is no connection.
-_NOT_255 = 'status=0; "$@" || status=$?; [ "$status" -lt 255 ] || status=254; exit "$status"'
-
 # By type of storage; what is not here makes no disks of machines that KDB could tell apart.
 BACKENDS = {"lvm": "lvm", "lvmthin": "lvm-thin", "zfspool": "zvol", "rbd": "rbd", "nfs": "nfs", "iscsi": "iscsi"}
-_FOLDERS = ("dir", "btrfs")
+FOLDERS = ("dir", "btrfs")
 
 
 def vmid(name: str) -> int:
@@ -93,16 +90,17 @@ def qm(host: Connection, *words: str, timeout: float = 60) -> str:
     return _printed(host, ["qm", *words], timeout)
 
 
-def _printed(host: Connection, words: list[str], timeout: float = 60) -> str:
-    answer = host.run(["sh", "-c", _NOT_255, "kdb-proxmox", *words], timeout=timeout)
+def _printed(host: Connection, words: list[str], timeout: float = 60, most: int = MOST_BYTES) -> str:
+    # Its programs fail with 255 (PVE::CLI::qm, $upid_exit).
+    answer = host.run(words, timeout=timeout, most=most, may_end_255=True)
     if answer.status:
         raise Refused(f"{host.address}: {' '.join(words[:2])}: {answer.errors.strip()[-500:]}")
     return answer.text
 
 
-def _asked(host: Connection, *words: str) -> Any:
+def asked(host: Connection, *words: str, timeout: float = 60, most: int = MOST_BYTES) -> Any:
     """Return what pvesh answers. Raises Refused, also where it is no JSON."""
-    text = _printed(host, ["pvesh", *words, "--output-format", "json"])
+    text = _printed(host, ["pvesh", *words, "--output-format", "json"], timeout, most)
     try:
         return json.loads(text)
     except ValueError as error:
@@ -141,7 +139,7 @@ def check_running(host: Connection, name: str) -> None:
 def way_in(host: Connection, name: str) -> tuple[str, int]:
     """Return address and port by which the host reaches the guest's sshd."""
     place = f"/nodes/{_node(host)}/qemu/{vmid(name)}/monitor"
-    return forwarded(str(_asked(host, "create", place, "--command", "info usernet")), name)
+    return forwarded(str(asked(host, "create", place, "--command", "info usernet")), name)
 
 
 def storages(host: Connection, names: Iterable[str]) -> dict[str, PoolFacts]:
@@ -151,7 +149,7 @@ def storages(host: Connection, names: Iterable[str]) -> dict[str, PoolFacts]:
     """
     wanted = list(names)
     listed = (
-        {storage["storage"]: storage for storage in _asked(host, "get", f"/nodes/{_node(host)}/storage")}
+        {storage["storage"]: storage for storage in asked(host, "get", f"/nodes/{_node(host)}/storage")}
         if wanted
         else {}
     )
@@ -160,8 +158,8 @@ def storages(host: Connection, names: Iterable[str]) -> dict[str, PoolFacts]:
         if why := _why_not(name, listed.get(name)):
             facts[name] = {"is_missing": True, "why": why}
             continue
-        about = _asked(host, "get", f"/storage/{name}")
-        system, options = _folder(host, about["path"]) if about["type"] in _FOLDERS else ("", "")
+        about = asked(host, "get", f"/storage/{name}")
+        system, options = _folder(host, about["path"]) if about["type"] in FOLDERS else ("", "")
         facts[name] = {
             "file_system": system or BACKENDS[about["type"]],
             "free_mib": int(listed[name]["avail"]) // 2**20,
@@ -179,7 +177,7 @@ def _why_not(name: str, status: Mapping[str, Any] | None) -> str:
         return f"the storage {name} is not active"
     if "images" not in str(status.get("content", "")).split(","):
         return f"the storage {name} holds no disks of machines (content: images)"
-    if status["type"] not in (*BACKENDS, *_FOLDERS):
+    if status["type"] not in (*BACKENDS, *FOLDERS):
         return f"a storage of type {status['type']} is none that KDB knows"
     return ""
 
@@ -195,7 +193,7 @@ def _folder(host: Connection, path: str) -> tuple[str, str]:
 def allocations(about: Mapping[str, Any]) -> dict[str, str]:
     """Return how the space of a new disk is reserved on a storage, by image format. about : its settings"""
     kind = about["type"]
-    if kind in (*_FOLDERS, "nfs"):
+    if kind in (*FOLDERS, "nfs"):
         chosen = about.get("preallocation", "metadata")
         qcow2 = "sparse" if chosen == "off" else chosen
         return {"raw": "sparse" if chosen in ("off", "metadata") else chosen, "qcow2": qcow2}

@@ -35,6 +35,7 @@ UNEXPECTED = "answers, but not as an SSH server that lets anybody log in."
 # What ssh says of a machine that answered before it was known to be the right one.
 _UNEXPECTED = re.compile("kex_exchange_identification|banner|Unable to negotiate|no matching|[Pp]rotocol|Bad packet")
 _FAILED = 255  # ssh's own status; remote.sh never ends with it
+_BELOW_255 = 'status=0; "$@" || status=$?; [ "$status" -lt 255 ] || status=254; exit "$status"'
 
 
 class SshError(Exception):
@@ -197,15 +198,22 @@ class Connection:
         return ["ssh", *self._options]
 
     def run(
-        self, arguments: Sequence[str], *, given: bytes = b"", timeout: float = 60, most: int = MOST_BYTES
+        self,
+        arguments: Sequence[str],
+        *,
+        given: bytes = b"",
+        timeout: float = 60,
+        most: int = MOST_BYTES,
+        may_end_255: bool = False,
     ) -> Answer:
         """Run a program there and wait for its end; `given` is its standard input.
 
+        may_end_255 : the program itself may end with ssh's status for "no connection", and is told to have 254 then
         Raises KeyChanged, LoginRefused, Unreachable, and TooMuch where it prints more than `most` bytes. The program
         may go on where the time was up.
         """
         try:
-            done = self._run(arguments, given, timeout, most)
+            done = self._run(arguments, given, timeout, most, may_end_255)
         except Unreachable as error:
             error.guest = str(self.address) if self.via else ""
             raise
@@ -213,8 +221,10 @@ class Connection:
             listener(self, arguments, given, done)
         return done
 
-    def _run(self, arguments: Sequence[str], given: bytes, timeout: float, most: int) -> Answer:
+    def _run(self, arguments: Sequence[str], given: bytes, timeout: float, most: int, may_end_255: bool) -> Answer:
         words = ["sudo", "-n", *arguments] if self.address.uses_sudo else list(arguments)
+        if may_end_255:
+            words = ["sh", "-c", _BELOW_255, "kdb-status", *words]
         command = [*self._command(), "--", self._host, shlex.join(words)]
         try:
             done = _done(command, given, timeout, most, str(self.address))
