@@ -21,8 +21,7 @@ def turn_on(host: Host, *, user: User, every: int = 10) -> None:
     every : s between two looks, SHORTEST to LONGEST
     Raises hosts.HostError where the host cannot be watched.
     """
-    if Host.Driver.LIBVIRT not in host.drivers:
-        raise hosts.HostError(f"{host} has no libvirt: only what libvirt runs can be watched.")
+    watching.driver_of(host)
     if not SHORTEST <= every <= LONGEST:
         raise hosts.HostError(f"Between two looks there are {SHORTEST} to {LONGEST} s, not {every}.")
     hosts.address(host)

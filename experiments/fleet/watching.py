@@ -28,6 +28,8 @@ from kdb.work import jobs
 from . import news, rows
 from .driver import libvirt_listing
 from .driver.contract import ListedMachine, Listing, ListingDriver
+from .driver.guests import file_systems_by_superblock
+from .driver.proxmox import listing as proxmox_listing
 from .sums import Watched, by_minute, counts_of, joined
 
 logger = logging.getLogger(__name__)
@@ -45,15 +47,22 @@ LONGEST_SECONDS = 60.0  # and most
 
 Look = tuple[datetime, dict[str, dict[str, Counts]]]
 Source = ObservedMachine.GuestSource
-DRIVER: ListingDriver = libvirt_listing
+DRIVERS: dict[str, ListingDriver] = {Host.Driver.LIBVIRT: libvirt_listing, Host.Driver.PROXMOX: proxmox_listing}
 
 
-def interval(every: float, machines: int) -> float:
+def driver_of(host: Host) -> ListingDriver:
+    """Return what lists the machines of a host. Raises HostError where nothing here knows how."""
+    if not host.manager:
+        raise hosts.HostError(f"{host} has no libvirt and no Proxmox VE: only what these run can be watched.")
+    return DRIVERS[host.manager]
+
+
+def interval(every: float, machines: int, shortest: float = 0.0) -> float:
     """Return s between two looks: as asked, or more for many machines, so that looking stays cheap.
 
-    Counters go on in between: sums lose nothing by it.
+    shortest : of the driver. Counters go on in between: sums lose nothing by it.
     """
-    return max(every, min(machines * SECONDS_A_MACHINE, LONGEST_SECONDS))
+    return max(every, shortest, min(machines * SECONDS_A_MACHINE, LONGEST_SECONDS))
 
 
 def watch(run: jobs.JobRun, host_id: int) -> None:
@@ -92,6 +101,7 @@ class _Watch:
 
     def __init__(self, host: Host, machine: ssh.Connection, guard: Callable[[], object]) -> None:
         self.host, self.machine, self.guard = host, machine, guard
+        self.driver = driver_of(host)
         self.looks: list[Look] = []
         self.listed = 0.0  # time.monotonic() of the last list in this job
 
@@ -100,7 +110,7 @@ class _Watch:
         if last_listed is None or now() - last_listed > LIST_EVERY:
             self.list_all()
         machines = ObservedMachine.objects.filter(host=self.host, is_running=True).count()
-        every = interval(self.host.observed_every, machines)
+        every = interval(self.host.observed_every, machines, self.driver.SHORTEST_SECONDS)
         end = time.monotonic() + seconds
         if self.host.observed_at is not None:  # the job before this one looked last
             rest = every - (now() - self.host.observed_at).total_seconds()
@@ -116,7 +126,7 @@ class _Watch:
 
     def look(self) -> None:
         before = now()
-        counts = DRIVER.counts(self.machine)
+        counts = self.driver.counts(self.machine)
         at = before + (now() - before) / 2
         known = ObservedMachine.objects.filter(host=self.host).values_list("name", flat=True)
         is_due = not self.listed or time.monotonic() - self.listed > LIST_NEW_SECONDS
@@ -126,7 +136,7 @@ class _Watch:
 
     def list_all(self) -> None:
         self.listed = time.monotonic()
-        listing = DRIVER.listing(self.machine)
+        listing = self.driver.listing(self.machine)
         keep_listing(self.host, listing, self.guard)
         self.find_guest_file_systems(listing)
 
@@ -147,13 +157,13 @@ class _Watch:
         """Return the file system and its source; None where it has none that is known, or several kinds."""
         if machine.has_agent:
             with suppress(remote.Refused):
-                kinds = libvirt_listing.file_systems_by_agent(self.machine, machine.uuid)
+                kinds = self.driver.file_systems_by_agent(self.machine, machine)
                 return (kinds[0], Source.AGENT) if len(kinds) == 1 else None
         by_superblock: set[str] = set()
         for disk in machine.disks:
             if disk.image_format == "raw" and disk.path.startswith("/"):
                 with suppress(remote.Refused):
-                    by_superblock |= set(libvirt_listing.file_systems_by_superblock(self.machine, disk.path))
+                    by_superblock |= set(file_systems_by_superblock(self.machine, disk.path))
         return (by_superblock.pop()[:40], Source.SUPERBLOCK) if len(by_superblock) == 1 else None
 
 

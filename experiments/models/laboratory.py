@@ -53,6 +53,9 @@ class Host(models.Model):
         XEN = "xen", "Xen, by xl: the campaign makes its virtual machines"
         ATTACHED = "attached", "attached: virtual machines that exist"
 
+    # By whose programs the machines of others are listed, watched and moved.
+    MANAGERS = (Driver.PROXMOX, Driver.LIBVIRT)
+
     slug = models.SlugField(max_length=60, unique=True, validators=[check_slug])
     name = models.CharField(max_length=200)
     address = models.CharField(max_length=255, validators=[ADDRESS], blank=True, help_text="Empty: not reached itself.")
@@ -132,6 +135,11 @@ class Host(models.Model):
     @property
     def queue(self) -> str:
         return f"lab-{self.laboratory}"
+
+    @property
+    def manager(self) -> str:
+        """Return the driver by which the machines of others are listed and moved here; "" where there is none."""
+        return next((driver for driver in self.MANAGERS if driver in self.drivers), "")
 
 
 class PrivateKey(models.Model):

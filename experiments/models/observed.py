@@ -17,7 +17,10 @@ from .testbed import Storage
 
 
 class ObservedPool(models.Model):
-    """A place on a host where images of virtual machines lie or could lie."""
+    """A place on a host where images of virtual machines lie or could lie.
+
+    Of Proxmox VE it is a storage: path and name are both its name, which begins with no slash.
+    """
 
     host = models.ForeignKey(Host, on_delete=models.CASCADE, related_name="observed_pools")
     path = models.CharField(max_length=200, validators=[PATH], help_text="Mount point, or device of a volume group.")

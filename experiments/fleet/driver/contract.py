@@ -3,7 +3,8 @@ to another while its machine runs. No Django.
 
 A driver that moves is for one host. Every call may be repeated, and may be the first after a worker died at any point:
 what a call does follows from what it finds on the host, never from what an earlier call remembers. What a move makes
-has the move's token in its name, so nobody else's image is ever taken for its own. The tests of
+has the move's token in its name, or is told by a journal of that token on the host, so nobody else's image is ever
+taken for its own. A host may switch by itself once a copy is whole: then the copy is ready when it has. The tests of
 tests/experiments/fleet/driver/conformance.py hold any of them to this; docs/placement.md tells it in words.
 """
 
@@ -21,7 +22,7 @@ from experiments.laboratory.reach.ssh import Connection
 class ListedPool:
     """A place where images lie or could lie. Sizes in bytes; host_fs is empty for volumes."""
 
-    path: str
+    path: str  # of Proxmox VE's storages: the name, which begins with no slash
     name: str  # of the hypervisor's pool; empty: it has none there
     backend: str  # of kdb.host_storage.BACKENDS
     host_fs: str
@@ -32,7 +33,10 @@ class ListedPool:
 
 @dataclass(frozen=True)
 class ListedDisk:
-    """A writable disk of a machine that runs. pool: the path of one of the listing's; empty: none of them."""
+    """A writable disk of a machine. pool: the path of one of the listing's; empty: none of them.
+
+    Of a machine that does not run a disk is left out where its size is not known.
+    """
 
     target: str
     path: str
@@ -47,13 +51,17 @@ class ListedDisk:
 
 @dataclass(frozen=True)
 class ListedMachine:
-    """A virtual machine. has_agent: its guest agent is connected, which may tell its file systems."""
+    """A virtual machine. has_agent: its guest agent is connected, or set up, and may tell its file systems.
+
+    number : by which Proxmox VE's commands name it; 0: its host names it by its UUID
+    """
 
     uuid: str
     name: str
     is_running: bool
     has_agent: bool
     disks: tuple[ListedDisk, ...]
+    number: int = 0
 
 
 @dataclass(frozen=True)
@@ -66,7 +74,10 @@ class ListingDriver(Protocol):
     """A way to list what runs on a host and what its disks do; nothing is changed by any of it.
 
     Each raises Refused where the host does not answer as it should, and what the way to the host raises (ssh.SshError).
+    SHORTEST_SECONDS : least time between two looks, s, where each costs the host much
     """
+
+    SHORTEST_SECONDS: float
 
     def listing(self, host: Connection) -> Listing:
         """Return all pools and machines except those that a campaign made; called every few minutes."""
@@ -76,6 +87,9 @@ class ListingDriver(Protocol):
 
         One command for all machines. What is not counted is left out, and is not zero.
         """
+
+    def file_systems_by_agent(self, host: Connection, machine: ListedMachine) -> list[str]:
+        """Return the kinds of file systems in a machine as its guest agent tells, without what it only boots from."""
 
 
 # Moving
@@ -126,7 +140,8 @@ class Move:
     """One disk on its way.
 
     token : of this move alone, in the name of what it makes; machine : UUID; disk : as its definition names it
-    old, new : paths of the images on the host; reserve_bytes : that stay free where the new one lies
+    old, new : paths of the images on the host, or volumes of Proxmox VE; of a new one whose name the host gives, its
+    storage ("local-zfs:"); reserve_bytes : that stay free where the new one lies
     copy_rate : bytes a second at most; 0 is no limit
     """
 
@@ -137,11 +152,6 @@ class Move:
     new: str
     reserve_bytes: int = 0
     copy_rate: int = 0
-
-    @property
-    def kept(self) -> str:
-        """Return the name of the old image once the machine runs from the new one."""
-        return f"{self.old}.kdb-kept-{self.token}"
 
 
 @dataclass(frozen=True)
@@ -157,7 +167,10 @@ class Checked:
 
 @dataclass(frozen=True)
 class Copying:
-    """The progress of a copy, in bytes. is_ready : the new image follows every write, and a switch may be made."""
+    """The progress of a copy, in bytes.
+
+    is_ready : the new image follows every write, and a switch may be made; or the host has made it by itself
+    """
 
     done: int
     total: int
@@ -188,6 +201,12 @@ class MovingDriver(Protocol):
 
     def runs_from(self, move: Move) -> Image:
         """Return from which image the machine runs, or would start."""
+
+    def landed(self, move: Move) -> Move:
+        """Return a move that has switched with the name that the host gave its new image. Raises NotSure."""
+
+    def kept(self, move: Move) -> str:
+        """Return the name of the old image once the machine runs from the new one and it is kept."""
 
     def undo(self, move: Move) -> None:
         """Take back a move that has not switched: the copy ends and is removed. Raises Forbidden where it has, Held."""

@@ -8,29 +8,24 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import Any
 from xml.etree.ElementTree import Element
 
 from experiments.laboratory.places.libvirt import URI, virsh
-from experiments.laboratory.reach import counters, remote
+from experiments.laboratory.reach import counters
 from experiments.laboratory.reach.counters import Counts
 from experiments.laboratory.reach.remote import Refused
 from experiments.laboratory.reach.ssh import Connection
-from experiments.readers.facts.json_text import document_of, tree
+from experiments.readers.facts.json_text import document_of
 from experiments.readers.xml_tree import NoTreeError, root_of, text_at
-from kdb.host_storage import FILE, SHARED_DIRECTORIES
 
 from .contract import ListedDisk, ListedMachine, ListedPool, Listing
+from .guests import file_systems_in, is_of_a_campaign
+from .mounts import MOST_BYTES, SECONDS, Mounts, batches
 
-MOST_BYTES = 64 * 2**20  # of an answer about all machines: five thousand of them
-AT_ONCE = 400  # machines, or paths, of one command
-SECONDS = 120
+SHORTEST_SECONDS = 0.0  # between two looks
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_OF_A_CAMPAIGN = re.compile(r"kdb-(\d+-\d+|probe-\d+)")
-_SHARED_TYPES = {"nfs": "nfs", "nfs4": "nfs", **{name: name for name in SHARED_DIRECTORIES}}
 _ALLOCATED = 0.98  # of its size: what a sparse image has less of
-_NOT_A_LOAD = {"vfat", "swap", "iso9660", "squashfs", "overlay", "tmpfs"}  # that machines boot from, or use as memory
 
 
 def counts(host: Connection) -> dict[str, dict[str, Counts]]:
@@ -40,10 +35,6 @@ def counts(host: Connection) -> dict[str, dict[str, Counts]]:
     """
     by_machine = counters.read(_virsh(host, "domstats", "--block", "--list-active", "--nowait"))
     return {name: disks for name, disks in by_machine.items() if not is_of_a_campaign(name)}
-
-
-def is_of_a_campaign(name: str) -> bool:
-    return bool(_OF_A_CAMPAIGN.fullmatch(name))
 
 
 def listing(host: Connection) -> Listing:
@@ -58,27 +49,17 @@ def listing(host: Connection) -> Listing:
     return Listing(tuple(storage.pools.values()), machines)
 
 
-def file_systems_by_agent(host: Connection, uuid: str) -> list[str]:
+def file_systems_by_agent(host: Connection, machine: ListedMachine) -> list[str]:
     """Return the kinds of file systems that the machine's guest agent tells of, without what it only boots from.
 
     Raises Refused where the agent does not answer.
     """
     asked = json.dumps({"execute": "guest-get-fsinfo"})
-    answer = document_of(virsh(host, "qemu-agent-command", uuid, asked, "--timeout", "5"))
+    answer = document_of(virsh(host, "qemu-agent-command", machine.uuid, asked, "--timeout", "5"))
     entries = answer.get("return") if answer else None
     if not isinstance(entries, list):
-        raise Refused(f"the guest agent of {uuid} says nothing of file systems")
-    kinds = {str(entry.get("type", ""))[:40] for entry in entries if isinstance(entry, dict)}
-    return sorted(kinds - _NOT_A_LOAD - {""})
-
-
-def file_systems_by_superblock(host: Connection, path: str) -> list[str]:
-    """Return the kinds of file systems that begin in a raw image or on its partitions, as far as blkid knows them.
-
-    Read are the bytes that blkid looks at, and nothing is written. Raises Refused.
-    """
-    kinds = {value for key, value in remote.facts(remote.call(host, "superblocks", path)) if key == "holds"}
-    return sorted(kinds - _NOT_A_LOAD)
+        raise Refused(f"the guest agent of {machine.name} says nothing of file systems")
+    return file_systems_in(entries)
 
 
 def _virsh(host: Connection, *words: str) -> str:
@@ -94,17 +75,12 @@ def _dumped(host: Connection, which: str, command: str, tag: str) -> Iterator[st
     What was removed between the two questions is left out.
     """
     uuids = [uuid for uuid in _virsh(host, *which.split()).split() if _UUID.fullmatch(uuid)]
-    for batch in _batches(uuids):
+    for batch in batches(uuids):
         words = "; ".join(f"{command} {uuid}" for uuid in batch)
         answer = host.run(["virsh", "-c", URI, "--quiet", words], timeout=SECONDS, most=MOST_BYTES)
         if answer.status and "<" not in answer.text:
             raise Refused(f"{host.address}: virsh {command}: {answer.errors.strip()[-500:]}")
         yield from re.findall(rf"^<{tag}[ >].*?^</{tag}>", answer.text, re.S | re.M)
-
-
-def _batches(things: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(things), AT_ONCE):
-        yield things[start : start + AT_ONCE]
 
 
 def _tree(text: str) -> Element:
@@ -178,14 +154,8 @@ class _Storage:
     """Mounts, disks and libvirt's pools of a host, and which of them an image lies on."""
 
     def __init__(self, host: Connection, named: Iterable[Element], images: Sequence[str]) -> None:
-        self.mounts = {
-            str(entry["target"]): entry
-            for entry in tree(_json(host, "findmnt", *_COLUMNS_OF_FINDMNT).get("filesystems"))
-            if entry.get("target")
-        }
-        self.kinds = _kinds(_json(host, "lsblk", "--json", "--output", "NAME,PATH,TYPE,ROTA,TRAN"))
         folders = [text_at(pool, "target/path") for pool in named]
-        self.real = _real_paths(host, [*images, *(folder for folder in folders if folder.startswith("/"))])
+        self.mounts = Mounts(host, [*images, *(folder for folder in folders if folder.startswith("/"))])
         self.pools: dict[str, ListedPool] = {}
         for pool in named:
             if (named_pool := self._named(pool)) is not None:
@@ -195,14 +165,14 @@ class _Storage:
         """Return the pool's path: libvirt's where one holds the image, else its file system's; "" for neither."""
         if disk.get("type") not in ("file", "block"):
             return ""
-        real = self.real.get(path, path)
+        real = self.mounts.real.get(path, path)
         holding = [place for place in self.pools if self.pools[place].name and _is_below(path, real, place)]
         if holding:
             return max(holding, key=len)
         if disk.get("type") != "file":
             return ""
-        target = self._mount(real)
-        if target and target not in self.pools and (mounted := self._on_mount(target, target, "")) is not None:
+        target = self.mounts.below(real)
+        if target and target not in self.pools and (mounted := self.mounts.pool(target, target, "")) is not None:
             self.pools[target] = mounted
         return target if target in self.pools else ""
 
@@ -210,12 +180,12 @@ class _Storage:
         """Return the pool; None where it holds no images that are files or volumes of this host, or is not started."""
         path, name = text_at(pool, "target/path"), text_at(pool, "name")[:80]
         kind = pool.get("type", "")
-        if kind in ("dir", "fs", "netfs") and path.startswith("/") and path in self.real:
-            return self._on_mount(path, self._mount(self.real[path]), name)
+        if kind in ("dir", "fs", "netfs") and path.startswith("/") and path in self.mounts.real:
+            return self.mounts.pool(path, self.mounts.below(self.mounts.real[path]), name)
         if kind in ("logical", "zfs") and text_at(pool, "capacity").isdecimal() and path:
             size, free = int(text_at(pool, "capacity")), int(text_at(pool, "available") or 0)
             devices = [device.get("path", "") for device in pool.findall("source/device")]
-            kinds = {self.kinds.get(device, "") for device in devices}
+            kinds = {self.mounts.kinds.get(device, "") for device in devices}
             storage = kinds.pop() if len(kinds) == 1 else ""
             return (
                 ListedPool(path, name, "lvm" if kind == "logical" else "zvol", "", storage, size, free)
@@ -224,72 +194,6 @@ class _Storage:
             )
         return None
 
-    def _on_mount(self, path: str, target: str, name: str) -> ListedPool | None:
-        mount = self.mounts.get(target)
-        if mount is None:
-            return None
-        size, free = _number(mount.get("size")), _number(mount.get("avail"))
-        if size is None or free is None:
-            return None
-        kind = str(mount.get("fstype") or "")[:40]
-        source = str(mount.get("source") or "").partition("[")[0]
-        backend = _SHARED_TYPES.get(kind, FILE)
-        return ListedPool(path[:200], name, backend, kind, self.kinds.get(source, ""), size, free)
-
-    def _mount(self, real: str) -> str:
-        """Return the mount point that a path lies below; "" where there is none."""
-        place = PurePosixPath(real)
-        return next((str(parent) for parent in (place, *place.parents) if str(parent) in self.mounts), "")
-
-
-_COLUMNS_OF_FINDMNT = ("--json", "--bytes", "--list", "--real", "--output", "TARGET,SOURCE,FSTYPE,SIZE,AVAIL")
-
 
 def _is_below(path: str, real: str, place: str) -> bool:
     return any(PurePosixPath(spelling).is_relative_to(place) for spelling in (path, real))
-
-
-def _json(host: Connection, *words: str) -> dict[str, Any]:
-    answer = host.run(list(words), timeout=SECONDS, most=MOST_BYTES)
-    document = document_of(answer.text)
-    if answer.status or document is None:
-        raise Refused(f"{host.address}: {words[0]}: {answer.errors.strip()[-500:] or 'no JSON'}")
-    return document
-
-
-def _kinds(listed: Mapping[str, Any]) -> dict[str, str]:
-    """Return a block device's path to the kind of disk below it; "mixed" over several kinds, "" where not known.
-
-    A virtual disk says that it rotates whatever it lies on, and a loop device lies on a file: neither is believed.
-    """
-    below: dict[str, set[str]] = {}
-    for top in listed.get("blockdevices") or ():
-        if isinstance(top, dict):
-            for entry in tree([top]):
-                below.setdefault(str(entry.get("path")), set()).add(_kind(top))
-    return {path: kinds.pop() if len(kinds) == 1 else "" if "" in kinds else "mixed" for path, kinds in below.items()}
-
-
-def _kind(disk: Mapping[str, Any]) -> str:
-    name = str(disk.get("name") or "")
-    if disk.get("type") != "disk" or name.startswith(("vd", "xvd")) or disk.get("tran") == "virtio":
-        return ""
-    if name.startswith("nvme"):
-        return "nvme"
-    return "hdd" if disk.get("rota") in (True, "1") else "ssd"
-
-
-def _real_paths(host: Connection, paths: Sequence[str]) -> dict[str, str]:
-    """Return each path with its links followed; what is not there is left out."""
-    real: dict[str, str] = {}
-    for batch in _batches(sorted(set(paths))):
-        answer = host.run(["realpath", "--zero", "--canonicalize-missing", "--", *batch], most=MOST_BYTES)
-        lines = answer.text.split("\0")[:-1]
-        if answer.status or len(lines) != len(batch):
-            raise Refused(f"{host.address}: realpath: {answer.errors.strip()[-500:]}")
-        real |= dict(zip(batch, lines, strict=True))
-    return real
-
-
-def _number(value: Any) -> int | None:
-    return int(value) if str(value).isdecimal() else None

@@ -188,6 +188,12 @@ class LibvirtMoving:
     def runs_from(self, move: Move) -> Image:
         return self._image(self._machine(move), move)
 
+    def landed(self, move: Move) -> Move:
+        return move
+
+    def kept(self, move: Move) -> str:
+        return f"{move.old}.kdb-kept-{move.token}"
+
     def undo(self, move: Move) -> None:
         if (image := self.runs_from(move)) != Image.OLD:
             raise Forbidden(f"The machine does not run from {move.old}: moving it back is a move of its own.", image)
@@ -197,12 +203,12 @@ class LibvirtMoving:
     def keep(self, move: Move) -> None:
         if (image := self.runs_from(move)) != Image.NEW:
             raise Forbidden(f"The machine does not run from {move.new}.", image)
-        self._call("keep", move.token, move.old, move.kept, image=Image.NEW)
+        self._call("keep", move.token, move.old, self.kept(move), image=Image.NEW)
 
     def remove(self, move: Move) -> None:
         if (image := self.runs_from(move)) == Image.OLD:
             raise Forbidden(f"The machine runs from {move.old}.", image)
-        self._call("remove", move.token, move.kept, image=image)
+        self._call("remove", move.token, self.kept(move), image=image)
 
     # What the host says
 

@@ -30,9 +30,16 @@ def targets(host: Host) -> Room:
         "to_pool", "size_bytes", "done_bytes"
     ):
         coming[pool] += size - done
-    pools = ObservedPool.objects.filter(host=host, is_target=True).exclude(host_fs="").order_by("path")
+    pools = ObservedPool.objects.filter(host=host, is_target=True).order_by("path")
+    if not takes_volumes(host):
+        pools = pools.exclude(host_fs="")
     room = {pool: max(pool.free_bytes - pool.reserve_bytes - coming[pool.pk], 0) for pool in pools}
     return dict(sorted(room.items(), key=lambda each: -each[1]))
+
+
+def takes_volumes(host: Host) -> bool:
+    """Tell whether disks of a host may move to pools that are no file systems."""
+    return host.manager == Host.Driver.PROXMOX
 
 
 def ask(disk: ObservedDisk, pool: ObservedPool, *, user: User | None) -> PlacementMove:
@@ -91,7 +98,10 @@ def _against(disk: ObservedDisk, pool: ObservedPool, room: Room) -> str:
         (disk.pool is None, "it lies on no pool that is observed"),
         (pool.pk == disk.pool_id and not room, f"{machine.host} has no other pool that is a target"),
         (pool.pk == disk.pool_id, f"it lies on {pool} already"),
-        (not pool.host_fs, f"{pool} has no file system, and only images in files are moved"),
+        (
+            not pool.host_fs and not takes_volumes(machine.host),
+            f"{pool} has no file system, and only images in files are moved",
+        ),
         (left is None, f"{pool} is no target: say first that machines may be moved there"),
         (machine.is_pinned, "its machine is pinned: let it go first"),
         (not machine.is_running, "its machine does not run, and only running machines are moved"),
@@ -127,7 +137,7 @@ def disk_named(text: str) -> ObservedDisk:
 
 
 def pool_named(text: str) -> ObservedPool:
-    """Return the pool of a name: its host, and its path or what libvirt calls it. Raises PlacementError."""
+    """Return the pool of a name: its host, and its path or what its hypervisor calls it. Raises PlacementError."""
     host, _, inside = text.partition("/")
     pools = list(ObservedPool.objects.filter(host__slug=host).select_related("host"))
     found = [pool for pool in pools if inside in (pool.path.lstrip("/"), pool.name)]

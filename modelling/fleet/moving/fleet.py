@@ -193,7 +193,12 @@ def with_measured_rate(rules: Rules, hosts: Collection[Host]) -> tuple[Rules, in
 
 
 def new_path(disk: ObservedDisk, pool: ObservedPool, token: str) -> str:
-    """Return the path of a disk's image in a pool: its name, with the token of the move in place of an earlier one."""
+    """Return the path of a disk's image in a pool: its name, with the token of the move in place of an earlier one.
+
+    A storage of Proxmox VE, which has no path, names what is made on it: then that is the storage alone, "local-zfs:".
+    """
+    if not pool.path.startswith("/"):
+        return f"{pool.path}:"
     name = PurePosixPath(disk.path)
     stem = ".".join(part for part in name.stem.split(".") if not _is_token(part)) or "image"
     return f"{pool.path}/{stem}.{token}{name.suffix if not _is_token(name.suffix[1:]) else ''}"

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.urls import reverse
 
+from experiments.fleet.driver.proxmox.configuration import owner_of
 from experiments.models import Host, ObservedMachine, ObservedPool
 from kdb.pairs import pair_key
 from kdb.units import THROUGHPUT
@@ -175,20 +176,32 @@ def commands(plan: PlacementPlan) -> str:
     for entry in plan.content["machines"]:
         if not entry["is_move"] or (pool := by_name.get(entry["pool"])) is None:
             continue
-        old, new = shlex.quote(entry["path"]), shlex.quote(f"{pool.path}/{entry['path'].rpartition('/')[2]}")
-        machine, disk = shlex.quote(entry["machine_uuid"]), shlex.quote(entry["disk"])
         told = " ".join(f"{entry['machine']}: {' '.join(entry['explanation'])}".split())
-        lines += [
-            "",
-            f"# {told}",
-            f"virsh domblklist {machine}   # {disk} is at {old}; no snapshot: virsh snapshot-list {machine}",
-            f"virsh blockcopy {machine} {disk} --dest {new} --transient-job --synchronous-writes --wait --verbose",
-            f"virsh suspend {machine}; sync {new}",
-            f"virsh dumpxml {machine} --inactive > {machine}.xml   # there, put {new} in place of {old}",
-            f"virsh define {machine}.xml && virsh blockjob {machine} {disk} --pivot && virsh resume {machine}",
-            f"mv -n {old} {old}.kept   # once it runs from {new}",
-        ]
+        is_proxmox = pool.host.manager == Host.Driver.PROXMOX
+        lines += ["", f"# {told}", *(_by_qm(entry, pool) if is_proxmox else _by_virsh(entry, pool))]
     return "\n".join(lines) + "\n"
+
+
+def _by_virsh(entry: Mapping[str, Any], pool: ObservedPool) -> list[str]:
+    old, new = shlex.quote(entry["path"]), shlex.quote(f"{pool.path}/{entry['path'].rpartition('/')[2]}")
+    machine, disk = shlex.quote(entry["machine_uuid"]), shlex.quote(entry["disk"])
+    return [
+        f"virsh domblklist {machine}   # {disk} is at {old}; no snapshot: virsh snapshot-list {machine}",
+        f"virsh blockcopy {machine} {disk} --dest {new} --transient-job --synchronous-writes --wait --verbose",
+        f"virsh suspend {machine}; sync {new}",
+        f"virsh dumpxml {machine} --inactive > {machine}.xml   # there, put {new} in place of {old}",
+        f"virsh define {machine}.xml && virsh blockjob {machine} {disk} --pivot && virsh resume {machine}",
+        f"mv -n {old} {old}.kept   # once it runs from {new}",
+    ]
+
+
+def _by_qm(entry: Mapping[str, Any], pool: ObservedPool) -> list[str]:
+    number, disk = owner_of(entry["path"]), shlex.quote(entry["disk"])
+    old, new = shlex.quote(entry["path"]), shlex.quote(pool.path)
+    return [
+        f"qm config {number}   # {disk} is at {old}; no snapshot: qm listsnapshot {number}",
+        f"qm disk move {number} {disk} {new}   # {old} stays as an unused disk",
+    ]
 
 
 def state_mix(machine: ObservedMachine, shares: Mapping[str, float], *, user: User | None) -> None:

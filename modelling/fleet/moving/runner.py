@@ -6,6 +6,7 @@ what is left to do. The row is told after the host has done it, and only by the 
 
 import logging
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -17,6 +18,7 @@ from experiments.campaigns import hosts
 from experiments.fleet.driver import contract
 from experiments.fleet.driver.contract import CopyEnded, Forbidden, Held, Image, MovingDriver
 from experiments.fleet.driver.libvirt_moving import LibvirtMoving
+from experiments.fleet.driver.proxmox.moving import ProxmoxMoving
 from experiments.laboratory.reach import ssh
 from experiments.models import Host, ObservedDisk
 from kdb.work import jobs
@@ -33,7 +35,10 @@ State, Action = PlacementMove.State, PlacementDecision.Action
 # By these a host says why not; the move waits.
 EXPECTED = (ssh.SshError, hosts.HostError, contract.MoveError)
 
-DRIVERS: dict[str, Any] = {Host.Driver.LIBVIRT: LibvirtMoving}
+DRIVERS: dict[str, Callable[[ssh.Connection], MovingDriver]] = {
+    Host.Driver.LIBVIRT: LibvirtMoving,
+    Host.Driver.PROXMOX: ProxmoxMoving,
+}
 
 
 class _CalledOff(Exception):  # noqa: N818
@@ -42,11 +47,9 @@ class _CalledOff(Exception):  # noqa: N818
 
 def driver_of(host: Host, machine: ssh.Connection) -> MovingDriver:
     """Return what moves disks on a host. Raises HostError where nothing here knows how."""
-    kind = next((kind for kind in host.drivers if kind in DRIVERS), "")
-    if not kind:
+    if not host.manager:
         raise hosts.HostError(f"{host} is not registered for {' or '.join(DRIVERS)}, which moves disks.")
-    driver: MovingDriver = DRIVERS[kind](machine)
-    return driver
+    return DRIVERS[host.manager](machine)
 
 
 def wanted(move: PlacementMove) -> contract.Move:
@@ -118,28 +121,30 @@ class _Attempt:
 
     def do(self, driver: MovingDriver) -> None:
         wish = wanted(self.move)
-        self.keep()
+        self.keep_lease()
         if driver.runs_from(wish) != Image.NEW:
             try:
                 self.copy(driver, wish)
                 self.step("switching")
                 driver.switch(wish)
             except _CalledOff:
-                self.end(State.CANCELLED, left_over=self.take_back(driver, wish))
-                return
+                if driver.runs_from(wish) != Image.NEW:  # a host that switches by itself may have done so by now
+                    self.end(State.CANCELLED, left_over=self.take_back(driver, wish))
+                    return
             except (CopyEnded, Forbidden) as error:
                 if (image := driver.runs_from(wish)) != Image.NEW:
                     self.give_up(driver, wish, image, str(error))
                     return
+        wish = driver.landed(wish)
         if self.move.state == State.COPYING:
-            self.switched()
+            self.switched(wish)
         left_over = ""
         try:
             driver.keep(wish)
         except Held as error:
             moves.say(self.move, str(error))
             left_over = wish.old
-        self.kept(driver.runs_from(wish), left_over)
+        self.kept(driver.runs_from(wish), left_over or driver.kept(wish), is_left_over=bool(left_over))
 
     def copy(self, driver: MovingDriver, wish: contract.Move) -> None:
         """Copy the image, at first after a check. Raises CopyEnded, Forbidden, _CalledOff."""
@@ -178,20 +183,21 @@ class _Attempt:
 
     # What it leaves in the database
 
-    def switched(self) -> None:
+    def switched(self, landed: contract.Move) -> None:
         policy, at = moves.policy_of(self.move.host), now()
         with transaction.atomic():
             self.update(
                 state=State.SWITCHED,
+                new_path=landed.new,
                 runs_from=PlacementMove.Image.NEW,
                 switched_at=at,
                 keep_until=at + timedelta(days=policy.keeps_days),
                 step="keeping the old image",
             )
             ObservedDisk.objects.filter(machine=self.move.machine, target=self.move.disk).update(
-                path=self.move.new_path, pool=self.move.to_pool
+                path=landed.new, pool=self.move.to_pool
             )
-            moves.say(self.move, f"runs from {self.move.new_path}")
+            moves.say(self.move, f"runs from {landed.new}")
             decide(
                 self.move.host,
                 Action.SWITCHED,
@@ -203,10 +209,11 @@ class _Attempt:
             )
         self.move.state = State.SWITCHED
 
-    def kept(self, image: Image, left_over: str) -> None:
+    def kept(self, image: Image, name: str, *, is_left_over: bool) -> None:
+        left_over = name if is_left_over else ""
         with transaction.atomic():
             self.update(state=State.KEPT, runs_from=image.value, step="", finished_at=now(), left_over=left_over)
-            moves.say(self.move, f"the old image is kept as {left_over or wanted(self.move).kept}")
+            moves.say(self.move, f"the old image is kept as {name}")
             if self.move.back_of_id:
                 PlacementMove.objects.filter(pk=self.move.back_of_id).update(state=State.UNDONE)
                 moves.say(self.move.back_of, "moved back")  # type: ignore[arg-type]

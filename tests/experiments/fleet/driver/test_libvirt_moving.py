@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from experiments.fleet.driver import libvirt_listing
 from experiments.fleet.driver.contract import Forbidden, Held, Move
 from experiments.fleet.driver.libvirt_moving import LibvirtMoving
-from tests.experiments.fleet.driver.conformance import MovingConformance
+from tests.experiments.fleet.driver.conformance import ListingConformance, NamingConformance
 from tests.experiments.fleet.driver.machines import DISK_MIB, Machine, host_of, mount_pool
 from tests.experiments.laboratory.conftest import qemu_lab, stock  # noqa: F401 - a fixture
 
@@ -18,8 +19,10 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 class Place:
     """The guest on ext4, and a pool on XFS."""
 
+    listing = libvirt_listing
+
     def __init__(self, lab, driver: LibvirtMoving) -> None:
-        self.lab, self.driver = lab, driver
+        self.lab, self.driver, self.host = lab, driver, driver.host
         self.first, self.second = mount_pool(lab, "ext4"), mount_pool(lab, "xfs")
         self.machine = Machine(lab, "mail-1", self.first)
         self.size_bytes = DISK_MIB * 2**20
@@ -65,7 +68,7 @@ def place(lab):
         place.machine.forget()
 
 
-class TestLibvirt(MovingConformance):
+class TestLibvirt(NamingConformance, ListingConformance):
     pass
 
 
