@@ -15,6 +15,7 @@ from modelling.previews.api import EffectsView, PreviewView
 from modelling.validation.api import ModelQualityView
 
 from .answer_pages import api as views
+from .changes.api import SeriesChangeViewSet, SeriesViewSet
 from .fleet.detection.api import DetectedMixViewSet, DetectionModelViewSet
 from .fleet.moving import api as moving
 from .following.api import FollowedQuestionViewSet
@@ -26,9 +27,16 @@ private_router.register("placement/moves", moving.MoveViewSet, "placement-move")
 private_router.register("followed-questions", FollowedQuestionViewSet, "followed-question")
 private_router.register("laboratories", LaboratoryViewSet, "laboratory")
 private_router.register("sittings", SittingViewSet, "sitting")
+private_router.register("series-changes", SeriesChangeViewSet, "series-change")
 
 urlpatterns = [
     *private_router.urls,
+    path("laboratories/<slug:slug>/series/", SeriesViewSet.as_view({"get": "index"}), name="series-list"),
+    path(
+        "laboratories/<slug:slug>/series/<slug:key>/",
+        SeriesViewSet.as_view({"get": "retrieve"}, detail=True),
+        name="series-detail",
+    ),
     path(
         "placement/policies/<slug:slug>/",
         moving.HostPolicyViewSet.as_view({"get": "retrieve", "put": "update"}),

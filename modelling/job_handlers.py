@@ -2,6 +2,7 @@
 
 from kdb.work import jobs
 
+from .changes import keeping as changes
 from .claims import verdicts
 from .conflicts import reports as conflicts
 from .fleet.detection import keeping as detection
@@ -22,6 +23,12 @@ def recompute_rankings(run: jobs.JobRun) -> None:
 def tell_followers(run: jobs.JobRun) -> None:
     """Tell those who follow a question what its answer says by now, where that is something else."""
     followers.tell_followers(run.step)
+
+
+@jobs.handler(changes.JOB)
+def find_changes(run: jobs.JobRun) -> None:
+    """Test the series of sittings that ended, and tell of what changed."""
+    changes.find_changes(run.step)
 
 
 @jobs.handler(reports.JOB)

@@ -11,8 +11,11 @@ from django.dispatch import receiver
 from experiments.models import Host
 from experiments.signals import claims_changed, knowledge_changed, run_wanted
 from kdb.cost import leaving
-from kdb.signals import ticked
+from kdb.notifications.models import Delivery
+from kdb.signals import delivery_due, ticked
 from kdb.work import jobs
+
+from .here.signals import sitting_ended
 
 
 @receiver(knowledge_changed)
@@ -53,9 +56,26 @@ def let_copies_end_first(sender: Any, host: Host, **kwargs: Any) -> str:
     return moves.copying(host)
 
 
+@receiver(sitting_ended)
+def look_for_changes(sender: Any, **kwargs: Any) -> None:
+    """Have the sitting's series tested once it is committed."""
+    from .changes import keeping as changes
+
+    jobs.enqueue_once(changes.JOB)
+
+
+@receiver(delivery_due)
+def tell_members_alone(sender: Any, delivery: Delivery, **kwargs: Any) -> str:
+    """Say why somebody is not told of a change after all; "" where nothing is against it."""
+    from .changes import keeping as changes
+
+    return changes.why_not_told(delivery)
+
+
 @receiver(ticked)
 def look_after_what_is_kept(sender: Any, **kwargs: Any) -> None:
     """Ask again for what a publication left to do, whatever message was lost."""
+    from .changes import keeping as changes
     from .claims import verdicts
     from .conflicts import reports as conflicts
     from .fleet.detection import keeping as detection
@@ -67,6 +87,7 @@ def look_after_what_is_kept(sender: Any, **kwargs: Any) -> None:
 
     snapshots.look_after()
     followers.look_after()
+    changes.look_after()
     reports.KEPT.look_after()
     verdicts.look_after()
     effects.look_after()

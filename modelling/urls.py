@@ -6,6 +6,7 @@ from .advice import views as advisor_views
 from .answer_pages import about as about_views
 from .answer_pages import views as answer_views
 from .ask import views as ask_views
+from .changes import views as change_views
 from .claims import views as claim_views
 from .comparisons import views as comparison_views
 from .conflicts import views as conflict_views
@@ -35,6 +36,10 @@ urlpatterns = [
     path("laboratories/", here_views.laboratory_list, name="my-laboratories"),
     path("laboratories/<slug:slug>/", here_views.laboratory_detail, name="my-laboratory"),
     path("laboratories/sittings/<int:pk>/", here_views.sitting_detail, name="sitting"),
+    path("laboratories/<slug:slug>/series/", change_views.series_list, name="my-series"),
+    path("laboratories/<slug:slug>/series/<slug:key>/", change_views.series_detail, name="my-one-series"),
+    path("series-changes/", change_views.change_list, name="series-changes"),
+    path("series-changes/<int:pk>/", change_views.change_detail, name="series-change"),
     path("kdb.py", here_views.client_file, name="client-file"),
     path("capacity/", answer_views.capacity, name="capacity"),
     path("compare/", comparison_views.compare, name="compare"),

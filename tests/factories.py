@@ -6,7 +6,8 @@ Catalogue entries are named by their slug and made when they are missing:
 """
 
 import hashlib
-from datetime import timedelta
+from dataclasses import asdict
+from datetime import date, timedelta
 from itertools import count
 from uuid import uuid4
 
@@ -46,8 +47,10 @@ from experiments.models import (
 )
 from kdb.accounts import tokens
 from kdb.models import Job
+from modelling.changes import gather
 from modelling.here import laboratories, sittings
 from modelling.here.content import Choice
+from modelling.models import MonthOfTests, SeriesChange, Sitting
 
 _numbers = count(1)
 HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJrb2RSpmd8E5tMOPTxF1qbMd3eEhvg0Uih5N5VcxYWf"
@@ -357,3 +360,20 @@ def make_sitting(user, slug: str = "ours", **fields):
     choices = [Choice(name, "vdb", {"guest_fs": name}) for name in ("ext4", "xfs")]
     told = {"machine": "box", "workload": "fileserver", "engine": "fio", "seconds": 30, "most_runs": 9, "facts": {}}
     return sittings.begin(laboratory, user, choices=choices, **told | fields)
+
+
+def make_series_change(laboratory, **fields):
+    """Make a change that was found in a laboratory, with the sitting that it began with."""
+    choices = [{"name": "xfs", "place": "vdb", "settings": {"guest_fs": "xfs"}}]
+    told = {"machine": "box", "workload": "fileserver", "engine": "fio", "seconds": 30, "most_runs": 2, "facts": {}}
+    ended = {"state": "spent", "ended_at": now(), "looked_at": now(), "known": {}}
+    sitting = Sitting.objects.create(laboratory=laboratory, choices=choices, **told, **ended)
+    sitting.runs.create(block=1, number=1, choice=0, value=1250.5, reported_at=now())
+    ((series, name),) = gather.series_of(sitting)
+    month, _ = MonthOfTests.objects.get_or_create(month=date(2026, 11, 1))
+    usual = {
+        **{"series": series.key, "about": {**asdict(series), "name": name}, "sitting": sitting, "shown_by": sitting},
+        **{"month": month, "test": next(_numbers), "p": 1e-7, "level": 1e-6, "ratio": 0.85, "low": 0.82, "high": 0.88},
+        "facts": [{"name": "kernel", "before": "6.1", "after": "6.8"}],
+    }
+    return SeriesChange.objects.create(laboratory=laboratory, **usual | fields)

@@ -53,6 +53,8 @@ PRIVATE = [
     "/machines/",
     "/laboratories/",
     "/laboratories/ours/",
+    "/laboratories/ours/series/",
+    "/series-changes/",
     "/laboratory/hosts/",
     "/laboratory/hosts/new/",
     "/laboratory/hosts/lab-1/",

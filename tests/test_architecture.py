@@ -138,6 +138,7 @@ PLAIN = [
         for name in ("facts", "needs", "evaluation", "condition_words", "judging", "hypotheses")
     ),
     *(f"modelling.here.{name}" for name in ("content", "one_file", "words")),
+    *(f"modelling.changes.{name}" for name in ("content", "presentation", "words")),
     *(f"modelling.foretelling.{name}" for name in ("cells", "content")),
     *(f"modelling.fleet.detection.{name}" for name in ("features", "classifier", "content", "evaluation")),
     "modelling.fleet.moving.before_after",
@@ -328,6 +329,8 @@ WRITERS = {
     "ConflictReport": "modelling.conflicts.reports",
     "KeptMachine": "modelling.ask.machines",
     "FollowedQuestion": "modelling.following.followers",
+    "SeriesChange": "modelling.changes.keeping",
+    "MonthOfTests": "modelling.changes.keeping",
     "DetectionModel": "modelling.fleet.detection.keeping",
     "DetectedHour": "modelling.fleet.detection.keeping",
     "StatedMix": "modelling.fleet.moving.plans",

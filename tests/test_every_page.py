@@ -16,6 +16,7 @@ from tests.factories import (
     make_measurement,
     make_output,
     make_raw_file,
+    make_series_change,
     make_sitting,
     make_user,
 )
@@ -38,6 +39,8 @@ OTHERS = [
     "/case-study-bundle.schema.json",
     "/measurements/{measurement}/",
     "/laboratories/sittings/{sitting}/",
+    "/laboratories/ours/series/{series}/",
+    "/series-changes/{change}/",
     "/derived-values/{derived}/",
     "/choices/?workload=varmail&hypervisor=kvm",
     "/claims/p1/",
@@ -96,7 +99,8 @@ def test_no_address_is_left_out():
     walked = {resolve(address.partition("?")[0]).route for address in PUBLIC + PRIVATE + OTHERS if "{" not in address}
     walked |= {"tables/<int:pk>/", "tables/<int:pk>/conditions.toml", "tables/<int:pk>/<slug:step>/"}
     walked |= {"files/<int:pk>/", "imports/<int:pk>/", "laboratory/outputs/<int:pk>/"}
-    walked |= {"laboratories/sittings/<int:pk>/"}
+    walked |= {"laboratories/sittings/<int:pk>/", "laboratories/<slug:slug>/series/<slug:key>/"}
+    walked |= {"series-changes/<int:pk>/"}
     walked |= {"measurements/<int:pk>/", "derived-values/<int:pk>/", "knowledge/revisions/<int:number>/"}
     assert pages - DEEDS == walked
     assert pages > DEEDS
@@ -114,6 +118,8 @@ def test_every_page_answers(client, published_evidence):
     make_machine(campaign.host, pk=1)
     gone = make_case_study("gone")
     life.publish([gone], reason="measured")
+    sitting = make_sitting(user)
+    change = make_series_change(sitting.laboratory)
     ids = {
         "revision": life.retract(gone, reason="wrong disk").number,
         "measurement": visible.measurements().first().pk,
@@ -121,7 +127,9 @@ def test_every_page_answers(client, published_evidence):
         "batch": batch.pk,
         "table": guided.begin(user, "", b"FS,IOPS\next4,12\n", {}).pk,
         "file": make_raw_file(draft).pk,
-        "sitting": make_sitting(user).pk,
+        "sitting": sitting.pk,
+        "series": change.series,
+        "change": change.pk,
         "output": make_output(campaign.runs.first(), "host.txt").pk,
     }
     client.force_login(user)

@@ -96,6 +96,11 @@ SCOPES: dict[str, tuple[Scope | None, Scope | None]] = {
     "sitting-detail": (READ, None),
     "sitting-runs": (None, IMPORT),
     "sitting-share": (None, IMPORT),
+    "series-list": (READ, None),
+    "series-detail": (READ, None),
+    "series-change-list": (READ, None),
+    "series-change-detail": (READ, None),
+    "series-change-handle": (None, IMPORT),
 }
 
 

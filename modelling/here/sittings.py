@@ -20,6 +20,7 @@ from modelling.models import Laboratory, Sitting, SittingRun
 from . import again, words
 from .content import NO_DIFFERENCE, NOT_YET, USE, Choice, Decision, Load, PlannedRun, Standing
 from .known import Known, known_of
+from .signals import sitting_ended
 
 MOST_CHOICES = 20
 _AHEAD = 30  # further runs that are looked at to say how many it may take
@@ -168,6 +169,7 @@ def _go_on(sitting: Sitting) -> None:
         sitting.state = Sitting.State.DECIDED if is_decided else Sitting.State.SPENT
         sitting.ended_at = timezone.now()
         sitting.save(update_fields=["state", "ended_at"])
+        sitting_ended.send(sender=Sitting)
         return
     names = [choice.name for choice in choices_of(sitting)]
     block = sitting.runs.order_by("-block").values_list("block", flat=True).first() or 0

@@ -1,5 +1,6 @@
 """The results that modelling works out and keeps, and its decisions about machines."""
 
+from .changes import MonthOfTests, SeriesChange
 from .detection import DetectedHour, DetectionModel
 from .here import Laboratory, Sitting, SittingRun
 from .kept import (
@@ -29,6 +30,7 @@ __all__ = [
     "Judgement",
     "KeptMachine",
     "Laboratory",
+    "MonthOfTests",
     "MoveLine",
     "PinnedAnswer",
     "PlacementDecision",
@@ -39,6 +41,7 @@ __all__ = [
     "QualityReport",
     "RankingSnapshot",
     "RevisionEffects",
+    "SeriesChange",
     "Sitting",
     "SittingRun",
     "StatedMix",

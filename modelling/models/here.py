@@ -67,9 +67,19 @@ class Sitting(models.Model):
     )
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True, blank=True)
+    looked_at = models.DateTimeField(
+        null=True, blank=True, help_text="When its series were looked at for changes; empty: not yet."
+    )
 
     class Meta:
         ordering = ["-pk"]
+        indexes = [
+            models.Index(
+                fields=["ended_at"],
+                condition=Q(ended_at__isnull=False, looked_at__isnull=True),
+                name="modelling_sitting_to_look_at",
+            )
+        ]
         constraints = [
             models.CheckConstraint(
                 condition=Q(workload="", like__isnull=False) | ~Q(workload="") & Q(like__isnull=True),

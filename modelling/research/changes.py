@@ -46,8 +46,8 @@ WORLDS = (
     World("10 % at a noise of 7 %", noise=0.07),
     World("10 % at a noise of 3 %, heavy tails", heavy=True),
     World("10 % at a noise of 3 %, few change", changing=0.02),
-    World("200 series, none changes", series=200, changing=0.0),
-    World("200 series, none changes, heavy tails", series=200, changing=0.0, heavy=True),
+    World("none changes", series=200, changing=0.0),
+    World("none changes, heavy tails", series=200, changing=0.0, heavy=True),
 )
 
 

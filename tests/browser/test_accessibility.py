@@ -14,6 +14,7 @@ from tests.factories import (
     make_host,
     make_machine,
     make_minutes,
+    make_series_change,
     make_sitting,
     make_user,
 )
@@ -108,5 +109,7 @@ def test_pages_of_people_with_an_account(views, transactional_db, published_evid
     client.force_login(user)
     cookie = client.cookies[settings.SESSION_COOKIE_NAME].value
     page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])
-    paths = (*PRIVATE, f"/laboratories/sittings/{sitting.pk}/")
+    change = make_series_change(sitting.laboratory)
+    series = f"/laboratories/ours/series/{change.series}/"
+    paths = (*PRIVATE, f"/laboratories/sittings/{sitting.pk}/", series, f"/series-changes/{change.pk}/")
     check(page, [live_server.url + path for path in paths], views)

@@ -69,6 +69,7 @@ from tests.factories import (
     make_publication,
     make_raw_file,
     make_run,
+    make_series_change,
     make_sitting,
     make_user,
     make_variant,
@@ -137,6 +138,12 @@ def twice(make: Callable, **fields) -> None:
     """Check that of two rows that agree in `fields` the second is refused, and the first is not."""
     make(**fields)
     make(**fields)
+
+
+def change_twice(shared: str) -> None:
+    """Check that two changes of one series and the same `shared` are refused, whatever else differs."""
+    first = make_series_change(make_sitting(make_user()).laboratory)
+    make_series_change(first.laboratory, **{shared: getattr(first, shared)})
 
 
 def refuse_two_letters() -> None:
@@ -250,6 +257,26 @@ BAD_ROWS = [
         "modelling_conflictreport_one_per_revision",
         "one report on conflicts twice",
         lambda: twice(ConflictReport.objects.create, method=1, revision=2, result={}, computed_at=now()),
+    ),
+    (
+        "modelling_serieschange_once_a_place",
+        "a change told twice",
+        lambda: change_twice("sitting"),
+    ),
+    (
+        "modelling_serieschange_one_a_test",
+        "two changes of one test",
+        lambda: change_twice("test"),
+    ),
+    (
+        "modelling_serieschange_ratio_is_positive",
+        "a machine that stands still",
+        lambda: make_series_change(make_sitting(make_user()).laboratory, ratio=0),
+    ),
+    (
+        "modelling_serieschange_excuse_has_reason_and_end",
+        "an excuse for good",
+        lambda: make_series_change(make_sitting(make_user()).laboratory, state="excused", reason="a scrub"),
     ),
     (
         "modelling_sittingrun_one_number",

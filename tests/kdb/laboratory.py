@@ -17,6 +17,7 @@ from kdb.api.schema import EXAMPLES, CachedGenerator
 from kdb.notifications import subscriptions
 from modelling.evidence.question import Question
 from modelling.following import followers
+from modelling.models import Laboratory
 from tests.factories import (
     HOST_KEY,
     make_campaign,
@@ -27,6 +28,7 @@ from tests.factories import (
     make_measurement,
     make_publication,
     make_raw_file,
+    make_series_change,
     make_sitting,
     make_user,
 )
@@ -80,6 +82,8 @@ def make_laboratory() -> tuple[dict[str, Any], dict[str, Any]]:
     source = make_publication("report", address="https://example.org/")
     ids |= {"source-tasks": SourceTask.objects.create(publication=source, finding="changed").pk}
     ids |= {"sittings": make_sitting(users["owner"], slug="our-lab").pk, "laboratories": "our-lab"}
+    change = make_series_change(Laboratory.objects.get(slug="our-lab"))
+    ids |= {"series-changes": change.pk, "series-keys": change.series}
     told = {
         "notifications": subscriptions.add(
             users["owner"], "webhook", "https://x.org/", ["question"], "https://x.org"
@@ -109,7 +113,11 @@ def ask(name: str, names: dict[str, Any], key: str | None, *, method: str = "", 
     if key:
         options["headers"] = {"authorization": f"Bearer {key}"}
     kind = path.split("/")[4 if path.split("/")[3] == "placement" else 3]
-    address = re.sub(r"{\w+}", str(names.get(kind, 1)), path.replace("{position}", "1").replace("{number}", "1"))
+    address = re.sub(
+        r"{\w+}",
+        str(names.get(kind, 1)),
+        path.replace("{position}", "1").replace("{number}", "1").replace("{key}", str(names.get("series-keys", 1))),
+    )
     with transaction.atomic():
         response = getattr(_CLIENT, method or usual)(address, *arguments, **options)
         if response.streaming:

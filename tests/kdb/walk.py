@@ -16,8 +16,17 @@ from experiments.laboratory.reach import ssh
 from experiments.models import CampaignRun, Host, ImportBatch, RunArtifact, SourceTask
 from kdb.models import Job
 from kdb.work import jobs
-from modelling.models import PlacementMove, PlacementPlan, Sitting, SittingRun
-from tests.factories import HOST_KEY, make_host, make_machine, make_minutes, make_publication, make_token, make_user
+from modelling.models import Laboratory, PlacementMove, PlacementPlan, Sitting, SittingRun
+from tests.factories import (
+    HOST_KEY,
+    make_host,
+    make_machine,
+    make_minutes,
+    make_publication,
+    make_series_change,
+    make_token,
+    make_user,
+)
 from tests.modelling.fleet.moving.fleets import mail_server, observed_host
 
 API = "/api/v1/"
@@ -329,6 +338,13 @@ def _measure(ask: Walk) -> None:
     Sitting.objects.update(state="spent", facts={"virtual": "yes", "hypervisor": "kvm"})
     SittingRun.objects.update(value=1250.5)
     ask("sittings_share", id=sitting["id"])
+    change = make_series_change(Laboratory.objects.get(slug="our-lab"))
+    ask("series_list", slug="our-lab")
+    ask("series_retrieve", slug="our-lab", key=change.series)
+    ask("series_changes_list", page_size=1)
+    ask("series_changes_retrieve", id=change.pk)
+    excuse = {"deed": "excuse", "reason": "The pool is being scrubbed.", "until": "2099-12-31"}
+    ask("series_changes_handle", excuse, id=change.pk)
 
 
 def _read(ask: Walk, schema: dict[str, Any]) -> None:

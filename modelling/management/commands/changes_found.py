@@ -1,4 +1,4 @@
-"""manage.py simulate_changes: how soon changes are found, and how many of those found are none."""
+"""manage.py changes_found: how soon changes are found, and how many of those found are none."""
 
 from typing import Any
 

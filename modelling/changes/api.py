@@ -1,0 +1,140 @@
+"""Series of your laboratories along time, and the changes that were found in them."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field, extend_schema_view
+from rest_framework import mixins, serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from experiments.case_studies.api import OwnedViewSet
+from kdb.api.bodies import Fields, FormFields, fields_of
+from kdb.api.errors import form_errors
+from kdb.api.faults import FaultyRequest
+from kdb.api.shapes import shape_of
+from modelling.here.selectors import laboratories_of
+from modelling.models import Laboratory, SeriesChange
+
+from . import gather, keeping, selectors
+from .content import DEEDS, Fact, Handling, History, Series, SeriesLine
+from .forms import LARGEST_P, LEAST_P, HandlingForm, MonthForm, SensitivityForm
+
+TAGS = ["my machine"]
+SENSITIVITY = OpenApiParameter(
+    "p", float, description=f"Changes that are less sure are not shown; {LEAST_P} to {LARGEST_P}, 0.001 unless given."
+)
+MONTH = OpenApiParameter("month", description="In which they were found, 2026-11; this month unless given.")
+
+
+class SeriesListSerializer(Fields):
+    """The series of a laboratory, that measured last first."""
+
+    series = shape_of(SeriesLine)(many=True)
+
+
+class SeriesChangeSerializer(serializers.ModelSerializer[SeriesChange]):
+    """A change in a series, as it was found once, and what members say of it."""
+
+    laboratory = serializers.SlugField(source="laboratory.slug", read_only=True)
+    about = serializers.SerializerMethodField()
+    name = serializers.CharField(source="about.name", read_only=True, help_text="Of what is measured.")
+    facts = shape_of(Fact)(many=True, read_only=True, help_text="What was new at the first sitting after it.")
+    handling = serializers.SerializerMethodField()
+
+    class Meta:
+        model = SeriesChange
+        fields = (
+            *("id", "laboratory", "series", "about", "name", "sitting", "shown_by", "found_at"),
+            *("ratio", "low", "high", "p", "level", "facts", "handling"),
+        )
+        read_only_fields = fields
+
+    @extend_schema_field(shape_of(Series))
+    def get_about(self, change: SeriesChange) -> Any:
+        about = {name: value for name, value in change.about.items() if name != "name"}
+        return shape_of(Series)(Series(**about)).data
+
+    @extend_schema_field(shape_of(Handling))
+    def get_handling(self, change: SeriesChange) -> Any:
+        until = change.excused_until
+        by = change.handled_by.get_username() if change.handled_by else ""
+        handling = Handling(change.standing, change.reason, until.isoformat() if until else None, by)
+        return shape_of(Handling)(handling).data
+
+
+class ChangeHandlingFieldsSerializer(FormFields):
+    """What a member says of a change; reason and until are those of an excuse."""
+
+    form = HandlingForm
+    about = {"until": "Last day of the excuse: 2026-12-31."}
+    deed = serializers.ChoiceField(choices=list(DEEDS))
+
+
+class SeriesViewSet(OwnedViewSet):
+    """What is measured again and again in a laboratory of yours."""
+
+    queryset = Laboratory.objects.none()
+
+    @extend_schema(operation_id="series_list", tags=TAGS, responses=SeriesListSerializer)
+    def index(self, request: Request, slug: str) -> Response:
+        """List its series."""
+        lines = gather.lines(_laboratory(request, slug))
+        return Response({"series": [shape_of(SeriesLine)(line).data for line in lines]})
+
+    @extend_schema(operation_id="series_retrieve", tags=TAGS, parameters=[SENSITIVITY], responses=shape_of(History))
+    def retrieve(self, request: Request, slug: str, key: str) -> Response:
+        """Return a series along time: its points, and its levels between the changes."""
+        form = SensitivityForm(request.query_params)
+        if not form.is_valid():
+            raise FaultyRequest(form_errors(form))
+        told = selectors.history_of(_laboratory(request, slug), key, form.most_p())
+        if told is None:
+            raise Http404(f"no series {key}")
+        return Response(shape_of(History)(told).data)
+
+
+@extend_schema_view(
+    list=extend_schema(operation_id="series_changes_list", tags=TAGS, parameters=[MONTH]),
+    retrieve=extend_schema(operation_id="series_changes_retrieve", tags=TAGS),
+)
+class SeriesChangeViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSet):
+    """Changes in the series of your laboratories."""
+
+    queryset = SeriesChange.objects.all()
+    serializer_class = SeriesChangeSerializer
+    lookup_value_converter = "int"
+
+    def get_queryset(self) -> QuerySet[SeriesChange]:
+        if self.action != "list":
+            return keeping.changes_of(self.request.user)
+        form = MonthForm(self.request.query_params)
+        if not form.is_valid():
+            raise FaultyRequest(form_errors(form))
+        return selectors.found_in(self.request.user, form.cleaned_data["month"])
+
+    @extend_schema(
+        operation_id="series_changes_handle",
+        tags=TAGS,
+        request=ChangeHandlingFieldsSerializer,
+        responses={200: SeriesChangeSerializer},
+    )
+    @action(detail=True, methods=["post"])
+    def handle(self, request: Request, pk: int) -> Response:
+        """Acknowledge, excuse, confirm or reopen it; the same again does no harm."""
+        change = self.get_object()
+        form = HandlingForm(fields_of(request, ChangeHandlingFieldsSerializer))
+        if not form.is_valid():
+            raise FaultyRequest(form_errors(form))
+        try:
+            keeping.handle(change, request.user, **form.cleaned_data)
+        except keeping.Refused as refusal:
+            raise FaultyRequest([{"field": "deed", "message": str(refusal)}]) from refusal
+        return Response(self.get_serializer(self.get_object()).data)
+
+
+def _laboratory(request: Request, slug: str) -> Laboratory:
+    return get_object_or_404(laboratories_of(request.user), slug=slug)

@@ -1,0 +1,116 @@
+"""What was measured along time, and where it changed. No Django."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from kdb.content import Among
+
+UNIT = "ops/s"
+NEW, ACKNOWLEDGED, EXCUSED, CONFIRMED = STATES = "new", "acknowledged", "excused", "confirmed"
+DEEDS = {"acknowledge": ACKNOWLEDGED, "excuse": EXCUSED, "confirm": CONFIRMED, "reopen": NEW}
+
+
+@dataclass(frozen=True)
+class Series:
+    """What is measured again and again: all of it the same, but for the releases of what it runs on."""
+
+    component: ClassVar[str] = "MeasuredSeries"
+
+    machine: Annotated[str, "As its owner calls it."]
+    load: Annotated[str, "A workload, or the load of which observed machine."]
+    engine: str
+    seconds: Annotated[int, "Of one run."]
+    place: Annotated[str, "The disk or folder it is on."]
+    settings: Annotated[Mapping[str, str], "Of the disk's path, without releases."]
+    job: Annotated[str, "Digest of the load of an observed machine; empty: the load is a workload."]
+
+    @property
+    def key(self) -> str:
+        """Return what the series is known by in addresses."""
+        return hashlib.sha256(json.dumps(vars(self), sort_keys=True).encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One thing that was new at a point, against the one before."""
+
+    component: ClassVar[str] = "ChangedFact"
+
+    name: str
+    before: Annotated[str, "Empty: it was not known."]
+    after: Annotated[str, "Empty: it is not known."]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One sitting in a series."""
+
+    component: ClassVar[str] = "SeriesPoint"
+
+    sitting: int
+    at: Annotated[str, "When it ended, ISO 8601, UTC."]
+    value: Annotated[float | None, "Median of its runs that count, operations a second; null: none counts."]
+    slowest: Annotated[float | None, "Of its runs that count."]
+    fastest: Annotated[float | None, "Of its runs that count."]
+    runs: Annotated[int, "That count."]
+    disturbed: Annotated[int, "Runs that were disturbed: shown, and counted in nothing."]
+    facts: Annotated[tuple[Fact, ...], "What was new."]
+
+
+@dataclass(frozen=True)
+class Level:
+    """A time between two changes."""
+
+    component: ClassVar[str] = "SeriesLevel"
+
+    sitting: Annotated[int, "Its first."]
+    at: Annotated[str, "When that ended."]
+    points: Annotated[int, "That count."]
+    value: Annotated[float, "Operations a second: the geometric mean of its points."]
+    ratio: Annotated[float | None, "Speed as a multiple of the level before; null: it is the first."]
+    low: Annotated[float | None, "Lower end of the ratio's 95 % interval."]
+    high: Annotated[float | None, "Upper end of it."]
+    p: Annotated[float | None, "Of there being no change, by the t-test alone."]
+
+
+@dataclass(frozen=True)
+class History:
+    """A series along time: its points, oldest first, and its levels."""
+
+    component: ClassVar[str] = "SeriesHistory"
+
+    key: str
+    series: Series
+    name: Annotated[str, "Of what is measured, as last called."]
+    unit: str
+    most_p: Annotated[float, "Changes that are less sure are not shown."]
+    points: tuple[Point, ...]
+    levels: tuple[Level, ...]
+
+
+@dataclass(frozen=True)
+class SeriesLine:
+    """A series in a list."""
+
+    component: ClassVar[str] = "SeriesLine"
+
+    key: str
+    series: Series
+    name: Annotated[str, "Of what is measured, as last called."]
+    sittings: int
+    last: Annotated[str, "When the newest of them ended, ISO 8601, UTC."]
+
+
+@dataclass(frozen=True)
+class Handling:
+    """What members say of a change."""
+
+    component: ClassVar[str] = "ChangeHandling"
+
+    state: Annotated[str, Among(STATES)]
+    reason: Annotated[str, "Why it is excused."]
+    excused_until: Annotated[str | None, "Last day of the excuse; after it the change is new again."]
+    by: Annotated[str, "User name; empty: nobody said anything."]

@@ -1,0 +1,67 @@
+"""What pages and the API are told of series and changes, checked."""
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from .content import DEEDS, EXCUSED
+from .statistics.divisive import MOST_P
+
+_WORDS = {
+    "acknowledge": "Acknowledge: somebody looks at it",
+    "confirm": "Confirm: it is so",
+    "excuse": "Excuse: it is known why, and will pass",
+    "reopen": "Reopen: it is new again",
+}
+LEAST_P, LARGEST_P = 1e-9, 0.1
+
+
+class SensitivityForm(forms.Form):
+    """How sure a change has to be to be marked."""
+
+    p = forms.FloatField(
+        required=False,
+        min_value=LEAST_P,
+        max_value=LARGEST_P,
+        label="Mark changes with p of at most",
+        help_text=f"{MOST_P} unless you say otherwise; larger marks more, up to {LARGEST_P}.",
+    )
+
+    def most_p(self) -> float:
+        """Return what is asked for, as far as it can be had; else the usual."""
+        asked: float | None = self.cleaned_data.get("p")
+        return MOST_P if asked is None else asked
+
+
+class HandlingForm(forms.Form):
+    """What a member says of a change."""
+
+    deed = forms.ChoiceField(choices=[(deed, _WORDS[deed]) for deed in DEEDS], label="What about it")
+    reason = forms.CharField(max_length=500, required=False, label="Reason", help_text="Of an excuse.")
+    until = forms.DateField(
+        required=False,
+        label="Until",
+        help_text="Last day of an excuse; after it the change is new again. 2026-12-31",
+        widget=forms.DateInput(attrs={"type": "date"}),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or self.cleaned_data
+        if DEEDS.get(given.get("deed", "")) == EXCUSED:
+            for name in ("reason", "until"):
+                if not given.get(name) and name not in self.errors:
+                    self.add_error(name, ValidationError("An excuse needs it."))
+        return given
+
+
+class MonthForm(forms.Form):
+    """The month of which changes are asked for."""
+
+    month = forms.RegexField(
+        r"^20\d{2}-(0[1-9]|1[0-2])$",
+        required=False,
+        label="Month",
+        help_text="2026-11; empty: this month.",
+        error_messages={"invalid": "Write year and month: 2026-11."},
+    )

@@ -1,0 +1,120 @@
+"""Series out of the sittings of a laboratory: the one place where the room reads them."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from django.db.models import QuerySet
+
+from kdb.disk_path import SETTINGS
+from modelling.models import Laboratory, Sitting
+
+from .content import Fact, Point, Series, SeriesLine
+
+MOST_POINTS = 400  # sittings of one machine under one load that are read: more than a year of nights
+MOST_READ = 2000  # sittings of a laboratory whose series are listed
+# What changes from release to release, and so makes no other series.
+RELEASES = tuple(column for column in SETTINGS if column.endswith(("_release", "_kernel")))
+_NO_FACTS = ("measured_at",)  # said of each sitting anew
+
+
+def series_of(sitting: Sitting) -> list[tuple[Series, str]]:
+    """Return what each choice of a sitting is a point of, with what the choice is called."""
+    job = hashlib.sha256(sitting.like["job"].encode()).hexdigest()[:12] if sitting.like else ""
+    return [
+        (
+            Series(
+                sitting.machine,
+                sitting.load_name,
+                sitting.engine,
+                sitting.seconds,
+                choice["place"],
+                {name: value for name, value in sorted(choice["settings"].items()) if name not in RELEASES},
+                job,
+            ),
+            choice["name"],
+        )
+        for choice in sitting.choices
+    ]
+
+
+def lines(laboratory: Laboratory) -> list[SeriesLine]:
+    """List the series of a laboratory's newest sittings, that measured last first. One query."""
+    counts: dict[Series | str, int] = {}
+    newest: dict[str, tuple[Series, str, datetime]] = {}
+    for sitting in _ended(laboratory).order_by("-ended_at", "-pk")[:MOST_READ]:
+        for series, name in series_of(sitting):
+            key = series.key
+            newest.setdefault(key, (series, name, _end(sitting)))
+            counts[key] = counts.get(key, 0) + 1
+    return [SeriesLine(key, series, name, counts[key], at.isoformat()) for key, (series, name, at) in newest.items()]
+
+
+def found(laboratory: Laboratory, key: str) -> tuple[Series, str] | None:
+    """Return the series of this key with its name; None: the laboratory has none. One query."""
+    return next(((line.series, line.name) for line in lines(laboratory) if line.key == key), None)
+
+
+def points(laboratory: Laboratory, series: Series, until: Sitting | None = None) -> list[Point]:
+    """Return the points of a series, oldest first, of the machine's newest MOST_POINTS sittings under its load. Two
+    queries.
+
+    until : the last sitting that is asked for
+    """
+    rows = _ended(laboratory).filter(machine=series.machine, seconds=series.seconds, engine=series.engine)
+    rows = rows.filter(like__isnull=False) if series.job else rows.filter(workload=series.load)
+    if until is not None:
+        rows = rows.filter(ended_at__lte=until.ended_at)
+    read = list(rows.order_by("-ended_at", "-pk").prefetch_related("runs")[:MOST_POINTS])
+    told: list[Point] = []
+    before: Mapping[str, str] | None = None
+    for sitting in reversed(read):
+        places = [place for place, (of, _) in enumerate(series_of(sitting)) if of == series]
+        if places and (until is None or (_end(sitting), sitting.pk) <= (_end(until), until.pk)):
+            facts = _facts(sitting, places)
+            told.append(_point(sitting, places, changed_facts(before, facts)))
+            before = facts
+    return told
+
+
+def changed_facts(before: Mapping[str, str] | None, after: Mapping[str, str]) -> tuple[Fact, ...]:
+    """Return what differs, by name; nothing where there is no point before."""
+    if before is None:
+        return ()
+    names = sorted({*before, *after})
+    return tuple(
+        Fact(name, before.get(name, ""), after.get(name, ""))
+        for name in names
+        if before.get(name, "") != after.get(name, "")
+    )
+
+
+def _ended(laboratory: Laboratory) -> QuerySet[Sitting]:
+    return Sitting.objects.filter(laboratory=laboratory, ended_at__isnull=False).only(
+        *("machine", "workload", "like", "engine", "seconds", "choices", "facts", "ended_at", "laboratory")
+    )
+
+
+def _end(sitting: Sitting) -> datetime:
+    assert sitting.ended_at is not None  # _ended asks for no others
+    return sitting.ended_at
+
+
+def _facts(sitting: Sitting, places: Iterable[int]) -> dict[str, str]:
+    """Return what is known of the machine, and the releases of what is measured."""
+    facts = {name: str(value) for name, value in sitting.facts.items() if name not in _NO_FACTS}
+    for place in places:
+        settings: dict[str, Any] = sitting.choices[place]["settings"]
+        facts |= {name: value for name, value in settings.items() if name in RELEASES}
+    return facts
+
+
+def _point(sitting: Sitting, places: list[int], facts: tuple[Fact, ...]) -> Point:
+    runs = [run for run in sitting.runs.all() if run.choice in places]
+    values = [run.value for run in runs if run.value is not None and not run.disturbed]
+    middle = float(np.exp(np.median(np.log(values)))) if values else None
+    slowest, fastest = (min(values), max(values)) if values else (None, None)
+    disturbed = sum(bool(run.disturbed) for run in runs)
+    return Point(sitting.pk, _end(sitting).isoformat(), middle, slowest, fastest, len(values), disturbed, facts)

@@ -1,0 +1,172 @@
+"""Changes that were found: the one module that writes them, and what their laboratory's members say of them.
+
+A sitting that ended and was not looked at says that there is work; whatever is lost, the next tick asks for it again.
+All that looking at one sitting leads to is one transaction.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import date
+from typing import Any
+
+import numpy as np
+from django.db import transaction
+from django.db.models import QuerySet
+from django.urls import reverse
+from django.utils.timezone import now
+
+from kdb.notifications import announcing
+from kdb.notifications.models import Delivery, Topic
+from kdb.work import jobs
+from modelling.here.selectors import laboratories_of
+from modelling.models import MonthOfTests, SeriesChange, Sitting
+
+from . import gather, words
+from .content import DEEDS, EXCUSED, Point, Series
+from .statistics.discoveries import level
+from .statistics.newest import located, newest_p
+
+logger = logging.getLogger(__name__)
+
+JOB = "find_changes"
+
+
+class Refused(Exception):  # noqa: N818
+    """What was asked cannot be done; the text says why."""
+
+
+def look_after() -> None:
+    """Have sittings looked at that ended and were not, whatever was lost."""
+    if _waiting().exists():
+        jobs.enqueue_for_leftovers(JOB)
+
+
+def find_changes(progress: Callable[[int, int], None]) -> None:
+    """Look at each sitting that waits, in the order in which they ended."""
+    waiting = list(_waiting().order_by("ended_at", "pk").values_list("pk", flat=True))
+    for done, pk in enumerate(waiting, start=1):
+        look_at(pk)
+        progress(done, len(waiting))
+
+
+def look_at(pk: int) -> None:
+    """Test the series that a sitting adds a point to, and keep and tell what is found; again does nothing."""
+    with transaction.atomic():
+        ended_at = Sitting.objects.get(pk=pk).ended_at
+        if ended_at is None:
+            return
+        month, _ = MonthOfTests.objects.get_or_create(month=ended_at.date().replace(day=1))
+        month = MonthOfTests.objects.select_for_update().get(pk=month.pk)  # tests are numbered one after the other
+        sitting = Sitting.objects.select_related("laboratory").get(pk=pk)
+        if sitting.looked_at is not None:
+            return
+        discoveries = list(month.changes.order_by("test").values_list("test", flat=True))
+        for series, name in _once(gather.series_of(sitting)):
+            _test(sitting, series, name, month, discoveries)
+        MonthOfTests.objects.filter(pk=month.pk).update(tests=month.tests)
+        Sitting.objects.filter(pk=pk).update(looked_at=now())
+
+
+def changes_of(user: Any) -> QuerySet[SeriesChange]:
+    """Return the changes in the user's laboratories; to others they look like what is not there."""
+    return SeriesChange.objects.filter(laboratory__in=laboratories_of(user)).select_related("laboratory", "handled_by")
+
+
+def handle(change: SeriesChange, user: Any, deed: str, *, reason: str = "", until: date | None = None) -> None:
+    """Note what a member says of a change: a key of content.DEEDS; the same again does no harm. Raises Refused.
+
+    reason, until : of an excuse, both needed; of nothing else
+    """
+    state = DEEDS[deed]
+    if state == EXCUSED and (not reason or until is None or until < now().date()):
+        raise Refused("An excuse needs a reason, and a day from today on until which it holds.")
+    if state != EXCUSED and (reason or until):
+        raise Refused("Only an excuse has a reason and an end.")
+    SeriesChange.objects.filter(pk=change.pk).update(
+        state=state, reason=reason, excused_until=until, handled_by=user, handled_at=now()
+    )
+    logger.info("handled change=%s deed=%s user=%s", change.pk, deed, user.pk)
+
+
+def why_not_told(delivery: Delivery) -> str:
+    """Say why its owner is not told of a change after all; "" where nothing is against it."""
+    if delivery.topic != Topic.CHANGE:
+        return ""
+    may_see = changes_of(delivery.subscription.user).filter(pk=delivery.facts["change"]).exists()
+    return "" if may_see else "You are no member of its laboratory any more, or it is gone."
+
+
+def _waiting() -> QuerySet[Sitting]:
+    return Sitting.objects.filter(ended_at__isnull=False, looked_at__isnull=True)
+
+
+def _once(named: list[tuple[Series, str]]) -> list[tuple[Series, str]]:
+    """Return each series once."""
+    return list({series.key: (series, name) for series, name in named}.values())
+
+
+def _test(sitting: Sitting, series: Series, name: str, month: MonthOfTests, discoveries: list[int]) -> None:
+    """Test the newest point of one series; a discovery becomes a row, and is told."""
+    points = [point for point in gather.points(sitting.laboratory, series, sitting) if point.value is not None]
+    if not points or points[-1].sitting != sitting.pk:
+        return
+    changed = _known_places(sitting, series, points)
+    values = np.log([point.value for point in points if point.value is not None])
+    p = newest_p(values, changed)
+    if p is None:
+        return
+    month.tests += 1
+    most = level(month.tests, discoveries)
+    if p > most:
+        return
+    place, difference = located(values, changed)
+    if _is_kept(sitting, series, points[place]):
+        return
+    discoveries.append(month.tests)
+    low, high = difference.interval
+    change = SeriesChange.objects.create(
+        laboratory=sitting.laboratory,
+        series=series.key,
+        about={**asdict(series), "name": name},
+        sitting_id=points[place].sitting,
+        shown_by=sitting,
+        month=month,
+        test=month.tests,
+        p=p,
+        level=most,
+        ratio=difference.ratio,
+        low=low,
+        high=high,
+        facts=[asdict(fact) for fact in points[place].facts],
+    )
+    _announce(change, points[place])
+    logger.info("found change=%s laboratory=%s ratio=%.3f", change.pk, sitting.laboratory_id, change.ratio)
+
+
+def _known_places(sitting: Sitting, series: Series, points: list[Point]) -> list[int]:
+    """Return where among the points the changes are that were found before, ascending."""
+    places = {point.sitting: place for place, point in enumerate(points)}
+    rows = SeriesChange.objects.filter(laboratory=sitting.laboratory, series=series.key)
+    return sorted(places[pk] for pk in rows.values_list("sitting_id", flat=True) if places.get(pk))
+
+
+def _is_kept(sitting: Sitting, series: Series, first: Point) -> bool:
+    """Tell whether a change at this point is kept, found by a later sitting that was looked at before this one."""
+    rows = SeriesChange.objects.filter(laboratory=sitting.laboratory, series=series.key)
+    return rows.filter(sitting_id=first.sitting).exists()
+
+
+def _announce(change: SeriesChange, first: Point) -> None:
+    members = list(change.laboratory.members.values_list("pk", flat=True))
+    announcing.announce(
+        Topic.CHANGE,
+        subject=words.headline(change.about, change.ratio),
+        text=words.sentence(change.about, change.ratio, change.low, change.high, first.at, change.facts),
+        path=reverse("series-change", args=[change.pk]),
+        facts={
+            **{"change": change.pk, "laboratory": change.laboratory.slug, "series": change.series},
+            **{"ratio": change.ratio, "low": change.low, "high": change.high, "facts": change.facts},
+        },
+        users=members,
+    )

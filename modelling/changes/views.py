@@ -1,0 +1,90 @@
+"""The pages of series, of what changed in them, and of one change: for members of their laboratory alone."""
+
+from datetime import timedelta
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from modelling.here.selectors import laboratories_of
+
+from . import gather, keeping, presentation, selectors, words
+from .forms import HandlingForm, MonthForm, SensitivityForm
+
+
+@require_safe
+@never_cache
+@login_required
+def series_list(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show what is measured again and again in a laboratory."""
+    laboratory = get_object_or_404(laboratories_of(request.user), slug=slug)
+    counts = selectors.counted(laboratory)
+    lines = [(line, counts.get(line.key, 0)) for line in gather.lines(laboratory)]
+    return render(request, "modelling/series_list.html", {"laboratory": laboratory, "lines": lines})
+
+
+@require_safe
+@never_cache
+@login_required
+def series_detail(request: HttpRequest, slug: str, key: str) -> HttpResponse:
+    """Show one series along time, with its changes marked."""
+    laboratory = get_object_or_404(laboratories_of(request.user), slug=slug)
+    form = SensitivityForm(request.GET)
+    is_valid = form.is_valid()
+    told = selectors.history_of(laboratory, key, form.most_p())
+    if told is None:
+        raise Http404(f"no series {key} in {slug}")
+    context = {
+        "laboratory": laboratory,
+        "history": told,
+        "rows": presentation.rows(told),
+        "chart": presentation.chart(told),
+        "form": form,
+        "changes": laboratory.changes.filter(series=key).select_related("handled_by"),
+    }
+    return render(request, "modelling/series.html", context, status=200 if is_valid else 422)
+
+
+@require_safe
+@never_cache
+@login_required
+def change_list(request: HttpRequest) -> HttpResponse:
+    """Show what changed in a month in the user's laboratories."""
+    form = MonthForm(request.GET)
+    is_valid = form.is_valid()
+    month = form.cleaned_data["month"] if is_valid else ""
+    first = selectors.month_of(month)
+    context = {
+        "form": form,
+        "month": first,
+        "before": f"{first - timedelta(days=1):%Y-%m}",
+        "changes": [(change, words.title(change.about)) for change in selectors.found_in(request.user, month)],
+    }
+    return render(request, "modelling/series_changes.html", context, status=200 if is_valid else 422)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@login_required
+def change_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show a change; or note what a member says of it."""
+    change = get_object_or_404(keeping.changes_of(request.user).select_related("sitting", "shown_by"), pk=pk)
+    form = HandlingForm(request.POST or None)
+    if form.is_bound and form.is_valid():
+        try:
+            keeping.handle(change, request.user, **form.cleaned_data)
+            return redirect("series-change", pk)
+        except keeping.Refused as refusal:
+            form.add_error(None, str(refusal))
+    at = change.sitting.ended_at
+    context = {
+        "change": change,
+        "form": form,
+        "title": words.title(change.about),
+        "sentence": words.sentence(
+            change.about, change.ratio, change.low, change.high, at.isoformat() if at else "", change.facts
+        ),
+    }
+    return render(request, "modelling/series_change.html", context, status=422 if form.is_bound else 200)
