@@ -42,7 +42,7 @@ def series_of(sitting: Sitting) -> list[tuple[Series, str]]:
 
 def lines(laboratory: Laboratory) -> list[SeriesLine]:
     """List the series of a laboratory's newest sittings, that measured last first. One query."""
-    counts: dict[Series | str, int] = {}
+    counts: dict[str, int] = {}
     newest: dict[str, tuple[Series, str, datetime]] = {}
     for sitting in _ended(laboratory).order_by("-ended_at", "-pk")[:MOST_READ]:
         for series, name in series_of(sitting):

@@ -55,8 +55,8 @@ def best_split(values: Numbers, *, to_end: bool = False) -> tuple[int, float]:
     if to_end:
         place = int(np.argmax(q[:, -1]))
         return place + 1, float(q[place, -1])
-    place, end = np.unravel_index(int(np.argmax(q)), q.shape)
-    return int(place) + 1, float(q[place, end])
+    row, column = np.unravel_index(int(np.argmax(q)), q.shape)
+    return int(row) + 1, float(q[row, column])
 
 
 def change_points(values: Numbers, most_p: float = MOST_P, window: int = WINDOW) -> tuple[Change, ...]:

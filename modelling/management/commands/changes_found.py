@@ -1,5 +1,6 @@
 """manage.py changes_found: how soon changes are found, and how many of those found are none."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,8 @@ from django.core.management.base import BaseCommand, CommandParser
 from modelling.research.changes import MONTH, NEAR, WORLDS, duet_power, scaled, simulate
 
 BLOCKS = (2, 4, 8)
-DUET = {"shared": 0.05, "own": 0.01, "most_p": 0.01, "trials": 2000}
+TRIALS = 2000
+DUET = partial(duet_power, shared=0.05, own=0.01, most_p=0.01)
 
 
 class Command(BaseCommand):
@@ -51,5 +53,5 @@ class Command(BaseCommand):
         for change in (0.02, 0.05, 0.1):
             for blocks in BLOCKS:
                 rng = np.random.default_rng(seed)
-                pairs, alone = duet_power(rng, change, blocks=blocks, **DUET)
+                pairs, alone = DUET(rng, change, blocks=blocks, trials=TRIALS)
                 self.stdout.write(f"| {100 * change:.0f} % | {blocks} | {pairs:.2f} | {alone:.2f} |")

@@ -161,7 +161,7 @@ def test_the_command_prints_its_tables(capsys, monkeypatch):
     from modelling.management.commands import changes_found
 
     monkeypatch.setattr(changes_found, "WORLDS", changes_found.WORLDS[-1:])
-    monkeypatch.setitem(changes_found.DUET, "trials", 20)
+    monkeypatch.setattr(changes_found, "TRIALS", 20)
     call_command("changes_found", "--share", "0.02")
     printed = capsys.readouterr().out
     assert "4 of 200: none changes, heavy tails" in printed
