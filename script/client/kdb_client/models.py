@@ -135,6 +135,15 @@ CaseStudyStatusEnum: TypeAlias = Literal['draft', 'submitted', 'published', 'ret
 CellStandingEnum: TypeAlias = Literal['best', 'between', 'avoid', 'no evidence']
 
 
+ChangeHandlingStateEnum: TypeAlias = Literal['new', 'acknowledged', 'excused', 'confirmed']
+
+
+class ChangedFact(TypedDict):
+    name: str
+    before: str
+    after: str
+
+
 class ChoiceFields(TypedDict):
     name: str
     place: str
@@ -186,6 +195,9 @@ class Decision(TypedDict):
 
 class Deed(TypedDict):
     deed: str
+
+
+DeedEnum: TypeAlias = Literal['acknowledge', 'excuse', 'confirm', 'reopen']
 
 
 DeliveryStateEnum: TypeAlias = Literal['waiting', 'sent', 'given up']
@@ -478,6 +490,16 @@ Machine: TypeAlias = str
 
 class Machines(TypedDict):
     machines: list[Machine]
+
+
+class MeasuredSeries(TypedDict):
+    machine: str
+    load: str
+    engine: str
+    seconds: int
+    place: str
+    settings: dict[str, str]
+    job: str
 
 
 class Member(TypedDict):
@@ -988,6 +1010,40 @@ class Score(TypedDict):
 ScoreEnum: TypeAlias = Literal['kendall', 'top', 'error', 'inside', 'log_score']
 
 
+class SeriesLevel(TypedDict):
+    sitting: int
+    at: str
+    points: int
+    value: float
+    ratio: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+
+
+class SeriesLine(TypedDict):
+    key: str
+    series: MeasuredSeries
+    name: str
+    sittings: int
+    last: str
+
+
+class SeriesList(TypedDict):
+    series: list[SeriesLine]
+
+
+class SeriesPoint(TypedDict):
+    sitting: int
+    at: str
+    value: float | None
+    slowest: float | None
+    fastest: float | None
+    runs: int
+    disturbed: int
+    facts: list[ChangedFact]
+
+
 class Server(TypedDict):
     slug: str
     model: str | None
@@ -1177,7 +1233,7 @@ class TopUp(TypedDict):
     repetitions: int
 
 
-TopicsEnum: TypeAlias = Literal['campaign', 'review', 'machines', 'question']
+TopicsEnum: TypeAlias = Literal['campaign', 'review', 'machines', 'change', 'question']
 
 
 class TradeEstimate(TypedDict):
@@ -1424,6 +1480,19 @@ class Cell(TypedDict):
     grade: GradeEnum | NullEnum | None
     shade: int | None
     standing: CellStandingEnum
+
+
+class ChangeHandling(TypedDict):
+    state: ChangeHandlingStateEnum
+    reason: str
+    excused_until: str | None
+    by: str
+
+
+class ChangeHandlingFields(TypedDict):
+    deed: DeedEnum
+    reason: NotRequired[str]
+    until: NotRequired[str]
 
 
 class Claim(TypedDict):
@@ -2259,6 +2328,34 @@ class ScalingPanel(TypedDict):
     series: list[ScalingSeries]
 
 
+class SeriesChange(TypedDict):
+    id: int
+    laboratory: str
+    series: str
+    about: MeasuredSeries
+    name: str
+    sitting: int
+    shown_by: int
+    found_at: str
+    ratio: float
+    low: float
+    high: float
+    p: float
+    level: float
+    facts: list[ChangedFact]
+    handling: ChangeHandling
+
+
+class SeriesHistory(TypedDict):
+    key: str
+    series: MeasuredSeries
+    name: str
+    unit: str
+    most_p: float
+    points: list[SeriesPoint]
+    levels: list[SeriesLevel]
+
+
 class SetUpFact(TypedDict):
     fact: str
     stated: list[StatedValue]
@@ -2610,6 +2707,12 @@ class PaginatedRunList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[Run]
+
+
+class PaginatedSeriesChangeList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[SeriesChange]
 
 
 class PaginatedSittingLineList(TypedDict):
