@@ -70,7 +70,8 @@ class TestLibvirt(Conformance):
 
     def test_the_log_of_a_guest_goes_with_it_and_others_stay(self, lab, host):
         logs = ["sh", "-c", "ls /var/log/libvirt/qemu"]
-        lab.inside("touch", "/var/log/libvirt/qemu/kdb-100-11.log")
+        # libvirt makes the folder with its first machine.
+        lab.inside("sh", "-c", "mkdir -p /var/log/libvirt/qemu && touch /var/log/libvirt/qemu/kdb-100-11.log")
         with self.made(lab, host, 100) as guest:
             assert f"{guest.name}.log" in lab.inside(*logs).split()
         assert lab.inside(*logs).split() == ["kdb-100-11.log"]
