@@ -15,6 +15,18 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
+            name='MonthOfTests',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('month', models.DateField(help_text='Its first day, UTC.', unique=True)),
+                ('tests', models.PositiveIntegerField(default=0)),
+            ],
+            options={
+                'ordering': ['-month'],
+                'verbose_name_plural': 'months of tests',
+            },
+        ),
+        migrations.CreateModel(
             name='SeriesChange',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -32,21 +44,14 @@ class Migration(migrations.Migration):
                 ('reason', models.CharField(blank=True, help_text='Why it is excused.', max_length=500)),
                 ('excused_until', models.DateField(blank=True, help_text='It is new again after this day, UTC.', null=True)),
                 ('handled_at', models.DateTimeField(blank=True, null=True)),
+                ('handled_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('laboratory', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='changes', to='modelling.laboratory')),
+                ('shown_by', models.ForeignKey(help_text='The one with which the change was sure.', on_delete=django.db.models.deletion.CASCADE, related_name='+', to='modelling.sitting')),
+                ('sitting', models.ForeignKey(help_text='The first one after the change.', on_delete=django.db.models.deletion.CASCADE, related_name='+', to='modelling.sitting')),
+                ('month', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='changes', to='modelling.monthoftests')),
             ],
             options={
                 'ordering': ['-pk'],
-            },
-        ),
-        migrations.CreateModel(
-            name='MonthOfTests',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('month', models.DateField(help_text='Its first day, UTC.', unique=True)),
-                ('tests', models.PositiveIntegerField(default=0)),
-            ],
-            options={
-                'ordering': ['-month'],
-                'verbose_name_plural': 'months of tests',
             },
         ),
         migrations.AddField(
@@ -54,34 +59,13 @@ class Migration(migrations.Migration):
             name='looked_at',
             field=models.DateTimeField(blank=True, help_text='When its series were looked at for changes; empty: not yet.', null=True),
         ),
+        # What ended before is history: nobody is told of it now.
+        migrations.RunSQL(
+            'UPDATE modelling_sitting SET looked_at = ended_at WHERE ended_at IS NOT NULL', migrations.RunSQL.noop
+        ),
         migrations.AddIndex(
             model_name='sitting',
             index=models.Index(condition=models.Q(('ended_at__isnull', False), ('looked_at__isnull', True)), fields=['ended_at'], name='modelling_sitting_to_look_at'),
-        ),
-        migrations.AddField(
-            model_name='serieschange',
-            name='handled_by',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='serieschange',
-            name='laboratory',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='changes', to='modelling.laboratory'),
-        ),
-        migrations.AddField(
-            model_name='serieschange',
-            name='shown_by',
-            field=models.ForeignKey(help_text='The one with which the change was sure.', on_delete=django.db.models.deletion.CASCADE, related_name='+', to='modelling.sitting'),
-        ),
-        migrations.AddField(
-            model_name='serieschange',
-            name='sitting',
-            field=models.ForeignKey(help_text='The first one after the change.', on_delete=django.db.models.deletion.CASCADE, related_name='+', to='modelling.sitting'),
-        ),
-        migrations.AddField(
-            model_name='serieschange',
-            name='month',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='changes', to='modelling.monthoftests'),
         ),
         migrations.AddConstraint(
             model_name='serieschange',
