@@ -21,6 +21,7 @@ READ_ONLY = [
     ("simulate_coverage", "--replications", "1"),
     ("value_of_runs", "--replications", "2"),
     ("few_runs", "--machines", "1"),
+    ("changes_found", "--share", "0.005"),
     ("plan_placement", "{fleet}"),
     ("plan_placement", "{fleet}", "--json"),
     ("network_meta", "tests/data/reference/senn2013_contrasts.csv"),
