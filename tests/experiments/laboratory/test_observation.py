@@ -10,9 +10,9 @@ from django.db import connection
 
 from experiments.campaigns import hosts
 from experiments.fleet import deeds, watching
-from experiments.fleet.driver import libvirt_listing
 from experiments.laboratory.places import drivers, libvirt
 from experiments.laboratory.places.drivers import Wanted
+from experiments.laboratory.reach import remote
 from experiments.models import DiskStatistics, ObservedMachine
 from kdb.models import Job
 from tests import factories
@@ -46,7 +46,7 @@ def mail(host, lab, monkeypatch):
             **{"host_disk_mib": 512, "disk_mib": 256, "vm_count": 1, "ram_mib": 384, "vcpus": 1},
             **{"image_folder": str(lab.image), "image_host_key": host_key, "accelerator": "qemu"},
         )
-        area = libvirt_listing.remote.Area(machine, str(lab.pool), 7)
+        area = remote.Area(machine, str(lab.pool), 7)
         stack.callback(area.call, "clean", timeout=180)
         (guest,) = drivers.guests(stack, libvirt, machine, wanted, lambda text: None, lambda: None)
         guest.area.machine.run(["sync"])

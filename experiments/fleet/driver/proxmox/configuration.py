@@ -13,11 +13,11 @@ FILES = "/etc/pve/qemu-server"  # of the machines of the node itself; one for ea
 BUSES = ("ide", "sata", "scsi", "virtio")
 
 _SECTION = re.compile(r"\[([^\]]*)\]\s*")
-_ENTRY = re.compile(r"([a-z][a-z0-9_-]*):\s*(.*?)\s*")
+_ENTRY = re.compile(r"([a-z][a-z0-9_-]*):(.*)")
 _DISK = re.compile(rf"({'|'.join(BUSES)})\d+")
 _UNUSED = re.compile(r"unused\d+")
 _OWNER = re.compile(r"(?:vm|base)-(\d+)-")
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMGT]?)")
+_SIZE = re.compile(r"(\d{1,20}(?:\.\d{1,9})?)([KMGT]?)")
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _ANOTHER_NAME = UUID("5c1d4a0e-6b1f-4d38-9a0b-0d6f6c9f4d11")  # of machines whose file states no UUID
 
@@ -111,7 +111,7 @@ def parsed(number: int, text: str) -> Configuration:
         if heading := _SECTION.fullmatch(line):
             section = sections.setdefault(heading[1], {})
         elif not line.startswith("#") and (entry := _ENTRY.fullmatch(line)):
-            section[entry[1]] = entry[2]
+            section[entry[1]] = entry[2].strip()
     pending = next((sections.pop(name) for name in list(sections) if name.upper() == "PENDING"), {})
     snapshots = {name: options for name, options in sections.items() if name and not name.startswith("special:")}
     return Configuration(number, sections[""], pending, snapshots)

@@ -30,7 +30,7 @@ STOP_SECONDS = 90  # longest that moving.sh waits for a task to end
 _SPARE_BYTES = 64 * 2**20  # beside the volume, for what its storage notes of it
 _QCOW2_ON = (*FOLDERS, "nfs", "cifs")  # types of storage whose disks are files
 _STORAGE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*:")
-_PERCENT = re.compile(r"transferred .* of .* \((\d+(?:\.\d+)?)%\)")
+_PERCENT = re.compile(r"transferred [^()]{1,200}\((\d{1,3}(?:\.\d{1,9})?)%\)")
 _ALLOCATED = re.compile(r"allocated target volume '([^']+)'")
 _JOB = re.compile(r"device ([A-Za-z0-9_.#-]+): Completed")
 # The words of a task that did not begin because another has the machine: another try may succeed.
@@ -293,7 +293,8 @@ class ProxmoxMoving:
         place = self._call("path", volume).strip()
         if not place.startswith("/"):
             return None
-        told = re.findall(rf"^(?:drive-)?{move.disk}\b.*$", self._monitor(move, "info block"), re.M)
+        disk = re.escape(move.disk)
+        told = re.findall(rf"^(?:drive-)?{disk}\b.*$", self._monitor(move, "info block"), re.M)
         if not told:
             return None
         return bool(re.search(rf"(?<![\w./-]){re.escape(place)}(?![\w./-])", told[0]))

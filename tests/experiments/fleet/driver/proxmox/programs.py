@@ -84,7 +84,7 @@ def pid_of(number: str) -> int | None:
 def qmp(number: str, **asked: object) -> dict:
     try:
         with socket.socket(socket.AF_UNIX) as wire:
-            wire.settimeout(5)
+            wire.settimeout(120)  # of a busy machine; a process that is gone is told at once
             wire.connect(str(ROOT / f"run/qemu-server/{number}.qmp"))
             wire.sendall(json.dumps(asked).encode() + b"\n")
             return json.loads(wire.makefile().readline())
