@@ -67,7 +67,7 @@ class SeriesChangeSerializer(serializers.ModelSerializer[SeriesChange]):
 
 
 class ChangeHandlingFieldsSerializer(FormFields):
-    """What a member says of a change; reason and until are those of an excuse."""
+    """One deed of a member to a change; reason and until are those of an excuse."""
 
     form = HandlingForm
     about = {"until": "Last day of the excuse: 2026-12-31."}
@@ -75,7 +75,7 @@ class ChangeHandlingFieldsSerializer(FormFields):
 
 
 class SeriesViewSet(OwnedViewSet):
-    """What is measured again and again in a laboratory of yours."""
+    """The series that a laboratory of yours measures again and again."""
 
     queryset = Laboratory.objects.none()
 
@@ -129,10 +129,7 @@ class SeriesChangeViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Owne
         form = HandlingForm(fields_of(request, ChangeHandlingFieldsSerializer))
         if not form.is_valid():
             raise FaultyRequest(form_errors(form))
-        try:
-            keeping.handle(change, request.user, **form.cleaned_data)
-        except keeping.Refused as refusal:
-            raise FaultyRequest([{"field": "deed", "message": str(refusal)}]) from refusal
+        keeping.handle(change, request.user, **form.cleaned_data)
         return Response(self.get_serializer(self.get_object()).data)
 
 

@@ -1,4 +1,4 @@
-"""What was measured along time, and where it changed. No Django."""
+"""The words of series along time, and of their changes. No Django."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ DEEDS = {"acknowledge": ACKNOWLEDGED, "excuse": EXCUSED, "confirm": CONFIRMED, "
 
 @dataclass(frozen=True)
 class Series:
-    """What is measured again and again: all of it the same, but for the releases of what it runs on."""
+    """One thing that is measured again and again: all of it the same, but for the releases of what it runs on."""
 
     component: ClassVar[str] = "MeasuredSeries"
 

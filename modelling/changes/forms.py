@@ -3,7 +3,7 @@
 from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
+from django.utils.timezone import now
 
 from .content import DEEDS, EXCUSED
 from .statistics.divisive import MOST_P
@@ -35,7 +35,7 @@ class SensitivityForm(forms.Form):
 
 
 class HandlingForm(forms.Form):
-    """What a member says of a change."""
+    """One deed of a member to a change; an excuse has a reason and an end."""
 
     deed = forms.ChoiceField(choices=[(deed, _WORDS[deed]) for deed in DEEDS], label="What about it")
     reason = forms.CharField(max_length=500, required=False, label="Reason", help_text="Of an excuse.")
@@ -48,10 +48,12 @@ class HandlingForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or self.cleaned_data
-        if DEEDS.get(given.get("deed", "")) == EXCUSED:
-            for name in ("reason", "until"):
-                if not given.get(name) and name not in self.errors:
-                    self.add_error(name, ValidationError("An excuse needs it."))
+        is_excuse = DEEDS.get(given.get("deed", "")) == EXCUSED
+        for name in ("reason", "until"):
+            if name not in self.errors and bool(given.get(name)) != is_excuse:
+                self.add_error(name, "An excuse needs it." if is_excuse else "Only an excuse has it.")
+        if is_excuse and given.get("until") and given["until"] < now().date():
+            self.add_error("until", "This day is over: name today or a later one.")
         return given
 
 

@@ -23,17 +23,13 @@ from modelling.here.selectors import laboratories_of
 from modelling.models import MonthOfTests, SeriesChange, Sitting
 
 from . import gather, words
-from .content import DEEDS, EXCUSED, Point, Series
+from .content import DEEDS, Point, Series
 from .statistics.discoveries import level
 from .statistics.newest import located, newest_p
 
 logger = logging.getLogger(__name__)
 
 JOB = "find_changes"
-
-
-class Refused(Exception):  # noqa: N818
-    """What was asked cannot be done; the text says why."""
 
 
 def look_after() -> None:
@@ -74,17 +70,12 @@ def changes_of(user: Any) -> QuerySet[SeriesChange]:
 
 
 def handle(change: SeriesChange, user: Any, deed: str, *, reason: str = "", until: date | None = None) -> None:
-    """Note what a member says of a change: a key of content.DEEDS; the same again does no harm. Raises Refused.
+    """Note what a member says of a change, as HandlingForm checked it; the same again does no harm.
 
-    reason, until : of an excuse, both needed; of nothing else
+    deed : a key of content.DEEDS; reason, until : of an excuse
     """
-    state = DEEDS[deed]
-    if state == EXCUSED and (not reason or until is None or until < now().date()):
-        raise Refused("An excuse needs a reason, and a day from today on until which it holds.")
-    if state != EXCUSED and (reason or until):
-        raise Refused("Only an excuse has a reason and an end.")
     SeriesChange.objects.filter(pk=change.pk).update(
-        state=state, reason=reason, excused_until=until, handled_by=user, handled_at=now()
+        state=DEEDS[deed], reason=reason, excused_until=until, handled_by=user, handled_at=now()
     )
     logger.info("handled change=%s deed=%s user=%s", change.pk, deed, user.pk)
 

@@ -73,11 +73,8 @@ def change_detail(request: HttpRequest, pk: int) -> HttpResponse:
     change = get_object_or_404(keeping.changes_of(request.user).select_related("sitting", "shown_by"), pk=pk)
     form = HandlingForm(request.POST or None)
     if form.is_bound and form.is_valid():
-        try:
-            keeping.handle(change, request.user, **form.cleaned_data)
-            return redirect("series-change", pk)
-        except keeping.Refused as refusal:
-            form.add_error(None, str(refusal))
+        keeping.handle(change, request.user, **form.cleaned_data)
+        return redirect("series-change", pk)
     at = change.sitting.ended_at
     context = {
         "change": change,

@@ -1,4 +1,4 @@
-"""What is said of the machines of any hypervisor: whose they are, and which file systems lie inside them."""
+"""Tells of machines of any hypervisor whose they are, and which file systems lie inside them."""
 
 import re
 from typing import Any

@@ -20,7 +20,7 @@ _COLUMNS_OF_FINDMNT = ("--json", "--bytes", "--list", "--real", "--output", "TAR
 
 
 class Mounts:
-    """What is mounted on a host, and what kinds of disks it lies on.
+    """The mounts of a host, and the kinds of disks that they lie on.
 
     kinds : a block device's path to its kind; volumes : the same by the name of a logical volume
     real : each of the paths asked for with its links followed

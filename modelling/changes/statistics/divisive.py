@@ -1,6 +1,6 @@
 """Where a series changed: E-divisive, in windows, each change held against a t-test.
 
-Sources: Matteson and James 2014, 10.1080/01621459.2013.849605 (the divergence, and its test by permutation); Fleming
+Sources: Matteson and James 2014, 10.1080/01621459.2013.849605 (the divergence); Fleming
 et al. 2023, 10.1145/3578244.3583719 (windows, and what is found merged again by t-tests); docs/models/change.md.
 """
 
@@ -71,13 +71,6 @@ def change_points(values: Numbers, most_p: float = MOST_P, window: int = WINDOW)
         places.update(start + place for place in found)
         start = max(start + max(found, default=0), start + window // 2)
     return _merged(values, sorted(places), most_p)
-
-
-def permutation_p(values: Numbers, rng: np.random.Generator, permutations: int = 999) -> float:
-    """Return the p-value of the best split against those of the same numbers in random order. values : two or more"""
-    _, seen = best_split(values)
-    as_large = sum(best_split(rng.permutation(values))[1] >= seen for _ in range(permutations))
-    return (1 + as_large) / (1 + permutations)
 
 
 def segments(count: int, places: Sequence[int]) -> list[slice]:

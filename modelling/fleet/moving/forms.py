@@ -166,7 +166,7 @@ def _where_to(room: Room, empty: str, **options: Any) -> forms.TypedChoiceField:
     """Return the field of a pool to move to; each says how much more it takes."""
     pools = {str(pool.pk): pool for pool in room}
     choices = [
-        (key, f"{pool}, {pool.host_fs or pool.get_backend_display()}: room for {data_size(max(room[pool], 0))}")
+        (key, f"{pool}, {pool.host_fs or pool.get_backend_display()}: room for {data_size(room[pool])}")
         for key, pool in pools.items()
     ]
     return forms.TypedChoiceField(

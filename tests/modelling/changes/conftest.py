@@ -35,7 +35,7 @@ def make_night(laboratory, night, values, *, disturbed=0, choices=CHOICES, **fie
         ended_at=FIRST + timedelta(days=night),
         **told | fields,
     )
-    runs = [{"value": value} for value in values] + [{"disturbed": "a backup ran"}] * disturbed
+    runs = [{"value": value} for value in values] + [{"value": 1.0, "disturbed": "a backup ran"}] * disturbed
     SittingRun.objects.bulk_create(
         SittingRun(sitting=sitting, block=1, number=number, choice=0, reported_at=sitting.ended_at, **run)
         for number, run in enumerate(runs, start=1)

@@ -10,9 +10,10 @@ from kdb.models import Job
 from kdb.notifications import delivering, subscriptions
 from kdb.notifications.models import Delivery
 from modelling.changes import keeping
+from modelling.changes.statistics.discoveries import level
 from modelling.models import MonthOfTests, SeriesChange, Sitting
 from tests.factories import make_user
-from tests.modelling.changes.conftest import make_night
+from tests.modelling.changes.conftest import CHOICES, make_night
 
 pytestmark = pytest.mark.django_db
 
@@ -45,6 +46,28 @@ def test_a_slower_kernel_is_found_once_and_told_once(ours, nights, told, ada):
     MonthOfTests.objects.update(tests=1000)
     look()
     assert (SeriesChange.objects.count(), Delivery.objects.count()) == (1, 1)
+
+
+def test_each_change_was_held_against_what_was_discovered_before_it(ours):
+    """Two disks of a machine become slower in the same night: the second is told by a level that the first raised."""
+    both = [{**CHOICES[0], "name": place, "place": place} for place in ("vdb", "vdc")]
+    for night in range(28):
+        sitting = make_night(ours, night, [1000.0 + night % 7 - 150 * (night >= 20)], choices=both)
+        sitting.runs.create(block=1, number=2, choice=1, value=990.0 + night % 5 - 150 * (night >= 20))
+    look()
+    changes = SeriesChange.objects.order_by("test")
+    assert {change.about["place"] for change in changes} == {"vdb", "vdc"}
+    earlier = []
+    for change in changes:
+        assert change.level == level(change.test, earlier)
+        earlier.append(change.test)
+
+
+def test_a_sitting_that_was_looked_at_counts_for_one_test_however_often_it_is_looked_at(ours, nights):
+    look()
+    before = MonthOfTests.objects.get().tests
+    keeping.look_at(nights[-1].pk)
+    assert MonthOfTests.objects.get().tests == before
 
 
 def test_what_does_not_change_is_not_told(ours):
@@ -131,7 +154,9 @@ def test_an_excuse_that_is_over_already_is_refused(asked, ours, nights):
     pk = SeriesChange.objects.get().pk
     body = {"deed": "excuse", "reason": "a scrub", "until": "2020-01-01"}
     (error,) = asked(f"series-changes/{pk}/handle/", body, 400)["errors"]
-    assert error["message"] == "An excuse needs a reason, and a day from today on until which it holds."
+    assert (error["field"], error["message"]) == ("until", "This day is over: name today or a later one.")
+    (error,) = asked(f"series-changes/{pk}/handle/", {"deed": "confirm", "reason": "a scrub"}, 400)["errors"]
+    assert (error["field"], error["message"]) == ("reason", "Only an excuse has it.")
 
 
 def test_the_overview_has_the_months_changes(client, ada, ours, nights, asked):

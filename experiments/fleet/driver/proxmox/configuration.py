@@ -52,7 +52,7 @@ class Drive:
 
 @dataclass(frozen=True)
 class Configuration:
-    """What a machine's file says. now, pending, and each of the snapshots : option to value as it stands there"""
+    """The file of a machine, read. now, pending, and each of the snapshots : option to value as it stands there"""
 
     number: int
     now: Mapping[str, str]

@@ -1,12 +1,16 @@
 """From the first look at a node of Proxmox VE to the removed old volume, against the stand-in of its commands."""
 
+import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from django.urls import reverse
 
 from experiments.campaigns import hosts
 from experiments.fleet import deeds, watching
+from experiments.fleet.driver.contract import Image
+from experiments.fleet.driver.proxmox.moving import ProxmoxMoving
 from experiments.laboratory.reach.ssh import SshError
 from experiments.models import DiskStatistics, Host, Hypervisor, ObservedMachine
 from kdb.models import Job
@@ -103,6 +107,20 @@ def test_a_move_that_is_called_off_after_its_worker_died_is_taken_back(node, hos
     assert (move.state, move.left_over, move.runs_from) == ("cancelled", "", "old"), move.step
     assert node.volumes("fast") == []
     assert not Job.objects.filter(state="queued", kind=moves.MOVE_JOB).exists()
+
+
+def test_a_move_that_is_called_off_once_its_host_has_switched_is_kept(node, host, monkeypatch):
+    move = asked(host)
+    driver = ProxmoxMoving(LocalConnection(node.root))
+
+    def call_off_too_late(seconds):
+        while driver.runs_from(runner.wanted(move)) != Image.NEW:
+            time.sleep(0.1)
+        PlacementMove.objects.filter(pk=move.pk).update(is_called_off=True)
+
+    monkeypatch.setattr(runner, "time", SimpleNamespace(sleep=call_off_too_late))
+    done = work_on(move)
+    assert (done.state, done.runs_from, done.new_path) == ("kept", "new", "fast:vm-100-disk-0"), done.step
 
 
 def slowly(wanted):
