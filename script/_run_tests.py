@@ -162,10 +162,9 @@ def slowness(milliseconds: float) -> float:
     return max(1.0, milliseconds / WORK_MILLISECONDS)
 
 
-def keep_working(milliseconds: list[float]) -> None:
-    while True:
+def keep_working(milliseconds: list[float], has_ended: threading.Event) -> None:
+    while not has_ended.wait(WORK_EVERY_SECONDS):
         milliseconds.append(fixed_work())
-        time.sleep(WORK_EVERY_SECONDS)
 
 
 def over_budget(arguments: list[str], taken: float, milliseconds: float) -> str | None:
@@ -252,8 +251,8 @@ def main() -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop)
     counts, status = Counter(), 0
-    milliseconds = [fixed_work()]
-    threading.Thread(target=keep_working, args=(milliseconds,), daemon=True).start()
+    milliseconds, has_ended = [fixed_work()], threading.Event()
+    threading.Thread(target=keep_working, args=(milliseconds, has_ended), daemon=True).start()
     try:
         with ExitStack() as stack:
             run_all(sys.argv[1:], stack, counts)
@@ -263,6 +262,7 @@ def main() -> int:
     except KeyboardInterrupt:
         print("Stopped.")
         status = 130
+    has_ended.set()
     if counts["failed"] or not counts["passed"]:
         status = status or 1
     taken, work = cpu_seconds(), median(milliseconds)

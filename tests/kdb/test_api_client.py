@@ -15,7 +15,7 @@ from tests.factories import make_token, make_user
 
 from .walk import TABLE
 
-pytestmark = [pytest.mark.slow, pytest.mark.server]
+pytestmark = [pytest.mark.slow, pytest.mark.server, pytest.mark.nightly]
 
 
 @pytest.fixture(scope="module")

@@ -89,6 +89,7 @@ def test_a_body_in_chunks_arrives(limits):
     assert "found x" in response.json()["detail"]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.server
 def test_dripping_connections_do_not_keep_others_waiting(migrated_place, start):  # noqa: F811

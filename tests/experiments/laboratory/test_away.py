@@ -38,6 +38,7 @@ def test_a_full_disk_pauses_the_campaign_says_how_much_is_missing_and_goes_on_wh
     assert plain_lab.left_overs() == []
 
 
+@pytest.mark.nightly
 def test_a_disk_that_fills_up_under_a_run_is_told_from_a_run_that_fails(host, plain_lab, monkeypatch):
     """The benchmark fails either way: what the host says of its disk decides."""
     monkeypatch.setattr(engines, "fio_job", lambda *_: "[global]\nrw=read\n")
@@ -53,6 +54,7 @@ def test_a_disk_that_fills_up_under_a_run_is_told_from_a_run_that_fails(host, pl
     assert run.state == "failed", said(run)
 
 
+@pytest.mark.nightly
 def test_a_pool_that_another_kdb_uses_is_left_alone_until_it_is_free_or_given_away(host, plain_lab):
     """Numbers of attempts are those of one database: of another KDB's nobody can say which is the later one."""
     mark = plain_lab.pool / ".kdb/kdb"
@@ -121,6 +123,7 @@ def test_an_area_that_is_removed_under_a_run_is_told_with_what_it_leaves_and_cle
     assert [run.state for run in campaign.runs.all()] == ["done", "done"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("door", ["api", "command"])
 def test_left_overs_are_cleared_by_api_and_command_and_never_under_a_run(host, plain_lab, door):
     owner = make_user("operators")

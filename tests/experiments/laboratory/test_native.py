@@ -34,6 +34,7 @@ def test_a_check_finds_out_what_the_host_is(host, plain_lab):
     assert {"program": "filebench", "from": hosts.FROM["filebench"]} in facts["missing"] or facts["filebench"]
 
 
+@pytest.mark.nightly
 def test_a_campaign_measures_three_file_systems(host, plain_lab):
     campaign = started(host, host_file_systems=["ext4", "xfs", "btrfs"], **SHORT)
     work_off(campaign)
@@ -52,6 +53,7 @@ def test_a_campaign_measures_three_file_systems(host, plain_lab):
     assert plain_lab.left_overs() == []
 
 
+@pytest.mark.nightly
 def test_a_pool_with_its_own_file_system_is_used_and_never_formatted(host, plain_lab):
     kind = host.facts["pools"][str(plain_lab.pool)]["file_system"]
     host.pools.update(kind=StoragePool.Kind.EXISTING)
@@ -68,6 +70,7 @@ def test_a_pool_with_its_own_file_system_is_used_and_never_formatted(host, plain
         (plain_lab.pool / "precious").unlink()
 
 
+@pytest.mark.nightly
 def test_attached_machines_are_measured_through_their_own_sshd(plain_lab, keys):
     """The laboratory's host as the virtual machine of a hypervisor that nobody logs in to."""
     keys(plain_lab)
@@ -126,6 +129,7 @@ def test_a_run_that_fails_says_why_and_the_rest_goes_on(host, plain_lab, monkeyp
     assert plain_lab.left_overs() == []
 
 
+@pytest.mark.nightly
 def test_a_benchmark_that_ends_well_without_a_result_is_a_failure(host, monkeypatch):
     monkeypatch.setattr(engines, "fio_job", lambda *_: "[global]\nrw=read\n")
     campaign = started(host, **SHORT)
@@ -135,6 +139,7 @@ def test_a_benchmark_that_ends_well_without_a_result_is_a_failure(host, monkeypa
     assert RunArtifact.objects.filter(run=run).exists()
 
 
+@pytest.mark.nightly
 def test_a_full_file_system_fails_the_run(host, plain_lab):
     """The plan is checked against what a workload needs; here the file system became smaller since."""
     campaign = started(host, **SHORT | {"workloads": ["fileserver"], "disk_mib": 400})
@@ -145,6 +150,7 @@ def test_a_full_file_system_fails_the_run(host, plain_lab):
     assert plain_lab.left_overs() == []
 
 
+@pytest.mark.nightly
 def test_a_cancelled_campaign_ends_the_run_under_way(host, plain_lab):
     campaign = started(host, repetitions=2, **SHORT | {"run_seconds": 60})
     run = campaign.runs.get(state="active")
@@ -159,6 +165,7 @@ def test_a_cancelled_campaign_ends_the_run_under_way(host, plain_lab):
     assert "fio" not in plain_lab.inside("ps", "-eo", "comm").split()
 
 
+@pytest.mark.nightly
 def test_a_clock_that_jumps_voids_the_run(host, monkeypatch):
     polled = remote.Area.poll
     count = 0
@@ -176,6 +183,7 @@ def test_a_clock_that_jumps_voids_the_run(host, monkeypatch):
     assert (run.state, run.reason) == ("failed", "The clock of host was set by +3600.0 s during the run."), said(run)
 
 
+@pytest.mark.nightly
 def test_a_changed_key_blocks_the_host_and_loses_nothing(host, plain_lab):
     campaign = started(host, **SHORT)
     other = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJrb2RSpmd8E5tMOPTxF1qbMd3eEhvg0Uih5N5VcxYWf"
@@ -197,6 +205,7 @@ def test_a_changed_key_blocks_the_host_and_loses_nothing(host, plain_lab):
     assert run.state == "done", said(run)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("what", ["a link", "somebody's folder"])
 def test_the_host_refuses_an_area_that_is_not_kdbs(host, plain_lab, what, tmp_path):
     (tmp_path / "precious").write_text("keep me")

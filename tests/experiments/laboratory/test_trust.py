@@ -17,6 +17,7 @@ pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.django_db(transa
 SHORT = {"disk_mib": 320, "scale_percent": 10}
 
 
+@pytest.mark.nightly
 def test_the_curve_of_a_run_comes_to_what_the_benchmark_says_of_itself(host):
     campaign = started(host, run_seconds=12, **SHORT)
     work_off(campaign)
@@ -29,6 +30,7 @@ def test_the_curve_of_a_run_comes_to_what_the_benchmark_says_of_itself(host):
     assert sum(curve["mib_s"]) / len(curve["mib_s"]) == pytest.approx(throughput(run), rel=0.15)
 
 
+@pytest.mark.nightly
 def test_the_files_are_made_first_and_begin_cold(host, plain_lab, monkeypatch):
     """While the machine waits at the barrier its files are there, and nothing was measured."""
     seen = []
@@ -88,6 +90,7 @@ def test_a_disturbed_run_is_repeated_at_the_end_and_the_repeat_counts(host, plai
     assert plain_lab.left_overs() == []
 
 
+@pytest.mark.nightly
 def test_a_reference_load_runs_before_each_repetition_and_drift_marks_its_runs(host, plain_lab, monkeypatch):
     """What was known of the first repetition is made a tenth of it: the second has drifted."""
     campaign = started(host, run_seconds=2, repetitions=2, host_file_systems=["ext4", "xfs"], **SHORT)
@@ -107,6 +110,7 @@ def test_a_reference_load_runs_before_each_repetition_and_drift_marks_its_runs(h
     assert plain_lab.left_overs() == []
 
 
+@pytest.mark.nightly
 def test_virtual_machines_begin_together_and_their_host_is_judged(qemu_lab, keys):
     keys(qemu_lab)
     host = registered(qemu_lab, drivers=["libvirt"], guest_image=str(qemu_lab.image))

@@ -17,7 +17,7 @@ import pytest
 
 from tests.kdb.database.machines import Machine, Machines, missing, wait_until
 
-pytestmark = [pytest.mark.postgresql, pytest.mark.slow]
+pytestmark = [pytest.mark.postgresql, pytest.mark.slow, pytest.mark.nightly]
 
 HTTPS = {"X-Forwarded-Proto": "https"}
 QUESTION = "/api/v1/rankings/guest-fs/?workload=varmail&hypervisor=kvm"

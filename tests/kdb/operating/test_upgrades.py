@@ -155,11 +155,10 @@ def holds(now: Any, then: Any) -> bool:
     return bool(now == then)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.server
-@pytest.mark.parametrize(
-    "archive", [pytest.param(RELEASE, marks=pytest.mark.nightly, id="release"), pytest.param(LANDED, id="landed")]
-)
+@pytest.mark.parametrize("archive", [pytest.param(RELEASE, id="release"), pytest.param(LANDED, id="landed")])
 def test_permanent_addresses_give_after_an_upgrade_what_they_gave_before(tmp_path, archive):
     (tmp_path / "kdb.sqlite3").write_bytes(gzip.decompress(archive.read_bytes()))
     then = handed_out(tmp_path)
@@ -301,6 +300,7 @@ def test_the_version_is_at_the_foot_of_the_page(client, db):
 # Real processes
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.server
 def test_processes_that_migrate_at_the_same_time_wait_for_each_other(tmp_path):
@@ -347,6 +347,7 @@ def test_an_empty_place_gets_at_once_what_all_migrations_would_make(tmp_path, mi
     assert "No migrations to apply" in manage(tmp_path / "once", "migrate")
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.server
 def test_an_older_worker_ends_and_leaves_its_jobs_to_the_new_version(tmp_path, migrated_sqlite):

@@ -137,6 +137,13 @@ def proportional_mib(server: Server) -> float:
     return total / 2**20
 
 
+FIRST_WORDS = (
+    "Making the database.\n",
+    "Loaded the published evidence: 65 case studies, 1208 measurements, 36 ordinal findings, 282 claims.\n",
+    "Starting the web server and the workers.\n",
+)
+
+
 @pytest.mark.slow
 def test_an_empty_place_becomes_a_running_server_that_stops_without_a_trace(start):
     server = start()
@@ -144,9 +151,26 @@ def test_an_empty_place_becomes_a_running_server_that_stops_without_a_trace(star
     server.wait_until_ready()
     assert server.answers()
     assert server.ask("SELECT count(*) FROM experiments_casestudy") == [(65,)]
+    family = server.family()
+
+    assert server.stop(signal.SIGINT) == 0
+
+    wait_until_gone(family)
+    server.reader.join()
+    assert server.said[:4] == [
+        *FIRST_WORDS,
+        f"KDB answers at http://127.0.0.1:{server.port}/ (data in {server.data_dir}; Ctrl-C stops).\n",
+    ]
+    assert server.said[-1] == "KDB has stopped.\n"
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+def test_a_first_start_ends_its_jobs_quietly_keeps_its_files_to_itself_and_gives_memory_back(start):
+    server = start()
+    server.wait_until_ready()
     wait_until(lambda: server.ask("SELECT count(*) FROM experiments_workerheartbeat") == [(1,)])
     wait_until(lambda: len(server.family()) == 9)  # web with two workers; a worker with two a queue, and one that ticks
-    family = server.family()
     with closing(sqlite3.connect(server.data_dir / "kdb.sqlite3")) as database:
         database.execute("SELECT count(*) FROM experiments_casestudy")  # the last to close takes the WAL away
         readable = [path for path in (server.data_dir, *server.data_dir.rglob("*")) if path.stat().st_mode & 0o077]
@@ -157,20 +181,10 @@ def test_an_empty_place_becomes_a_running_server_that_stops_without_a_trace(star
     wait_until(
         lambda: server.ask("SELECT count(*) FROM experiments_job WHERE state IN ('queued', 'running')") == [(0,)]
     )
-
     wait_until(lambda: proportional_mib(server) < 500)  # what the report took is given back
-
     assert server.stop(signal.SIGINT) == 0
-
-    wait_until_gone(family)
     server.reader.join()
-    assert server.said[:4] == [
-        "Making the database.\n",
-        "Loaded the published evidence: 65 case studies, 1208 measurements, 36 ordinal findings, 282 claims.\n",
-        "Starting the web server and the workers.\n",
-        f"KDB answers at http://127.0.0.1:{server.port}/ (data in {server.data_dir}; Ctrl-C stops).\n",
-    ]
-    assert server.said[4:] == ["KDB has stopped.\n"]
+    assert [*server.said[:3], *server.said[4:]] == [*FIRST_WORDS, "KDB has stopped.\n"]
 
     again = start()
     again.wait_until_ready()

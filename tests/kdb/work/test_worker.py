@@ -170,6 +170,7 @@ def test_one_killed_pool_process_loses_nothing(place):
     assert len(place.steps_done()) in (6, 7)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("place", ["rows", pytest.param("redis", marks=pytest.mark.redis)], indirect=True)
 def test_a_worker_still_works_when_idle_processes_of_its_pool_are_killed(place):
     place.enqueue(1)
@@ -212,6 +213,7 @@ def test_a_worker_told_to_stop_ends_its_job_first(place):
     assert {job.attempt for job in place.jobs()} == {1}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("module", [(), ("tests.background.impatient",)])
 def test_what_takes_longer_than_its_worker_may_goes_back(place, module):
     place.environment[supervisor.SUPERVISED_BY] = "0"  # who was killed, and interrupts nobody
@@ -227,6 +229,7 @@ def test_what_takes_longer_than_its_worker_may_goes_back(place, module):
     assert [(row.state, row.attempt, row.owner) for row in place.jobs()] == [("queued", 1, "")]
 
 
+@pytest.mark.nightly
 def test_a_job_that_loses_its_interruption_is_killed_and_its_lease_runs_out(place):
     place.environment[supervisor.SUPERVISED_BY] = "0"  # who was killed, and kills nobody
     place.environment["LOST_AFTER_SECONDS"] = "1"
@@ -240,6 +243,7 @@ def test_a_job_that_loses_its_interruption_is_killed_and_its_lease_runs_out(plac
     assert [(row.state, row.attempt) for row in place.jobs()] == [("running", 1)]
 
 
+@pytest.mark.nightly
 def test_processes_whose_worker_was_killed_end_after_their_jobs(place):
     place.enqueue(3)
     worker = place.start_worker()
@@ -308,6 +312,7 @@ def test_a_worker_that_hangs_ends_though_its_supervisor_was_killed():
         assert supervised.stdout.read() == b""  # its end is that of the last process that has it
 
 
+@pytest.mark.nightly
 @pytest.mark.redis
 @pytest.mark.parametrize("place", ["redis"], indirect=True)
 def test_a_worker_watches_for_the_supervisor_that_started_it(place):
@@ -318,6 +323,7 @@ def test_a_worker_watches_for_the_supervisor_that_started_it(place):
     assert "the supervisor is gone" in (place.data_dir / "worker.log").read_text()
 
 
+@pytest.mark.nightly
 @pytest.mark.redis
 @pytest.mark.parametrize("place", ["redis"], indirect=True)
 def test_a_worker_gives_signs_of_life_until_its_loop_stands_still(place):

@@ -109,6 +109,7 @@ def test_a_move_that_is_called_off_after_its_worker_died_is_taken_back(node, hos
     assert not Job.objects.filter(state="queued", kind=moves.MOVE_JOB).exists()
 
 
+@pytest.mark.nightly
 def test_a_move_that_is_called_off_once_its_host_has_switched_is_kept(node, host, monkeypatch):
     move = asked(host)
     driver = ProxmoxMoving(LocalConnection(node.root))

@@ -12,7 +12,7 @@ from experiments.laboratory.reach.ssh import SshError
 from tests.experiments.fleet.driver.conformance import ListingConformance, MovingConformance, copied
 from tests.experiments.fleet.driver.proxmox.node import NUMBER, SIZE, UUID, LocalConnection, Node
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 
 class Place:
