@@ -58,4 +58,5 @@ class Command(BaseCommand):
             middles, lows, highs = np.array([told_of_release(rng, world) for _ in range(trials)]).T
             within = np.mean((lows <= np.exp(world.effect)) & (np.exp(world.effect) <= highs))
             middle, width = np.exp(np.log(middles).mean()), np.median(highs / lows)
-            self.stdout.write(f"| {took} | {without} | {100 * differ:.0f} % | {middle:.2f} | {within:.3f} | {width:.2f} |")
+            cells = f"{took} | {without} | {100 * differ:.0f} % | {middle:.2f} | {within:.3f} | {width:.2f}"
+            self.stdout.write(f"| {cells} |")
