@@ -1,12 +1,14 @@
 """Addresses of what is inferred."""
 
 from django.urls import path
+from django.views.decorators.http import require_safe
 
 from .advice import views as advisor_views
 from .answer_pages import about as about_views
 from .answer_pages import views as answer_views
 from .ask import views as ask_views
 from .changes import views as change_views
+from .changes.feed import ChangeFeed
 from .claims import views as claim_views
 from .comparisons import views as comparison_views
 from .conflicts import views as conflict_views
@@ -39,6 +41,7 @@ urlpatterns = [
     path("laboratories/<slug:slug>/series/", change_views.series_list, name="my-series"),
     path("laboratories/<slug:slug>/series/<slug:key>/", change_views.series_detail, name="my-one-series"),
     path("series-changes/", change_views.change_list, name="series-changes"),
+    path("series-changes/feed/", require_safe(ChangeFeed()), name="series-change-feed"),
     path("series-changes/<int:pk>/", change_views.change_detail, name="series-change"),
     path("kdb.py", here_views.client_file, name="client-file"),
     path("capacity/", answer_views.capacity, name="capacity"),

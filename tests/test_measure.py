@@ -3,6 +3,7 @@
 import argparse
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from kdb_client.errors import KdbError
 from kdb_client.guardian import FOLDER, PROCESS, Guardian
 from kdb_client.measure import chart
 from kdb_client.places import Place, check_disk, facts_of
+from kdb_client.schedule import Budget
 
 from modelling.here import laboratories
 from modelling.models import Sitting
@@ -254,3 +256,93 @@ def test_it_ends_with_what_sets_up_the_place_and_makes_no_file_system_on_a_folde
     assert capsys.readouterr().out.split("Set it up:\n")[1].split("\n\n")[0].splitlines() == [
         f"  {line}" for line in told
     ]
+
+
+def test_a_timer_is_printed_with_what_was_asked(monkeypatch, tmp_path, capsys):
+    (tmp_path / "kdb").write_text("")
+    (tmp_path / "kdb").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    places = ["--place=a=/mnt/my disk", "--place", "b=/mnt/100%", "--most-minutes", "20"]
+    arguments = ["measure", "varmail", "--laboratory", "ours", "--every", "night", *places]
+    monkeypatch.setattr(sys, "argv", ["kdb", *arguments])
+    assert main(arguments) == 0
+    printed = capsys.readouterr().out
+    assert (
+        f"ExecStart={tmp_path}/kdb measure varmail --laboratory ours '--place=a=/mnt/my disk' --place b=/mnt/100%% "
+        "--most-minutes 20 --again --yes --scheduled night\n" in printed
+    )
+    assert "OnCalendar=*-*-* 02:00:00" in printed
+    if shutil.which("systemd-analyze"):
+        service, timer = printed.split("# /etc/systemd/system/kdb-measure.timer")
+        for name, text in (("kdb-measure.service", service), ("kdb-measure.timer", timer)):
+            (tmp_path / name).write_text(text)
+        checked = subprocess.run(
+            ["systemd-analyze", "verify", tmp_path / "kdb-measure.timer"], capture_output=True, text=True, check=False
+        )
+        assert not [line for line in checked.stderr.splitlines() if "kdb-measure" in line], checked.stderr
+
+
+def test_a_budget_of_time_and_of_written_bytes_ends_runs():
+    assert Budget(None, None).why_not(3600, 2**40) == ""
+    assert Budget(1, None).why_not(59, 0) == ""
+    assert Budget(1, None).why_not(61, 0) == "skipped: the budget of 1 minutes is used up"
+    assert Budget(None, 1).why_not(30, 2**29) == ""
+    assert Budget(None, 1).why_not(30, 2**31) == "skipped: the budget of 1 GiB written is used up"
+
+
+def test_what_programs_wrote_counts_towards_the_budget(tmp_path):
+    budget = Budget(None, 0.03)  # 31 MiB
+    assert budget.why_not(2, 2**20) == ""
+    command = ["dd", "if=/dev/zero", f"of={tmp_path}/file", "bs=1M", "count=20", "conv=fsync"]
+    subprocess.run(command, check=True, capture_output=True)
+    if not resource.getrusage(resource.RUSAGE_CHILDREN).ru_oublock:
+        pytest.skip("this file system does not count what is written")
+    assert budget.why_not(2, 2**20) == "skipped: the budget of 0.03 GiB written is used up"
+
+
+class OfServer:
+    """Answers as a server does: two runs of each choice, until each is reported."""
+
+    def __init__(self, unchanged=False):
+        self.begun, self.reports, self.unchanged = {}, [], unchanged
+        self.configuration = SimpleNamespace(url="https://kdb.example.org")
+
+    def post(self, path, body):
+        if path == "sittings/":
+            self.begun = body
+        else:
+            self.reports.append(body)
+        number = len(self.reports) + 1
+        row = {"name": "a", "ratio": 1.0, "low": 1.0, "high": 1.0}
+        decision = {"sentence": "Nothing.", "choices": [row], "changes": [], "set_up": [], "runs": 0}
+        run = {"number": number, "choice": "ab"[number % 2]}
+        return {
+            **{"id": 7, "state": "open", "load": {"seconds": 2, "working_set_bytes": 1, "job": ""}},
+            **{"decision": decision, "next": [] if number > 4 or self.unchanged else [run]},
+        }
+
+
+def scheduled(tmp_path, server, *further):
+    parser = argparse.ArgumentParser()
+    measure.add_arguments(parser)
+    places = [f"--place={name}={tmp_path}" for name in "ab"]
+    return measure.measure(
+        server, parser.parse_args(["varmail", "--laboratory=ours", "--again", "--yes", *places, *further])
+    )
+
+
+@pytest.mark.skipif(not shutil.which("fio"), reason="needs fio")
+def test_a_timer_skips_the_night_while_the_machine_is_busy_and_reports_why(tmp_path, monkeypatch):
+    monkeypatch.setattr(measure, "_busy", lambda seconds: 3.0)
+    server = OfServer()
+    scheduled(tmp_path, server, "--scheduled=night")
+    assert server.reports == [{"disturbed": "skipped: other programs kept 3.0 processors busy"}] * 4
+    assert (server.begun["again"], server.begun["if_changed"]) == (True, False)
+
+
+@pytest.mark.skipif(not shutil.which("fio"), reason="needs fio")
+def test_a_timer_measures_nothing_where_no_release_changed(tmp_path, capsys):
+    server = OfServer(unchanged=True)
+    assert scheduled(tmp_path, server, "--scheduled=change") == 0
+    assert (server.begun["if_changed"], server.reports) == (True, [])
+    assert "No release changed since sitting 7" in capsys.readouterr().out

@@ -100,6 +100,7 @@ SCOPES: dict[str, tuple[Scope | None, Scope | None]] = {
     "series-detail": (READ, None),
     "series-change-list": (READ, None),
     "series-change-detail": (READ, None),
+    "series-change-causes": (READ, None),
     "series-change-handle": (None, IMPORT),
 }
 

@@ -19,8 +19,8 @@ from kdb.api.shapes import shape_of
 from modelling.here.selectors import laboratories_of
 from modelling.models import Laboratory, SeriesChange
 
-from . import gather, keeping, selectors
-from .content import DEEDS, Fact, Handling, History, Series, SeriesLine
+from . import causes, gather, keeping, selectors
+from .content import DEEDS, Cause, Fact, Handling, History, Series, SeriesLine
 from .forms import LARGEST_P, LEAST_P, HandlingForm, MonthForm, SensitivityForm
 
 TAGS = ["my machine"]
@@ -64,6 +64,12 @@ class SeriesChangeSerializer(serializers.ModelSerializer[SeriesChange]):
         by = change.handled_by.get_username() if change.handled_by else ""
         handling = Handling(change.standing, change.reason, until.isoformat() if until else None, by)
         return shape_of(Handling)(handling).data
+
+
+class ChangeCausesSerializer(Fields):
+    """What changed with the speed, and what further series say of each."""
+
+    causes = shape_of(Cause)(many=True)
 
 
 class ChangeHandlingFieldsSerializer(FormFields):
@@ -115,6 +121,15 @@ class SeriesChangeViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Owne
         if not form.is_valid():
             raise FaultyRequest(form_errors(form))
         return selectors.found_in(self.request.user, form.cleaned_data["month"])
+
+    @extend_schema(operation_id="series_changes_causes", tags=TAGS, responses=ChangeCausesSerializer)
+    @action(detail=True)
+    def causes(self, request: Request, pk: int) -> Response:
+        """List what changed with the speed, with the series that took it and those that did not: all of its laboratory,
+        of others those that they shared.
+        """
+        told = causes.causes_of(self.get_object(), is_member=True)
+        return Response({"causes": [shape_of(Cause)(cause).data for cause in told]})
 
     @extend_schema(
         operation_id="series_changes_handle",

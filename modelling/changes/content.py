@@ -114,3 +114,29 @@ class Handling:
     reason: Annotated[str, "Why it is excused."]
     excused_until: Annotated[str | None, "Last day of the excuse; after it the change is new again."]
     by: Annotated[str, "User name; empty: nobody said anything."]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Further series, and how many of them changed as this one did."""
+
+    component: ClassVar[str] = "SeriesTally"
+
+    series: int
+    laboratories: int
+    alike: Annotated[int, "Series that became slower, or faster, as this one did: surely, by their 95 % intervals."]
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A fact that changed with the speed, and what further series say of it."""
+
+    component: ClassVar[str] = "ChangeCause"
+
+    fact: Fact
+    took: Annotated[Tally, "Series in which it changed to the same."]
+    without: Annotated[Tally, "Series in which it stayed as it was at that time."]
+    ratio: Annotated[float | None, "Speed that taking it leads to, against series without it; null: none took it."]
+    low: Annotated[float | None, "Lower end of the ratio's 95 % interval."]
+    high: Annotated[float | None, "Upper end of it."]
+    sentence: str

@@ -2,12 +2,15 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from math import log
 from typing import Any
 
 import numpy as np
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
+from experiments.models import CaseStudy
 from kdb.disk_path import SETTINGS
 from modelling.models import Laboratory, Sitting
 
@@ -18,6 +21,7 @@ MOST_READ = 2000  # sittings of a laboratory whose series are listed
 # What changes from release to release, and so makes no other series.
 RELEASES = tuple(column for column in SETTINGS if column.endswith(("_release", "_kernel")))
 _NO_FACTS = ("measured_at",)  # said of each sitting anew
+_READ = ("machine", "workload", "like", "engine", "seconds", "choices", "facts", "ended_at", "laboratory")
 
 
 def series_of(sitting: Sitting) -> list[tuple[Series, str]]:
@@ -79,6 +83,39 @@ def points(laboratory: Laboratory, series: Series, until: Sitting | None = None)
     return told
 
 
+@dataclass(frozen=True)
+class Track:
+    """All points of a series that count, oldest first. values : ln speed; facts : all that is known at each"""
+
+    laboratory: int
+    times: list[datetime]
+    values: list[float]
+    facts: list[Mapping[str, str]]
+
+
+def tracks(own: Laboratory | None) -> dict[tuple[int, str], Track]:
+    """Return every series, by laboratory and key, in the newest MOST_READ sittings that everybody may see: shared, and
+    published. Two queries.
+
+    own : a laboratory of which all sittings are read
+    """
+    shown = Q(case_study__status=CaseStudy.Status.PUBLISHED)
+    rows = Sitting.objects.filter(shown | Q(laboratory=own) if own else shown, ended_at__isnull=False)
+    newest = rows.only(*_READ).order_by("-ended_at", "-pk").prefetch_related("runs")[:MOST_READ]
+    told: dict[tuple[int, str], Track] = {}
+    for sitting in reversed(newest):
+        keys = [series.key for series, _ in series_of(sitting)]
+        for key in dict.fromkeys(keys):
+            places = [place for place, of in enumerate(keys) if of == key]
+            value = _point(sitting, places, ()).value
+            if value is not None:
+                track = told.setdefault((sitting.laboratory_id, key), Track(sitting.laboratory_id, [], [], []))
+                track.times.append(_end(sitting))
+                track.values.append(log(value))
+                track.facts.append(_facts(sitting, places))
+    return told
+
+
 def changed_facts(before: Mapping[str, str] | None, after: Mapping[str, str]) -> tuple[Fact, ...]:
     """Return what differs, by name; nothing where there is no point before."""
     if before is None:
@@ -92,9 +129,7 @@ def changed_facts(before: Mapping[str, str] | None, after: Mapping[str, str]) ->
 
 
 def _ended(laboratory: Laboratory) -> QuerySet[Sitting]:
-    return Sitting.objects.filter(laboratory=laboratory, ended_at__isnull=False).only(
-        *("machine", "workload", "like", "engine", "seconds", "choices", "facts", "ended_at", "laboratory")
-    )
+    return Sitting.objects.filter(laboratory=laboratory, ended_at__isnull=False).only(*_READ)
 
 
 def _end(sitting: Sitting) -> datetime:

@@ -20,6 +20,7 @@ from kdb.notifications import announcing
 from kdb.notifications.models import Delivery, Topic
 from kdb.work import jobs
 from modelling.here.selectors import laboratories_of
+from modelling.kept_answers import aged
 from modelling.models import MonthOfTests, SeriesChange, Sitting
 
 from . import gather, words
@@ -69,6 +70,13 @@ def changes_of(user: Any) -> QuerySet[SeriesChange]:
     return SeriesChange.objects.filter(laboratory__in=laboratories_of(user)).select_related("laboratory", "handled_by")
 
 
+def public_changes() -> QuerySet[SeriesChange]:
+    """Return the changes that everybody may see, confirmed last first."""
+    return (
+        SeriesChange.objects.public().select_related("laboratory", "sitting__case_study").order_by("-handled_at", "-pk")
+    )
+
+
 def handle(change: SeriesChange, user: Any, deed: str, *, reason: str = "", until: date | None = None) -> None:
     """Note what a member says of a change, as HandlingForm checked it; the same again does no harm.
 
@@ -77,6 +85,7 @@ def handle(change: SeriesChange, user: Any, deed: str, *, reason: str = "", unti
     SeriesChange.objects.filter(pk=change.pk).update(
         state=DEEDS[deed], reason=reason, excused_until=until, handled_by=user, handled_at=now()
     )
+    aged.forget()
     logger.info("handled change=%s deed=%s user=%s", change.pk, deed, user.pk)
 
 
@@ -131,6 +140,7 @@ def _test(sitting: Sitting, series: Series, name: str, month: MonthOfTests, disc
         high=high,
         facts=[asdict(fact) for fact in points[place].facts],
     )
+    change.earlier.set(point.sitting for point in points[:place])
     _announce(change, points[place])
     logger.info("found change=%s laboratory=%s ratio=%.3f", change.pk, sitting.laboratory_id, change.ratio)
 

@@ -1,5 +1,6 @@
 """What pages and the API show of series and changes."""
 
+from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
@@ -8,7 +9,7 @@ from django.utils.timezone import now
 
 from modelling.models import Laboratory, SeriesChange
 
-from . import gather, presentation
+from . import gather, presentation, words
 from .content import History
 from .keeping import changes_of
 
@@ -37,3 +38,10 @@ def counted(laboratory: Laboratory) -> dict[str, int]:
     """Return how many changes were told of each series. One query."""
     rows = SeriesChange.objects.filter(laboratory=laboratory).values_list("series").annotate(Count("pk"))
     return dict(rows.order_by())
+
+
+def sentence_of(change: SeriesChange, about: Mapping[str, Any]) -> str:
+    """Return a change with its interval, its day and what was new with it. about : of words.title"""
+    began = change.sitting.ended_at
+    at = began.isoformat() if began else ""
+    return words.sentence(about, change.ratio, change.low, change.high, at, change.facts)

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
@@ -10,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from modelling.here.selectors import laboratories_of
 
-from . import gather, keeping, presentation, selectors, words
+from . import causes, gather, keeping, presentation, selectors, words
 from .forms import HandlingForm, MonthForm, SensitivityForm
 
 
@@ -67,21 +68,24 @@ def change_list(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-@login_required
 def change_detail(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show a change; or note what a member says of it."""
-    change = get_object_or_404(keeping.changes_of(request.user).select_related("sitting", "shown_by"), pk=pk)
+    """Show a change, to members with its machine, to others if it is public; or note what a member says of it."""
+    mine = keeping.changes_of(request.user).select_related("sitting", "shown_by").filter(pk=pk).first()
+    change = mine or keeping.public_changes().filter(pk=pk).first()
+    if (mine is None and request.method == "POST") or change is None:
+        if not request.user.is_authenticated:
+            return redirect_to_login(request.get_full_path())
+        raise Http404(f"no change {pk}")
     form = HandlingForm(request.POST or None)
     if form.is_bound and form.is_valid():
         keeping.handle(change, request.user, **form.cleaned_data)
         return redirect("series-change", pk)
-    at = change.sitting.ended_at
+    about = change.about if mine else words.for_all(change.about, change.laboratory.name)
     context = {
         "change": change,
-        "form": form,
-        "title": words.title(change.about),
-        "sentence": words.sentence(
-            change.about, change.ratio, change.low, change.high, at.isoformat() if at else "", change.facts
-        ),
+        "form": form if mine else None,
+        "causes": causes.causes_of(change, is_member=mine is not None),
+        "title": words.title(about),
+        "sentence": selectors.sentence_of(change, about),
     }
     return render(request, "modelling/series_change.html", context, status=422 if form.is_bound else 200)

@@ -3,12 +3,19 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from modelling.evidence.words import listed
+from modelling.evidence.words import counted, fact_words
+
+from .content import Cause, Tally
 
 
 def title(about: Mapping[str, Any]) -> str:
     """Return what a series measures. about : as content.Series, with its name"""
     return f"{about['name']} on {about['machine']} under {about['load']}"
+
+
+def for_all(about: Mapping[str, Any], laboratory: str) -> dict[str, Any]:
+    """Return what a series measures as everybody may read it: with its laboratory in place of its machine."""
+    return {**about, "machine": f"a machine of {laboratory}"}
 
 
 def headline(about: Mapping[str, Any], ratio: float) -> str:
@@ -27,8 +34,18 @@ def sentence(
     )
 
 
-def fact_words(facts: Sequence[Mapping[str, str]]) -> str:
-    """Return facts that changed: kernel 6.8 (was 6.1)."""
-    return listed(
-        [f"{fact['name']} {fact['after'] or 'unknown'} (was {fact['before'] or 'unknown'})" for fact in facts]
-    )
+def cause(told: Cause, slower: bool) -> str:
+    """Return what further series say of a fact that changed. slower : whether speed fell with it"""
+    name = fact_words([vars(told.fact)])
+    if told.ratio is None or told.low is None or told.high is None:
+        return f"{name}: no further series that may be seen here took it."
+    became = "slower" if slower else "faster"
+    took = f"{name}: of {_series(told.took)} that took it, {told.took.alike} surely became {became}"
+    ratio = f"{told.ratio:.2f} times as fast ({told.low:.2f} to {told.high:.2f}, 95 %)"
+    if not told.without.series:
+        return f"{took}. They are {ratio} with it as before; no series without it is there to compare them with."
+    return f"{took}; of {_series(told.without)} without it, {told.without.alike}. Against those, it makes {ratio}."
+
+
+def _series(tally: Tally) -> str:
+    return f"{tally.series} further series in {counted(tally.laboratories, 'laboratory', 'laboratories')}"

@@ -215,3 +215,8 @@ def strength(basis: Basis) -> tuple[str, tuple[tuple[str, str], ...]]:
         steps.append((1, "age", f"The newest source is of {basis.newest}."))
     level = max(0, len(STRENGTHS) - 1 - sum(down for down, _, _ in steps))
     return STRENGTHS[level], tuple((rule, sentence) for _, rule, sentence in steps)
+
+
+def weaker(strength: str) -> str:
+    """Return the strength a step down, of an answer whose evidence aged; the weakest stays."""
+    return STRENGTHS[max(0, STRENGTHS.index(strength) - 1)]

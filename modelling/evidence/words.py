@@ -1,6 +1,6 @@
 """Put numbers, counts, columns and lists of things into the words of a sentence. No Django."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kdb.host_storage import BACKENDS
@@ -104,3 +104,10 @@ def stated(names: Mapping[str, Mapping[str, str]], name: str, given: Any) -> str
 
 def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def fact_words(facts: Sequence[Mapping[str, str]]) -> str:
+    """Return facts that changed: kernel 6.8 (was 6.1)."""
+    return listed(
+        [f"{fact['name']} {fact['after'] or 'unknown'} (was {fact['before'] or 'unknown'})" for fact in facts]
+    )

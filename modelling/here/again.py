@@ -1,5 +1,6 @@
 """Says what changed on a machine since a decision: its leading choices, measured again."""
 
+from collections.abc import Mapping, Sequence
 from math import erf, exp, log, sqrt
 
 import numpy as np
@@ -11,7 +12,7 @@ from modelling.evidence.normal import NORMAL_95
 from modelling.models import Laboratory, Sitting
 
 from . import words
-from .content import CHANGED, NO_CHANGE, NOT_SURE, Change
+from .content import CHANGED, NO_CHANGE, NOT_SURE, Change, Choice
 
 COMPARED = 2  # the leading choice and the next best
 LEAST_RUNS, MOST_RUNS = 4, 8
@@ -23,6 +24,21 @@ def last_decision(laboratory: Laboratory, machine: str, workload: str, like: str
     if not workload:
         decided = decided.filter(Q(like__machine=like) | Q(like__machine__endswith=f"/{like}"))
     return decided.first()
+
+
+def unchanged(before: Sitting, choices: Sequence[Choice], facts: Mapping[str, object]) -> Sitting | None:
+    """Return the last sitting of the machine that showed something under the load of `before`, if nothing that is known
+    of the machine and of these choices changed since; else None."""
+    alike = Sitting.objects.filter(laboratory=before.laboratory, machine=before.machine, workload=before.workload)
+    if before.like:
+        alike = alike.filter(like__machine=before.like["machine"])
+    last = alike.filter(ended_at__isnull=False, runs__value__isnull=False).first()
+    if last is None:
+        return None
+    settings = {choice["name"]: choice["settings"] for choice in last.choices}
+    is_same = all(settings.get(choice.name) == choice.settings for choice in choices)
+    then, today = ({**told, "measured_at": ""} for told in (last.facts, facts))
+    return last if is_same and then == today else None
 
 
 def changes(sitting: Sitting) -> tuple[Change, ...]:

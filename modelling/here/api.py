@@ -105,6 +105,10 @@ class SittingFieldsSerializer(Fields):
         default=False,
         help_text="Of these choices, measure the two that led when the machine was last decided, with its seconds.",
     )
+    if_changed = serializers.BooleanField(
+        default=False,
+        help_text="With `again`: only where a fact or setting changed; else the last sitting is answered, with 200.",
+    )
     runs = serializers.ListField(
         child=RunMadeSerializer(),
         required=False,
@@ -228,7 +232,10 @@ class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedView
         return laboratories.sittings_of(self.request.user)
 
     @extend_schema(
-        operation_id="sittings_create", tags=TAGS, request=SittingFieldsSerializer, responses={201: SittingSerializer}
+        operation_id="sittings_create",
+        tags=TAGS,
+        request=SittingFieldsSerializer,
+        responses={200: SittingSerializer, 201: SittingSerializer},
     )
     def create(self, request: Request) -> Response:
         """Begin a sitting; the answer says what to run first."""
@@ -244,9 +251,11 @@ class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedView
             if run["choice"] not in {choice.name for choice in choices}:
                 raise FaultyRequest([{"field": f"runs[{place}].choice", "message": "It is none of the choices."}])
             _check_report(run, f"runs[{place}].")
-        like = _load_name(asked, runs)
+        like, if_changed = _load_name(asked, runs), asked.pop("if_changed")
         if asked.pop("again"):
             choices = _again(laboratory, choices, asked, like)
+            if if_changed and (last := again.unchanged(asked["before"], choices, asked["facts"])):
+                return Response(SittingSerializer(last).data)
         elif like:
             asked["like"] = _like(request, like, asked)
         if laboratory.sittings.count() >= laboratories.MOST_SITTINGS:

@@ -72,11 +72,13 @@ def sitting_detail(request: HttpRequest, pk: int) -> HttpResponse:
             refusal = str(error)
     decision = sittings.decision(sitting)
     names = [choice.name for choice in sittings.choices_of(sitting)]
+    runs = list(sitting.runs.all())
     context = {
         "sitting": sitting,
         "decision": decision,
         "margin_percent": round(100 * assumptions().margin),
-        "runs": [(run, names[run.choice]) for run in sitting.runs.all()],
+        "runs": [(run, names[run.choice]) for run in runs],
+        "skipped": "" if any(run.value or not run.disturbed for run in runs) else runs[0].disturbed,
         "refusal": refusal,
         "may_share": permissions.may_create(request.user),
         "may_see": sitting.case_study is not None and permissions.may_see(request.user, sitting.case_study),

@@ -13,6 +13,7 @@ from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
 from . import pins, snapshots
+from .aged import Aged, changes_since, with_age
 from .doubts import doubt
 from .selectors import answer_or_none
 
@@ -28,6 +29,7 @@ class Edition:
     it was not wanted, or could not be had at once
     doubt : what the newest test of forecasts says against this form of question; "" at a permanent address, which never
     changes
+    changes : of speed since its evidence was measured, which make it weaker; none at a permanent address
     """
 
     snapshot: RankingSnapshot
@@ -36,6 +38,7 @@ class Edition:
     is_pinned: bool | None = None
     today: RankingSnapshot | None = None
     doubt: str = ""
+    changes: tuple[Aged, ...] = ()
 
     @property
     def named(self) -> dict[str, int]:
@@ -79,7 +82,10 @@ def edition(
     """
     if as_of is None:
         current = answer_or_none(question, None)
-        return Edition(current, doubt=doubt(question.axis)) if current else None
+        if current is None:
+            return None
+        changes = changes_since(question, current)
+        return Edition(with_age(current, changes) if changes else current, doubt=doubt(question.axis), changes=changes)
     kept = [row for row in (_pinned(question, as_of, method), _earlier(question, as_of, method)) if row]
     if not kept:
         pins.refuse_other_methods(method)

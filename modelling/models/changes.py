@@ -5,6 +5,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils.timezone import now
 
+from experiments.models import CaseStudy
+
 from .here import Laboratory, Sitting
 
 
@@ -22,6 +24,13 @@ class MonthOfTests(models.Model):
         return f"{self.month:%Y-%m}"
 
 
+class SeriesChangeQuerySet(models.QuerySet["SeriesChange"]):
+    def public(self) -> "SeriesChangeQuerySet":
+        """Return what everybody may see: confirmed by a member, and its first sitting was shared and published."""
+        shared = {"sitting__case_study__status": CaseStudy.Status.PUBLISHED}
+        return self.filter(state=SeriesChange.State.CONFIRMED, **shared)
+
+
 class SeriesChange(models.Model):
     """One change in one series, as it was found once; what members say of it is all that changes."""
 
@@ -37,6 +46,7 @@ class SeriesChange(models.Model):
     sitting = models.ForeignKey(
         Sitting, on_delete=models.CASCADE, related_name="+", help_text="The first one after the change."
     )
+    earlier = models.ManyToManyField(Sitting, related_name="+", help_text="Those of its series before the change.")
     shown_by = models.ForeignKey(
         Sitting, on_delete=models.CASCADE, related_name="+", help_text="The one with which the change was sure."
     )
@@ -56,6 +66,8 @@ class SeriesChange(models.Model):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
     handled_at = models.DateTimeField(null=True, blank=True)
+
+    objects = SeriesChangeQuerySet.as_manager()
 
     class Meta:
         ordering = ["-pk"]

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from modelling.changes.statistics.discoveries import level
 from modelling.changes.statistics.newest import located, newest_p
-from modelling.changes.statistics.paired import paired
-from modelling.changes.statistics.student import difference
+from modelling.changes.statistics.release import Step, effect, levels_around
 
 MONTH = 30  # nights
 NEAR = 3  # points by which the place of a change may be wrong
@@ -117,18 +116,31 @@ def made(rng: np.random.Generator, world: World) -> tuple[NDArray[np.float64], N
     return world.noise * noise + steps[:, None] * after, places
 
 
-def duet_power(
-    rng: np.random.Generator, change: float, *, blocks: int, shared: float, own: float, most_p: float, trials: int
-) -> tuple[float, float]:
-    """Return how often a change is seen by pairs in blocks, and by as many runs of old and new on nights of their own.
+@dataclass(frozen=True)
+class ReleaseWorld:
+    """Laboratories with two series each, of which some took a release. differ : standard deviation of what it, or time
+    alone, does from laboratory to laboratory; effect : of the release, ln speed"""
 
-    change : of speed; shared, own : standard deviations of ln speed of what a block shares, and of a run
-    """
-    seen = np.zeros(2)
-    for _ in range(trials):
-        block, runs = rng.normal(0, shared, blocks), rng.normal(0, own, (2, blocks))
-        apart = rng.normal(0, shared, blocks)
-        old, new = block + runs[0], block + runs[1] + log(1 + change)
-        alone = apart + runs[1] + log(1 + change)
-        seen += [paired(old, new).p <= most_p, difference(old, alone).p <= most_p]
-    return float(seen[0] / trials), float(seen[1] / trials)
+    took: int
+    without: int
+    differ: float
+    effect: float = log(0.85)
+    points: int = 10
+    noise: float = 0.03
+
+
+def told_of_release(rng: np.random.Generator, world: ReleaseWorld) -> tuple[float, float, float]:
+    """Return the ratio that is told of a release, and its interval; in truth it is exp(effect)."""
+    steps = []
+    for laboratory in range(world.took + world.without):
+        took = laboratory < world.took
+        step = rng.normal(world.effect if took else 0, world.differ)
+        for _ in range(2):
+            values = rng.normal(0, world.noise, 2 * world.points)
+            values[world.points :] += step
+            levels = levels_around(values.tolist(), world.points)
+            assert levels is not None
+            steps.append(Step(laboratory, took, levels))
+    told = effect(steps)
+    assert told is not None
+    return told

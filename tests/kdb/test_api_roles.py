@@ -117,6 +117,7 @@ TABLE = {  # the scope that a token needs; the statuses, in the order of ROLES
     "laboratories_retrieve": "read 401 404 200 404 404 404 404 404",
     "series_list": "read 401 404 200 404 404 404 404 404",
     "series_retrieve": "read 401 404 200 404 404 404 404 404",
+    "series_changes_causes": "read 401 404 200 404 404 404 404 404",
     "series_changes_handle": "import 401 404 200 404 404 404 404 404",
     "series_changes_list": "read 401 200 200 200 200 200 200 200",
     "series_changes_retrieve": "read 401 404 200 404 404 404 404 404",

@@ -343,6 +343,7 @@ def _measure(ask: Walk) -> None:
     ask("series_retrieve", slug="our-lab", key=change.series)
     ask("series_changes_list", page_size=1)
     ask("series_changes_retrieve", id=change.pk)
+    ask("series_changes_causes", id=change.pk)
     excuse = {"deed": "excuse", "reason": "The pool is being scrubbed.", "until": "2099-12-31"}
     ask("series_changes_handle", excuse, id=change.pk)
 

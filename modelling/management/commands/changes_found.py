@@ -1,16 +1,15 @@
 """manage.py changes_found: how soon changes are found, and how many of those found are none."""
 
-from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 from django.core.management.base import BaseCommand, CommandParser
 
-from modelling.research.changes import MONTH, NEAR, WORLDS, duet_power, scaled, simulate
+from modelling.research.changes import MONTH, NEAR, WORLDS, ReleaseWorld, scaled, simulate, told_of_release
 
-BLOCKS = (2, 4, 8)
-TRIALS = 2000
-DUET = partial(duet_power, shared=0.05, own=0.01, most_p=0.01)
+RELEASES = (1, 2, 4), (0, 4), (0.0, 0.05, 0.1)  # laboratories that took it, others, how far they differ
+TRIALS = 1000
 
 
 class Command(BaseCommand):
@@ -47,11 +46,17 @@ class Command(BaseCommand):
             )
             self.stdout.write(f"| {' | '.join(cells)} |")
             self.stdout.flush()  # a row takes a minute
+        self._tell_of_releases(seed, max(round(share * TRIALS), 1))
+
+    def _tell_of_releases(self, seed: int, trials: int) -> None:
         self.stdout.write(
-            "\n| change | blocks | seen by pairs | by nights of their own |\n| ---: | ---: | ---: | ---: |"
+            "\n| took it | without it | laboratories differ by | told on average | within the interval | high / low |"
+            "\n| ---: | ---: | ---: | ---: | ---: | ---: |"
         )
-        for change in (0.02, 0.05, 0.1):
-            for blocks in BLOCKS:
-                rng = np.random.default_rng(seed)
-                pairs, alone = DUET(rng, change, blocks=blocks, trials=TRIALS)
-                self.stdout.write(f"| {100 * change:.0f} % | {blocks} | {pairs:.2f} | {alone:.2f} |")
+        for took, without, differ in product(*RELEASES):
+            rng, world = np.random.default_rng(seed), ReleaseWorld(took, without, differ)
+            middles, lows, highs = np.array([told_of_release(rng, world) for _ in range(trials)]).T
+            within = np.mean((lows <= np.exp(world.effect)) & (np.exp(world.effect) <= highs))
+            middle, width = np.exp(np.log(middles).mean()), np.median(highs / lows)
+            cells = f"{took} | {without} | {100 * differ:.0f} % | {middle:.2f} | {within:.3f} | {width:.2f}"
+            self.stdout.write(f"| {cells} |")

@@ -23,6 +23,8 @@ from .errors import KdbError
 from .guardian import FOLDER, Guardian, remove_folder
 from .loads import LOADS, load_of
 from .places import MAKE, Place, Prepared, check_disk, check_folder, facts_of, is_guest
+from .schedule import CHANGE, Budget, units
+from .schedule import add_arguments as add_schedule
 
 FIO_HINT = "fio is not installed: apt install fio, dnf install fio, zypper install fio, or apk add fio."
 BUSY = 0.3  # of one processor, that others may use before a run
@@ -56,10 +58,14 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="do not wait until other programs are quiet, and count runs that the host disturbed",
     )
     command.add_argument("--yes", action="store_true", help="do not ask")
+    add_schedule(command)
 
 
 def measure(client: Client, options: argparse.Namespace) -> int:
-    """Return 0: it is decided. 1: not yet, after as many runs as were allowed."""
+    """Return 0: it is decided, or a timer found nothing new. 1: not yet, after as many runs as were allowed."""
+    if options.every:
+        print(units(sys.argv[1:]), end="")
+        return 0
     places = _places(options)
     if bool(options.workload) == bool(options.like):
         raise KdbError("Name either a workload or, with --like, a machine that was observed.")
@@ -92,16 +98,25 @@ def measure(client: Client, options: argparse.Namespace) -> int:
     }
     if options.offline:
         return _offline(places, asked, options)
-    sitting = client.post("sittings/", {**asked, "most_runs": options.most_runs, "again": options.again})
+    again = {"again": options.again, "if_changed": options.scheduled == CHANGE}
+    sitting = client.post("sittings/", {**asked, "most_runs": options.most_runs, **again})
+    if again["if_changed"] and not sitting["next"]:
+        print(f"No release changed since sitting {sitting['id']}: nothing is measured.")
+        return 0
     if options.like:
         print(sitting["like"]["sentence"], flush=True)
     of_choice = {place.choice: place for place in places}
-    _check_room(places, sitting["load"])
+    load = sitting["load"]
+    _check_room(places, load)
+    budget = Budget(options.most_minutes, options.most_written)
+    skipped = _why_skipped() if options.scheduled and not options.despite_load else ""
     with Guardian() as guardian:
         while sitting["next"]:
             for run in sitting["next"]:
                 place = of_choice[run["choice"]]
-                report = _one_run(place, sitting["load"], guardian, waits=not options.despite_load)
+                skipped = skipped or budget.why_not(load["seconds"], load["working_set_bytes"])
+                waits = not options.despite_load
+                report = {"disturbed": skipped} if skipped else _one_run(place, load, guardian, waits=waits)
                 print(f"run {run['number']:2}  {run['choice']:24}  {_shown(report)}", flush=True)
                 sitting = client.post(f"sittings/{sitting['id']}/runs/{run['number']}/", report)
     _tell(client, sitting, of_choice)
@@ -229,6 +244,12 @@ def _one_run(place: Place, load: Any, guardian: Guardian, *, waits: bool) -> dic
     if waits and stolen > STEAL:
         return {"disturbed": f"the host took {stolen:.0%} of the processors' time away"}
     return {"value": value}
+
+
+def _why_skipped() -> str:
+    """Say why a timer's measurement is skipped as a whole; "" where the machine is quiet."""
+    busy = _busy(_LOOK_SECONDS)
+    return "" if busy <= BUSY else f"skipped: other programs kept {busy:.1f} processors busy"
 
 
 def _fio(job: str, guardian: Guardian) -> float:

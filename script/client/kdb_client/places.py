@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import re
 import stat
 import subprocess
 import tempfile
@@ -21,6 +22,16 @@ MAKE = {  # of each file system: how it is made, without work that goes on after
 }
 # What systemd calls a hypervisor, and KDB. It cannot tell which of VMware's it is.
 _HYPERVISORS = {"kvm": "kvm", "qemu": "qemu-tcg", "xen": "xen", "microsoft": "hyper-v"}
+# Programs whose releases may change how fast a disk is, and how each tells its own.
+_RELEASES = {
+    "qemu": ("qemu-system-x86_64", "--version"),
+    "libvirt": ("libvirtd", "--version"),
+    "proxmox": ("pveversion",),
+    "zfs": ("zfs", "version"),
+    "e2fsprogs": ("mkfs.ext4", "-V"),
+    "xfsprogs": ("mkfs.xfs", "-V"),
+    "btrfs-progs": ("mkfs.btrfs", "--version"),
+}
 _ENDS = 2**20
 _LEAST_FREE = 1.2  # times the files that a run makes
 
@@ -150,6 +161,7 @@ def facts_of(places: Sequence[Place], hypervisor: str, *, in_guest: bool, waits:
         "cores": str(os.cpu_count() or ""),
         "ram_gib": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.1f}",
         "fio": _run(["fio", "--version"]).strip().removeprefix("fio-"),
+        **{name: _release(command) for name, command in _RELEASES.items()},
     }
     if in_guest:
         facts["hypervisor"] = hypervisor or _HYPERVISORS.get(_virtual(), "")
@@ -158,6 +170,16 @@ def facts_of(places: Sequence[Place], hypervisor: str, *, in_guest: bool, waits:
         facts["storage_kind"] = kinds.pop() if len(kinds) == 1 else ""
         facts["quiet_host"] = "yes" if waits else ""
     return {name: text[:200] for name, text in facts.items() if text}
+
+
+def _release(command: Sequence[str]) -> str:
+    """Return the first number with a dot that a program says of itself; "" where it is not installed."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    except OSError:
+        return ""
+    found = re.search(r"\d+\.[\w.+~-]*\w", done.stdout + done.stderr)
+    return found.group() if found else ""
 
 
 def _virtual() -> str:

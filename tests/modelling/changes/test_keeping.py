@@ -190,4 +190,4 @@ def test_the_command_prints_its_tables(capsys, monkeypatch):
     call_command("changes_found", "--share", "0.02")
     printed = capsys.readouterr().out
     assert "4 of 200: none changes, heavy tails" in printed
-    assert "| 2 % | 2 |" in printed
+    assert "| 4 | 0 | 5 % |" in printed

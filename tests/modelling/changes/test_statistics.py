@@ -1,7 +1,6 @@
-"""Change points, the newest point, pairs and false discoveries against numbers of others and numbers worked by hand."""
+"""Change points, the newest point, releases and false discoveries against numbers of others and numbers by hand."""
 
 import json
-from functools import partial
 from math import exp, log, sqrt
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from modelling.changes.statistics import discoveries, divisive, newest, paired, student
+from modelling.changes.statistics import discoveries, divisive, newest, release, student
 from modelling.research import changes as research
 
 OTAVA = json.loads((Path(__file__).parents[2] / "data" / "changes" / "otava.json").read_text())["series"]
@@ -67,14 +66,44 @@ def test_equal_numbers_are_not_news_by_rounding():
     assert newest.newest_p(values) > 0.5
 
 
-def test_blocks_take_away_what_both_share():
-    blocks = np.array([0.0, 0.5, -0.3, 0.2])
-    own = np.array([0.01, -0.01, 0.0, 0.02])
-    told = paired.paired(blocks, blocks + 0.1 + own)
-    assert told.p == pytest.approx(stats.ttest_1samp(0.1 + own, 0).pvalue)
-    assert student.difference(blocks, blocks + 0.1 + own).p > 0.5
-    with pytest.raises(ValueError, match="1 old and 1 new"):
-        paired.paired(blocks[:1], blocks[:1])
+def step_of(laboratory, took, shift, seed):
+    values = np.random.default_rng(seed).normal(7, 0.02, 20) + shift * (np.arange(20) >= 10)
+    return release.Step(laboratory, took, release.levels_around(values.tolist(), 10))
+
+
+def test_a_release_is_told_apart_from_what_happened_to_all():
+    """All became slower by 10 % in these nights; those that took it by 20 % more."""
+    steps = [step_of(place, place < 3, -0.1 - 0.2 * (place < 3), place) for place in range(6)]
+    _, low, high = release.effect(steps)
+    assert low < exp(-0.2) < high
+    assert high < exp(-0.1)
+    alone, _, _ = release.effect([step for step in steps if step.took])
+    assert alone == pytest.approx(exp(-0.3), abs=0.02)
+    assert release.effect([step for step in steps if not step.took]) is None
+
+
+def test_many_series_of_one_laboratory_are_one_laboratory():
+    few = [step_of(0, True, -0.2, 1)]
+    many = [step_of(0, True, -0.2, seed) for seed in range(12)]
+    (_, low, high), (_, low_of_many, high_of_many) = release.effect(few), release.effect(many)
+    assert high / low > high_of_many / low_of_many > exp(2 * 1.96 * release.laboratories_differ() / 2)
+
+
+def test_too_few_points_tell_of_no_release():
+    assert release.levels_around([7.0] * 7, 5) is None
+    assert release.levels_around([7.0] * 8, 5).freedom == 6
+
+
+@pytest.mark.parametrize(("took", "without"), [(4, 4), (2, 0)])
+def test_intervals_of_a_release_hold_the_truth_as_often_as_they_say(took, without):
+    rng = np.random.default_rng(3)
+    differ = release.laboratories_differ()
+    held = []
+    for _ in range(60):
+        world = research.ReleaseWorld(took, without, abs(rng.normal(0, differ)))
+        _, low, high = research.told_of_release(rng, world)
+        held.append(low <= exp(world.effect) <= high)
+    assert np.mean(held) >= 0.88  # 95 % by the model; the page has more worlds
 
 
 def test_levels_of_lord_are_those_of_the_package_onlinefdr():
@@ -148,10 +177,3 @@ def test_changes_of_ten_percent_are_found_soon_and_little_else():
     assert len(tally.delays) / tally.changes >= 0.9
     assert np.median(tally.delays) <= 3
     assert tally.false <= 1
-
-
-def test_pairs_in_a_block_see_what_nights_of_their_own_do_not():
-    power = partial(research.duet_power, blocks=4, shared=0.05, own=0.005, most_p=0.05, trials=200)
-    pairs, alone = power(np.random.default_rng(9), 0.03)
-    assert pairs > 0.9
-    assert alone < 0.5

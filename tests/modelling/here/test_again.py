@@ -56,3 +56,29 @@ def test_without_a_decision_or_without_its_choices_it_says_so(asked, decided):
         "field": "choices",
         "message": "The last decision was between xfs and ext4: ext4 is not among these.",
     }
+
+
+def test_where_nothing_changed_nothing_is_measured_if_asked_so(asked, decided):
+    body = {"facts": {"kernel": "6.1", "measured_at": "a"}, "again": True, "if_changed": True}
+    first = measured(asked, SPEED, **body)
+    assert (
+        asked("sittings/", {**BODY, **body, "facts": {"kernel": "6.1", "measured_at": "b"}}, 200)["id"] == first["id"]
+    )
+    assert asked("sittings/", {**BODY, **body, "facts": {"kernel": "6.8"}}, 201)["next"]
+    choices = [
+        {**choice, "settings": {**choice.get("settings", {}), "io_mode": "native"}} for choice in BODY["choices"]
+    ]
+    assert asked("sittings/", {**BODY, **body, "choices": choices}, 201)["next"]
+
+
+def test_a_night_that_was_skipped_says_why_and_does_not_count_as_measured(asked, decided, client, ada):
+    body = {**BODY, "facts": {"kernel": "6.8"}, "again": True, "if_changed": True}
+    sitting = asked("sittings/", body, 201)
+    while sitting["next"]:
+        number = sitting["next"][0]["number"]
+        busy = {"disturbed": "skipped: other programs kept 3.0 processors busy"}
+        sitting = asked(f"sittings/{sitting['id']}/runs/{number}/", busy)
+    client.force_login(ada)
+    page = client.get(f"/laboratories/sittings/{sitting['id']}/").content.decode()
+    assert "Nothing of it counts: skipped: other programs kept 3.0 processors busy." in page
+    assert asked("sittings/", body, 201)["next"]

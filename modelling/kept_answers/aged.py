@@ -1,0 +1,97 @@
+"""Answers age: where what an answer rests on was measured before a change of speed that is public now, it says so.
+
+It is read where the answer of now is shown, not kept with it: nothing that was published ended, and what stands at a
+permanent address never changes. docs/models/verdict.md has the rule.
+"""
+
+import copy
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.core.cache import caches
+
+from experiments.models import CaseStudy
+from modelling.estimation.verdict import weaker
+from modelling.evidence.axes import AXES, entry_parts
+from modelling.evidence.question import Question
+from modelling.evidence.words import fact_words
+from modelling.models import RankingSnapshot, SeriesChange
+
+MOST = 1000  # changes that are looked at, confirmed last first
+_KEY = "modelling.aged"
+_SECONDS = 60  # that another process may go on without a change that was confirmed meanwhile
+
+
+@dataclass(frozen=True)
+class Aged:
+    """A change of speed since evidence was measured. case_studies : slugs of those measured before it"""
+
+    change: int
+    workload: str
+    settings: Mapping[str, str]
+    case_studies: frozenset[str]
+    since: datetime
+    sentence: str
+
+
+def changes_since(question: Question, snapshot: RankingSnapshot) -> tuple[Aged, ...]:
+    """Return the changes of what the answer compares, since its evidence was measured."""
+    known: Any = caches["worked-out"].get_or_set(_KEY, _public, _SECONDS)
+    under = [aged for aged in known if aged.workload == question.workload]
+    if not under:
+        return ()
+    studies = {row["case_study"] for row in snapshot.result["evidence"]}
+    axis = AXES[question.axis]
+    entries = [entry_parts(axis, entry["key"]) for entry in snapshot.result["entries"]]
+    return tuple(
+        aged
+        for aged in under
+        if aged.case_studies & studies
+        and any(all(aged.settings.get(name, "") == value for name, value in parts.items()) for parts in entries)
+    )
+
+
+def with_age(snapshot: RankingSnapshot, changes: Sequence[Aged]) -> RankingSnapshot:
+    """Return the answer, not to be stored, a step weaker for all these changes together, each a reason."""
+    result = copy.deepcopy(snapshot.result)
+    for verdict in (result["verdict"], *(part["verdict"] for part in result["parts"])):
+        verdict["strength"] = weaker(verdict["strength"])
+        verdict["reasons"] = [*verdict["reasons"], *(aged.sentence for aged in changes)]
+    told = copy.copy(snapshot)
+    told.result = result
+    told.digest = hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest()
+    told.computed_at = max(snapshot.computed_at, *(aged.since for aged in changes))
+    return told
+
+
+def forget() -> None:
+    """Have the public changes read again."""
+    caches["worked-out"].delete(_KEY)
+
+
+def _public() -> list[Aged]:
+    """Read the public changes before which something was shared and published. Two queries."""
+    rows = SeriesChange.objects.public().select_related("laboratory", "sitting").order_by("-handled_at", "-pk")
+    changes = list(rows[:MOST])
+    studies: dict[int, set[str]] = {}
+    published = {"earlier__case_study__status": CaseStudy.Status.PUBLISHED}
+    before = SeriesChange.objects.filter(pk__in=[change.pk for change in changes], **published)
+    for pk, slug in before.values_list("pk", "earlier__case_study__slug").distinct():
+        studies.setdefault(pk, set()).add(slug)
+    return [_aged(change, frozenset(studies[change.pk])) for change in changes if change.pk in studies]
+
+
+def _aged(change: SeriesChange, studies: frozenset[str]) -> Aged:
+    assert change.handled_at is not None  # somebody confirmed it
+    began = change.sitting.ended_at
+    facts = f" It came with {fact_words(change.facts)}." if change.facts else ""
+    sentence = (
+        f"Since it was measured, {change.about['name']} became {change.ratio:.2f} times as fast in "
+        f"{change.laboratory.name} ({change.low:.2f} to {change.high:.2f}, 95 %), from {began:%Y-%m-%d} on.{facts}"
+    )
+    about = change.about
+    return Aged(change.pk, about["load"], about["settings"], studies, change.handled_at, sentence)
