@@ -1044,6 +1044,12 @@ class SeriesPoint(TypedDict):
     facts: list[ChangedFact]
 
 
+class SeriesTally(TypedDict):
+    series: int
+    laboratories: int
+    alike: int
+
+
 class Server(TypedDict):
     slug: str
     model: str | None
@@ -1480,6 +1486,20 @@ class Cell(TypedDict):
     grade: GradeEnum | NullEnum | None
     shade: int | None
     standing: CellStandingEnum
+
+
+class ChangeCause(TypedDict):
+    fact: ChangedFact
+    took: SeriesTally
+    without: SeriesTally
+    ratio: float | None
+    low: float | None
+    high: float | None
+    sentence: str
+
+
+class ChangeCauses(TypedDict):
+    causes: list[ChangeCause]
 
 
 class ChangeHandling(TypedDict):
@@ -2393,6 +2413,7 @@ class SittingFields(TypedDict):
     choices: list[ChoiceFields]
     facts: NotRequired[dict[str, str]]
     again: NotRequired[bool]
+    if_changed: NotRequired[bool]
     runs: NotRequired[list[RunMade]]
 
 
