@@ -5,7 +5,7 @@ class, than LEFT_OUT of the class's own signatures are to its other runs. Odd is
 farther from it than from another one. docs/models/detection.md, sections 2 and 3.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -71,7 +71,7 @@ class Classifier:
     """A fitted model.
 
     told : the workloads; other classes are loads that are none
-    sureness : class to the probability that it ran where it alone is told
+    sureness : workload to the probability that it ran where it alone is told
     """
 
     training: Training
@@ -164,15 +164,28 @@ def folds(training: Training) -> list[NDArray[np.bool_]]:
 
 
 def sureness(model: Classifier) -> dict[str, float]:
-    """Return how often a class ran where it alone was told, as if half of all minutes were of loads not known.
+    """Return how often each workload ran where it alone was told, if half of all minutes are of workloads.
 
-    These are foretold by models of the other runs; those not known by models of the other classes, each in turn.
+    The workloads share one half and are foretold by models of the other runs; the other half are loads not known, and
+    each class stands for one, foretold by a model of the other classes. Of one more kind half is taken to be told so.
     """
+    hits, misses, foreign = (dict.fromkeys(model.workloads, 0.0) for _ in range(3))
     ran = np.array(model.training.classes_of)
-    hits, misses = dict.fromkeys(model.classes, 0.0), dict.fromkeys(model.classes, 0.0)
-    for rows in (*folds(model.training), *(ran == name for name in model.classes)):
-        for name, told in zip(ran[rows], model.without(rows).sets(model.training.features[rows]), strict=True):
-            if len(told) == 1:
-                counted = hits if told[0] == name else misses
-                counted[told[0]] += 1 / int((ran == name).sum())
-    return {name: hits[name] / (hits[name] + misses[name]) if hits[name] else 0.0 for name in model.classes}
+    share = {name: 1 / int((ran == name).sum()) for name in model.classes}
+    for rows in folds(model.training):
+        for name, told in _alone(model, rows):
+            if name in model.told:
+                (hits if told == name else misses)[told] += share[name] / len(model.workloads)
+    for kind in model.classes:
+        for name, told in _alone(model, ran == kind):
+            foreign[told] += share[name]
+    unknown = {name: (told + 0.5) / (len(model.classes) + 1) for name, told in foreign.items()}
+    return {name: hits[name] / (hits[name] + misses[name] + unknown[name]) for name in model.workloads}
+
+
+def _alone(model: Classifier, rows: NDArray[np.bool_]) -> Iterator[tuple[str, str]]:
+    """Yield what ran and which workload alone is told, of rows for which one is, by a model that had not seen them."""
+    ran = np.array(model.training.classes_of)[rows].tolist()
+    for name, told in zip(ran, model.without(rows).sets(model.training.features[rows]), strict=True):
+        if len(told) == 1 and told[0] in model.told:
+            yield name, told[0]

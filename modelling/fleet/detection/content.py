@@ -6,11 +6,11 @@ from typing import Annotated
 
 IDLE, UNLIKE = "idle", "unlike"  # what may be said beside a class
 OR = " or "  # between classes that are not told apart
-HELD_BACK = ":"  # in "database:pgbench", which judges what is said of a database, and teaches nothing
+HELD_BACK = ":"  # in "flushed-database:pgbench", which judges what is said of a database, and teaches nothing
 
 # Classes of loads that are no workload of the catalogue, and how they are called. Nothing is planned for them.
 OTHERS = {
-    "database": "a database that reads and flushes",
+    "flushed-database": "a database that reads and flushes",
     "log": "small writes, each flushed",
     "unflushed": "writes that are not flushed",
     "backup": "large reads",
@@ -40,7 +40,7 @@ class Mix:
 
 @dataclass(frozen=True)
 class Bin:
-    """Loads for which one class alone was told, with a stated sureness from low to high."""
+    """Loads for which one workload alone was told, with a stated sureness from low to high."""
 
     component = "CalibrationBin"
 
@@ -75,10 +75,10 @@ class Report:
     confusion_of_runs: Confusion  # of whole runs, about a minute
     without_class: Confusion  # of whole runs, by models of the other classes
     held_back: Confusion  # of programs that teach nothing, named "class:program"
-    sureness: Annotated[dict[str, float], "Class to the probability that it ran where it alone is told."]
+    sureness: Annotated[dict[str, float], "Workload to the probability that it ran where it alone is told."]
     calibration: list[Bin]
     known_right: Annotated[
-        float | None, "Share of whole runs of workloads that are not cached, told right by models of others."
+        float | None, "Share of runs of workloads that are not cached, told right by models of others."
     ]
     foreign_told: Annotated[
         float | None, "Share of programs held back, none of them a workload, that were told as another class alone."

@@ -156,7 +156,7 @@ def confusion(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
 
 
 def calibration(model: Classifier, pairs: Iterable[tuple[str, str]]) -> list[Bin]:
-    """Compare how sure the model says it is with hits, where one class alone was told. Empty bins are left out."""
+    """Compare how sure the model says it is with hits, where one workload alone was told. Empty bins are left out."""
     told = [(model.sureness[name], _is_right(ran, name)) for ran, name in pairs if name in model.sureness]
     bins = []
     for low, high in pairwise(_BINS):

@@ -179,6 +179,7 @@ def hour_of(model: Classifier, minutes: Iterable[Watched]) -> _Hour:
             hour.certainty += model.sureness[classes[0]]
         else:
             hour.others[OR.join(classes)] += 1
+    hour.shares, hour.others = dict(hour.shares), dict(hour.others)
     return hour
 
 

@@ -19,7 +19,7 @@ HOURS = 24  # that a mix is of
 NO_MODEL = "No model was made yet."
 NOTHING = Mix({}, 0.0, 0, 0.0, 0.0, {}, "Nothing was watched in the last 24 hours, or it is not told yet.")
 LEAST_MINUTES = 5  # like one workload alone, for a mix to be told
-LEAST_SURENESS = 0.8  # of a mix that plans use
+LEAST_SURENESS = 0.9  # of a mix that plans use
 LEAST_TOLD = 0.5  # of the minutes that were not idle: so many are like one workload alone, for plans to use the mix
 
 
@@ -69,10 +69,10 @@ def _mix(rows: list[DetectedHour], why_not: str, least: int) -> Mix:
 
 def _why_not_planned(sureness: float, told: float) -> str:
     """Say why plans do not use a mix; "" where they do. told : share of the minutes that were not idle"""
-    if sureness < LEAST_SURENESS:
-        return f"It is detected with a sureness of {percent(sureness)}, and plans need {percent(LEAST_SURENESS)}."
     if told < LEAST_TOLD:
         return f"Only {percent(told)} of the minutes that were not idle are like one workload alone."
+    if sureness < LEAST_SURENESS:
+        return f"It is detected with a sureness of {percent(sureness)}, and plans need {percent(LEAST_SURENESS)}."
     return ""
 
 

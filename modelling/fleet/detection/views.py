@@ -123,7 +123,7 @@ def detection_model(request: HttpRequest) -> HttpResponse:
                 (
                     said_words(name, words),
                     *(report[counted].get(name, 0) for counted in ("signatures", "runs", "idle", "cached")),
-                    report["sureness"][name],
+                    report["sureness"].get(name),
                 )
                 for name in classes
             ],

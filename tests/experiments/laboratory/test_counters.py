@@ -51,7 +51,7 @@ def test_a_disk_that_is_not_counted_is_left_out_and_not_zero():
 
 
 def test_a_disk_of_linux_itself_is_read_in_bytes_and_seconds():
-    printed = "      81        7     4392      120      303      204    29184     4510        0  3712     4842        0        0        0        0       58      212\n"
+    printed = "81 7 4392 120 303 204 29184 4510 0 3712 4842 0 0 0 0 58 212\n"
     assert of_block_device(printed) == Counts(81, 4392 * 512, 0.12, 303, 29184 * 512, 4.51, 58, 0.212)
 
 

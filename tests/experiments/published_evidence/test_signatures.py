@@ -58,10 +58,12 @@ def test_what_a_disk_does_while_a_program_runs_is_recorded_as_the_file_has_it(tm
     monkeypatch.setattr(recording, "STRETCH_SECONDS", 0.3)
     disk = next(Path("/sys/class/block").iterdir()).name
     rows = StringIO()
-    call_command("record_signature", disk, "database:pgbench", "a run", "--", "sleep", "1", stdout=rows)
+    call_command("record_signature", disk, "flushed-database:pgbench", "a run", "--", "sleep", "1", stdout=rows)
     read = signatures.read(written(tmp_path, *rows.getvalue().splitlines()))
     assert len(read) >= 2
-    assert {(row["workload"], row["source"], row["machine"]) for row in read} == {("database:pgbench", "a run", 1)}
+    assert {(row["workload"], row["source"], row["machine"]) for row in read} == {
+        ("flushed-database:pgbench", "a run", 1)
+    }
 
 
 @pytest.mark.parametrize(

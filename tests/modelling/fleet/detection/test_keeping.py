@@ -80,12 +80,12 @@ def test_hours_are_told_by_their_minutes_however_often(known, machine):
     mix = selectors.mix_of(machine)
     assert mix.shares == {"mail": 0.6, "web": 0.4}
     assert mix.idle == pytest.approx(1 / 6)
-    assert mix.probability > 0.8
-    assert mix.why_not_planned is None
+    assert 0.5 < mix.probability < selectors.LEAST_SURENESS  # so few classes say little of loads that are not known
+    assert "plans need 90 %" in mix.why_not_planned
 
 
 def test_loads_that_are_no_workload_or_not_told_apart_are_counted_beside_the_mix(known, machine):
-    like_mail = {"database": SHAPES["mail"], "backup": (300, 1024, 1, 4, 0)}
+    like_mail = {"flushed-database": SHAPES["mail"], "backup": (300, 1024, 1, 4, 0)}
     Signature.objects.bulk_create(
         Signature(workload=each.workload, source=each.run, starts_after=0, seconds=10, **counted(each.counts))
         for each in signatures(like_mail)
@@ -98,11 +98,11 @@ def test_loads_that_are_no_workload_or_not_told_apart_are_counted_beside_the_mix
     keeping.detect()
     mix = selectors.mix_of(machine)
     assert mix.shares == {"web": 1.0}
-    assert mix.others == {"backup": 0.4, "database or mail": 0.4}
+    assert mix.others == {"backup": 0.4, "flushed-database or mail": 0.4}
     assert "Only 20 % of the minutes that were not idle" in mix.why_not_planned
 
 
-@pytest.mark.parametrize(("certainty", "planned"), [(0.79, False), (0.81, True)])
+@pytest.mark.parametrize(("certainty", "planned"), [(0.89, False), (0.91, True)])
 def test_plans_use_a_mix_only_where_it_is_sure_enough(machine, certainty, planned):
     model = DetectionModel.objects.create(method=keeping.METHOD, digest="0", signatures=80, training={}, report={})
     shown = {"minutes": 30, "idle": 0, "unlike": 0, "shares": {"mail": 30}, "certainty": 30 * certainty}
