@@ -43,6 +43,7 @@ READ_ONLY = [
 CHANGING = {
     *("add_guest_image", "build_filebench", "build_guest_image", "install_filebench"),
     "check_sources",  # asks other hosts
+    "record_signature",  # runs a program
     "fit_scales",  # writes the file that rankings read
     *("check_host", "clear_host", "host_setup", "register_host", "run_campaign", "observe", "move"),
     *(

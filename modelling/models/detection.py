@@ -38,7 +38,12 @@ class DetectedHour(models.Model):
     minutes = models.PositiveSmallIntegerField(help_text="That were watched.")
     idle = models.PositiveSmallIntegerField(help_text="Of them, those on which its disks were idle.")
     unlike = models.PositiveSmallIntegerField(help_text="Of them, those unlike anything known.")
-    shares = models.JSONField(help_text="Workload to the sum of its probabilities over the other minutes.")
+    shares = models.JSONField(db_default={}, help_text="Workload to the minutes that are like it alone.")
+    others = models.JSONField(
+        default=dict,
+        db_default={},
+        help_text="Loads that are no workload, and several not told apart, to the minutes like them.",
+    )
     certainty = models.FloatField(help_text="Sum over these of the probability of the likeliest workload.")
 
     class Meta:

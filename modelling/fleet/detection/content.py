@@ -1,10 +1,21 @@
 """The results of detection, as data. No Django."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated
 
-IDLE, UNLIKE = "idle", "unlike"  # what may be said beside a workload
+IDLE, UNLIKE = "idle", "unlike"  # what may be said beside a class
+OR = " or "  # between classes that are not told apart
+HELD_BACK = ":"  # in "flushed-database:pgbench", which judges what is said of a database, and teaches nothing
+
+# Classes of loads that are no workload of the catalogue, and how they are called. Nothing is planned for them.
+OTHERS = {
+    "flushed-database": "a database that reads and flushes",
+    "log": "small writes, each flushed",
+    "unflushed": "writes that are not flushed",
+    "backup": "large reads",
+    "boot": "a start of a machine",
+}
 
 
 @dataclass(frozen=True)
@@ -14,49 +25,61 @@ class Mix:
     component = "DetectedMix"
 
     # They add up to 1, or there are none.
-    shares: Annotated[Mapping[str, float], "Workload to its share of the minutes that are like a known one."]
-    probability: Annotated[float, "Mean of the probability of the likeliest workload, 0 to 1."]
+    shares: Annotated[Mapping[str, float], "Workload to its share of the minutes that are like it alone."]
+    probability: Annotated[float, "Mean over these minutes of the probability that it is right, 0 to 1."]
     minutes: Annotated[int, "That were watched."]
     idle: Annotated[float, "Share of these minutes in which its disks were idle."]
     unlike: Annotated[float, "Share of these minutes that are unlike anything known."]
+    others: Annotated[
+        Mapping[str, float],
+        f"Share of these minutes that are like a load that is no workload here, or, joined by '{OR}', like several.",
+    ]
     why_not: Annotated[str | None, "Why there are no shares; null where there are."] = None
+    why_not_planned: Annotated[str | None, "Why plans do not use the shares; null where they do."] = None
 
 
 @dataclass(frozen=True)
 class Bin:
-    """Signatures whose likeliest workload was given a probability from low to high."""
+    """Loads for which one workload alone was told, with a stated sureness from low to high."""
 
     component = "CalibrationBin"
 
-    low: Annotated[float, "Probability of the likeliest workload, from here"]
+    low: Annotated[float, "Stated sureness, from here"]
     high: Annotated[float, "to here."]
-    signatures: int
-    mean: Annotated[float, "Of these probabilities."]
-    right: Annotated[float, "Share of these whose likeliest workload ran."]
+    signatures: Annotated[int, "Whole runs, known and held back."]
+    mean: Annotated[float, "Of the stated sureness."]
+    right: Annotated[float, "Share of these that ran what was told."]
 
 
-Counted = Annotated[dict[str, int], "Workload to number."]
+Counted = Annotated[dict[str, int], "Class to number."]
 Confusion = Annotated[
     dict[str, dict[str, int]],
-    f"Workload that ran to what was said (a workload, {IDLE!r} or {UNLIKE!r}) to how often.",
+    f"What ran to what was said (a class, several joined by '{OR}', {IDLE!r} or {UNLIKE!r}) to how often.",
 ]
 
 
 @dataclass(frozen=True)
 class Report:
-    """The figures that tell how good a model is, by runs left out."""
+    """The figures that tell how good a model is, by runs left out and by programs held back."""
 
     component = "DetectionReport"
 
     workloads: list[str]
+    others: Annotated[list[str], "Classes that are no workload."]
     signatures: Counted
     runs: Counted
     too_few: Counted  # workload to signatures, where they do not suffice
-    idle: Counted  # workload to signatures on which the disk was idle, which were not used
-    confusion: Confusion  # of single signatures
+    idle: Counted  # class to signatures on which the disk was idle, which were not used
+    cached: Counted  # workload to signatures whose reads or writes memory hid, which were not used
+    confusion: Confusion  # of single signatures, by models of other runs
     confusion_of_runs: Confusion  # of whole runs, about a minute
+    without_class: Confusion  # of whole runs, by models of the other classes
+    held_back: Confusion  # of programs that teach nothing, named "class:program"
+    sureness: Annotated[dict[str, float], "Workload to the probability that it ran where it alone is told."]
     calibration: list[Bin]
-    log_score: Annotated[float, "Mean ln of the probability of what ran; 0 is best."]
-    penalty: Annotated[float, "Of a signature on the wrong side (C)."]
-    farthest: Annotated[float, "Distance beyond which nothing is known, standard deviations."]
-    foreign: Confusion = field(default_factory=dict)  # of loads that are no workload here, learnt from by nobody
+    known_right: Annotated[
+        float | None, "Share of runs of workloads that are not cached, told right by models of others."
+    ]
+    foreign_told: Annotated[
+        float | None, "Share of programs held back, none of them a workload, that were told as another class alone."
+    ]

@@ -1,17 +1,20 @@
-"""Evaluate a model: each run foretold by a model of the other runs. docs/models/detection.md, section 4."""
+"""Evaluate a model: by runs left out, by classes left out, and by programs that were held back.
+
+docs/models/detection.md, section 5.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from experiments.laboratory.reach.counters import Counts, total
 
-from .classifier import Classifier, Matrix, Training, fit, folds, left_out, log_score
-from .content import IDLE, UNLIKE, Bin, Report
-from .features import is_idle, matrix, vector
+from .classifier import Classifier, Training, fit, folds
+from .content import HELD_BACK, IDLE, OR, OTHERS, UNLIKE, Bin, Report
+from .features import is_cached, is_idle, matrix
 
 _BINS = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
 
@@ -25,15 +28,9 @@ class Known:
     seconds: float
     counts: Counts
 
-
-def training_of(signatures: Iterable[Known]) -> Training:
-    """Return the signatures on which the disk worked, as training."""
-    working = [signature for signature in signatures if not is_idle(signature.counts, signature.seconds)]
-    return Training(
-        matrix([signature.counts for signature in working]),
-        tuple(signature.workload for signature in working),
-        tuple(signature.run for signature in working),
-    )
+    @property
+    def is_idle(self) -> bool:
+        return is_idle(self.counts, self.seconds)
 
 
 def whole_runs(signatures: Iterable[Known]) -> list[Known]:
@@ -49,81 +46,130 @@ def whole_runs(signatures: Iterable[Known]) -> list[Known]:
     ]
 
 
-def model_of(signatures: Sequence[Known], workloads: Sequence[str]) -> tuple[Classifier, Report]:
-    """Return a model of the signatures, and how good it is by runs left out.
+def training_of(signatures: Sequence[Known], told: tuple[str, ...]) -> Training:
+    """Return what teaches: signatures and whole runs of known classes, without the idle and the cached workloads."""
+    teaching = [
+        signature
+        for signature in (*signatures, *whole_runs(signatures))
+        if (signature.workload in OTHERS or signature.workload in told)
+        and not signature.is_idle
+        and not (signature.workload in told and is_cached(signature.counts))
+    ]
+    return Training(
+        matrix([signature.counts for signature in teaching]),
+        tuple(signature.workload for signature in teaching),
+        tuple(signature.run for signature in teaching),
+    )
 
-    workloads : that may be told; what else ran teaches nothing, and is held against the model
+
+def sets(model: Classifier, counts: Sequence[Counts]) -> list[tuple[str, ...]]:
+    """Return the classes that each load is like, none of them idle; a cached one is never told as a workload alone."""
+    if not counts:
+        return []
+    return [
+        () if is_cached(counted) and len(told) == 1 and told[0] in model.told else told
+        for counted, told in zip(counts, model.sets(matrix(counts)), strict=True)
+    ]
+
+
+def said(model: Classifier, signature: Known) -> str:
+    """Return the class that a load is like, several joined by `OR`, or that it is idle, or unlike anything known."""
+    if signature.is_idle:
+        return IDLE
+    return OR.join(sets(model, [signature.counts])[0]) or UNLIKE
+
+
+def model_of(signatures: Sequence[Known], workloads: Sequence[str]) -> tuple[Classifier, Report]:
+    """Return a model of the signatures, and how good it is.
+
+    workloads : of the catalogue; of other loads only OTHERS are learnt
     Raises classifier.TooFewError where fewer than two of the workloads have enough.
     """
     told = tuple(workloads)
-    model = _fitted(signatures, told)
+    model = fit(training_of(signatures, told), told)
     runs = whole_runs(signatures)
-    known = [signature for signature in signatures if signature.workload in model.workloads]
-    foreign = [signature for signature in runs if signature.workload not in told]
-    probabilities = left_out(model.training, model.penalty)
-    by_left_out = _by_left_out(
-        model, [*known, *foreign, *(signature for signature in runs if signature.workload in model.workloads)]
-    )
-    alone, joined = by_left_out[: len(known)], by_left_out[len(known) :]
+    known = [signature for signature in signatures if signature.workload in model.classes]
+    known_runs = [signature for signature in runs if signature.workload in model.classes]
+    without_run = _without_run(model)
+    without_class = {name: model.without(np.array(model.training.classes_of) == name) for name in model.classes}
+    alone = [(signature.workload, said(without_run.get(signature.run, model), signature)) for signature in known]
+    joined = [(signature.workload, said(without_run.get(signature.run, model), signature)) for signature in known_runs]
+    foreign = [(signature.workload, said(without_class[signature.workload], signature)) for signature in known_runs]
+    held = [signature for signature in runs if HELD_BACK in signature.workload]
+    held_back = [(signature.workload, said(model, signature)) for signature in held]
+    judged = [
+        (pair, signature)
+        for pair, signature in (*zip(joined, known_runs, strict=True), *zip(held_back, held, strict=True))
+        if not (_class(pair[0]) in told and is_cached(signature.counts))
+    ]
     return model, Report(
         workloads=model.workloads,
+        others=[name for name in model.classes if name not in told],
         signatures=_counted(signature.workload for signature in known),
-        runs=_counted(signature.workload for signature in runs if signature.workload in model.workloads),
+        runs=_counted(signature.workload for signature in known_runs),
         too_few=_counted(
             signature.workload for signature in signatures if signature.workload in told and signature not in known
         ),
-        idle=_counted(signature.workload for signature in known if is_idle(signature.counts, signature.seconds)),
+        idle=_counted(signature.workload for signature in known if signature.is_idle),
+        cached=_counted(
+            signature.workload
+            for signature in known
+            if signature.workload in told and not signature.is_idle and is_cached(signature.counts)
+        ),
         confusion=confusion(alone),
-        confusion_of_runs=confusion(pair for pair in joined if pair[0] in told),
-        calibration=calibration(model.training, probabilities),
-        log_score=log_score(model.training, probabilities),
-        penalty=model.penalty,
-        farthest=model.farthest,
-        foreign=confusion(pair for pair in joined if pair[0] not in told),
+        confusion_of_runs=confusion(joined),
+        without_class=confusion(foreign),
+        held_back=confusion(held_back),
+        sureness=dict(model.sureness),
+        calibration=calibration(model, (pair for pair, _ in judged)),
+        known_right=_share(
+            _is_right(*pair) for pair, signature in judged if _class(pair[0]) in told and not signature.is_idle
+        ),
+        foreign_told=_share(
+            name in model.classes and not _is_right(ran, name) for ran, name in held_back if _class(ran) not in told
+        ),
     )
 
 
-def _fitted(signatures: Iterable[Known], told: tuple[str, ...]) -> Classifier:
-    known = [signature for signature in signatures if signature.workload in told]
-    return fit(training_of([*known, *whole_runs(known)]), told)
+def _without_run(model: Classifier) -> dict[str, Classifier]:
+    """Return by each run a model that had not seen it."""
+    models: dict[str, Classifier] = {}
+    for rows in folds(model.training):
+        models |= dict.fromkeys(np.array(model.training.groups)[rows], model.without(rows))
+    return models
 
 
-def classified(model: Classifier, one: Known) -> str:
-    """Return the likeliest workload, or that it is idle, or unlike anything known."""
-    if is_idle(one.counts, one.seconds):
-        return IDLE
-    told = model.tell(np.array([vector(one.counts)]))[0]
-    return told or UNLIKE
+def _class(ran: str) -> str:
+    return ran.partition(HELD_BACK)[0]
 
 
-def _by_left_out(model: Classifier, signatures: Sequence[Known]) -> list[tuple[str, str]]:
-    """Return what ran, and what models fitted to other runs with the same parameters say about it."""
-    held = np.array(model.training.groups)
-    others: dict[str, Classifier] = {}
-    for fitted, foretold in folds(model.training):
-        other = replace(model, training=model.training.chosen(fitted))
-        others |= dict.fromkeys(held[foretold], other)
-    return [(signature.workload, classified(others.get(signature.run, model), signature)) for signature in signatures]
+def _is_right(ran: str, name: str) -> bool:
+    return _class(ran) == name
 
 
 def confusion(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
-    """Count for each workload that ran how often each workload was detected."""
+    """Count for each load that ran how often each was said."""
     counts: dict[str, Counter[str]] = {}
-    for ran, told in pairs:
-        counts.setdefault(ran, Counter())[told] += 1
+    for ran, name in pairs:
+        counts.setdefault(ran, Counter())[name] += 1
     return {ran: dict(sorted(counter.items())) for ran, counter in sorted(counts.items())}
 
 
-def calibration(training: Training, probabilities: Matrix) -> list[Bin]:
-    """Compare probabilities with hits: what is given 80 % should be right in 80 of 100. Empty bins are left out."""
-    top, right = probabilities.max(axis=1), probabilities.argmax(axis=1)
-    hits = np.array([training.classes.index(workload) for workload in training.workloads]) == right
+def calibration(model: Classifier, pairs: Iterable[tuple[str, str]]) -> list[Bin]:
+    """Compare how sure the model says it is with hits, where one workload alone was told. Empty bins are left out."""
+    told = [(model.sureness[name], _is_right(ran, name)) for ran, name in pairs if name in model.sureness]
     bins = []
     for low, high in pairwise(_BINS):
-        inside = (top > low) & (top <= high)
-        if inside.any():
-            bins.append(Bin(low, high, int(inside.sum()), float(top[inside].mean()), float(hits[inside].mean())))
+        inside = [(sure, right) for sure, right in told if low < sure <= high]
+        if inside:
+            mean, right = np.mean(inside, axis=0).tolist()
+            bins.append(Bin(low, high, len(inside), mean, right))
     return bins
+
+
+def _share(values: Iterable[bool]) -> float | None:
+    counted = list(values)
+    return sum(counted) / len(counted) if counted else None
 
 
 def _counted(names: Iterable[str]) -> dict[str, int]:

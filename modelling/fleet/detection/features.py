@@ -6,6 +6,7 @@ docs/models/detection.md, section 1.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +14,11 @@ from numpy.typing import NDArray
 from experiments.laboratory.reach.counters import Counts
 
 IDLE_REQUESTS = 2.0  # reads and writes a second, below which a disk is idle
+_ONE_SIDED = 50.0  # reads for each write, or writes for each read: what is more is all the same
+_UNFLUSHED = 0.01  # flushes for each write: what is fewer is all the same
+_FEW = 0.1  # of the requests: the size of so few of a kind counts half
+_MIDDLE = log(16)  # KiB, the size where there is nothing that has one
 _KIB = 1024
-_HALF = 0.5  # of a request, so that none among many and none among few are told apart
 
 
 @dataclass(frozen=True)
@@ -24,12 +28,10 @@ class Feature:
 
 
 FEATURES = (
-    Feature("read_share", "reads among requests, as log odds"),
-    Feature("read_byte_share", "bytes read among bytes, as log odds"),
-    Feature("read_size", "ln of the mean size of a read in KiB; of 16 KiB where nothing is read"),
-    Feature("write_size", "ln of the mean size of a write in KiB; of 16 KiB where nothing is written"),
-    Feature("flush_share", "flushes for each write, as ln"),
-    Feature("write_byte_flushes", "flushes for each MiB written, as ln"),
+    Feature("read_share", "ln of reads for each write, from 1/50 to 50"),
+    Feature("read_size", "ln of the mean size of a read in KiB, drawn to 16 KiB where few requests are reads"),
+    Feature("write_size", "ln of the mean size of a write in KiB, drawn to 16 KiB where few requests are writes"),
+    Feature("flush_share", "ln of flushes for each write, at least 1/100, drawn to that where few requests are writes"),
 )
 
 
@@ -37,18 +39,24 @@ def is_idle(counts: Counts, seconds: float) -> bool:
     return (counts.reads + counts.writes) / seconds < IDLE_REQUESTS
 
 
+def is_cached(counts: Counts) -> bool:
+    """Tell whether memory hides a side of the load: hardly any of its reads, or none of its writes, reach the disk."""
+    return counts.reads * _ONE_SIDED < counts.writes or not counts.writes
+
+
 def vector(counts: Counts) -> list[float]:
     """Return the FEATURES of what a disk did, in their order. Raises ValueError where it neither read nor wrote."""
-    if not counts.reads + counts.writes:
+    requests = counts.reads + counts.writes
+    if not requests:
         raise ValueError("nothing was read or written: there is nothing to compare")
-    read_kib, write_kib = counts.read_bytes / _KIB, counts.write_bytes / _KIB
+    reads, writes = (number / requests / (number / requests + _FEW) for number in (counts.reads, counts.writes))
+    least, most = 1 / _ONE_SIDED, _ONE_SIDED
+    unflushed = log(_UNFLUSHED)
     return [
-        _log_ratio(counts.reads, counts.writes),
-        float(np.log((read_kib + 4) / (write_kib + 4))),
-        _log_size(read_kib, counts.reads),
-        _log_size(write_kib, counts.writes),
-        _log_ratio(counts.flushes, counts.writes),
-        float(np.log((counts.flushes + _HALF) / (write_kib / _KIB + _HALF))),
+        log(min(max(counts.reads / counts.writes, least), most) if counts.writes else most),
+        _MIDDLE + reads * (_log_size(counts.read_bytes, counts.reads) - _MIDDLE),
+        _MIDDLE + writes * (_log_size(counts.write_bytes, counts.writes) - _MIDDLE),
+        unflushed + writes * (log(max(counts.flushes / max(counts.writes, 1), _UNFLUSHED)) - unflushed),
     ]
 
 
@@ -57,9 +65,5 @@ def matrix(all_counts: Sequence[Counts]) -> NDArray[np.float64]:
     return np.array([vector(counts) for counts in all_counts], dtype=float).reshape(len(all_counts), len(FEATURES))
 
 
-def _log_ratio(some: float, others: float) -> float:
-    return float(np.log((some + _HALF) / (others + _HALF)))
-
-
-def _log_size(kib: float, requests: int) -> float:
-    return float(np.log(kib / requests)) if requests and kib else float(np.log(16.0))
+def _log_size(size_bytes: int, requests: int) -> float:
+    return log(size_bytes / _KIB / requests) if requests and size_bytes else _MIDDLE

@@ -1,7 +1,6 @@
 """Models made from signatures, and what they say of observed machines hour by hour: kept, and brought up to date.
 
-A model is kept as the numbers it was fitted to and its parameters, and fitted again from them where it is used:
-nothing is unpickled.
+A model is kept as the numbers it was fitted to, and fitted again from them where it is used: nothing is unpickled.
 """
 
 import hashlib
@@ -29,8 +28,9 @@ from kdb.work import jobs
 from modelling.models import DetectedHour, DetectionModel
 
 from .classifier import METHOD, Classifier, TooFewError, Training
-from .evaluation import Known, model_of
-from .features import FEATURES, is_idle, matrix
+from .content import OR
+from .evaluation import Known, model_of, sets
+from .features import FEATURES, is_idle
 
 logger = logging.getLogger(__name__)
 
@@ -100,11 +100,10 @@ def as_json(model: Classifier) -> dict[str, Any]:
     return {
         "features": [feature.name for feature in FEATURES],
         "rows": model.training.features.tolist(),
-        "workloads": list(model.training.workloads),
+        "classes": list(model.training.classes_of),
         "runs": list(model.training.groups),
         "told": list(model.told),
-        "penalty": model.penalty,
-        "farthest": model.farthest,
+        "sureness": dict(model.sureness),
     }
 
 
@@ -117,8 +116,8 @@ def classifier(kept: DetectionModel) -> Classifier | None:
 def _fitted_again(pk: int, digest: str) -> Classifier:
     """Fit a kept model again. digest : so that another database's model with this key is another one"""
     kept = DetectionModel.objects.get(pk=pk, digest=digest).training
-    training = Training(np.array(kept["rows"]), tuple(kept["workloads"]), tuple(kept["runs"]))
-    return Classifier(training, tuple(kept["told"]), kept["penalty"], kept["farthest"])
+    training = Training(np.array(kept["rows"]), tuple(kept["classes"]), tuple(kept["runs"]))
+    return Classifier(training, tuple(kept["told"]), kept["sureness"])
 
 
 # Hours
@@ -129,7 +128,8 @@ class _Hour:
     minutes: int = 0
     idle: int = 0
     unlike: int = 0
-    shares: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    shares: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    others: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     certainty: float = 0.0
 
 
@@ -154,7 +154,7 @@ def detect() -> None:
         ],
         update_conflicts=True,
         unique_fields=["machine", "starts_at"],
-        update_fields=["model", "minutes", "idle", "unlike", "shares", "certainty"],
+        update_fields=["model", "minutes", "idle", "unlike", "shares", "others", "certainty"],
         batch_size=1000,
     )
     oldest = now() - timedelta(days=settings.KDB_OBSERVATION_HOURS_DAYS)
@@ -171,15 +171,15 @@ def hour_of(model: Classifier, minutes: Iterable[Watched]) -> _Hour:
             hour.idle += 1
         else:
             working.append(minute.counts)
-    if working:
-        features = matrix(working)
-        known = np.array([bool(name) for name in model.tell(features)])
-        hour.unlike = int((~known).sum())
-        if known.any():
-            shares = model.shares(features[known])
-            hour.shares |= dict(zip(model.workloads, shares.sum(axis=0).tolist(), strict=True))
-            hour.certainty = float(model.probabilities(features[known]).max(axis=1).sum())
-    hour.shares = dict(hour.shares)
+    for classes in sets(model, working):
+        if not classes:
+            hour.unlike += 1
+        elif len(classes) == 1 and classes[0] in model.told:
+            hour.shares[classes[0]] += 1
+            hour.certainty += model.sureness[classes[0]]
+        else:
+            hour.others[OR.join(classes)] += 1
+    hour.shares, hour.others = dict(hour.shares), dict(hour.others)
     return hour
 
 

@@ -12,11 +12,11 @@ from modelling.evidence.question import Question
 from modelling.evidence.words import percent
 from modelling.mixes.words import mix_address
 
-from .content import IDLE, UNLIKE, Mix
+from .content import HELD_BACK, IDLE, OR, OTHERS, UNLIKE, Mix
 
 SPANS = {"minute": "%H:%M", "hour": "%m-%d %H:00", "day": "%Y-%m-%d"}
 SHOWN = {"minute": 120, "hour": 72, "day": 90}  # points of a chart
-_WORDS = {IDLE: "idle", UNLIKE: "unlike anything known"}
+_WORDS = {IDLE: "idle", UNLIKE: "unlike anything known", "none": "no class", **OTHERS}
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,26 @@ def mix_words(mix: Mix | None, names: Mapping[str, str], hypervisor: str, machin
     """Put a mix into words. names : workload to its name; hypervisor, machine_fs : slugs of the catalogue, or empty"""
     if mix is None:
         return MixWords("not told yet", "", "")
-    beside = f"{mix.minutes} minutes watched, {percent(mix.idle)} idle, {percent(mix.unlike)} unlike anything known"
+    beside = [f"{mix.minutes} minutes watched", f"{percent(mix.idle)} idle"]
+    beside.append(f"{percent(mix.unlike)} unlike anything known")
+    others = sorted(mix.others.items(), key=lambda other: -other[1])
+    beside += [f"{percent(share)} {said_words(name, names)}" for name, share in others]
+    watched = ", ".join(beside)
     if mix.why_not:
-        return MixWords("not known", f"{mix.why_not} {beside}.", "")
+        return MixWords("not known", f"{mix.why_not} {watched}.", "")
     likely = sorted(mix.shares.items(), key=lambda share: -share[1])
     text = ", ".join(f"{names.get(workload, workload)} {percent(share)}" for workload, share in likely if share >= 0.05)
     weights = {workload: round(share * 100) for workload, share in likely if share >= 0.05}
     question = Question("host-storage", "", hypervisor=hypervisor or None, guest_fs=machine_fs or None)
     address = mix_address(question, weights)
-    return MixWords(text, f"{percent(mix.probability)} sure on average; {beside}.", address)
+    unplanned = f" Plans do not use it: {mix.why_not_planned}" if mix.why_not_planned else ""
+    return MixWords(text, f"{percent(mix.probability)} sure on average; {watched}.{unplanned}", address)
+
+
+def said_words(said: str, names: Mapping[str, str]) -> str:
+    """Name what was said of a load: a class, or several that are not told apart."""
+    classes = [names.get(name, _WORDS.get(name, name)) for name in said.split(OR)]
+    return OR.join(classes) + (" (not told apart)" if len(classes) > 1 else "")
 
 
 @dataclass(frozen=True)
@@ -94,7 +105,7 @@ def _chart(name: str, unit: str, title: str, series: Mapping[str, str], shown: S
 
 @dataclass(frozen=True)
 class ConfusionTable:
-    """A confusion. columns: what may be said; rows: what ran, how often each was said, and the share that was right."""
+    """A confusion. columns: what was said; rows: what ran, how often each was said, and the share that was right."""
 
     title: str
     columns: list[str]
@@ -102,13 +113,16 @@ class ConfusionTable:
 
 
 def confusion_table(
-    title: str, confusion: Mapping[str, Mapping[str, int]], workloads: Sequence[str], names: Mapping[str, str]
+    title: str, confusion: Mapping[str, Mapping[str, int]], classes: Sequence[str], names: Mapping[str, str]
 ) -> ConfusionTable:
     """Lay out a confusion. right: share of those not idle; None where none is known by that name"""
-    columns = [*workloads, UNLIKE, IDLE]
+    told = {said for counted in confusion.values() for said in counted}
+    columns = sorted(told, key=lambda said: (said in (UNLIKE, IDLE), said.count(OR), said))
     rows = []
     for ran, counted in confusion.items():
+        of_class, _, program = ran.partition(HELD_BACK)
         working = sum(counted.values()) - counted.get(IDLE, 0)
-        right = counted.get(ran, 0) / working if working and ran in workloads else None
-        rows.append((names.get(ran, ran), [counted.get(column, 0) for column in columns], right))
-    return ConfusionTable(title, [names.get(column, _WORDS.get(column, column)) for column in columns], rows)
+        right = counted.get(of_class, 0) / working if working and of_class in classes else None
+        words = f"{program} ({said_words(of_class, names)})" if program else said_words(ran, names)
+        rows.append((words, [counted.get(column, 0) for column in columns], right))
+    return ConfusionTable(title, [said_words(column, names) for column in columns], rows)

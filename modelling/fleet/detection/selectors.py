@@ -1,12 +1,13 @@
 """Detection for pages and placement: what a machine does."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
 from django.utils.timezone import now
 
 from experiments.models import ObservedMachine
+from modelling.evidence.words import percent
 from modelling.models import DetectedHour
 
 from .content import Mix
@@ -16,8 +17,10 @@ __all__ = ["HOURS", "NOTHING", "NO_MODEL", "Mix", "hours_of", "mix_of", "mixes_o
 
 HOURS = 24  # that a mix is of
 NO_MODEL = "No model was made yet."
-NOTHING = Mix({}, 0.0, 0, 0.0, 0.0, "Nothing was watched in the last 24 hours, or it is not told yet.")
-LEAST_MINUTES = 5  # like something known, for a mix to be told
+NOTHING = Mix({}, 0.0, 0, 0.0, 0.0, {}, "Nothing was watched in the last 24 hours, or it is not told yet.")
+LEAST_MINUTES = 5  # like one workload alone, for a mix to be told
+LEAST_SURENESS = 0.9  # of a mix that plans use
+LEAST_TOLD = 0.5  # of the minutes that were not idle: so many are like one workload alone, for plans to use the mix
 
 
 def mix_of(machine: ObservedMachine) -> Mix | None:
@@ -44,21 +47,38 @@ def hours_of(machine: ObservedMachine, hours: int) -> list[tuple[DetectedHour, M
 
 def _mix(rows: list[DetectedHour], why_not: str, least: int) -> Mix:
     minutes, idle, unlike = (sum(getattr(row, name) for row in rows) for name in ("minutes", "idle", "unlike"))
-    known = minutes - idle - unlike
-    sums: dict[str, float] = defaultdict(float)
-    for row in rows:
-        for workload, amount in row.shares.items():
-            sums[workload] += amount
-    if not why_not and known < least:
+    shares, others = _sum(row.shares for row in rows), _sum(row.others for row in rows)
+    told = sum(shares.values())
+    if not why_not and told < least:
         why_not = (
-            f"Of {minutes} minutes that were watched {known} are like a known workload; {idle} were idle and {unlike} "
+            f"Of {minutes} minutes that were watched {told:g} are like one workload alone; {idle} were idle, {unlike} "
             f"unlike anything known. {least} are needed."
         )
+    sureness = 0.0 if why_not else sum(row.certainty for row in rows) / told
     return Mix(
-        shares={} if why_not else {workload: amount / known for workload, amount in sorted(sums.items())},
-        probability=0.0 if why_not else sum(row.certainty for row in rows) / known,
+        shares={} if why_not else {workload: amount / told for workload, amount in shares.items()},
+        probability=sureness,
         minutes=minutes,
         idle=idle / minutes,
         unlike=unlike / minutes,
+        others={name: amount / minutes for name, amount in others.items()},
         why_not=why_not or None,
+        why_not_planned=why_not or _why_not_planned(sureness, told / (minutes - idle)) or None,
     )
+
+
+def _why_not_planned(sureness: float, told: float) -> str:
+    """Say why plans do not use a mix; "" where they do. told : share of the minutes that were not idle"""
+    if told < LEAST_TOLD:
+        return f"Only {percent(told)} of the minutes that were not idle are like one workload alone."
+    if sureness < LEAST_SURENESS:
+        return f"It is detected with a sureness of {percent(sureness)}, and plans need {percent(LEAST_SURENESS)}."
+    return ""
+
+
+def _sum(amounts: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    sums: dict[str, float] = defaultdict(float)
+    for amount in amounts:
+        for name, minutes in amount.items():
+            sums[name] += minutes
+    return dict(sorted(sums.items()))

@@ -17,7 +17,7 @@ from modelling.evidence import names
 
 from . import selectors
 from .keeping import current
-from .presentation import SPANS, confusion_table, curves, mix_words
+from .presentation import SPANS, confusion_table, curves, mix_words, said_words
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -115,17 +115,23 @@ def detection_model(request: HttpRequest) -> HttpResponse:
     shown: dict[str, object] = {"model": model, "why_not": selectors.NO_MODEL if model is None else model.why_not}
     if model is not None and not model.why_not:
         report, words = model.report, names.names()["workload"]
-        workloads = report["workloads"]
+        classes = [*report["workloads"], *report["others"]]
         shown |= {
             "report": report,
+            "least_sureness": selectors.LEAST_SURENESS,
             "training": [
-                (words.get(name, name), report["signatures"][name], report["runs"][name], report["idle"].get(name, 0))
-                for name in workloads
+                (
+                    said_words(name, words),
+                    *(report[counted].get(name, 0) for counted in ("signatures", "runs", "idle", "cached")),
+                    report["sureness"].get(name),
+                )
+                for name in classes
             ],
             "tables": [
-                confusion_table("About a minute", report["confusion_of_runs"], workloads, words),
-                confusion_table("Ten seconds", report["confusion"], workloads, words),
-                confusion_table("Loads that are none of them", report["foreign"], workloads, words),
+                confusion_table("About a minute", report["confusion_of_runs"], classes, words),
+                confusion_table("Ten seconds", report["confusion"], classes, words),
+                confusion_table("Programs that taught nothing", report["held_back"], classes, words),
+                confusion_table("Loads whose class was left out", report["without_class"], (), words),
             ],
         }
     return render(request, "modelling/detection_model.html", shown)

@@ -78,8 +78,8 @@ def _stated(machine: ObservedMachine) -> Mix | None:
 
 
 def _detected(detected: detection.Mix | None) -> Mix | str:
-    if detected is None or not detected.shares:
-        why = (detected and detected.why_not) or "nothing of it was detected in the last 24 hours"
+    if detected is None or detected.why_not_planned:
+        why = (detected and detected.why_not_planned) or "nothing of it was detected in the last 24 hours"
         return f"what it does is not known: state its mix ({why.rstrip('.')})"
     text = f"detected in {detected.minutes} minutes of the last {detection.HOURS} hours"
     return Mix(detected.shares, detected.probability, detected.minutes, text)

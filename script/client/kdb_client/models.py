@@ -209,22 +209,27 @@ class DetectedMix(TypedDict):
     minutes: int
     idle: float
     unlike: float
+    others: dict[str, float]
     why_not: str | None
+    why_not_planned: str | None
 
 
 class DetectionReport(TypedDict):
     workloads: list[str]
+    others: list[str]
     signatures: dict[str, int]
     runs: dict[str, int]
     too_few: dict[str, int]
     idle: dict[str, int]
+    cached: dict[str, int]
     confusion: dict[str, dict[str, int]]
     confusion_of_runs: dict[str, dict[str, int]]
+    without_class: dict[str, dict[str, int]]
+    held_back: dict[str, dict[str, int]]
+    sureness: dict[str, float]
     calibration: list[CalibrationBin]
-    log_score: float
-    penalty: float
-    farthest: float
-    foreign: dict[str, dict[str, int]]
+    known_right: float | None
+    foreign_told: float | None
 
 
 class Deviations(TypedDict):

@@ -1,21 +1,35 @@
-"""Models that tell workloads: on loads made here, whose truth is known."""
+"""Models that tell workloads: on loads made here, whose truth is known, and on those that come with KDB."""
+
+from dataclasses import astuple
 
 import numpy as np
 import pytest
 
-from experiments.laboratory.reach.counters import Counts
-from modelling.fleet.detection.classifier import LEAST_RUNS, TooFewError, Training, distances, fit
-from modelling.fleet.detection.content import IDLE, UNLIKE
-from modelling.fleet.detection.evaluation import Known, calibration, classified, confusion, model_of, whole_runs
-from modelling.fleet.detection.features import FEATURES, is_idle, vector
+from experiments.laboratory.reach.counters import NAMES, Counts
+from experiments.published_evidence import signatures as published
+from modelling.fleet.detection.classifier import LEAST_RUNS, Classifier, TooFewError, Training, distances, fit
+from modelling.fleet.detection.content import IDLE, OTHERS, UNLIKE
+from modelling.fleet.detection.evaluation import (
+    Known,
+    calibration,
+    confusion,
+    model_of,
+    said,
+    sets,
+    training_of,
+    whole_runs,
+)
+from modelling.fleet.detection.features import FEATURES, is_cached, is_idle, vector
+from tests.test_architecture import ROOT
 
 KIB = 1024
 # Reads, KiB of each, writes, KiB of each, flushes a second.
 SHAPES = {
-    "mail": (20, 16, 400, 14, 100),
+    "mail": (200, 16, 400, 14, 100),
     "web": (900, 16, 60, 18, 0.5),
     "files": (150, 120, 500, 120, 0.5),
 }
+WORKLOADS = ("fileserver", "randomfileaccess", "varmail", "webserver")
 
 
 def load(shape, seconds=10.0, scale=1.0, seed=0) -> Counts:
@@ -32,7 +46,7 @@ def load(shape, seconds=10.0, scale=1.0, seed=0) -> Counts:
     )
 
 
-def signatures(shapes=SHAPES, runs=6, each=3) -> list[Known]:
+def signatures(shapes=SHAPES, runs=8, each=2) -> list[Known]:
     return [
         Known(name, f"{name} {run}", 10.0, load(shape, scale=0.5 + run, seed=100 * run + part))
         for name, shape in shapes.items()
@@ -41,21 +55,53 @@ def signatures(shapes=SHAPES, runs=6, each=3) -> list[Known]:
     ]
 
 
+def shipped() -> list[Known]:
+    return [
+        Known(row["workload"], row["source"], row["seconds"], Counts(**{name: row[name] for name in NAMES}))
+        for row in published.read(ROOT / "fixtures/signatures.csv")
+    ]
+
+
+def times(counts: Counts, factor: int) -> Counts:
+    return Counts(*(value * factor for value in astuple(counts)))
+
+
 @pytest.fixture(scope="module")
-def model():
+def model() -> Classifier:
     return model_of(signatures(), list(SHAPES))[0]
 
 
-def test_features_do_not_change_with_the_size_of_the_machine():
-    small, large = (vector(load((20, 16, 400, 14, 100), scale=scale)) for scale in (1, 40))
-    assert np.allclose(small, large, atol=0.02)
+@pytest.fixture(scope="module")
+def shipped_model() -> Classifier:
+    training = training_of(shipped(), WORKLOADS)
+    return Classifier(training, WORKLOADS)
 
 
 def test_a_feature_worked_by_hand():
-    counts = Counts(reads=100, read_bytes=1600 * KIB, writes=50, write_bytes=400 * KIB, flushes=25)
-    by_hand = [100.5 / 50.5, 1604 / 404, 16.0, 8.0, 25.5 / 50.5, 25.5 / (400 / 1024 + 0.5)]
-    assert vector(counts) == pytest.approx(np.log(by_hand))
+    counts = Counts(reads=300, read_bytes=2400 * KIB, writes=100, write_bytes=3200 * KIB, flushes=25)
+    drawn = {
+        "reads": 0.75 / 0.85,
+        "writes": 0.25 / 0.35,
+    }  # a tenth of the requests counts half
+    by_hand = [
+        np.log(3),
+        np.log(16) + drawn["reads"] * np.log(8 / 16),
+        np.log(16) + drawn["writes"] * np.log(32 / 16),
+        np.log(0.01) + drawn["writes"] * np.log(0.25 / 0.01),
+    ]
+    assert vector(counts) == pytest.approx(by_hand)
     assert len(FEATURES) == len(by_hand)
+
+
+@pytest.mark.parametrize(
+    ("counts", "features"),
+    [
+        (Counts(reads=9, read_bytes=9 * 16 * KIB), [np.log(50), np.log(16), np.log(16), np.log(0.01)]),
+        (Counts(writes=9, write_bytes=9 * 16 * KIB), [-np.log(50), np.log(16), np.log(16), np.log(0.01)]),
+    ],
+)
+def test_what_only_reads_or_only_writes_has_features(counts, features):
+    assert vector(counts) == pytest.approx(features)
 
 
 def test_what_neither_read_nor_wrote_has_no_features():
@@ -68,22 +114,70 @@ def test_a_disk_is_idle_below_two_requests_a_second():
     assert not is_idle(Counts(reads=60, writes=60), 60)
 
 
-def test_a_load_of_another_size_is_told(model):
+@pytest.mark.parametrize(
+    ("counts", "cached"),
+    [
+        (Counts(reads=2, writes=100), False),
+        (Counts(reads=1, writes=100), True),
+        (Counts(reads=100, writes=0), True),
+        (Counts(reads=100, writes=1), False),
+    ],
+)
+def test_a_side_of_which_hardly_anything_reaches_the_disk_is_cached(counts, cached):
+    assert is_cached(counts) is cached
+
+
+def test_a_load_of_another_size_and_rate_is_told_as_the_same(model, shipped_model):
+    for fitted, known in ((model, signatures()), (shipped_model, shipped())):
+        counts = [signature.counts for signature in known if not signature.is_idle]
+        assert sets(fitted, [times(counted, 40) for counted in counts]) == sets(fitted, counts)
+
+
+def test_known_loads_of_another_size_are_told(model):
     for name, shape in SHAPES.items():
-        assert classified(model, Known("", "", 60, load(shape, 60, scale=20, seed=7))) == name
+        assert said(model, Known("", "", 60, load(shape, 60, scale=20, seed=7))) == name
 
 
 def test_what_is_far_from_all_that_is_known_is_unlike_it(model):
     backup = Counts(reads=3000, read_bytes=3000 * 1024 * KIB, writes=1, write_bytes=4096)
-    assert classified(model, Known("", "", 60, backup)) == UNLIKE
-    assert classified(model, Known("", "", 60, Counts(writes=30, write_bytes=2**17))) == IDLE
+    assert said(model, Known("", "", 60, backup)) == UNLIKE
+    assert said(model, Known("", "", 60, Counts(writes=30, write_bytes=2**17))) == IDLE
 
 
-def test_loads_that_are_no_workload_teach_nothing_and_are_held_against_the_model(model):
-    shapes = {**SHAPES, "backup": (300, 1024, 1, 4, 0)}
-    other, report = model_of(signatures(shapes), list(SHAPES))
-    assert report.foreign == {"backup": {UNLIKE: 6}}
-    assert (other.workloads, other.farthest) == (model.workloads, model.farthest)
+def test_classes_that_are_alike_are_not_told_apart():
+    alike = {**SHAPES, "flushed-database": SHAPES["mail"]}
+    both, report = model_of(signatures(alike), list(SHAPES))
+    assert said(both, Known("", "", 60, load(SHAPES["mail"], 60, seed=7))) == "flushed-database or mail"
+    assert said(both, Known("", "", 60, load(SHAPES["web"], 60, seed=7))) == "web"
+    assert both.sureness["mail"] < 0.6  # where chance tells it alone
+    assert (report.others, report.workloads) == (["flushed-database"], ["files", "mail", "web"])
+
+
+def test_where_a_load_that_is_not_known_would_be_told_as_a_class_the_class_is_less_sure():
+    """Without the database in training it is told as mail: so it may be with a load that nobody thought of."""
+    near = tuple(np.array(SHAPES["mail"]) * (1.3, 1, 1, 1, 1))
+    sure, unsure = (
+        model_of(signatures(shapes), list(SHAPES))[0].sureness
+        for shapes in (SHAPES, {**SHAPES, "flushed-database": near})
+    )
+    assert sure["mail"] - unsure["mail"] > 0.15
+    assert unsure["web"] == pytest.approx(sure["web"], abs=0.05)
+
+
+def test_a_workload_whose_reads_are_cached_teaches_nothing_and_is_not_told():
+    cached = [Known("web", f"web {run}", 10.0, load((0, 0, 60, 18, 0.5), seed=run)) for run in range(9)]
+    model, report = model_of([*signatures(), *cached], list(SHAPES))
+    assert report.cached == {"web": 9}
+    assert said(model, cached[0]) == UNLIKE
+
+
+def test_programs_that_are_held_back_teach_nothing_and_judge_the_model(model):
+    mail_like, backup = SHAPES["mail"], (300, 1024, 1, 4, 0)
+    held_back = signatures({"web:nginx": SHAPES["web"], "none:imap": mail_like, "backup:tar": backup}, runs=1)
+    judged, report = model_of([*signatures(), *held_back], list(SHAPES))
+    assert report.held_back == {"backup:tar": {UNLIKE: 1}, "none:imap": {"mail": 1}, "web:nginx": {"web": 1}}
+    assert report.foreign_told == 0.5
+    assert (judged.classes, judged.sureness) == (model.classes, model.sureness)
 
 
 def test_runs_are_foretold_by_models_of_other_runs():
@@ -97,15 +191,14 @@ def test_runs_are_foretold_by_models_of_other_runs():
     ]
     _, report = model_of(blind, ["mail", "web"])
     right = sum(counted.get(ran, 0) for ran, counted in report.confusion_of_runs.items())
-    assert right < 30
-    assert report.log_score < -0.5
+    assert right < 10
 
 
 def test_a_workload_with_few_signatures_is_not_foretold():
     shapes = {**SHAPES, "rare": (5, 4, 5, 4, 5)}
     some = [each for each in signatures(shapes) if each.workload != "rare" or each.run == "rare 0"]
     model, report = model_of(some, list(shapes))
-    assert (model.workloads, report.too_few) == (sorted(SHAPES), {"rare": 3})
+    assert (model.workloads, report.too_few) == (sorted(SHAPES), {"rare": 2})
 
 
 def test_with_too_few_signatures_there_is_no_model():
@@ -115,16 +208,21 @@ def test_with_too_few_signatures_there_is_no_model():
         model_of([], list(SHAPES))
 
 
+def test_fitting_needs_two_workloads_that_may_be_told():
+    with pytest.raises(TooFewError):
+        fit(training_of(signatures(), tuple(SHAPES)), ("mail",))
+
+
 def test_the_same_signatures_make_the_same_model(model):
     again, _ = model_of(signatures(), list(SHAPES))
     features = np.array([vector(load(shape, seed=3)) for shape in SHAPES.values()])
-    assert (again.penalty, again.farthest) == (model.penalty, model.farthest)
-    assert np.array_equal(again.probabilities(features), model.probabilities(features))
+    assert (again.sets(features), again.sureness) == (model.sets(features), model.sureness)
 
 
-def test_the_distance_is_that_to_the_second_nearest_in_standard_deviations():
-    known = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 4.0], [2.0, 4.0]])  # standard deviations 1 and 2
-    assert distances(np.array([[0.0, 0.0]]), known) == pytest.approx([np.sqrt((2**2 + 0) / 2)])
+def test_the_distance_is_that_to_the_second_nearest_run():
+    training = Training(np.array([[0.0], [1.0], [3.0], [7.0]]), ("a",) * 4, ("1", "1", "2", "3"))
+    assert distances(np.array([[0.0]]), training).tolist() == [[3.0]]
+    assert distances(np.array([[0.0]]), training, ["1"]).tolist() == [[7.0]]
 
 
 def test_whole_runs_join_what_one_run_did():
@@ -136,22 +234,29 @@ def test_whole_runs_join_what_one_run_did():
     assert whole_runs(parts) == [Known("mail", "1", 22, Counts(reads=7)), Known("web", "2", 9, Counts())]
 
 
-def test_calibration_counts_what_was_right_in_each_bin():
-    training = Training(np.zeros((4, 2)), ("a", "a", "b", "b"), ("1", "2", "3", "4"))
-    (low, high) = calibration(training, np.array([[0.6, 0.4], [0.4, 0.6], [0.04, 0.96], [0.02, 0.98]]))
+def test_calibration_counts_what_was_right_in_each_bin(model):
+    stated = Classifier(model.training, model.told, {"mail": 0.6, "web": 0.97})
+    pairs = [("mail", "mail"), ("none:x", "mail"), ("web:nginx", "web"), ("web", "mail or web"), ("web", UNLIKE)]
+    low, high = calibration(stated, pairs)
     assert (low.signatures, low.mean, low.right) == (2, pytest.approx(0.6), 0.5)
-    assert (high.signatures, high.mean, high.right) == (2, pytest.approx(0.97), 1.0)
+    assert (high.signatures, high.mean, high.right) == (1, pytest.approx(0.97), 1.0)
 
 
 def test_a_confusion_counts_each_pair():
     assert confusion([("a", "a"), ("a", "b"), ("a", "a")]) == {"a": {"a": 2, "b": 1}}
 
 
-def test_fitting_needs_two_workloads_that_may_be_told():
-    everything = Training(
-        np.array([vector(each.counts) for each in signatures()]),
-        tuple(each.workload for each in signatures()),
-        tuple(each.run for each in signatures()),
-    )
-    with pytest.raises(TooFewError):
-        fit(everything, ("mail",))
+# Loads that were once told as a workload with 94 to 96 %.
+NO_WORKLOADS = {
+    "database with a log": (180, 8, 250, 8, 120),
+    "compile, all read from memory": (0, 0, 40, 12, 0.3),
+    "writes of 64 MiB": (0, 0, 120, 512, 0.1),
+}
+
+
+@pytest.mark.parametrize("name", NO_WORKLOADS)
+def test_loads_that_are_no_workload_are_not_told_as_one_by_the_shipped_signatures(shipped_model, name):
+    for seed in range(7):
+        told = said(shipped_model, Known("", "", 60, load(NO_WORKLOADS[name], 60, seed=seed)))
+        assert told not in WORKLOADS
+        assert told in OTHERS or told == UNLIKE or " or " in told

@@ -5,9 +5,12 @@ import json
 import pytest
 
 from experiments.models import FileSystem, ObservedMachine
+from experiments.published_evidence import signatures
+from modelling.fleet.detection import keeping, selectors
 from modelling.fleet.detection.classifier import METHOD
 from modelling.models import DetectedHour, DetectionModel
 from tests import factories
+from tests.test_architecture import ROOT
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 
@@ -24,10 +27,10 @@ def machine(operator):
     return factories.make_machine(factories.make_host("lab-1", registered_by=operator, is_observed=True), "mail")
 
 
-def detected(machine, **shares: float) -> None:
+def detected(machine, others: dict[str, int] | None = None, **shares: float) -> None:
     model = DetectionModel.objects.create(method=METHOD, digest="0", signatures=80, training={}, report={})
     hour = factories.now().replace(minute=0, second=0, microsecond=0)
-    minutes = round(sum(shares.values()))
+    minutes = round(sum(shares.values()) + sum((others or {}).values()))
     DetectedHour.objects.create(
         machine=machine,
         starts_at=hour,
@@ -36,6 +39,7 @@ def detected(machine, **shares: float) -> None:
         idle=0,
         unlike=0,
         shares=shares,
+        others=others or {},
         certainty=minutes * 0.9,
     )
 
@@ -91,6 +95,34 @@ def test_a_machine_of_which_too_little_is_known_has_no_profile(client, machine):
     text = client.get(f"/laboratory/observed/{machine.pk}/").content.decode()
     assert "5 are needed" in text
     assert "Ask for this profile" not in text
+
+
+def test_what_is_not_told_apart_and_what_is_no_workload_is_said_beside_the_mix(client, machine):
+    factories.entry(factories.Workload, "varmail")
+    detected(machine, {"flushed-database or varmail": 30, "backup": 20}, varmail=10.0)
+    text = client.get(f"/laboratory/observed/{machine.pk}/").content.decode()
+    for words in (
+        "50 % a database that reads and flushes or varmail (not told apart)",
+        "33 % large reads",
+        "Plans do not use it: Only 17 % of the minutes",
+    ):
+        assert words in text, words
+    mix = client.get(f"/api/v1/observed-machines/{machine.pk}/mix/").json()
+    assert mix["others"] == {"backup": pytest.approx(1 / 3), "flushed-database or varmail": 0.5}
+
+
+def test_the_page_of_the_model_says_what_it_reached(client, operator):
+    for workload in ("fileserver", "varmail", "webserver", "randomfileaccess"):
+        factories.entry(factories.Workload, workload)
+    signatures.load(ROOT / "fixtures/signatures.csv")
+    keeping.train()
+    text = client.get("/laboratory/detection/").content.decode()
+    for words in ("Cached, not used", "Programs that taught nothing", "at most 5 %", "small writes, each flushed"):
+        assert words in text, words
+    report = client.get("/api/v1/detection-model/").json()["report"]
+    assert "varmail" not in {said for told in report["held_back"].values() for said in told}
+    assert max(report["sureness"].values()) < selectors.LEAST_SURENESS  # as long as programs are told as workloads
+    assert report["foreign_told"] > 0.05
 
 
 def test_what_an_operator_states_stands_above_what_was_found(client, machine):

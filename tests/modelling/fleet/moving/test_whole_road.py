@@ -116,7 +116,8 @@ def check_detected(machines: dict[str, ObservedMachine]) -> None:
     for name, machine in machines.items():
         hours = list(DetectedHour.objects.filter(machine=machine))
         for hour in hours:
-            assert sum(hour.shares.values()) + hour.idle + hour.unlike == pytest.approx(hour.minutes)
+            like_known = sum(hour.shares.values()) + sum(hour.others.values())
+            assert like_known + hour.idle + hour.unlike == hour.minutes
         assert sum(hour.minutes for hour in hours) == machine.disks.get().statistics.filter(span="minute").count()
         mix = selectors.mix_of(machine)
         told[name] = max(mix.shares, key=lambda workload: mix.shares[workload]) if mix.shares else ""
