@@ -48,6 +48,7 @@ OTHERS = [
     "/drafts/my-lab/edit/",
     "/files/{file}/",
     "/feed/?axis=fs-pair&workload=varmail&hypervisor=kvm",
+    "/series-changes/feed/",
     "/healthz",
     "/metrics",
     "/imports/{batch}/",
