@@ -17,7 +17,8 @@ __all__ = ["HOURS", "NOTHING", "NO_MODEL", "Mix", "hours_of", "mix_of", "mixes_o
 
 HOURS = 24  # that a mix is of
 NO_MODEL = "No model was made yet."
-NOTHING = Mix({}, 0.0, 0, 0.0, 0.0, {}, "Nothing was watched in the last 24 hours, or it is not told yet.")
+_NOTHING = "Nothing was watched in the last 24 hours, or it is not told yet."
+NOTHING = Mix({}, 0.0, 0, 0.0, 0.0, {}, why_not=_NOTHING, why_not_planned=_NOTHING)
 LEAST_MINUTES = 5  # like one workload alone, for a mix to be told
 LEAST_SURENESS = 0.9  # of a mix that plans use
 LEAST_TOLD = 0.5  # of the minutes that were not idle: so many are like one workload alone, for plans to use the mix
