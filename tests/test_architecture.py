@@ -93,7 +93,7 @@ ROOMS = [
     ("modelling.foretelling", False, "what another laboratory will measure of any pair of configurations"),
     ("modelling.explanations", False, "why one entry stands above another"),
     ("modelling.here", False, "decisions on the machines of readers, measured run by run"),
-    ("modelling.changes", False, "what was measured in a laboratory along time, and what changed"),
+    ("modelling.changes", False, "what was measured in a laboratory over time, and what changed"),
     ("modelling.comparisons", False, "entries side by side"),
     ("modelling.following", False, "who is told when an answer changes"),
     ("modelling.ask", False, "what a person has and says in his own words"),

@@ -1,4 +1,4 @@
-"""Series of your laboratories along time, and the changes that were found in them."""
+"""Series of your laboratories over time, and the changes that were found in them."""
 
 from typing import Any
 
@@ -67,7 +67,7 @@ class SeriesChangeSerializer(serializers.ModelSerializer[SeriesChange]):
 
 
 class ChangeCausesSerializer(Fields):
-    """What changed with the speed, and what further series say of each."""
+    """The facts that changed with the speed, and what further series say of each."""
 
     causes = shape_of(Cause)(many=True)
 
@@ -93,7 +93,7 @@ class SeriesViewSet(OwnedViewSet):
 
     @extend_schema(operation_id="series_retrieve", tags=TAGS, parameters=[SENSITIVITY], responses=shape_of(History))
     def retrieve(self, request: Request, slug: str, key: str) -> Response:
-        """Return a series along time: its points, and its levels between the changes."""
+        """Return a series over time: its points, and its levels between the changes."""
         form = SensitivityForm(request.query_params)
         if not form.is_valid():
             raise FaultyRequest(form_errors(form))

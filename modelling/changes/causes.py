@@ -1,8 +1,11 @@
-"""What a change came with, and what further series say of each: those that took it, and those that did not."""
+"""Names the facts that changed with the speed, and asks further series of each: those that took it, and the others."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
+
+from django.core.cache import caches
 
 from modelling.models import SeriesChange
 
@@ -11,6 +14,7 @@ from .content import Cause, Fact, Tally
 from .gather import Track
 from .statistics.release import MOST, Step, effect, levels_around
 
+_SECONDS = 60  # that others see causes as they were
 NEAR = timedelta(days=60)  # from the change, within which a series without the release is compared
 
 
@@ -29,6 +33,15 @@ def causes_of(change: SeriesChange, *, is_member: bool) -> list[Cause]:
     kind = str(change.sitting.facts.get("virtual", ""))
     alike = [track for track in tracks.values() if track.facts[-1].get("virtual", "") == kind]
     return [_cause(fact, change.ratio, [_step(track, fact, at) for track in alike]) for fact in facts]
+
+
+def public_causes_of(change: SeriesChange) -> list[Cause]:
+    """Return the causes as everybody may see them, from memory: a stranger's request reads no thousand sittings."""
+    key = f"modelling.causes:{change.pk}"
+    told: list[Cause] | None = caches["worked-out"].get_or_set(
+        key, partial(causes_of, change, is_member=False), _SECONDS
+    )
+    return told or []
 
 
 def _cause(fact: Fact, ratio: float, told: Iterable[Step | None]) -> Cause:

@@ -1,4 +1,4 @@
-"""The words of series along time, and of their changes. No Django."""
+"""The words of series over time, and of their changes. No Django."""
 
 import hashlib
 import json
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from kdb.content import Among
+from modelling.evidence.words import column
 
 UNIT = "ops/s"
 NEW, ACKNOWLEDGED, EXCUSED, CONFIRMED = STATES = "new", "acknowledged", "excused", "confirmed"
@@ -31,6 +32,11 @@ class Series:
     def key(self) -> str:
         """Return what the series is known by in addresses."""
         return hashlib.sha256(json.dumps(vars(self), sort_keys=True).encode()).hexdigest()[:32]
+
+    @property
+    def where(self) -> str:
+        """Return the place and its settings in words: vdb, guest file system ext4."""
+        return ", ".join([self.place, *(f"{column(name)} {value}" for name, value in self.settings.items())])
 
 
 @dataclass(frozen=True)
@@ -78,7 +84,7 @@ class Level:
 
 @dataclass(frozen=True)
 class History:
-    """A series along time: its points, oldest first, and its levels."""
+    """A series over time: its points, oldest first, and its levels."""
 
     component: ClassVar[str] = "SeriesHistory"
 

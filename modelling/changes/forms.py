@@ -38,11 +38,11 @@ class HandlingForm(forms.Form):
     """One deed of a member to a change; an excuse has a reason and an end."""
 
     deed = forms.ChoiceField(choices=[(deed, _WORDS[deed]) for deed in DEEDS], label="What about it")
-    reason = forms.CharField(max_length=500, required=False, label="Reason", help_text="Of an excuse.")
+    reason = forms.CharField(max_length=500, required=False, label="Reason", help_text="Why it is excused; else empty.")
     until = forms.DateField(
         required=False,
         label="Until",
-        help_text="Last day of an excuse; after it the change is new again. 2026-12-31",
+        help_text="Last day of an excuse (2026-12-31); after it the change is new again.",
         widget=forms.DateInput(attrs={"type": "date"}),
     )
 

@@ -16,7 +16,7 @@ SHOWN = 60  # points of a chart: more cannot be told apart on a phone
 
 
 def history(key: str, series: Series, name: str, points: Sequence[Point], most_p: float) -> History:
-    """Return a series along time with the changes that are at least as sure as asked for."""
+    """Return a series over time with the changes that are at least as sure as asked for."""
     counted = [point for point in points if point.value is not None]
     values = np.log([point.value for point in counted if point.value is not None])
     changes = change_points(values, most_p) if len(values) else ()
@@ -64,7 +64,7 @@ def chart(told: History) -> Chart | None:
     return Chart(
         id="chart-history",
         size="tall",
-        label=f"Line chart: {UNIT} of {told.name} along time, and its levels. The table has the numbers.",
+        label=f"Line chart: {UNIT} of {told.name} over time, and its levels. The table has the numbers.",
         data={
             "kind": "line",
             "horizontal": False,

@@ -15,7 +15,7 @@ from .keeping import changes_of
 
 
 def history_of(laboratory: Laboratory, key: str, most_p: float) -> History | None:
-    """Return a series of a laboratory along time; None where it has none of this key. Three queries."""
+    """Return a series of a laboratory over time; None where it has none of this key. Three queries."""
     known = gather.found(laboratory, key)
     if known is None:
         return None

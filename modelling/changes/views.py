@@ -30,7 +30,7 @@ def series_list(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @login_required
 def series_detail(request: HttpRequest, slug: str, key: str) -> HttpResponse:
-    """Show one series along time, with its changes marked."""
+    """Show one series over time, with its changes marked."""
     laboratory = get_object_or_404(laboratories_of(request.user), slug=slug)
     form = SensitivityForm(request.GET)
     is_valid = form.is_valid()
@@ -84,7 +84,7 @@ def change_detail(request: HttpRequest, pk: int) -> HttpResponse:
     context = {
         "change": change,
         "form": form if mine else None,
-        "causes": causes.causes_of(change, is_member=mine is not None),
+        "causes": causes.causes_of(change, is_member=True) if mine else causes.public_causes_of(change),
         "title": words.title(about),
         "sentence": selectors.sentence_of(change, about),
     }

@@ -78,7 +78,7 @@ def sitting_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "decision": decision,
         "margin_percent": round(100 * assumptions().margin),
         "runs": [(run, names[run.choice]) for run in runs],
-        "skipped": "" if any(run.value or not run.disturbed for run in runs) else runs[0].disturbed,
+        "skipped": runs[0].disturbed if runs and all(run.disturbed and not run.value for run in runs) else "",
         "refusal": refusal,
         "may_share": permissions.may_create(request.user),
         "may_see": sitting.case_study is not None and permissions.may_see(request.user, sitting.case_study),

@@ -1,6 +1,7 @@
 """Run a program and print what a disk did meanwhile, as rows of fixtures/signatures.csv."""
 
 import csv
+import shutil
 import subprocess
 import sys
 import time
@@ -32,19 +33,21 @@ class Command(BaseCommand):
         parser.add_argument("--guest-fs", default="", help="The file system on the disk.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        counted = _BLOCK / options["device"] / "stat"
+        counted, program = _BLOCK / options["device"] / "stat", options["program"]
         if not counted.is_file():
             raise CommandError(f"There is no disk {options['device']} in {_BLOCK}.")
+        if shutil.which(program[0]) is None:
+            raise CommandError(f"There is no program {program[0]}.")
         sampler = Sampler(lambda: {1: counters.of_block_device(counted.read_text())})
         began = time.monotonic()
         sampler.take()
-        program = options["program"]  # of whoever gives the command
+        # The program is that of whoever gives the command.
         with subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=sys.stderr) as running:  # noqa: S603
             while running.poll() is None:
                 time.sleep(_LOOK_SECONDS)
                 sampler.take()
         if running.returncode:
-            raise CommandError(f"{options['program'][0]} ended with {running.returncode}: its rows are not printed.")
+            raise CommandError(f"{program[0]} ended with {running.returncode}: its rows are not printed.")
         writer = csv.DictWriter(self.stdout, COLUMNS, lineterminator="\n")
         for stretch in sampler.stretches(time.monotonic() - began):
             writer.writerow(

@@ -1,4 +1,4 @@
-"""What a release did to speed: series that took it against series that did not, over laboratories.
+"""Estimates what a release did to speed: series that took it against series that did not, over laboratories.
 
 Sources: Card and Krueger 1994 (difference in differences); Rücker 2012, 10.1002/jrsm.1058 (one estimate of direct and
 indirect comparisons); docs/models/change.md.

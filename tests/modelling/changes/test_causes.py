@@ -1,4 +1,4 @@
-"""What a change came with: further series that took it, those that did not, and whose series count."""
+"""A change is told with further series that took the same release, those that did not, and whose series count."""
 
 import numpy as np
 import pytest

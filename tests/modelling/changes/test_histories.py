@@ -1,4 +1,4 @@
-"""Series along time: what is one series, its points, its chart, and who sees it."""
+"""Series over time: what is one series, its points, its chart, and who sees it."""
 
 import pytest
 
