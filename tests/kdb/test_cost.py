@@ -334,6 +334,7 @@ def worst_addresses(client) -> list[str]:
     return found
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.sqlite
 def test_no_address_costs_a_stranger_more_than_the_web_server_spends(client, settings, published_evidence, run_tests):

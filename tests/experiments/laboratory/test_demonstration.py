@@ -36,10 +36,10 @@ def listeners() -> list[str]:
     return subprocess.run(mine, capture_output=True, text=True).stdout.splitlines()
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(bool(lab.missing()), reason="no laboratory here")
-@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.nightly)])
-def test_a_stranger_gets_a_draft_as_often_as_asked_and_nothing_else_is_left(place, published_evidence, times):
-    for number in range(1, times + 1):
+def test_a_stranger_gets_a_draft_as_often_as_asked_and_nothing_else_is_left(place, published_evidence):
+    for number in (1, 2):
         printed = demonstrate(place)
         assert f"/drafts/demo-{number}/" in printed
         campaign = Campaign.objects.get(slug=f"demo-{number}")

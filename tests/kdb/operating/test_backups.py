@@ -34,9 +34,9 @@ def rows(path: Path) -> dict[str, list[Any]]:
 
 
 def answers() -> list[Any]:
-    """Return every answer over the axes and workloads, worked out anew."""
+    """Return an answer over each axis, worked out anew."""
     RankingSnapshot.objects.all().delete()
-    asked = [f"/api/v1/rankings/{axis}/?workload={workload}" for axis in AXES for workload in WORKLOADS]
+    asked = [f"/api/v1/rankings/{axis}/?workload={workload}" for axis, workload in zip(AXES, WORKLOADS, strict=True)]
     found = [Client().get(address) for address in asked]
     assert all(response.status_code == 200 for response in found)
     return [_timeless(response.json()) for response in found]

@@ -330,6 +330,7 @@ def tables_and_rows(data_dir: Path) -> tuple[dict[str, list[str]], dict[str, int
     return made, {name: count for name, count in rows.items() if name != "sqlite_sequence"}
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_an_empty_place_gets_at_once_what_all_migrations_would_make(tmp_path, migrated_sqlite):
     environment = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "kdb.settings.local"}

@@ -242,20 +242,25 @@ def assert_one_sentence(run: subprocess.CompletedProcess, *words: str) -> None:
         assert word in run.stderr
 
 
+def at_night(environment: dict[str, str], words: list[str]):
+    """Each starts a process: by default one of each kind."""
+    return pytest.param(environment, words, marks=pytest.mark.nightly)
+
+
 @pytest.mark.parametrize(
     ("environment", "words"),
     [
         ({"PORT": "http"}, ["PORT", "'http'"]),
-        ({"PORT": "70000"}, ["PORT", "65535"]),
-        ({"DATABASE_URL": "me:hidden@127.0.0.1/kdb"}, ["DATABASE_URL", "postgres://"]),
-        ({"DATABASE_URL": "mysql://me:hidden@127.0.0.1/kdb"}, ["DATABASE_URL", "postgres://"]),
-        ({"DATABASE_URL": "postgres://me:hidden@127.0.0.1:port/kdb"}, ["DATABASE_URL", "port"]),
-        ({"DATABASE_URL": "postgres://me:hidden@127.0.0.1:1/"}, ["DATABASE_URL", "names no database"]),
+        at_night({"PORT": "70000"}, ["PORT", "65535"]),
+        at_night({"DATABASE_URL": "me:hidden@127.0.0.1/kdb"}, ["DATABASE_URL", "postgres://"]),
+        at_night({"DATABASE_URL": "mysql://me:hidden@127.0.0.1/kdb"}, ["DATABASE_URL", "postgres://"]),
+        at_night({"DATABASE_URL": "postgres://me:hidden@127.0.0.1:port/kdb"}, ["DATABASE_URL", "port"]),
+        at_night({"DATABASE_URL": "postgres://me:hidden@127.0.0.1:1/"}, ["DATABASE_URL", "names no database"]),
         ({"DATABASE_URL": "postgres://me:hidden@127.0.0.1:1/kdb"}, ["database cannot be reached", "port 1"]),
-        ({"REDIS_URL": "http://:hidden@127.0.0.1"}, ["REDIS_URL", "redis://"]),
+        at_night({"REDIS_URL": "http://:hidden@127.0.0.1"}, ["REDIS_URL", "redis://"]),
         ({"REDIS_URL": "redis://:hidden@127.0.0.1:1/0"}, ["broker cannot be reached", "Redis"]),
         ({"DATA_DIR": "/dev/null/data"}, ["DATA_DIR", "/dev/null"]),
-        ({"JOB_LEASE_SECONDS": "soon"}, ["JOB_LEASE_SECONDS", "'soon'"]),
+        at_night({"JOB_LEASE_SECONDS": "soon"}, ["JOB_LEASE_SECONDS", "'soon'"]),
     ],
 )
 def test_what_cannot_work_ends_in_one_sentence(tmp_path, environment, words):

@@ -3,9 +3,13 @@
 import subprocess
 import sys
 
+import pytest
+
 from tests.test_architecture import ROOT
 
 
+@pytest.mark.nightly
+@pytest.mark.slow
 def test_a_row_is_all_that_a_new_setting_takes():
     told = "tests/modelling/evidence/made_up_setting_everywhere.py"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.made_up_setting", told]
