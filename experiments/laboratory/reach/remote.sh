@@ -26,45 +26,57 @@ stays() { # what KDB made is there, and cannot be taken away here
     exit 93
 }
 
-# POOL: why it cannot be one; nothing where it can. The folders are those of laboratory.reach.pools.
+# A run polls its area often, and each process costs the host a millisecond or two: what every verb asks of the area is
+# asked with the shell's own commands.
+
+# POOL: sets WHY it cannot be one, to nothing where it can. The folders are those of laboratory.reach.pools.
 against_pool() {
     against_path "$1"
+    [ -z "$WHY" ] || return 0
     if [ ! -d "$1" ]; then
-        echo "$1 is not a folder of this machine"
-    elif [ "$(readlink -f "$1")" != "$1" ]; then
-        echo "$1 is reached through a symbolic link"
+        WHY="$1 is not a folder of this machine"
+    elif [ "$(cd -P "$1" 2>/dev/null && pwd || readlink -f "$1")" != "$1" ]; then
+        WHY="$1 is reached through a symbolic link"
     fi
 }
 
 against_path() {
+    WHY=
     case $1/ in
-    /) echo "an absolute path is needed" ;;
-    //) echo "the root folder cannot be a storage pool" ;;
-    /*[!A-Za-z0-9_.+/-]*) echo "$1 has characters that a storage pool may not have" ;;
+    /) WHY="an absolute path is needed" ;;
+    //) WHY="the root folder cannot be a storage pool" ;;
+    /*[!A-Za-z0-9_.+/-]*) WHY="$1 has characters that a storage pool may not have" ;;
     /var/lib/kdb/* | /home/*/kdb-demo/*) ;;
     /bin/* | /boot/* | /dev/* | /etc/* | /home/* | /lib/* | /lib32/* | /lib64/* | /libx32/* | /lost+found/* | /proc/* | \
         /root/* | /run/* | /sbin/* | /snap/* | /sys/* | /tmp/ | /usr/* | /var/*)
-        echo "$1 belongs to the system and cannot be a storage pool"
+        WHY="$1 belongs to the system and cannot be a storage pool"
         ;;
     /*) ;;
-    *) echo "$1 is not an absolute path" ;;
+    *) WHY="$1 is not an absolute path" ;;
     esac
 }
 
 case $0 in *:*) KDB=${0#*:} ;; *) KDB= ;; esac
 
+# FILE: sets LINE, its first; nothing where it is not there.
+first_line() {
+    LINE=
+    [ ! -f "$1" ] || read -r LINE <"$1" || true
+}
+
 # An area of an earlier version has no mark, nor has one whose mark was removed to give it away.
 refuse_anothers() {
-    [ -n "$KDB" ] && [ -s "$AREA/kdb" ] && [ "$(cat "$AREA/kdb")" != "$KDB" ] || return 0
-    printf '%s\n' "This pool is used by another KDB ($(cat "$AREA/kdb"), since $(date -r "$AREA/kdb" '+%F %R')); give each its own pool. If that KDB is gone for good, remove $AREA/kdb" >&2
+    first_line "$AREA/kdb"
+    [ -n "$KDB" ] && [ -n "$LINE" ] && [ "$LINE" != "$KDB" ] || return 0
+    printf '%s\n' "This pool is used by another KDB ($LINE, since $(date -r "$AREA/kdb" '+%F %R')); give each its own pool. If that KDB is gone for good, remove $AREA/kdb" >&2
     exit 91
 }
 
 # POOL: sets AREA.
 open_pool() {
     POOL=$1
-    why=$(against_pool "$POOL" | head -n 1)
-    [ -z "$why" ] || refuse "$why"
+    against_pool "$POOL"
+    [ -z "$WHY" ] || refuse "$WHY"
     AREA=$POOL/.kdb
     if [ -e "$AREA" ] || [ -L "$AREA" ]; then
         if ! is_ours || [ ! -f "$AREA/token" ]; then
@@ -75,16 +87,22 @@ open_pool() {
     fi
 }
 
-is_ours() { [ -n "$(find "$AREA" -maxdepth 0 -type d -user "$(id -u)" 2>/dev/null)" ]; }
+# shellcheck disable=SC3067 # every shell here knows -O
+is_ours() { [ -d "$AREA" ] && [ ! -L "$AREA" ] && [ -O "$AREA" ]; }
 
-# The token is empty where the disk was full when it should be written.
-token_here() { grep -E '^[0-9]+$' "$AREA/token" || echo 0; }
+# Sets LINE to the area's token; it is empty where the disk was full when it should be written.
+token_here() {
+    first_line "$AREA/token"
+    case $LINE in "" | *[!0-9]*) LINE=0 ;; esac
+}
 
 # The area, with everything of attempt TOKEN or of an older one in it.
 open_area() {
     open_pool "$1"
     if [ -n "$KDB" ] && [ ! -s "$AREA/kdb" ]; then return; fi # it may be given away: its number counted elsewhere
-    if [ -d "$AREA" ] && [ "$(token_here)" -gt "$2" ]; then
+    [ -d "$AREA" ] || return 0
+    token_here
+    if [ "$LINE" -gt "$2" ]; then
         refuse "superseded: a later attempt works here"
     fi
 }
@@ -92,7 +110,8 @@ open_area() {
 own_area() {
     open_area "$1" "$2"
     [ -d "$AREA" ] || stays "somebody removed $AREA, the area of a run under way"
-    [ "$(token_here)" = "$2" ] || refuse "superseded: the area of attempt $2 is gone"
+    token_here
+    [ "$LINE" = "$2" ] || refuse "superseded: the area of attempt $2 is gone"
 }
 
 # NAME of something directly in the area.
@@ -100,7 +119,12 @@ plain() {
     case $1 in "" | .* | */* | *[!A-Za-z0-9._-]*) refuse "$1 is not a plain name" ;; esac
 }
 
-start_time() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d ' ' -f 20; }
+start_time() { # PID: nothing where there is none
+    { read -r line <"/proc/$1/stat"; } 2>/dev/null || return 0
+    # shellcheck disable=SC2086 # its words
+    set -- ${line##*) }
+    echo "${20}"
+}
 
 # The session leader recorded in FILE, while it lives: pids are used again, start times tell.
 leader() {
@@ -500,8 +524,8 @@ left | clear) # POOL [MAKER]...: what is left of runs and no area knows, a line 
     POOL=$1
     shift
     MAKERS=$*
-    why=$(against_path "$POOL" | head -n 1)
-    [ -z "$why" ] || refuse "$why"
+    against_path "$POOL"
+    [ -z "$WHY" ] || refuse "$WHY"
     AREA=$POOL/.kdb
     if [ "$verb" = clear ]; then
         refuse_anothers
@@ -721,14 +745,25 @@ poll) # POOL TOKEN NAME
     if leader "$AREA/$3.pid" >/dev/null; then state=running; else state=gone; fi
     if [ -f "$AREA/$3.status" ]; then
         state=exited
-        say status "$(cat "$AREA/$3.status")"
+        first_line "$AREA/$3.status"
+        say status "$LINE"
     fi
     say state "$state"
     [ ! -e "$AREA/$3.ready" ] || say ready yes
-    [ ! -s "$AREA/$3.began" ] || say began "$(cat "$AREA/$3.began")"
+    first_line "$AREA/$3.began"
+    [ -z "$LINE" ] || say began "$LINE"
     say wall "$(date +%s.%N)"
-    say up "$(cut -d ' ' -f 1 /proc/uptime)"
-    say errors $(($(storage_errors) - $(cat "$AREA/errors")))
+    read -r up _ </proc/uptime
+    say up "$up"
+    # The kernel's log is the dearest: while the benchmark runs it is read every few seconds.
+    first_line "$AREA/errors.seen"
+    at=${LINE% *} seen=${LINE#* }
+    if [ -z "$LINE" ] || [ "$state" != running ] || [ $((${up%.*} - at)) -ge 5 ]; then
+        first_line "$AREA/errors"
+        seen=$(($(storage_errors) - LINE))
+        echo "${up%.*} $seen" >"$AREA/errors.seen" || true # the disk is full
+    fi
+    say errors "$seen"
     ;;
 output) # POOL TOKEN FILE: its first 16 MiB
     own_area "$1" "$2"
@@ -759,7 +794,8 @@ facts) # POOL...
     if command -v systemd-detect-virt >/dev/null 2>&1; then say inside "$(systemd-detect-virt || true)"; fi
     filebench=filebench
     for pool in "$@"; do
-        if [ -z "$(against_pool "$pool" | head -n 1)" ] && is_filebench "$pool/.kdb-filebench" && is_intact "$pool/.kdb-filebench"; then
+        against_pool "$pool"
+        if [ -z "$WHY" ] && is_filebench "$pool/.kdb-filebench" && is_intact "$pool/.kdb-filebench"; then
             filebench=$pool/.kdb-filebench/bin/filebench
             break
         fi
@@ -788,9 +824,9 @@ facts) # POOL...
         say domain_types "$(virsh -c qemu:///system capabilities 2>/dev/null | sed -n "s/.*<domain type='\([a-z]*\)'.*/\1/p" | sort -u | tr '\n' ' ')"
     fi
     for pool in "$@"; do
-        why=$(against_pool "$pool" | head -n 1)
-        if [ -n "$why" ]; then
-            say pool_refused "$pool $why"
+        against_pool "$pool"
+        if [ -n "$WHY" ]; then
+            say pool_refused "$pool $WHY"
             continue
         fi
         say pool "$pool $(stat --file-system --format=%T "$pool" | sed 's|ext2/ext3|ext4|') $(df --output=avail --block-size=1M "$pool" | tail -n 1 | tr -d ' ')"
@@ -813,7 +849,8 @@ health) # POOL...: what may explain an outlier; nothing is said of what cannot b
     hottest=$(cat /sys/class/hwmon/hwmon*/temp*_input /sys/class/thermal/thermal_zone*/temp 2>/dev/null | sort -n | tail -n 1)
     [ -z "$hottest" ] || say hottest_millidegrees "$hottest"
     for pool in "$@"; do
-        [ -z "$(against_pool "$pool" | head -n 1)" ] || continue
+        against_pool "$pool"
+        [ -z "$WHY" ] || continue
         say used "$pool $(df --output=pcent "$pool" | tail -n 1 | tr -d ' %')"
         device=$(findmnt --noheadings --output SOURCE --target "$pool" | sed 's|\[.*||')
         if [ "$(stat --file-system --format=%T "$pool")" = ext2/ext3 ]; then

@@ -37,6 +37,17 @@ _UNEXPECTED = re.compile("kex_exchange_identification|banner|Unable to negotiate
 _FAILED = 255  # ssh's own status; remote.sh never ends with it
 _BELOW_255 = 'status=0; "$@" || status=$?; [ "$status" -lt 255 ] || status=254; exit "$status"'
 
+# A long script is put on a machine once, by its digest, where the login alone may write and a restart forgets it; from
+# then on a call sends its arguments only. It is held against its digest at each use.
+_LONG = 4096  # characters
+_KEPT = "kept=${XDG_RUNTIME_DIR:-/nonexistent}; [ ! -O /run ] || kept=/run; kept=$kept/kdb-scripts/$1; "
+_RUN_KEPT = f"""{_KEPT}sha256sum --check --status 2>/dev/null <<END || {{ echo "kdb: $1 is not here" >&2; exit 96; }}
+$1  $kept
+END
+shift; . "$kept\""""
+_KEEP = f'umask 077; {_KEPT}mkdir -p "${{kept%/*}}" && cat >"$kept.$$" && mv -f "$kept.$$" "$kept"'
+_NOT_KEPT = 96
+
 
 class SshError(Exception):
     """A machine cannot be used; the text is fit to show."""
@@ -57,6 +68,10 @@ class TooMuch(SshError):  # noqa: N818
 
 class KeyChanged(SshError):  # noqa: N818
     """The machine shows another host key than the one that was accepted."""
+
+
+class NotAllowed(SshError):  # noqa: N818
+    """The machine's owner does not allow it."""
 
 
 class LoginRefused(SshError):  # noqa: N818
@@ -103,6 +118,16 @@ def fingerprint(host_key: str) -> str:
     if kind not in KINDS or raw[4 : 4 + length] != kind.encode():
         raise ValueError("not a host key")
     return "SHA256:" + base64.b64encode(hashlib.sha256(raw).digest()).decode().rstrip("=")
+
+
+def digest_of(script: str) -> str:
+    return hashlib.sha256(script.encode()).hexdigest()
+
+
+def script_digest(arguments: Sequence[str]) -> str:
+    """Return the digest of the long script that a command runs: `sh -c SCRIPT NAME ...`; "" where it runs none."""
+    is_script = len(arguments) > 3 and [*arguments[:2]] == ["sh", "-c"] and len(arguments[2]) > _LONG
+    return digest_of(arguments[2]) if is_script else ""
 
 
 def scan(host: str, port: int) -> str:
@@ -222,6 +247,15 @@ class Connection:
         return done
 
     def _run(self, arguments: Sequence[str], given: bytes, timeout: float, most: int, may_end_255: bool) -> Answer:
+        if digest := script_digest(arguments):
+            words = ["sh", "-c", _RUN_KEPT, arguments[3], digest, *arguments[4:]]
+            answer = self._send(words, given, timeout, most, may_end_255)
+            if answer.status != _NOT_KEPT or not answer.errors.startswith(f"kdb: {digest} is not here"):
+                return answer
+            self._send(["sh", "-c", _KEEP, "kdb-keep", digest], arguments[2].encode(), timeout, most, False)
+        return self._send(arguments, given, timeout, most, may_end_255)  # also where it could not be kept
+
+    def _send(self, arguments: Sequence[str], given: bytes, timeout: float, most: int, may_end_255: bool) -> Answer:
         words = ["sudo", "-n", *arguments] if self.address.uses_sudo else list(arguments)
         if may_end_255:
             words = ["sh", "-c", _BELOW_255, "kdb-status", *words]
