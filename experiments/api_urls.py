@@ -9,6 +9,7 @@ from .case_studies import api as drafts
 from .catalogue import api as catalogue
 from .fleet import api as observation
 from .imports import api as imports
+from .runner import api as runner
 from .search import api as search
 from .sources import api as sources
 from .tables import api as tables
@@ -48,6 +49,9 @@ urlpatterns = [
     path("search/", search.SearchView.as_view(), name="search"),
     *router.urls,
     *private_router.urls,
+    path("runner/scripts/", runner.ScriptsView.as_view(), name="runner-scripts"),
+    path("runner/lease/", runner.LeaseView.as_view(), name="runner-lease"),
+    path("runner/answer/", runner.AnswerView.as_view(), name="runner-answer"),
     path(
         "case-studies/<slug:slug>/retract/",
         drafts.RetractionViewSet.as_view({"post": "retract"}),

@@ -21,6 +21,7 @@ class ApiToken(models.Model):
         REVIEW = "review", "publish and retract case studies"
         CAMPAIGN = "campaign", "run campaigns"
         NOTIFY = "notify", "choose what you are told, and where"
+        RUNNER = "runner", "be asked as the runner of one host"  # made with the host
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
     name = models.CharField(max_length=80, help_text="Where it is used.")

@@ -71,6 +71,8 @@ ROOMS = [
     ("experiments.imports", False, "results into a draft"),
     ("experiments.tables", False, "published tables with their conditions into drafts"),
     ("experiments.drafts", False, "the pages of drafts and of what is imported into them"),
+    ("experiments.runner.scripts", True, "the scripts that a runner may be asked to run"),
+    ("experiments.runner", False, "what is asked of hosts that no worker reaches"),
     ("experiments.campaigns", False, "hosts, plans, runs, and the drafts they become"),
     ("experiments.fleet.sums", True, "counters into sums by minute"),
     ("experiments.fleet", False, "what the virtual machines of others do on a host"),

@@ -75,7 +75,8 @@ class HostSerializer(ReadSerializer):
     class Meta:
         model = Host
         fields = (
-            *("slug", "name", "address", "port", "login", "uses_sudo", "key_name", "laboratory", "drivers"),
+            *("slug", "name", "address", "port", "login", "uses_sudo", "key_name", "is_by_runner", "runner_heard_at"),
+            *("laboratory", "drivers"),
             *("hypervisor", "runs_on", "guest_image", "window_start", "window_end", "pools", "stated"),
             *("accepted_key", "offered_key", "blocked_reason", "checked_at", "facts", "job_state", "job_error"),
             *("left_overs", "registered_by", "archived_at"),
@@ -129,6 +130,10 @@ def removal_action(tag: str, prefix: str, becomes: Any, remove: Any, words: str)
         return Response(RemovalSerializer(outcome).data)
 
     return removal
+
+
+class RunnerKeySerializer(Fields):
+    key = serializers.CharField(help_text='"kdb_...", for the file that the runner reads.')
 
 
 class OfHosts(OperatorViewSet):
@@ -224,6 +229,16 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHosts):
         if not permissions.may_take_host(request.user, host):
             raise PermissionDenied
         return self._asked(hosts.take, user=user_of(request), code=status.HTTP_200_OK)
+
+    @extend_schema(operation_id="hosts_runner_token", tags=[HOSTS], request=None, responses={201: RunnerKeySerializer})
+    @action(detail=True, methods=["post"], url_path="runner-token")
+    def runner_token(self, request: Request, slug: str) -> Response:
+        """Make a new token for the host's runner. An earlier one counts no more; this one is shown here only."""
+        try:
+            key = hosts.make_runner_token(self.to_change(), user=user_of(request))
+        except hosts.HostError as error:
+            raise Conflict(str(error)) from error
+        return Response({"key": key}, status=status.HTTP_201_CREATED)
 
     removal = removal_action(
         *(HOSTS, "hosts", removals.of_host, removals.remove_host),

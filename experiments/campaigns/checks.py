@@ -57,6 +57,8 @@ def problems_of(campaign: Campaign) -> dict[str, list[str]]:
         say("host", f"{host} is blocked: {host.blocked_reason}")
     if host.archived_at:
         say("host", f"{host} is archived: bring it back first.")
+    if host.is_by_runner and campaign.driver != Host.Driver.NATIVE:
+        say("driver", f"{host} has a runner, and virtual machines of campaigns are logged in to by ssh: native only.")
     if campaign.driver not in host.drivers:
         say("driver", f"{host} is registered for {', '.join(host.drivers) or 'no driver'}.")
     for name in ("host_file_systems", "workloads"):

@@ -21,6 +21,7 @@ from kdb.web.form_types import ModelChoiceField, ModelForm, field_of
 
 from . import abilities, checks, hosts
 
+BY_RUNNER = ("native", "libvirt", "proxmox")  # drivers that a host with a runner can be asked for
 _LOOKUP_SECONDS = 5  # while somebody waits for the page; a worker asks again
 STATED = tuple(name for name in normalise.CONFIGURATION if name != "configuration")
 
@@ -94,9 +95,10 @@ class HostForm(InSections, ModelForm[Host]):
     SECTIONS = (
         ("The machine", "", ("name", "slug", "laboratory", "runs_on", "hypervisor")),
         (
-            "How a worker logs in",
-            "A worker of the laboratory logs in with OpenSSH. You are shown the machine's key before anything is done.",
-            ("address", "port", "login", "uses_sudo", "key_name"),
+            "How it is reached",
+            "A worker of the laboratory logs in with OpenSSH, and you are shown the machine's key before anything is "
+            "done. A machine that no worker can reach runs a runner in place of that, which asks this server.",
+            ("address", "port", "login", "uses_sudo", "key_name", "is_by_runner"),
         ),
         (
             "What may be done there",
@@ -134,8 +136,8 @@ class HostForm(InSections, ModelForm[Host]):
     class Meta:
         model = Host
         fields = (
-            *("name", "slug", "address", "port", "login", "uses_sudo", "key_name", "laboratory", "drivers"),
-            *("hypervisor", "runs_on", "guest_image", "window_start", "window_end"),
+            *("name", "slug", "address", "port", "login", "uses_sudo", "key_name", "is_by_runner", "laboratory"),
+            *("drivers", "hypervisor", "runs_on", "guest_image", "window_start", "window_end"),
         )
         labels = {
             "name": "Name",
@@ -144,6 +146,7 @@ class HostForm(InSections, ModelForm[Host]):
             "login": "Login",
             "uses_sudo": "The login may sudo without a password",
             "key_name": "Private key of the worker, by name",
+            "is_by_runner": "It has a runner",
             "laboratory": "Laboratory",
             "runs_on": "Virtual machine of",
             "guest_image": "Folder with the guest image",
@@ -153,6 +156,7 @@ class HostForm(InSections, ModelForm[Host]):
         help_texts = dict.fromkeys(fields, "") | {
             "key_name": "A file in the worker's folder of keys; empty: its ssh agent. "
             "Who names it first is the only operator who may.",
+            "is_by_runner": "Leave the address empty. Its page then gives the token and the commands.",
             "laboratory": "Its workers do the runs: celery --queues lab-NAME, or manage.py work --queue lab-NAME.",
         }
         widgets = {
@@ -226,7 +230,16 @@ class HostForm(InSections, ModelForm[Host]):
             self.add_error("window_end", "A window has both ends.")
         if data.get("runs_on") and set(data.get("drivers", [])) - {"native"}:
             self.add_error("drivers", "A virtual machine is used by its host's campaigns: native only.")
-        if not data.get("address") and data.get("drivers") and data["drivers"] != ["attached"]:
+        if data.get("is_by_runner"):
+            if data.get("address"):
+                self.add_error("address", "A host with a runner is not logged in to: leave the address empty.")
+            if data.get("guest_image"):
+                self.add_error("guest_image", "Guests are logged in to by ssh through their host, which has a runner.")
+            if data.get("runs_on"):
+                self.add_error("is_by_runner", "A virtual machine is reached through its host.")
+            if others := set(data.get("drivers", [])) - {*BY_RUNNER}:
+                self.add_error("drivers", f"By a runner: {', '.join(BY_RUNNER)}; found {', '.join(sorted(others))}.")
+        elif not data.get("address") and data.get("drivers") and data["drivers"] != ["attached"]:
             self.add_error("address", "Only a host of attached machines can do without.")
         if data.get("address"):
             try:

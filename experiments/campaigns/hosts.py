@@ -24,8 +24,10 @@ from experiments.laboratory.reach.facts import HostFacts, ImageFacts
 from experiments.laboratory.reach.remote import Area
 from experiments.models import CampaignRun, Host, HostAuditEntry, Hypervisor, PrivateKey, StoragePool
 from experiments.permissions import User as AnyUser
+from experiments.runner.connection import RunnerConnection, address_of
 from kdb import lookups
-from kdb.models import Installation, Job
+from kdb.accounts import tokens
+from kdb.models import ApiToken, Installation, Job
 from kdb.work import jobs
 
 logger = logging.getLogger(__name__)
@@ -156,7 +158,8 @@ def edit(host: Host, fields: Collection[str], pools: Iterable[StoragePool], *, a
 def ask_contact(host: Host) -> None:
     """Have the host's key read again. Raises HostError where the host has no address."""
     if not host.address:
-        raise HostError(f"{host} has no address: it is reached through its virtual machines only.")
+        way = "its runner" if host.is_by_runner else "its virtual machines"
+        raise HostError(f"{host} has no address: it is reached through {way} only.")
     if host.archived_at:
         raise HostError(f"{host} is archived: bring it back first.")
     with transaction.atomic():
@@ -237,6 +240,21 @@ def take(host: Host, *, user: User) -> None:
         note(host, user, "owner", f"{user} took it; it was nobody's")
 
 
+def make_runner_token(host: Host, *, user: User) -> str:
+    """Return the key of a new token for the host's runner; an earlier one counts no more. Raises HostError."""
+    if not host.is_by_runner:
+        raise HostError(f"{host} is reached by ssh: change its record first, and say that it has a runner.")
+    with transaction.atomic():
+        host = locked(host.pk)
+        name = f"runner of {host.slug}"
+        for earlier in ApiToken.objects.filter(Q(pk=host.runner_token_id) | Q(user=user, name=name)):
+            tokens.revoke(earlier)
+        token, key = tokens.make(user, name, [ApiToken.Scope.RUNNER])
+        Host.objects.filter(pk=host.pk).update(runner_token=token)
+        note(host, user, "runner", f"{user} made a token for its runner")
+    return key
+
+
 def note(host: Host, user: AnyUser, action: str, detail: str) -> None:
     """Write an entry of the host's audit trail, in the transaction of the deed."""
     actor: Any = user  # signed in, or None
@@ -252,7 +270,8 @@ def twin_of(host: Host, *, key: str = "", machine_id: str = "") -> Host | None:
     if host.runs_on_id or not (key or machine_id):
         return None
     alike = Q(host_key=key) if key else Q(facts__machine_id=machine_id)
-    return Host.objects.filter(alike, runs_on=None).exclude(host_key="").exclude(pk=host.pk).order_by("pk").first()
+    used = Host.objects.filter(alike, runs_on=None).exclude(host_key="", is_by_runner=False)
+    return used.exclude(pk=host.pk).order_by("pk").first()
 
 
 def _registered_already(twin: Host, by: str) -> str:
@@ -282,6 +301,8 @@ def address(host: Host) -> ssh.Address:
         raise HostError(f"{host} is archived: bring it back first.")
     if host.blocked_reason:
         raise HostError(f"{host} is blocked: {host.blocked_reason}")
+    if host.is_by_runner:
+        return address_of(host)
     if not host.address:
         raise HostError(f"{host} has no address.")
     if not host.host_key:
@@ -303,9 +324,11 @@ def check_key_file(key_file: Path | None) -> None:
 def connect(host: Host) -> ssh.Connection:
     """Return a connection, to be entered. Raises HostError."""
     place = address(host)
+    ours, _ = Installation.objects.get_or_create(pk=1)
+    if host.is_by_runner:
+        return RunnerConnection(host, owner=str(ours.identity))
     check_key_file(place.key_file)
     refuse_place(place.host)
-    ours, _ = Installation.objects.get_or_create(pk=1)
     return ssh.Connection(place, owner=str(ours.identity))
 
 

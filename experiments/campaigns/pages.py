@@ -10,6 +10,7 @@ from experiments.laboratory.places import drivers
 from experiments.laboratory.places.drivers import machine_name
 from experiments.laboratory.reach import health, ssh
 from experiments.models import Campaign, CampaignRun, Host, HostAuditEntry, RunArtifact, RunLine, StoragePool
+from experiments.runner import queue
 from kdb.disk_path import SETTINGS
 from kdb.models import Job
 
@@ -41,6 +42,7 @@ class HostPage:
     campaigns: list[Campaign]
     left_overs: list[str]
     is_asking: bool
+    is_heard: bool  # its runner, of late
     failure: str
     way_on: WayOn | None
     scripts: list[str]  # for hypervisors that no worker asks
@@ -75,6 +77,7 @@ def host_page(host: Host) -> HostPage:
         campaigns=list(host.campaigns.order_by("-pk")[:20]),
         left_overs=host.left_overs.splitlines(),
         is_asking=bool(host.job and host.job.state in open_states),
+        is_heard=queue.is_heard(host),
         failure=failure,
         way_on=way_on(failure, host) if failure else None,
         scripts=list(statements.SCRIPTS) if Host.Driver.ATTACHED in host.drivers else [],

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from experiments import permissions
 from experiments.models import Campaign, CampaignRun, Host, RunArtifact
 from kdb.accounts.users import user_of
+from kdb.web.addresses import site_of
 from kdb.web.htmx import varies_for_htmx, wants_fragment
 
 from . import checks, drafts, hosts, left_overs, pages, plans, removal, statements, steering
@@ -92,18 +93,20 @@ def host_detail(request: HttpRequest, slug: str) -> HttpResponse:
     """Show a host: its key, its facts, its campaigns. The page asks again while a worker talks to it."""
     related = ("job", "runs_on", "hypervisor", "registered_by")
     host = get_object_or_404(Host.objects.select_related(*related), slug=slug)
-    may_change, problem = permissions.may_change_host(request.user, host), ""
+    may_change, problem, key = permissions.may_change_host(request.user, host), "", ""
     if request.method == "POST":
         if not may_change:
             raise PermissionDenied
         try:
-            _do_to_host(request, host)
-            return redirect("host-detail", slug)
+            if request.POST.get("do") != "runner-token":
+                _do_to_host(request, host)
+                return redirect("host-detail", slug)
+            key = hosts.make_runner_token(host, user=user_of(request))  # shown in this answer and nowhere else
         except HostError as error:
             problem = str(error)
     may_take = permissions.may_take_host(request.user, host)
     shown = {"page": pages.host_page(host), "host": host, "may_change": may_change, "problem": problem}
-    shown["may_take"] = may_take
+    shown |= {"may_take": may_take, "key": key, "site": site_of(request)}
     template = "experiments/_host.html" if wants_fragment(request) else "experiments/host_detail.html"
     return render(request, template, shown, status=409 if problem else 200)
 

@@ -50,6 +50,16 @@ _TABLE = (
         "AllowUsers, MaxStartups and hosts.deny are the usual reasons.",
     ),
     (
+        r"The runner of .* was not heard",
+        "The host's runner does not ask this server: it is not started, or the server or its name is not reached.",
+        "On the host: systemctl status kdb-runner, and the last lines of its log. It goes on where it stopped.",
+    ),
+    (
+        r"The runner of .* refuses",
+        "The owner of the host did not allow it: it is not in the runner's list there.",
+        "Ask the owner to add what is named above to the list, and then: systemctl restart kdb-runner.",
+    ),
+    (
         r"shows another host key",
         "The machine was installed anew, or another one answers in its place.",
         "Find out which. Compare the fingerprint on the machine itself before you accept the new key.",

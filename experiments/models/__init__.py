@@ -14,7 +14,7 @@ from .catalogue import (
     WorkloadVariant,
 )
 from .imported import AuditEntry, ImportBatch, PastedTable, RawChunk, RawFile
-from .laboratory import Host, PrivateKey, StoragePool
+from .laboratory import AskedCommand, Host, PrivateKey, StoragePool
 from .measurement import DerivedValue, Measurement
 from .observed import DiskStatistics, HostAuditEntry, ObservedDisk, ObservedMachine, ObservedPool, Signature
 from .released import LoadedCaseStudy, Origin
@@ -23,6 +23,7 @@ from .statement import Claim, OrdinalFinding, PrintedRatio
 from .testbed import Configuration, Server, Storage
 
 __all__ = [
+    "AskedCommand",
     "AuditEntry",
     "Benchmark",
     "Campaign",

@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.db.models.functions import Lower
 
 from experiments.laboratory.reach import pools
-from kdb.models import Job
+from kdb.models import ApiToken, Job
 
 from .fields import check_slug
 
@@ -41,7 +41,7 @@ def check_pool(path: str) -> None:
 
 
 class Host(models.Model):
-    """A machine reached by OpenSSH: a bare one, one with a hypervisor, or a virtual machine of another.
+    """A machine reached by OpenSSH or by its own runner: a bare one, one with a hypervisor, or a machine of another.
 
     Private keys are files or an agent on the worker: `key_name` is all that is known of them here.
     """
@@ -65,6 +65,13 @@ class Host(models.Model):
     key_name = models.CharField(max_length=80, blank=True, validators=[KEY_NAME], help_text="Empty: the ssh agent's.")
     host_key = models.CharField(max_length=1000, blank=True, help_text='As accepted: "ssh-ed25519 AAAA...".')
     offered_key = models.CharField(max_length=1000, blank=True, help_text="Shown by the host, not accepted yet.")
+    is_by_runner = models.BooleanField(
+        default=False, db_default=False, help_text="It is not logged in to: its own runner asks what to do."
+    )
+    runner_token = models.OneToOneField(
+        ApiToken, null=True, blank=True, on_delete=models.SET_NULL, related_name="+", help_text="Of its runner alone."
+    )
+    runner_heard_at = models.DateTimeField(null=True, blank=True, help_text="When its runner asked last.")
     laboratory = models.SlugField(max_length=40, default="local", help_text="Names the queue of its workers.")
     drivers = models.JSONField(default=list, help_text="What it can be asked for: Driver values.")
     hypervisor = models.ForeignKey(
@@ -119,6 +126,9 @@ class Host(models.Model):
                 | Q(window_start__isnull=False, window_end__isnull=False),
                 name="experiments_host_window_has_both_ends",
             ),
+            models.CheckConstraint(
+                condition=Q(is_by_runner=False) | Q(address=""), name="experiments_host_runner_has_no_address"
+            ),
             models.CheckConstraint(condition=Q(port__gte=1, port__lte=65535), name="experiments_host_port_is_a_port"),
             models.UniqueConstraint(
                 Lower("address"),
@@ -140,6 +150,46 @@ class Host(models.Model):
     def manager(self) -> str:
         """Return the driver by which the machines of others are listed and moved here; "" where there is none."""
         return next((driver for driver in self.MANAGERS if driver in self.drivers), "")
+
+
+class AskedCommand(models.Model):
+    """One row is one command for a host's runner. It is deleted when its answer was read, or nobody waits any more.
+
+    Words are those of a program, or of the script with this digest.
+    """
+
+    class Outcome(models.TextChoices):
+        DONE = "done", "it ended"
+        REFUSED = "refused", "the runner may not do it"
+        TOO_MUCH = "too_much", "it printed too much"
+        LATE = "late", "it did not end in time"
+        LOST = "lost", "the runner died meanwhile"
+
+    host = models.ForeignKey(Host, on_delete=models.CASCADE, related_name="asked_commands")
+    script = models.CharField(max_length=64, blank=True, help_text="SHA-256; empty: a program of the host.")
+    name = models.CharField(max_length=100, blank=True, help_text="The script's own name, $0.")
+    words = models.JSONField(default=list)
+    given = models.BinaryField(default=b"", help_text="Its standard input.")
+    seconds = models.PositiveIntegerField(help_text="That it may take.")
+    most_bytes = models.PositiveIntegerField(help_text="That it may print.")
+    leased_by = models.CharField(max_length=36, blank=True, help_text="The runner that has it; empty: none yet.")
+    expires_at = models.DateTimeField(help_text="When nobody waits for it any more.")
+    outcome = models.CharField(max_length=10, choices=Outcome, blank=True, help_text="Empty: not answered.")
+    status = models.PositiveSmallIntegerField(null=True, blank=True, help_text="With which it ended.")
+    output = models.BinaryField(default=b"")
+    errors = models.TextField(blank=True, help_text="What it said of errors, or why the runner refused.")
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(outcome="done", status__isnull=False) | ~Q(outcome="done") & Q(status__isnull=True),
+                name="experiments_askedcommand_what_ended_has_a_status",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"command {self.pk} for {self.host}"
 
 
 class PrivateKey(models.Model):

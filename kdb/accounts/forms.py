@@ -14,7 +14,10 @@ _LIVES = {"30": "30 days", "365": "a year", "": "until it is revoked"}
 class TokenForm(forms.Form):
     name = forms.CharField(max_length=80, label="Where it is used")
     scopes = forms.MultipleChoiceField(
-        choices=ApiToken.Scope.choices, widget=forms.CheckboxSelectMultiple, initial=["read", "import"], label="It may"
+        choices=[scope for scope in ApiToken.Scope.choices if scope[0] != ApiToken.Scope.RUNNER],
+        widget=forms.CheckboxSelectMultiple,
+        initial=["read", "import"],
+        label="It may",
     )
     days = forms.ChoiceField(choices=list(_LIVES.items()), required=False, label="It lives", initial="365")
 

@@ -9,6 +9,7 @@ from kdb.models import ApiToken
 
 Scope = ApiToken.Scope
 READ, IMPORT, REVIEW, CAMPAIGN, NOTIFY = Scope.READ, Scope.IMPORT, Scope.REVIEW, Scope.CAMPAIGN, Scope.NOTIFY
+RUNNER = Scope.RUNNER
 
 # Name of the address: who reads there, and who does anything else there. None: no token does.
 SCOPES: dict[str, tuple[Scope | None, Scope | None]] = {
@@ -40,7 +41,11 @@ SCOPES: dict[str, tuple[Scope | None, Scope | None]] = {
     "host-contact": (None, CAMPAIGN),
     "host-removal": (READ, CAMPAIGN),
     "host-statement": (None, CAMPAIGN),
+    "host-runner-token": (None, CAMPAIGN),
     "host-take": (None, CAMPAIGN),
+    "runner-scripts": (RUNNER, None),
+    "runner-lease": (None, RUNNER),
+    "runner-answer": (None, RUNNER),
     "campaign-list": (READ, CAMPAIGN),
     "campaign-detail": (READ, None),
     "campaign-estimate": (None, CAMPAIGN),

@@ -328,6 +328,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "TierEnum": "experiments.models.OrdinalFinding.Tier",
         "CaseStudyStatusEnum": "experiments.models.CaseStudy.Status",
+        "RunnerOutcomeEnum": "experiments.models.AskedCommand.Outcome",
         "SourceOutcomeEnum": "experiments.models.SourceCheck.Outcome",
         "ClaimKindEnum": "experiments.models.Claim.Kind",
         "HereKindEnum": "modelling.estimation.verdict.KINDS",

@@ -298,6 +298,16 @@ BAD_ROWS = [
         "maintenance that begins and never ends",
         lambda: make_host(window_start="22:00"),
     ),
+    (
+        "experiments_host_runner_has_no_address",
+        "a host that is logged in to and has a runner",
+        lambda: make_host(is_by_runner=True),
+    ),
+    (
+        "experiments_askedcommand_what_ended_has_a_status",
+        "a command that ended with nothing",
+        lambda: make_host().asked_commands.create(outcome="done", seconds=1, most_bytes=1, expires_at=now()),
+    ),
     ("experiments_host_port_is_a_port", "port 0", lambda: make_host(port=0)),
     (
         "experiments_host_address_is_unique",

@@ -2,18 +2,19 @@
 
 import pytest
 
+from experiments.campaigns import hosts
 from experiments.imports import pipeline
 from experiments.models import Host
 from kdb.api.formats import MOST_ERRORS, MOST_JSON_BYTES
 from kdb.api.schema import EXAMPLES
-from tests.factories import make_token, make_user
+from tests.factories import make_host, make_token, make_user
 
 from .laboratory import ask, make_laboratory, operations, schema
 from .test_api_roles import in_state
 
 pytestmark = [pytest.mark.sqlite, pytest.mark.django_db]
 
-LINES = {"note", "procedure", "reason", "personality", "text"}  # may have several
+LINES = {"errors", "note", "procedure", "reason", "personality", "text"}  # may have several
 FREE = {"imports_correct", "drafts_measurements_create"}  # tried below, and by the readers of tables
 OF_OWNER = ("laboratories", "notifications", "series_changes", "sittings")  # which nobody else may change
 WRONG = {
@@ -54,6 +55,8 @@ def test_a_value_of_another_type_is_refused_at_every_field_of_every_operation():
     users, names = make_laboratory()
     key = make_token(users["administrator"], ("import", "review", "campaign", "notify"))
     owners = make_token(users["owner"], ("import", "notify"))
+    by_runner = make_host(address="", host_key="", is_by_runner=True, registered_by=users["administrator"])
+    runners = hosts.make_runner_token(by_runner, user=users["administrator"])
     wrong, tried = [], 0
     for name, (method, path) in operations().items():
         operation = schema()["paths"][path][method]
@@ -67,7 +70,8 @@ def test_a_value_of_another_type_is_refused_at_every_field_of_every_operation():
             if value == {"mean_file_size": 7}:
                 continue  # bytes, where it has no unit
             body = EXAMPLES[name]["body"] | {field: value}
-            answer = ask(name, names, owners if name.startswith(OF_OWNER) else key, body=body)
+            theirs = owners if name.startswith(OF_OWNER) else runners if name.startswith("runner_") else key
+            answer = ask(name, names, theirs, body=body)
             fields = [e["field"] for e in answer.json().get("errors", [])] if answer.status_code in (400, 422) else []
             tried += 1
             if not any(found.startswith(place) for found in fields):

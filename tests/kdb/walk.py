@@ -6,6 +6,7 @@ The examples of the OpenAPI document are these (test_api_examples).
 import json
 import re
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -13,7 +14,7 @@ from django.test import Client
 from django.utils.timezone import now
 
 from experiments.laboratory.reach import ssh
-from experiments.models import CampaignRun, Host, ImportBatch, RunArtifact, SourceTask
+from experiments.models import AskedCommand, CampaignRun, Host, ImportBatch, RunArtifact, SourceTask
 from kdb.models import Job
 from kdb.work import jobs
 from modelling.models import Laboratory, PlacementMove, PlacementPlan, Sitting, SittingRun
@@ -207,6 +208,7 @@ def _operate(ask: Walk) -> None:
     ask("hosts_check", slug="lab-1")
     ask("hosts_clear", slug="lab-1")
     ask("hosts_statement", {"text": "kdb-facts: 1\nhypervisor: kvm\nimage_format: raw\n"}, slug="lab-1")
+    _be_a_runner(ask)
     make_host("lab-2", name="Lab 2", pools=("/srv/kdb",))
     ask("campaigns_estimate", CAMPAIGN)
     ask("campaigns_create", CAMPAIGN)
@@ -248,6 +250,23 @@ def _operate(ask: Walk) -> None:
     ask("hosts_remove", {"deed": "archive"}, slug="lab-2")
     ask("hosts_bring_back", slug="lab-2")
     _place(ask)
+
+
+def _be_a_runner(ask: Walk) -> None:
+    host = make_host("lab-3", name="Lab 3", address="", host_key="", is_by_runner=True)
+    operator = ask.headers["authorization"]
+    ask.headers["authorization"] = f"Bearer {ask('hosts_runner_token', slug='lab-3')['key']}"
+    ask.found["hosts_runner_token"]["answer"] = {"key": "kdb_..."}  # no example holds a key
+    ask("runner_scripts")
+    expires = now() + timedelta(minutes=1)
+    asked = {"words": ["uname", "-r"], "seconds": 60, "most_bytes": 2**20, "expires_at": expires}
+    AskedCommand.objects.create(pk=17, host=host, **asked)
+    runner = "3f0c6f5e-8d3b-4b57-9a51-5d8a4f1f7c11"
+    (command,) = ask("runner_lease", {"runner": runner, "held": [], "room": 4})["commands"]
+    answer = {"outcome": "done", "status": 0, "output": "Ni4xLjAK", "errors": ""}
+    ask("runner_answer", {"id": command["id"], **answer})
+    ask.headers["authorization"] = operator
+    host.delete()
 
 
 def _be_told(ask: Walk) -> None:

@@ -130,7 +130,7 @@ def load(
     if engine == "fio":
         files["job.fio"] = fio_job(workload, shape, folder, seconds)
         files["create.fio"] = files["job.fio"] + "create_only=1\n"
-        command, warm = ("sh", "-c", _FIO_COMMANDS, "kdb-fio", area), ("fio", "--version")
+        command, warm = ("sh", "-c", FIO_COMMANDS, "kdb-fio", area), ("fio", "--version")
     else:
         files["job.f"] = filebench_text(version, workload, shape, folder, seconds, area)
         # Its processes share memory at fixed addresses, and die now and then where these are random.
@@ -249,7 +249,7 @@ def filebench_text(version: str, workload: str, shape: Shape, folder: str, secon
 
 # fio
 
-_FIO_COMMANDS = """
+FIO_COMMANDS = """
 fio --output-format=json --output="$1/created.txt" "$1/create.fio" || { cat "$1/created.txt"; exit 1; }
 sh "$1/barrier" "$1/benchmark"
 exec fio --output-format=json "$1/job.fio"

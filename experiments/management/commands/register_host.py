@@ -17,12 +17,14 @@ from experiments.models import Host
 class Command(BaseCommand):
     help = (
         "Register a host, show its key's fingerprint, and ask. This machine must reach the host, as its workers do. "
-        "--accept takes the fingerprint that you read on the host itself, for use without a terminal."
+        "--accept takes the fingerprint that you read on the host itself, for use without a terminal. A host that no "
+        "worker can reach is registered with --runner in place of an address; the key of its runner is printed."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("slug")
-        parser.add_argument("address", help="Host name or IP address.")
+        parser.add_argument("address", nargs="?", default="", help="Host name or IP address; none with --runner.")
+        parser.add_argument("--runner", action="store_true", help="It has a runner. --owner is needed.")
         parser.add_argument("--name", help="In words.")
         parser.add_argument("--port", type=int, default=22)
         parser.add_argument("--login", default="root")
@@ -41,11 +43,13 @@ class Command(BaseCommand):
         owner = User.objects.filter(username=options["owner"], is_active=True).first()
         if options["owner"] and (owner is None or not permissions.may_operate(owner)):
             raise CommandError(f"--owner: {options['owner']!r} is no account of an operator.")
+        if options["runner"] and owner is None:
+            raise CommandError("--runner: whose it is must be said with --owner.")
         form = HostForm(
             {
                 **{name: options[name] for name in ("slug", "address", "port", "login", "laboratory", "guest_image")},
                 **{"name": options["name"] or options["slug"], "key_name": options["key"]},
-                **{"pools": options["pool"], "uses_sudo": options["sudo"]},
+                **{"pools": options["pool"], "uses_sudo": options["sudo"], "is_by_runner": options["runner"]},
                 "drivers": options["driver"] or [Host.Driver.NATIVE],
             }
         )
@@ -56,6 +60,10 @@ class Command(BaseCommand):
             host = hosts.register(form.save(commit=False), form.cleaned_data["pools"], user=owner, any_key=True)
         except hosts.HostError as error:
             raise CommandError(str(error)) from error
+        if options["runner"] and owner is not None:
+            self.stdout.write(f"Registered {host.slug}. The key of its runner, shown this once:")
+            self.stdout.write(hosts.make_runner_token(host, user=owner))
+            return
         try:
             _finish(host)
             fingerprint = ssh.fingerprint(host.offered_key)

@@ -1,4 +1,4 @@
-"""kdb rank, measure, share, upload and watch. The server and the token: see kdb_client.configuration."""
+"""kdb rank, measure, share, upload, watch and runner. The server and the token: see kdb_client.configuration."""
 
 import argparse
 import json
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from . import runner
 from .client import Client
 from .errors import KdbError
 from .measure import add_arguments, measure, send, share
@@ -174,7 +175,7 @@ def _parser() -> argparse.ArgumentParser:
     repeated.add_argument("--every", type=float, default=10, metavar="SECONDS")
 
     parser = argparse.ArgumentParser(prog="kdb", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="rank|measure|share|upload|watch")
+    commands = parser.add_subparsers(required=True, metavar="rank|measure|share|upload|watch|runner")
     command = commands.add_parser("rank", parents=[every, question], help="which entry is best for a workload")
     command.add_argument("workload")
     command.set_defaults(run=rank)
@@ -197,4 +198,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("what", choices=("campaign", "import", "question"))
     command.add_argument("name", help="slug of a campaign, number of an import, workload of a question")
     command.set_defaults(run=watch)
+    command = commands.add_parser("runner", parents=[every], help="do on this host what a server asks, as you allow")
+    runner.add_arguments(command)
+    command.set_defaults(run=runner.run)
     return parser

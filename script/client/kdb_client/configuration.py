@@ -40,17 +40,23 @@ class Configuration:
         home = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
         path = Path(os.environ.get("KDB_CONFIG") or Path(home) / "kdb" / "client.ini")
         kept: dict[str, str] = {}
-        try:
-            with path.open(encoding="utf-8") as file:
-                mode = os.fstat(file.fileno()).st_mode
-                if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
-                    raise KdbError(f"Others can read {path}; chmod 600 it.")
+        if path.exists():
+            try:
                 parser = configparser.ConfigParser(interpolation=None)
-                parser.read_file(file)
+                parser.read_string(read_privately(path))
                 kept = dict(parser["kdb"]) if "kdb" in parser else {}
-        except FileNotFoundError:
-            pass
-        except (OSError, ValueError, configparser.Error) as error:
-            raise KdbError(f"{path} cannot be read: {type(error).__name__}.") from None
+            except (ValueError, configparser.Error) as error:
+                raise KdbError(f"{path} cannot be read: {type(error).__name__}.") from None
         url = os.environ.get("KDB_URL") or kept.get("url") or HERE
         return cls(url.rstrip("/"), os.environ.get("KDB_TOKEN") or kept.get("token", ""))
+
+
+def read_privately(path: Path) -> str:
+    """Return the text of a file with a secret. Raises KdbError where others can read it."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            if os.name == "posix" and stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
+                raise KdbError(f"Others can read {path}; chmod 600 it.")
+            return file.read()
+    except (OSError, ValueError) as error:
+        raise KdbError(f"{path} cannot be read: {type(error).__name__}.") from None

@@ -1,0 +1,99 @@
+"""Commands for runners, from their question to their answer. Each is a row; nobody holds a transaction while they wait.
+
+A worker asks and waits for the answer. The host's runner comes for commands, says which it has, and brings answers. A
+command is given to one runner only, and again to the same where it does not have it: the answer was lost on the way.
+"""
+
+import math
+import time
+from collections.abc import Collection, Sequence
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils.timezone import now
+
+from experiments.models import AskedCommand, Host
+
+HOLD_SECONDS = 10  # that a runner's question is held open where there is nothing to do
+SILENT_SECONDS = 60  # after which a runner that was not heard is taken to be gone
+TAKEN_SECONDS = 30  # within which a runner that is there takes a command
+GRACE_SECONDS = 15  # beyond the time that a command may take, for the ways there and back
+MOST_BYTES = 16 * 2**20  # of a command's input, and of its output
+MOST_ERROR_BYTES = 2**16
+_SHORT, _LONG = 0.05, 0.5  # s between two looks
+
+
+def is_heard(host: Host) -> bool:
+    """Tell whether the host's runner asked of late."""
+    return host.runner_heard_at is not None and now() - host.runner_heard_at < timedelta(seconds=SILENT_SECONDS)
+
+
+def ask(
+    host_id: int, words: Sequence[str], *, script: str, name: str, given: bytes, seconds: float, most: int
+) -> AskedCommand | None:
+    """Ask and wait; return the answered command, None where none came in time.
+
+    Raises RuntimeError inside a transaction: nobody else would see the command before it ends.
+    """
+    with transaction.atomic(durable=True):
+        asked = AskedCommand.objects.create(
+            host_id=host_id,
+            words=[*words],
+            script=script,
+            name=name,
+            given=given,
+            seconds=math.ceil(seconds),
+            most_bytes=min(most, MOST_BYTES),
+            expires_at=now() + timedelta(seconds=TAKEN_SECONDS),
+        )
+    mine, pause = AskedCommand.objects.filter(pk=asked.pk), _SHORT
+    try:
+        while expires := mine.filter(outcome="").values_list("expires_at", flat=True).first():
+            if expires < now():
+                return None
+            time.sleep(pause)
+            pause = min(pause * 1.2, _LONG)
+        return mine.first()
+    finally:
+        mine.delete()
+
+
+def lease(host: Host, runner: str, held: Collection[int], room: int) -> list[AskedCommand]:
+    """Return commands for the runner, as soon as there are some; none after HOLD_SECONDS.
+
+    runner : which of the host's runners it is; held : what it has; room : how many more it takes
+    """
+    Host.objects.filter(pk=host.pk).update(runner_heard_at=now())
+    AskedCommand.objects.filter(host=host, expires_at__lt=now()).delete()  # of workers that died
+    until = time.monotonic() + HOLD_SECONDS
+    while True:
+        taken = _taken(host, runner, held, room)
+        if taken or room < 1 or time.monotonic() > until:
+            return taken
+        time.sleep(2 * _SHORT)
+
+
+def _taken(host: Host, runner: str, held: Collection[int], room: int) -> list[AskedCommand]:
+    free = Q(leased_by="") | Q(leased_by=runner)
+    rows = AskedCommand.objects.filter(free, host=host, outcome="", expires_at__gt=now()).exclude(pk__in=held)
+    taken = []
+    for row in rows.order_by("pk")[:room]:
+        end = now() + timedelta(seconds=row.seconds + GRACE_SECONDS)
+        is_mine = AskedCommand.objects.filter(pk=row.pk, leased_by="").update(leased_by=runner, expires_at=end)
+        if is_mine or row.leased_by:
+            taken.append(row)
+    return taken
+
+
+def answer(host: Host, number: int, outcome: str, status: int | None, output: bytes, errors: str) -> bool:
+    """Keep what a runner brings; False where nobody waits for it: no command of the host's, or one that is over."""
+    row = AskedCommand.objects.filter(pk=number, host=host).first()
+    if row is None:
+        return False
+    if len(output) > row.most_bytes or len(errors) > MOST_ERROR_BYTES:
+        outcome, output, errors = AskedCommand.Outcome.TOO_MUCH, b"", ""
+    values = {"outcome": outcome, "output": output, "errors": errors.replace("\0", "")}
+    values["status"] = status if outcome == AskedCommand.Outcome.DONE else None
+    waiting = AskedCommand.objects.filter(pk=number, outcome="", expires_at__gt=now()).exclude(leased_by="")
+    return bool(waiting.update(**values))

@@ -1,0 +1,146 @@
+"""The server's side: one host a token, one runner a command, one answer, and nothing of a hostile one is used."""
+
+import base64
+from datetime import timedelta
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils.timezone import now
+
+from experiments.campaigns import checks, hosts
+from experiments.models import AskedCommand, Host
+from experiments.runner import queue
+from kdb.models import ApiToken
+from tests import factories
+
+from .conftest import make_host
+
+pytestmark = [pytest.mark.both, pytest.mark.django_db]
+OURS, OTHER = "runner-1", "runner-2"
+
+
+@pytest.fixture(autouse=True)
+def _answers_at_once(monkeypatch):
+    monkeypatch.setattr(queue, "HOLD_SECONDS", 0)
+
+
+@pytest.fixture
+def host() -> Host:
+    return make_host()
+
+
+def command(host: Host, **fields) -> AskedCommand:
+    about = {"words": ["uname", "-r"], "seconds": 60, "most_bytes": 100, "expires_at": now() + timedelta(minutes=1)}
+    return AskedCommand.objects.create(host=host, **about | fields)
+
+
+@pytest.fixture
+def post(client, host):
+    key = hosts.make_runner_token(host, user=host.registered_by)
+
+    def post(path: str, body: dict, key: str = key):
+        headers = {"authorization": f"Bearer {key}"}
+        return client.post(f"/api/v1/runner/{path}/", body, "application/json", headers=headers)
+
+    return post
+
+
+def lease(post, runner: str = OURS, held=(), room: int = 4, **more) -> list[int]:
+    answer = post("lease", {"runner": runner, "held": [*held], "room": room}, **more)
+    return [command["id"] for command in answer.json()["commands"]]
+
+
+def answer(number: int, **fields) -> dict:
+    return {
+        "id": number,
+        "outcome": "done",
+        "status": 0,
+        "output": base64.b64encode(b"6.1").decode(),
+        "errors": "",
+    } | fields
+
+
+def test_a_command_is_given_once_and_again_only_to_the_same_runner_that_does_not_have_it(host, post):
+    first, second = command(host), command(host)
+    assert lease(post, room=1) == [first.pk]
+    assert lease(post, OTHER) == [second.pk]
+    assert lease(post, held=[first.pk]) == []
+    assert lease(post) == [first.pk]  # the answer was lost on its way
+    assert lease(post, OTHER, held=[second.pk]) == []
+
+
+def test_a_token_of_one_host_gets_and_answers_nothing_of_another(host, post):
+    other = make_host()
+    theirs = command(other, leased_by=OURS)
+    waiting = command(other)
+    assert lease(post) == []
+    assert post("answer", answer(theirs.pk)).json() == {"is_taken": False}
+    assert [*AskedCommand.objects.values_list("pk", "outcome")] == [(theirs.pk, ""), (waiting.pk, "")]
+
+
+def test_a_new_token_ends_the_one_before_and_a_token_of_people_is_none(host, post):
+    mine = factories.make_token(host.registered_by, ("runner", "campaign"))
+    assert post("lease", {"runner": OURS, "held": [], "room": 0}, key=mine).status_code == 403
+    key = hosts.make_runner_token(host, user=host.registered_by)
+    assert post("lease", {"runner": OURS, "held": [], "room": 0}).status_code == 401
+    assert post("lease", {"runner": OURS, "held": [], "room": 0}, key=key).status_code == 200
+    assert ApiToken.objects.filter(revoked_at=None, scopes=["runner"]).count() == 1
+    Host.objects.update(archived_at=now())
+    assert post("lease", {"runner": OURS, "held": [], "room": 0}, key=key).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("state", "fields", "taken", "outcome"),
+    [
+        ({"leased_by": OURS}, {}, True, "done"),
+        ({"leased_by": OURS}, {"output": base64.b64encode(b"x" * 101).decode()}, True, "too_much"),
+        ({"leased_by": OURS}, {"errors": "x" * 70_000}, True, "too_much"),
+        ({"leased_by": OURS}, {"outcome": "refused", "status": None, "errors": "not in the list"}, True, "refused"),
+        ({"leased_by": OURS, "outcome": "late"}, {}, False, "late"),
+        ({}, {}, False, ""),
+        ({"leased_by": OURS, "expires_at": now() - timedelta(days=1)}, {}, False, ""),
+    ],
+    ids=["right", "long", "long-errors", "refused", "twice", "not-leased", "after-its-lease"],
+)
+def test_an_answer_counts_once_and_in_its_bounds(host, post, state, fields, taken, outcome):
+    row = command(host, **state)
+    assert post("answer", answer(row.pk, **fields)).json() == {"is_taken": taken}
+    row.refresh_from_db()
+    assert (row.outcome, len(row.output) <= 100) == (outcome, True)
+
+
+@pytest.mark.parametrize(
+    "fields", [{"outcome": "fine"}, {"status": 256}, {"status": None}, {"output": "not base64!"}, {"id": 2**70}]
+)
+def test_a_body_that_is_no_answer_is_refused_and_changes_nothing(host, post, fields):
+    row = command(host, leased_by=OURS)
+    assert post("answer", answer(row.pk, **fields)).status_code in (200, 400)
+    row.refresh_from_db()
+    assert row.outcome == ""
+
+
+def test_commands_of_workers_that_died_go_by_themselves(host, post):
+    command(host, expires_at=now() - timedelta(seconds=1))
+    assert lease(post) == []
+    assert not AskedCommand.objects.exists()
+
+
+def test_a_host_is_registered_with_a_runner_and_its_page_gives_the_key_once(client, capsys):
+    factories.make_user("operators", username="ada")
+    call_command("register_host", "lab-1", runner=True, owner="ada", pool=["/srv/kdb"])
+    host = Host.objects.get(slug="lab-1")
+    assert capsys.readouterr().out.splitlines()[1].startswith("kdb_")
+    client.force_login(host.registered_by)
+    first = client.post("/laboratory/hosts/lab-1/", {"do": "runner-token"}).content.decode()
+    assert "kdb_" in first.partition("shown this once")[2]
+    assert "shown this once" not in client.get("/laboratory/hosts/lab-1/").content.decode()
+    with pytest.raises(CommandError, match="leave the address empty"):
+        call_command("register_host", "lab-2", "192.0.2.1", runner=True, owner="ada")
+    with pytest.raises(CommandError, match="By a runner: native, libvirt, proxmox; found xen"):
+        call_command("register_host", "lab-2", runner=True, owner="ada", driver=["xen"])
+
+
+def test_a_plan_with_guests_on_a_host_with_a_runner_is_refused(host):
+    plan = factories.make_campaign(host, driver="libvirt", guest_file_systems=["ext4"], vm_counts=[1])
+    assert "native only" in checks.problems_of(plan)["driver"][0]
+    assert "driver" not in checks.problems_of(factories.make_campaign(host, driver="native"))
