@@ -258,7 +258,7 @@ def _be_a_runner(ask: Walk) -> None:
     ask.headers["authorization"] = f"Bearer {ask('hosts_runner_token', slug='lab-3')['key']}"
     ask.found["hosts_runner_token"]["answer"] = {"key": "kdb_..."}  # no example holds a key
     ask("runner_scripts")
-    expires = now() + timedelta(minutes=1)
+    expires = now() + timedelta(days=1)
     asked = {"words": ["uname", "-r"], "seconds": 60, "most_bytes": 2**20, "expires_at": expires}
     AskedCommand.objects.create(pk=17, host=host, **asked)
     runner = "3f0c6f5e-8d3b-4b57-9a51-5d8a4f1f7c11"

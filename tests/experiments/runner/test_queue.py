@@ -30,7 +30,7 @@ def host() -> Host:
 
 
 def command(host: Host, **fields) -> AskedCommand:
-    about = {"words": ["uname", "-r"], "seconds": 60, "most_bytes": 100, "expires_at": now() + timedelta(minutes=1)}
+    about = {"words": ["uname", "-r"], "seconds": 60, "most_bytes": 100, "expires_at": now() + timedelta(days=1)}
     return AskedCommand.objects.create(host=host, **about | fields)
 
 
