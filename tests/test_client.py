@@ -314,6 +314,6 @@ def test_every_command_that_the_documentation_shows_is_one():
     from kdb_client.command import _parser
 
     commands = re.findall(r"^kdb (.*)$", Path(ROOT / "docs" / "client.md").read_text(), re.M)
-    assert len(commands) == 9
+    assert len(commands) == 10
     for words in commands:
         _parser().parse_args(words.split())

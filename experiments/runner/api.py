@@ -56,6 +56,7 @@ class RunnerCommandSerializer(Fields):
 class RunnerLeaseSerializer(Fields):
     host = serializers.CharField()
     commands = RunnerCommandSerializer(many=True)
+    pause_seconds = serializers.IntegerField(help_text="After which it shall ask again.")
 
 
 class RunnerAnswerFieldsSerializer(Fields):
@@ -63,7 +64,7 @@ class RunnerAnswerFieldsSerializer(Fields):
     outcome = serializers.ChoiceField(choices=AskedCommand.Outcome.choices)
     status = serializers.IntegerField(required=False, help_text="With which it ended, where it did.")
     output = serializers.CharField(help_text="What it printed, in base64.")
-    errors = serializers.CharField(style=TEXT_AREA, help_text="What it said of errors, or why it was refused.")
+    error_output = serializers.CharField(style=TEXT_AREA, help_text="What it said of errors, or why it was refused.")
 
 
 class RunnerTakenSerializer(Fields):
@@ -104,15 +105,16 @@ class LeaseView(RunnerView):
         operation_id="runner_lease", tags=TAGS, request=RunnerLeaseFieldsSerializer, responses=RunnerLeaseSerializer
     )
     def post(self, request: Request) -> Response:
-        """Take commands; where there is none, the answer comes after ten seconds. It is the sign of life, too."""
+        """Take commands; where there is none, the answer may take ten seconds. It is the sign of life, too."""
         host, data = self.host(), fields_of(request, RunnerLeaseFieldsSerializer)
         runner, held, room = data.get("runner", ""), data.get("held", []), data.get("room", 0)
         if not 1 <= len(runner) <= 36:
             raise FaultyRequest([{"field": "runner", "message": "1 to 36 characters are expected."}])
         if len(held) > _MOST_HELD or not all(0 < number < _MOST_NUMBER for number in held):
             raise FaultyRequest([{"field": "held", "message": f"At most {_MOST_HELD} numbers are expected."}])
-        commands = queue.lease(host, runner, held, min(room, MOST_AT_ONCE))
-        return Response({"host": host.slug, "commands": [_shown(command) for command in commands]})
+        commands, pause = queue.lease(host, runner, held, min(room, MOST_AT_ONCE))
+        shown = [_shown(command) for command in commands]
+        return Response({"host": host.slug, "commands": shown, "pause_seconds": pause})
 
 
 class AnswerView(RunnerView):
@@ -134,7 +136,7 @@ class AnswerView(RunnerView):
             output = base64.b64decode(data.get("output", ""), validate=True)
         except binascii.Error:
             raise FaultyRequest([{"field": "output", "message": "Base64 is expected."}]) from None
-        number, errors = data.get("id", 0), data.get("errors", "")
+        number, errors = data.get("id", 0), data.get("error_output", "")
         is_one = 0 < number < _MOST_NUMBER
         return Response({"is_taken": is_one and queue.answer(host, number, outcome, status, output, errors)})
 

@@ -5,6 +5,7 @@ command is given to one runner only, and again to the same where it does not hav
 """
 
 import math
+import threading
 import time
 from collections.abc import Collection, Sequence
 from datetime import timedelta
@@ -16,12 +17,15 @@ from django.utils.timezone import now
 from experiments.models import AskedCommand, Host
 
 HOLD_SECONDS = 10  # that a runner's question is held open where there is nothing to do
+MOST_HELD = 8  # questions in a process, each of which takes one of its 32 threads
+PAUSE_SECONDS = 5  # after which a runner asks again whose question was not held
 SILENT_SECONDS = 60  # after which a runner that was not heard is taken to be gone
 TAKEN_SECONDS = 30  # within which a runner that is there takes a command
 GRACE_SECONDS = 15  # beyond the time that a command may take, for the ways there and back
 MOST_BYTES = 16 * 2**20  # of a command's input, and of its output
 MOST_ERROR_BYTES = 2**16
 _SHORT, _LONG = 0.05, 0.5  # s between two looks
+_may_hold = threading.BoundedSemaphore(MOST_HELD)
 
 
 def is_heard(host: Host) -> bool:
@@ -59,19 +63,29 @@ def ask(
         mine.delete()
 
 
-def lease(host: Host, runner: str, held: Collection[int], room: int) -> list[AskedCommand]:
-    """Return commands for the runner, as soon as there are some; none after HOLD_SECONDS.
+def lease(host: Host, runner: str, held: Collection[int], room: int) -> tuple[list[AskedCommand], int]:
+    """Return commands for the runner, as soon as there are some, and the seconds until it shall ask again.
+
+    There are none after HOLD_SECONDS, and at once where so many other runners wait that pages would have to.
 
     runner : which of the host's runners it is; held : what it has; room : how many more it takes
     """
     Host.objects.filter(pk=host.pk).update(runner_heard_at=now())
     AskedCommand.objects.filter(host=host, expires_at__lt=now()).delete()  # of workers that died
-    until = time.monotonic() + HOLD_SECONDS
-    while True:
-        taken = _taken(host, runner, held, room)
-        if taken or room < 1 or time.monotonic() > until:
-            return taken
-        time.sleep(2 * _SHORT)
+    taken = _taken(host, runner, held, room)
+    if taken or room < 1:
+        return taken, 0
+    if not _may_hold.acquire(blocking=False):
+        return [], PAUSE_SECONDS
+    try:
+        until, pause = time.monotonic() + HOLD_SECONDS, _SHORT
+        while not taken and time.monotonic() < until:
+            time.sleep(pause)
+            pause = min(pause * 1.2, _LONG)
+            taken = _taken(host, runner, held, room)
+    finally:
+        _may_hold.release()
+    return taken, 0
 
 
 def _taken(host: Host, runner: str, held: Collection[int], room: int) -> list[AskedCommand]:
@@ -93,7 +107,9 @@ def answer(host: Host, number: int, outcome: str, status: int | None, output: by
         return False
     if len(output) > row.most_bytes or len(errors) > MOST_ERROR_BYTES:
         outcome, output, errors = AskedCommand.Outcome.TOO_MUCH, b"", ""
-    values = {"outcome": outcome, "output": output, "errors": errors.replace("\0", "")}
-    values["status"] = status if outcome == AskedCommand.Outcome.DONE else None
     waiting = AskedCommand.objects.filter(pk=number, outcome="", expires_at__gt=now()).exclude(leased_by="")
-    return bool(waiting.update(**values))
+    is_done = outcome == AskedCommand.Outcome.DONE
+    kept = waiting.update(
+        outcome=outcome, status=status if is_done else None, output=output, errors=errors.replace("\0", "")
+    )
+    return bool(kept)

@@ -14,7 +14,7 @@ from .test_api_roles import in_state
 
 pytestmark = [pytest.mark.sqlite, pytest.mark.django_db]
 
-LINES = {"errors", "note", "procedure", "reason", "personality", "text"}  # may have several
+LINES = {"error_output", "note", "procedure", "reason", "personality", "text"}  # may have several
 FREE = {"imports_correct", "drafts_measurements_create"}  # tried below, and by the readers of tables
 OF_OWNER = ("laboratories", "notifications", "series_changes", "sittings")  # which nobody else may change
 WRONG = {

@@ -263,7 +263,7 @@ def _be_a_runner(ask: Walk) -> None:
     AskedCommand.objects.create(pk=17, host=host, **asked)
     runner = "3f0c6f5e-8d3b-4b57-9a51-5d8a4f1f7c11"
     (command,) = ask("runner_lease", {"runner": runner, "held": [], "room": 4})["commands"]
-    answer = {"outcome": "done", "status": 0, "output": "Ni4xLjAK", "errors": ""}
+    answer = {"outcome": "done", "status": 0, "output": "Ni4xLjAK", "error_output": ""}
     ask("runner_answer", {"id": command["id"], **answer})
     ask.headers["authorization"] = operator
     host.delete()

@@ -433,6 +433,7 @@ class HostFields(TypedDict):
     login: str
     uses_sudo: NotRequired[bool]
     key_name: NotRequired[str]
+    is_by_runner: NotRequired[bool]
     laboratory: str
     drivers: list[str]
     hypervisor: NotRequired[str]
@@ -984,6 +985,46 @@ class RunReport(TypedDict):
 
 
 RunStateEnum: TypeAlias = Literal['waiting', 'active', 'done', 'failed', 'cancelled', 'unneeded']
+
+
+class RunnerCommand(TypedDict):
+    id: int
+    script: str
+    name: str
+    words: list[str]
+    given: str
+    seconds: int
+    most_bytes: int
+
+
+class RunnerKey(TypedDict):
+    key: str
+
+
+class RunnerLease(TypedDict):
+    host: str
+    commands: list[RunnerCommand]
+    pause_seconds: int
+
+
+class RunnerLeaseFields(TypedDict):
+    runner: str
+    held: list[int]
+    room: int
+
+
+RunnerOutcomeEnum: TypeAlias = Literal['done', 'refused', 'too_much', 'late', 'lost']
+
+
+class RunnerScript(TypedDict):
+    digest: str
+    name: str
+    about: str
+    text: str
+
+
+class RunnerTaken(TypedDict):
+    is_taken: bool
 
 
 RunsFromEnum: TypeAlias = Literal['old', 'new']
@@ -2334,6 +2375,14 @@ class Run(TypedDict):
     artifacts: list[Artifact]
 
 
+class RunnerAnswerFields(TypedDict):
+    id: int
+    outcome: RunnerOutcomeEnum
+    status: NotRequired[int]
+    output: str
+    error_output: str
+
+
 class Said(TypedDict):
     text: str
     understood: list[Word]
@@ -2623,6 +2672,8 @@ class Host(TypedDict):
     login: str
     uses_sudo: bool
     key_name: str | None
+    is_by_runner: bool
+    runner_heard_at: str | None
     laboratory: str
     drivers: list[str]
     hypervisor: str | None

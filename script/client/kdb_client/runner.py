@@ -226,7 +226,8 @@ class Runner:
         self.bring()
         room = AT_ONCE - self.under_way
         asked = {"runner": self.journal.identity, "held": self.journal.held(), "room": room}
-        for command in self.client.post("runner/lease/", asked)["commands"]:
+        lease = self.client.post("runner/lease/", asked)
+        for command in lease["commands"]:
             if command["script"] not in ("", *self.scripts):
                 self.load_scripts()
             if self.ends.is_set():
@@ -235,6 +236,7 @@ class Runner:
             with self.changed:
                 self.under_way += 1
             pool.submit(self.do, command)
+        self.ends.wait(lease["pause_seconds"])
         with self.changed:
             if self.under_way >= AT_ONCE:
                 self.changed.wait(_SHORTEST)
@@ -298,7 +300,7 @@ class Runner:
 def _answer(number: int, outcome: str, *, status: int | None = None, output: bytes = b"", errors: str = "") -> Any:
     printed = base64.b64encode(output).decode()
     said = errors.replace("\0", " ")
-    return {"id": number, "outcome": outcome, "status": status, "output": printed, "errors": said}
+    return {"id": number, "outcome": outcome, "status": status, "output": printed, "error_output": said}
 
 
 def _run(number: int, program: Sequence[str], given: bytes, seconds: int, most: int, folder: Path) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The server's side: one host a token, one runner a command, one answer, and nothing of a hostile one is used."""
 
 import base64
+import threading
 from datetime import timedelta
 
 import pytest
@@ -56,7 +57,7 @@ def answer(number: int, **fields) -> dict:
         "outcome": "done",
         "status": 0,
         "output": base64.b64encode(b"6.1").decode(),
-        "errors": "",
+        "error_output": "",
     } | fields
 
 
@@ -94,8 +95,13 @@ def test_a_new_token_ends_the_one_before_and_a_token_of_people_is_none(host, pos
     [
         ({"leased_by": OURS}, {}, True, "done"),
         ({"leased_by": OURS}, {"output": base64.b64encode(b"x" * 101).decode()}, True, "too_much"),
-        ({"leased_by": OURS}, {"errors": "x" * 70_000}, True, "too_much"),
-        ({"leased_by": OURS}, {"outcome": "refused", "status": None, "errors": "not in the list"}, True, "refused"),
+        ({"leased_by": OURS}, {"error_output": "x" * 70_000}, True, "too_much"),
+        (
+            {"leased_by": OURS},
+            {"outcome": "refused", "status": None, "error_output": "not in the list"},
+            True,
+            "refused",
+        ),
         ({"leased_by": OURS, "outcome": "late"}, {}, False, "late"),
         ({}, {}, False, ""),
         ({"leased_by": OURS, "expires_at": now() - timedelta(days=1)}, {}, False, ""),
@@ -117,6 +123,15 @@ def test_a_body_that_is_no_answer_is_refused_and_changes_nothing(host, post, fie
     assert post("answer", answer(row.pk, **fields)).status_code in (200, 400)
     row.refresh_from_db()
     assert row.outcome == ""
+
+
+def test_so_many_questions_are_held_open_and_the_next_shall_come_again(host, post, monkeypatch):
+    monkeypatch.setattr(queue, "_may_hold", threading.BoundedSemaphore(1))
+    asked = {"runner": OURS, "held": [], "room": 4}
+    assert post("lease", asked).json()["pause_seconds"] == 0
+    with queue._may_hold:
+        assert post("lease", asked).json()["pause_seconds"] == queue.PAUSE_SECONDS
+    assert post("lease", asked).json()["pause_seconds"] == 0
 
 
 def test_commands_of_workers_that_died_go_by_themselves(host, post):
