@@ -7,7 +7,7 @@ from django.dispatch import receiver
 from kdb.notifications.models import Delivery
 from kdb.signals import delivery_due, ticked, worker_process_began
 
-from .campaigns import steering
+from .campaigns import nightly, steering
 from .case_studies import news
 from .fleet import keeping, watching
 from .laboratory.reach import ssh
@@ -16,8 +16,9 @@ from .sources import checking, tasks
 
 @receiver(ticked)
 def look_after_campaigns(sender: Any, **kwargs: Any) -> None:
-    """Take up whatever was lost: runs whose job gave up, and hosts with work and no run."""
+    """Take up whatever was lost: runs whose job gave up, and hosts with work and no run. Begin nights that are due."""
     steering.look_after()
+    nightly.look_after()
 
 
 @receiver(ticked)

@@ -25,11 +25,19 @@ from kdb.api.bodies import TEXT_AREA, Fields, fields_of
 from kdb.api.errors import refuse_faults
 from kdb.api.faults import FaultyRequest
 
-from . import checks, drafts, hosts, left_overs, plans, statements, steering
+from . import checks, drafts, hosts, left_overs, nightly, plans, statements, steering
 from . import removal as removals
 from .downloads import artifact_response
-from .forms import CampaignForm, HostForm, TopUpForm
-from .inputs import FORMAT, CampaignFieldsSerializer, HostFieldsSerializer, PlanSerializer, TopUpSerializer, disk_fields
+from .forms import CampaignForm, HostForm, NightlyForm, TopUpForm
+from .inputs import (
+    FORMAT,
+    CampaignFieldsSerializer,
+    HostFieldsSerializer,
+    NightlySerializer,
+    PlanSerializer,
+    TopUpSerializer,
+    disk_fields,
+)
 
 HOSTS, CAMPAIGNS = "hosts", "campaigns"
 
@@ -309,6 +317,7 @@ class CampaignSerializer(ReadSerializer):
             *("guest_file_systems", "workloads", "vm_counts", "repetitions", "run_seconds", "cool_down_seconds"),
             *("scale_percent", "disk_mib", "vm_ram_mib", "vm_vcpus", "pinned_cpus"),
             *("precision_percent", "seed"),
+            *("nightly_at", "nightly_minutes", "nightly_skipped"),
             *("owner", "case_study", "created_at", "archived_at", "is_untried", "calibrations"),
         )
 
@@ -486,6 +495,18 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
         form = TopUpForm(fields_of(request, TopUpSerializer))
         refuse_faults(form)
         return self._steered(steering.top_up, form.cleaned_data["repetitions"])
+
+    @extend_schema(
+        operation_id="campaigns_nightly", tags=[CAMPAIGNS], request=NightlySerializer, responses=CampaignSerializer
+    )
+    @action(detail=True, methods=["post"])
+    def nightly(self, request: Request, slug: str) -> Response:
+        """Measure one more repetition of every cell each night, from tomorrow on at this time; without `minutes`, no
+        more.
+        """
+        form = NightlyForm(fields_of(request, NightlySerializer))
+        refuse_faults(form)
+        return self._steered(nightly.repeat, form.cleaned_data["minutes"])
 
     @extend_schema(operation_id="campaigns_draft", tags=[CAMPAIGNS], request=None, responses={201: FiledSerializer})
     @action(detail=True, methods=["post"])

@@ -406,5 +406,13 @@ def filled_in(query: QueryDict) -> dict[str, Any]:
     return {name: query.getlist(name) if name in several else query[name] for name in query}
 
 
+class NightlyForm(forms.Form):
+    """The time that one more repetition may take, each night."""
+
+    minutes = forms.IntegerField(
+        min_value=1, max_value=720, required=False, label="Minutes a night", help_text="Empty: repeat it no more."
+    )
+
+
 class TopUpForm(forms.Form):
     repetitions = forms.IntegerField(min_value=1, max_value=100, initial=1, label="More repetitions")

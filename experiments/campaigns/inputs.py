@@ -11,7 +11,7 @@ from experiments.laboratory.places import disks
 from experiments.models import Campaign, Host
 from kdb.api.bodies import FormFields, OneOrSeveral
 
-from .forms import CampaignForm, HostForm, TopUpForm
+from .forms import CampaignForm, HostForm, NightlyForm, TopUpForm
 
 FORMAT = "kdb-campaign-plan/1"
 
@@ -74,6 +74,12 @@ class CampaignFieldsSerializer(PlanSerializer):
 
     host = serializers.CharField(help_text="Slug.")
     pool = serializers.CharField(required=False, help_text="Path; not for attached machines.")
+
+
+class NightlySerializer(FormFields):
+    """What a night of a campaign may take."""
+
+    form = NightlyForm
 
 
 class TopUpSerializer(FormFields):

@@ -18,9 +18,9 @@ from kdb.accounts.users import user_of
 from kdb.web.addresses import site_of
 from kdb.web.htmx import varies_for_htmx, wants_fragment
 
-from . import checks, drafts, hosts, left_overs, pages, plans, removal, statements, steering
+from . import checks, drafts, hosts, left_overs, nightly, pages, plans, removal, statements, steering
 from .downloads import artifact_response
-from .forms import CampaignForm, HostForm, TopUpForm, filled_in
+from .forms import CampaignForm, HostForm, NightlyForm, TopUpForm, filled_in
 from .hosts import HostError
 from .steering import CampaignError
 
@@ -253,6 +253,7 @@ def campaign_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "may_steer": may_steer,
         "problem": problem,
         "top_up": top_up,
+        "nightly": NightlyForm(initial={"minutes": campaign.nightly_minutes}),
     }
     template = "experiments/_campaign.html" if wants_fragment(request) else "experiments/campaign_detail.html"
     return render(request, template, shown, status=409 if problem else 422 if top_up.errors else 200)
@@ -277,6 +278,11 @@ def _steer(request: HttpRequest, campaign: Campaign, top_up: TopUpForm) -> HttpR
             if not top_up.is_valid():
                 return None
             steering.top_up(campaign, top_up.cleaned_data["repetitions"])
+        case "nightly":
+            form = NightlyForm(request.POST)
+            if not form.is_valid():
+                raise CampaignError("A night takes 1 to 720 minutes.")
+            nightly.repeat(campaign, form.cleaned_data["minutes"])
         case "bring-back":
             removal.bring_campaign_back(campaign, user=user_of(request))
         case "draft":

@@ -81,6 +81,13 @@ class Campaign(models.Model):
     looks = models.PositiveSmallIntegerField(
         default=0, db_default=0, help_text="At the host that could not be used, since the last run that was done."
     )
+    nightly_at = models.DateTimeField(
+        null=True, blank=True, help_text="When one more repetition is begun, then each day; empty: it is not repeated."
+    )
+    nightly_minutes = models.PositiveIntegerField(null=True, blank=True, help_text="That a night may take.")
+    nightly_skipped = models.TextField(
+        blank=True, default="", db_default="", help_text="Day and reason of the last night, if skipped; else empty."
+    )
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="campaigns"
     )

@@ -62,6 +62,7 @@ SCOPES: dict[str, tuple[Scope | None, Scope | None]] = {
     "campaign-runs": (READ, None),
     "campaign-start": (None, CAMPAIGN),
     "campaign-top-up": (None, CAMPAIGN),
+    "campaign-nightly": (None, CAMPAIGN),
     "detection-model": (READ, None),
     "observed-host-list": (READ, None),
     "observed-host-detail": (READ, None),

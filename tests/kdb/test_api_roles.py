@@ -38,6 +38,7 @@ TABLE = {  # the scope that a token needs; the statuses, in the order of ROLES
     "campaigns_retry_cell": "campaign 401 403 403 403 403 409 403 409",
     "campaigns_runs": "read 401 403 403 403 403 200 200 200",
     "campaigns_start": "campaign 401 403 403 403 403 200 403 200",
+    "campaigns_nightly": "campaign 401 403 403 403 403 200 403 200",
     "campaigns_top_up": "campaign 401 403 403 403 403 200 403 200",
     "case_studies_end": "review 401 403 200 403 200 403 403 200",
     "case_studies_retract": "review 401 403 403 403 200 403 403 200",

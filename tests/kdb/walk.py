@@ -235,6 +235,7 @@ def _operate(ask: Walk) -> None:
     ask("campaigns_retry", slug=slug, position=other.position)
     ask("campaigns_plan", slug=slug)
     ask("campaigns_top_up", {"repetitions": 1}, slug=slug)
+    ask("campaigns_nightly", {"minutes": 720}, slug=slug)
     ask("campaigns_draft", slug=slug)
     ask("campaigns_list", page_size=1)
     ask("campaigns_retrieve", slug=slug)
