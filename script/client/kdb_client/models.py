@@ -573,6 +573,10 @@ class Network(TypedDict):
 NextRunKindEnum: TypeAlias = Literal['pair', 'leading', 'factorial', 'all']
 
 
+class Nightly(TypedDict):
+    minutes: NotRequired[int]
+
+
 class Note(TypedDict):
     note: str
 
@@ -1475,6 +1479,9 @@ class Campaign(TypedDict):
     pinned_cpus: list[int]
     precision_percent: int | None
     seed: int
+    nightly_at: str | None
+    nightly_minutes: int | None
+    nightly_skipped: str | None
     owner: str | None
     case_study: str | None
     created_at: str | None

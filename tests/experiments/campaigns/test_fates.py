@@ -28,6 +28,7 @@ FATES = {
     ssh.TooMuch: Fate.WAITS_FOR_SOMEBODY,
     ssh.KeyChanged: Fate.WAITS_FOR_SOMEBODY,
     ssh.LoginRefused: Fate.WAITS_FOR_SOMEBODY,
+    ssh.NotAllowed: Fate.WAITS_FOR_SOMEBODY,
     hosts.HostError: Fate.WAITS_FOR_SOMEBODY,
     hypervisors.GuestGone: Fate.REPEATED,
     hypervisors.GuestNotUp: Fate.REPEATED,

@@ -21,6 +21,8 @@ SAID = [
     ("lab-1 answers, but not as an SSH server that lets anybody log in.", "hangs up"),
     ("lab-1 shows another host key than SHA256:x, which was accepted.", "installed anew"),
     ("lab-1 does not let this login in with this key.", "accept this key"),
+    ("The runner of lab-1 was not heard since 2026-11-27 03:12 UTC.", "does not ask this server"),
+    ("The runner of lab-1 refuses: the verb left is not in the list", "did not allow it"),
     ("This worker has no key 'lab' in its folder of keys.", "not on the worker's machine"),
     ("The key 'lab' may be read by others than its owner: chmod 600.", "others may read"),
     ("lab-1: facts: sudo: a password is required", "without a password"),

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('experiments', '0050_tell_of_filling_pools'),
+        ('experiments', '0051_add_runners'),
     ]
 
     operations = [
