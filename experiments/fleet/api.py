@@ -88,7 +88,7 @@ class ObservedDiskSerializer(ReadSerializer):
         model = ObservedDisk
         fields = (
             *("target", "pool", "path", "image_format", "allocation", "cache_mode", "has_backing_chain"),
-            *("size_bytes", "allocated_bytes", "seen_at"),
+            *("size_bytes", "allocated_bytes", "seen_at", "slow_since"),
         )
 
 

@@ -12,7 +12,7 @@ from experiments.models import DiskStatistics, ObservedMachine, ObservedPool
 from kdb.models import Job
 from kdb.work import jobs
 
-from . import rows
+from . import news, rows
 
 JOB = "roll_up_observation"
 EVERY = timedelta(minutes=10)
@@ -35,10 +35,19 @@ def look_after() -> None:
 
 
 def roll_up(run: jobs.JobRun) -> None:
-    """Sum up what was watched, and delete what is old."""
+    """Sum up what was watched, tell of disks that became slow where an hour is over, and delete what is old."""
+    before = _newest_hour()
     for finer, coarser, truncated, late in _STEPS:
         _sum_up(finer, coarser, truncated, late)
+    newest = _newest_hour()
+    if before is not None and newest is not None and newest > before:
+        news.tell_of_slow_disks(newest - LENGTHS["hour"])
     prune()
+
+
+def _newest_hour() -> datetime | None:
+    found: datetime | None = DiskStatistics.objects.filter(span="hour").aggregate(at=Max("starts_at"))["at"]
+    return found
 
 
 def _sum_up(finer: str, coarser: str, truncated: type[TruncHour | TruncDay], late: timedelta) -> None:

@@ -54,6 +54,11 @@ class MachineRow:
         return list({disk.pool.pk: disk.pool for disk in self.disks if disk.pool}.values())
 
     @property
+    def is_slow(self) -> bool:
+        """Tell whether its operator was told that a disk of it became slow."""
+        return any(disk.slow_since for disk in self.disks)
+
+    @property
     def pool(self) -> str:
         return ", ".join(map(str, self.pools))
 

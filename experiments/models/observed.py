@@ -109,6 +109,9 @@ class ObservedDisk(models.Model):
         null=True, blank=True, help_text="Counters at the last look that was kept (laboratory.reach.counters.Counts)."
     )
     counted_at = models.DateTimeField(null=True, blank=True, help_text="When; empty: its machine did not run.")
+    slow_since = models.DateTimeField(
+        null=True, blank=True, help_text="When its operator was told that it became slow; empty: it is as usual."
+    )
 
     class Meta:
         ordering = ["machine", "target"]

@@ -12,7 +12,7 @@ class Topic(models.TextChoices):
 
     CAMPAIGN = "campaign", "my campaign finished, or paused because something failed"
     REVIEW = "review", "a case study, or a source that changed, waits for my review"
-    MACHINES = "machines", "on a host of mine a pool fills up, a move failed, or a plan waits for me"
+    MACHINES = "machines", "on my hosts a pool fills up, a disk became slow, a move failed, or a plan waits for me"
     CHANGE = "change", "a machine of my laboratory became faster or slower"
     QUESTION = "question", "a publication changed the answer to a question I follow"
 

@@ -599,6 +599,7 @@ class ObservedDisk(TypedDict):
     size_bytes: int
     allocated_bytes: int
     seen_at: str
+    slow_since: str | None
 
 
 class ObservedHost(TypedDict):

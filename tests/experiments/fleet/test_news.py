@@ -1,15 +1,18 @@
-"""What the operator of an observed host is told of its pools."""
+"""The operator of an observed host is told of pools that fill up, and of disks that became slow."""
 
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 import pytest
+from django.utils.timezone import now
 
-from experiments.fleet import watching
+from experiments.fleet import keeping, latency, watching
 from experiments.fleet.driver.contract import Listing
+from experiments.models import DiskStatistics, ObservedDisk
 from kdb.notifications import subscriptions
 from kdb.notifications.models import Delivery
 from tests.experiments.fleet.test_watching import listing
-from tests.factories import make_host, make_user
+from tests.factories import make_host, make_machine, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -57,3 +60,92 @@ def test_a_pool_without_a_size_tells_nothing(host):
     first, _ = listing().pools
     watching.keep_listing(host, Listing((replace(first, size_bytes=0, free_bytes=0),), ()))
     assert not Delivery.objects.exists()
+
+
+# Slow disks
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+LAST = now().replace(minute=0, second=0, microsecond=0) - 2 * HOUR  # the beginning of the last full hour
+
+
+def worked(disk: ObservedDisk, at: datetime, milliseconds: float, requests: int = 2000, span: str = "hour") -> None:
+    """Let so many reads take so long each."""
+    sums = {"seconds": 60.0, "busy_seconds": 60.0, "read_bytes": 0, "write_bytes": 0, "flushes": 0}
+    sums |= {"writes": 0, "write_seconds": 0.0, "flush_seconds": 0.0}
+    took = requests * milliseconds / 1000
+    DiskStatistics.objects.create(disk=disk, span=span, starts_at=at, reads=requests, read_seconds=took, **sums)
+
+
+@pytest.fixture
+def disks(host) -> list[ObservedDisk]:
+    """Give two machines of the host two weeks of requests that took 2 ms."""
+    found = [make_machine(host, name=name).disks.first() for name in ("mail", "web")]
+    for disk in found:
+        for hours in range(3, 24 * (latency.DAYS + 1)):
+            worked(disk, LAST - hours * HOUR, 2.0)
+    return found
+
+
+def hours_of(disk: ObservedDisk, *milliseconds: float, last: datetime = LAST, requests: int = 2000) -> None:
+    """Let reads of the last hours take so long each."""
+    for back, each in enumerate(reversed(milliseconds)):
+        worked(disk, last - back * HOUR, each, requests)
+
+
+def told() -> list[str]:
+    return list(Delivery.objects.order_by("created_at").values_list("subject", flat=True))
+
+
+def test_disks_that_became_slow_are_told_in_one_message_once_until_they_are_as_usual(disks):
+    for disk in disks:
+        hours_of(disk, 7.0, 8.0, 9.0)
+    for _ in range(2):
+        keeping.news.tell_of_slow_disks(LAST)
+    assert told() == ["lab-1: 2 disks became slow"]
+    text = Delivery.objects.get().text
+    assert "mail vda" in text
+    assert "9 ms a request in the last hour, 4.5 times the 2 ms that were usual at this time of day" in text
+
+    hours_of(disks[0], 2.5, last=LAST + HOUR)
+    keeping.news.tell_of_slow_disks(LAST + HOUR)
+    assert [disk.slow_since is None for disk in ObservedDisk.objects.order_by("machine__name")] == [True, False]
+    assert len(told()) == 1
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "requests"),
+    [((2.0, 9.0, 9.0), 2000), ((5.9, 5.9, 5.9), 2000), ((9.0, 9.0), 2000), ((9.0, 9.0, 9.0), 999)],
+    ids=["two hours", "less than three times", "an hour is not known", "too few requests"],
+)
+def test_less_is_no_news(disks, milliseconds, requests):
+    hours_of(disks[0], *milliseconds, requests=requests)
+    keeping.news.tell_of_slow_disks(LAST)
+    assert told() == []
+
+
+def test_what_happens_each_night_is_no_news(disks):
+    for day in range(1, latency.DAYS + 1):
+        for back in range(3):
+            at = LAST - day * DAY - back * HOUR
+            DiskStatistics.objects.filter(disk=disks[0], starts_at=at).update(read_seconds=2000 * 0.009)
+    hours_of(disks[0], 8.5, 8.5, 8.5)
+    keeping.news.tell_of_slow_disks(LAST)
+    assert told() == []
+
+
+def test_a_disk_of_three_days_is_not_judged(disks):
+    DiskStatistics.objects.filter(starts_at__lt=LAST - 3 * DAY).delete()
+    hours_of(disks[0], 9.0, 9.0, 9.0)
+    keeping.news.tell_of_slow_disks(LAST)
+    assert told() == []
+
+
+def test_the_job_that_sums_up_tells_when_an_hour_is_over(disks):
+    hours_of(disks[0], 9.0, 9.0, 9.0)
+    worked(disks[0], LAST, 9.0, span="minute")
+    keeping.roll_up(None)
+    assert told() == []
+    worked(disks[0], LAST + HOUR, 9.0, span="minute")
+    for _ in range(2):
+        keeping.roll_up(None)
+        assert told() == ["lab-1: mail vda became slow"]

@@ -1,0 +1,55 @@
+"""Judges whether a disk answers slower than it did at the same hours of the two weeks before. No Django.
+
+Hours of the day are compared with themselves and their neighbours, so that a backup each night is no news.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from statistics import median
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+HOURS = 3  # one after the other in which a disk must be slow
+DAYS = 14
+LEAST_PAST = 21  # hours of the past that are known, half of all
+LEAST_REQUESTS = 1000  # in an hour whose mean is used
+SLOW, RELIEVED = 3.0, 1.5  # times the median of the past: told from the first on, and again only after the second
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the last full hours say of a disk. seconds, usual : of a request, in the last hour and in the median"""
+
+    seconds: float
+    usual: float
+    is_slow: bool
+
+    @property
+    def is_relieved(self) -> bool:
+        return self.seconds <= RELIEVED * self.usual
+
+
+def judged(seconds: Mapping[datetime, float], last: datetime) -> Judged | None:
+    """Return what is to be said of a disk; None where too little is known of the last hour or of its past.
+
+    seconds : of a request, by the beginning of the hour; last : the beginning of the last full hour
+    """
+    hours = [_hour(seconds, last - back * HOUR) for back in range(HOURS)]
+    if hours[0] is None:
+        return None
+    is_slow = all(hour is not None and hour.is_slow for hour in hours)
+    return Judged(hours[0].seconds, hours[0].usual, is_slow)
+
+
+def needed(last: datetime) -> list[datetime]:
+    """Return the hours that a judgement of the last full hour may look at."""
+    return [last - day * DAY - back * HOUR for day in range(DAYS + 1) for back in range(-1 if day else 0, HOURS + 1)]
+
+
+def _hour(seconds: Mapping[datetime, float], at: datetime) -> Judged | None:
+    near = [at - day * DAY + hours * HOUR for day in range(1, DAYS + 1) for hours in (-1, 0, 1)]
+    past = [seconds[hour] for hour in near if hour in seconds]
+    if at not in seconds or len(past) < LEAST_PAST:
+        return None
+    usual = median(past)
+    return Judged(seconds[at], usual, seconds[at] > max(past) and seconds[at] >= SLOW * usual)
