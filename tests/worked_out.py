@@ -14,17 +14,25 @@ from django.conf import settings
 from django.core.cache.backends.locmem import LocMemCache
 from django.db.backends.signals import connection_created
 
+from modelling.answers import estimate
+from modelling.here import sittings
 from modelling.kept_answers import snapshots
 from modelling.validation import reports
 
 CACHES = ("worked-out", "rankings", "models", "verdicts", "arms")
-NOT_SHARED = ("modelling.answer:", "modelling.doubts")  # who has them in memory has kept them, or reads what is kept
+# Who has them in memory has kept them, or reads what is kept, or what was measured in laboratories.
+NOT_SHARED = ("modelling.answer:", "modelling.doubts", "modelling.aged", "modelling.causes:")
 PATCHING = {"monkeypatch", "settings", "django_assert_num_queries", "django_assert_max_num_queries"}
 
+# Tables that no published answer is worked out from: of hosts and campaigns, of work, of laboratories, of fleets.
+_BESIDE = (
+    "host|askedcommand|privatekey|storagepool|campaign|run|observed|diskstatistics|signature|job|workerheartbeat",
+    "rankingsnapshot|pinnedanswer|qualityreport|keptmachine|followedquestion",
+    "laboratory|sitting|serieschange|monthoftests|detect|statedmix|placement|moveline",
+)
 # A statement that may write what answers are worked out from.
 _WRITES = re.compile(
-    r"\s*(?!SELECT|SAVEPOINT|RELEASE|ROLLBACK|PRAGMA)\w+ .*\b(?:experiments|modelling)_"
-    "(?!rankingsnapshot|pinnedanswer|qualityreport)",
+    r"\s*(?!SELECT|SAVEPOINT|RELEASE|ROLLBACK|PRAGMA)\w+ .*\b(?:experiments|modelling)_" f"(?!{'|'.join(_BESIDE)})",
     re.DOTALL,
 )
 
@@ -107,4 +115,6 @@ def install() -> None:
         settings.CACHES[name]["BACKEND"] = f"{__name__}.{Cache.__name__}"
     snapshots._answered = _shared(snapshots._answered)
     reports._result = _shared(reports._result)
+    estimate._in_one_metric = _shared(estimate._in_one_metric)
+    sittings.known_of = _shared(sittings.known_of)
     connection_created.connect(_watch_connection)
