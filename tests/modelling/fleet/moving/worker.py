@@ -34,7 +34,7 @@ def ask() -> None:
     if is_busy or Path(os.environ["ENOUGH"]).exists():
         return
     disk = ObservedDisk.objects.select_related("machine__host", "pool").get()
-    moves._asked(disk, ObservedPool.objects.exclude(pk=disk.pool_id).get(), user=None, revision=0)
+    moves.asked(disk, ObservedPool.objects.exclude(pk=disk.pool_id).get(), user=None, revision=0)
     moves.next_move(disk.machine.host_id)
 
 
