@@ -30,11 +30,12 @@ class Inside(runners.Runner):
     def command(self, *more: str) -> list[str]:
         return ["nsenter", "--target", self.lab.leader(), "--mount", "--pid", *super().command(*more)]
 
-    def kill_inside(self) -> None:
-        """Kill the runner, and nothing that it began: nsenter is only its parent."""
-        pattern = f"{sys.executable} -m kdb_client runner"
-        for process in self.lab.inside("pgrep", "-f", pattern).split():
-            self.lab.inside("kill", "-KILL", process)
+    def kill(self, number: int = signal.SIGKILL) -> None:
+        """Signal the runner, and nothing that it began: the process that the test started is only its parent."""
+        if self.process is None:
+            return
+        for process in self.lab.inside("pgrep", "-f", f"{sys.executable} -m kdb_client runner").split():
+            self.lab.inside("kill", f"-{int(number)}", process)
         self.process.wait(60)
         self.process.stderr.close()
         self.process = None
@@ -58,7 +59,7 @@ def test_a_native_campaign_is_measured_though_the_runner_is_killed_meanwhile(
         assert host.facts["fio"].startswith("fio-")
         campaign = started(host, host_file_systems=["ext4"], **SHORT | {"run_seconds": 20})
         run, worker = begun(campaign, measuring)
-        runner.kill_inside()
+        runner.kill()
         runner.start()
         wait_for_end(run, worker)
         assert run.state == "done", said(run)
