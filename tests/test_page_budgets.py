@@ -29,10 +29,10 @@ class Budget:
 
 BUDGETS = {
     "/": Budget(40, 5, 13),
-    ANSWER: Budget(115, 6, 15),
-    f"{ANSWER}&tab=ranking": Budget(117, 6, 15),
-    f"{ANSWER}&tab=evidence": Budget(117, 6, 15),
-    "/?axis=fs-pair&workload=varmail&hypervisor=kvm": Budget(41, 5, 15),
+    ANSWER: Budget(115, 6, 16),
+    f"{ANSWER}&tab=ranking": Budget(117, 6, 16),
+    f"{ANSWER}&tab=evidence": Budget(117, 6, 16),
+    "/?axis=fs-pair&workload=varmail&hypervisor=kvm": Budget(41, 5, 16),
     "/case-studies/": Budget(38, 5, 9),
     "/case-studies/p1/": Budget(118, 8, 13),
     "/knowledge/": Budget(40, 5, 10),

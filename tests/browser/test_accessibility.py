@@ -47,6 +47,16 @@ def complaints(page) -> list[str]:
 
 
 def misfits(page) -> list[str]:
+    """Return what does not fit on the page, after charts had time to follow the window."""
+    for _ in range(20):
+        found = misfits_now(page)
+        if not found:
+            break
+        page.wait_for_timeout(100)
+    return found
+
+
+def misfits_now(page) -> list[str]:
     """Return whether the page is wider than the window, and on a large screen what is clipped."""
     is_wide = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
     clipped = page.evaluate(CLIPPED) if page.viewport_size["width"] >= 1280 else []

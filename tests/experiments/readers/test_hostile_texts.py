@@ -113,6 +113,7 @@ def test_every_reader_is_fed():
     assert BEGINNINGS.keys() == {*(reader.name for reader in READERS), "table", "nothing"}
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_long_run_of_any_sign_is_read_in_bounded_work():
     fed = subprocess.run(

@@ -77,6 +77,7 @@ def test_htmx_gets_the_list_alone(client):
     assert "HX-Request" in response["Vary"]
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("published_evidence")
 @pytest.mark.sqlite
 def test_every_claim_has_a_page_that_can_be_read(client):

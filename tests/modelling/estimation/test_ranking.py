@@ -258,14 +258,14 @@ def shape(parts, rename=lambda key: key):
 
 
 @pytest.mark.slow
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(VALUES, st.floats(0.01, 100))
 def test_a_ranking_does_not_depend_on_the_unit(values, factor):
     assert shape(ranked(some_arms(values))) == shape(ranked(some_arms(values, factor)))
 
 
 @pytest.mark.slow
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     VALUES.filter(lambda v: len({round(np.log(a * b), 6) for a, b in zip(v[:3], v[3:], strict=True)}) == 3),
     st.permutations(range(6)),
@@ -276,7 +276,7 @@ def test_a_ranking_does_not_depend_on_the_order_of_rows(values, order):
 
 
 @pytest.mark.slow
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(VALUES.filter(lambda v: len({round(np.log(a * b), 6) for a, b in zip(v[:3], v[3:], strict=True)}) == 3))
 def test_a_ranking_does_not_depend_on_what_things_are_called(values):
     names = {"ext4": "zfs", "xfs": "aufs", "btrfs": "f2fs"}

@@ -374,6 +374,7 @@ def test_the_check_finds_an_answer_that_differs_and_mends_it(published_evidence)
     assert check() == "1 standing answers were computed again; 0 wait.\n"
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 @pytest.mark.usefixtures("answers_hold")
 def test_a_draft_of_the_same_publication_changes_no_answer_that_stands(published_evidence):

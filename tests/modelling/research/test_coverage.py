@@ -102,6 +102,7 @@ def test_worlds_are_drawn_as_they_are_described(kind, times):
     assert seen == pytest.approx([0.6 if kind == GROUP else 0.0, 0.0], abs=0.03)
 
 
+@pytest.mark.nightly
 def test_the_command_says_the_same_in_both_forms(simulated_once):
     simulated_once(simulate_coverage)
     printed = []

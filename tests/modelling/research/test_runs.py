@@ -23,6 +23,7 @@ def test_runs_gain_what_was_promised_of_every_kind_of_set():
     assert max(promise.error() for promise in promises.values()) < 0.08
 
 
+@pytest.mark.nightly
 def test_the_command_says_the_same_in_both_forms(simulated_once):
     simulated_once(value_of_runs)
     told = []
