@@ -42,7 +42,10 @@ class Command(BaseCommand):
         self.stdout.write(f"{user} may sign in, as one of the {' and '.join(options['role'])}.")
 
     def _ask(self) -> str:
-        password = getpass.getpass("Password: ")
-        if password != getpass.getpass("Once more: "):
-            raise CommandError("The two are not the same.")
+        try:
+            password = getpass.getpass("Password: ")
+            if password != getpass.getpass("Once more: "):
+                raise CommandError("The two are not the same.")
+        except EOFError:
+            raise CommandError("Nobody is there to be asked for a password: use --password-stdin.") from None
         return password

@@ -1,6 +1,7 @@
 """Signing in, one's own account, roles, tokens, and what guessing a password costs."""
 
 import importlib
+import io
 import re
 import socket
 from datetime import timedelta
@@ -8,6 +9,7 @@ from datetime import timedelta
 import pytest
 from axes.models import AccessAttempt, AccessLog
 from django.apps import apps
+from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AnonymousUser, Group
 from django.core import mail
 from django.core.exceptions import PermissionDenied
@@ -412,3 +414,11 @@ def test_a_weak_password_makes_no_user(monkeypatch):
     monkeypatch.setattr("sys.stdin", type("In", (), {"readline": lambda self: "12345678\n"})())
     with pytest.raises(CommandError, match="common"):
         call_command("create_user", "bob", role=["researchers"], password_stdin=True)
+
+
+def test_where_nobody_can_be_asked_for_a_password_no_user_is_made(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    monkeypatch.setattr("getpass.getpass", lambda prompt: input())  # as getpass does without a terminal
+    with pytest.raises(CommandError, match="use --password-stdin"):
+        call_command("create_user", "bob", role=["researchers"])
+    assert not get_user_model().objects.filter(username="bob").exists()
