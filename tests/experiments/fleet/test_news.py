@@ -123,8 +123,9 @@ def test_less_is_no_news(disks, milliseconds, requests):
     assert told() == []
 
 
-def test_what_happens_each_night_is_no_news(disks):
-    for day in range(1, latency.DAYS + 1):
+@pytest.mark.parametrize("days", [range(1, latency.DAYS + 1), (7, 14)], ids=["each night", "each week"])
+def test_what_happens_again_and_again_is_no_news(disks, days):
+    for day in days:
         for back in range(3):
             at = LAST - day * DAY - back * HOUR
             DiskStatistics.objects.filter(disk=disks[0], starts_at=at).update(read_seconds=2000 * 0.009)

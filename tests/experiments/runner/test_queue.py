@@ -3,6 +3,7 @@
 import base64
 import threading
 from datetime import timedelta
+from itertools import count
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -68,6 +69,21 @@ def test_a_command_is_given_once_and_again_only_to_the_same_runner_that_does_not
     assert lease(post, held=[first.pk]) == []
     assert lease(post) == [first.pk]  # the answer was lost on its way
     assert lease(post, OTHER, held=[second.pk]) == []
+
+
+def test_of_two_runners_that_see_a_command_at_the_same_time_one_takes_it(host, monkeypatch):
+    waiting = command(host)
+    moments = count()
+
+    def now_and_another_takes_it():
+        if next(moments):  # after the first look at what is free
+            AskedCommand.objects.update(leased_by=OTHER)
+        return now()
+
+    monkeypatch.setattr(queue, "now", now_and_another_takes_it)
+    assert queue._taken(host, OURS, [], 4) == []
+    waiting.refresh_from_db()
+    assert waiting.leased_by == OTHER
 
 
 def test_a_token_of_one_host_gets_and_answers_nothing_of_another(host, post):
