@@ -250,7 +250,7 @@ class Connection:
         if digest := script_digest(arguments):
             words = ["sh", "-c", _RUN_KEPT, arguments[3], digest, *arguments[4:]]
             answer = self._send(words, given, timeout, most, may_end_255)
-            if answer.status != _NOT_KEPT or not answer.errors.startswith(f"kdb: {digest} is not here"):
+            if answer.status != _NOT_KEPT or f"kdb: {digest} is not here" not in answer.errors:
                 return answer
             self._send(["sh", "-c", _KEEP, "kdb-keep", digest], arguments[2].encode(), timeout, most, False)
         return self._send(arguments, given, timeout, most, may_end_255)  # also where it could not be kept

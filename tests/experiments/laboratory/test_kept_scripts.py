@@ -17,7 +17,9 @@ class Shell(ssh.Connection):
         super().__init__(ssh.Address("lab-1", 22, "root", "ssh-ed25519 AAAA"))
         self.sent: list[int] = []
         self.program = folder / "ssh"
-        self.program.write_text(f'#!/bin/sh\nfor word; do :; done\nXDG_RUNTIME_DIR={folder} exec sh -c "$word"\n')
+        warns = 'echo "sudo: unable to resolve host lab-1" >&2'  # as sudo does where nobody knows the host's name
+        asks = f'for word; do :; done\nXDG_RUNTIME_DIR={folder} exec sh -c "$word"'
+        self.program.write_text(f"#!/bin/sh\n{warns}\n{asks}\n")
         self.program.chmod(0o755)
 
     def _command(self) -> list[str]:
