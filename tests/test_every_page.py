@@ -107,6 +107,7 @@ def test_no_address_is_left_out():
     assert pages > DEEDS
 
 
+@pytest.mark.nightly
 @pytest.mark.postgresql
 def test_every_page_answers(client, published_evidence):
     user = make_user("", username="ada", is_superuser=True)

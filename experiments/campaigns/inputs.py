@@ -77,7 +77,7 @@ class CampaignFieldsSerializer(PlanSerializer):
 
 
 class NightlySerializer(FormFields):
-    """What a night of a campaign may take."""
+    """How long a night of a campaign may be."""
 
     form = NightlyForm
 

@@ -18,7 +18,7 @@ SLOW, RELIEVED = 3.0, 1.5  # times the median of the past: told from the first o
 
 @dataclass(frozen=True)
 class Judged:
-    """What the last full hours say of a disk. seconds, usual : of a request, in the last hour and in the median"""
+    """A disk in its last full hours. seconds, usual : of a request, on average in the last hour, and in the median"""
 
     seconds: float
     usual: float

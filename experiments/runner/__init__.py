@@ -1,1 +1,1 @@
-"""Hosts that no worker can reach: what is asked of them waits here until their own runner comes for it."""
+"""Keeps what is asked of hosts that no worker can reach until their own runners come for it."""

@@ -1,4 +1,4 @@
-"""What a runner asks: commands for its one host, by a token that is good for nothing else."""
+"""Gives a runner the commands for its one host, by a token that is good for nothing else, and takes its answers."""
 
 import base64
 import binascii

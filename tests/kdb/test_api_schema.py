@@ -149,7 +149,7 @@ def ask(client, address, operation):
 
 
 def test_every_example_has_exactly_the_documented_fields(schema):
-    """What the server answers has the fields of the examples: test_api_examples."""
+    """That the server answers with the fields of the examples, test_api_examples checks."""
     components = schema["components"]["schemas"]
     for path, operation in operations(schema):
         content, example = operation["responses"]["200"]["content"], EXAMPLES[operation["operationId"]]

@@ -119,7 +119,7 @@ def unit(url: str, options: argparse.Namespace) -> str:
 
 
 class Journal:
-    """What was begun and what was answered, a file each, until the server has it; and the log of all of it."""
+    """Keeps a file for each command that was begun or answered until the server has the answer, and a log of all."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "journal"
