@@ -152,9 +152,9 @@ def _confounding(axis: Axis, arms: pd.DataFrame) -> list[str]:
     """Say what came along with the entries: with which value each was measured, and what no source states."""
     notes, left_open = [], []
     for column, is_cause in came_along(arms, axis.may_confound, axis.set_by_entry).items():
-        pairs = arms.loc[is_cause, ["entry", column]].drop_duplicates()
-        if pairs.empty:
+        if not is_cause.any():
             continue
+        pairs = arms.loc[is_cause, ["entry", column]].drop_duplicates()
         if column in axis.set_by_entry and not (pairs[column] != "").any():
             left_open.append(COLUMN_LABELS[column])
             continue

@@ -252,7 +252,10 @@ def part_names(ranking: Ranking, label: Naming, name_of: Callable[[str, str], st
 
     label : of an entry's key; name_of : column and value to what a reader calls it
     """
-    rows = pd.concat([ranking.arms, ranking.findings]) if len(ranking.findings) else ranking.arms
+    columns = ["entry", *(column for column, _ in _TELLS_APART)]
+    rows = ranking.arms[columns]
+    if len(ranking.findings):
+        rows = pd.concat([rows, ranking.findings.reindex(columns=columns)])
     inside = [rows["entry"].isin(part.members) for part in ranking.parts]
     for column, wording in _TELLS_APART:
         values = [sorted({value for value in rows[column][mine].dropna().unique() if value}) for mine in inside]

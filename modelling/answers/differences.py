@@ -1,9 +1,11 @@
 """Finds what the entries of an answer reached beside the first, in the units of the sources. No Django."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from kdb.units import METRICS
@@ -22,41 +24,60 @@ def differences(parts: Sequence[RankedPart], arms: Mapping[str, pd.DataFrame]) -
     arms : metric to a frame of modelling.estimation.arms.comparable_arms
     Only what one fair-play group holds: nothing is worked out from a ratio for a machine that nobody measured.
     """
-    beside: list[MeasuredDifference] = []
+    pairs = list(islice(_pairs(parts, {metric: arms[metric] for metric in METRICS if metric in arms}), MOST))
+    told = {}
+    for metric in {metric for _, metric, _, _ in pairs}:
+        places = sorted({place for _, of, *both in pairs if of == metric for place in both})
+        rows = arms[metric][_TOLD].iloc[places].to_dict("records")
+        told[metric] = dict(zip(places, rows, strict=True))
+    return tuple(
+        _difference(part, metric, told[metric][first], told[metric][other]) for part, metric, first, other in pairs
+    )
+
+
+def _pairs(parts: Sequence[RankedPart], arms: Mapping[str, pd.DataFrame]) -> Iterator[tuple[int, str, int, int]]:
+    """Yield part, metric, and the rows of the reference and of another entry that one fair-play group holds.
+
+    Told on arrays: a frame for each entry and metric took longer than all else that is said of an answer.
+    """
     for part in parts:
-        measured = {metric: arms[metric][_TOLD] for metric in METRICS if metric in arms}
-        first = {
-            metric: frame[frame["entry"] == part.reference].sort_values(_ORDER, kind="stable", na_position="first")
-            for metric, frame in measured.items()
-        }
-        for entry in sorted(part.entries, key=lambda entry: entry.rank):
-            if len(beside) >= MOST:
-                return tuple(beside[:MOST])
-            if entry.key == part.reference:
+        entry = {metric: frame["entry"].to_numpy() for metric, frame in arms.items()}
+        first = {metric: _in_order(frame, entry[metric] == part.reference) for metric, frame in arms.items()}
+        for key in (each.key for each in sorted(part.entries, key=lambda each: each.rank)):
+            if key == part.reference:
                 continue
-            for metric, frame in measured.items():
-                other = frame[frame["entry"] == entry.key]
-                paired = first[metric][first[metric]["group"].isin(other["group"])].head(MOST)
-                pairs = paired.merge(other, on="group", suffixes=("_first", "")).head(MOST)
-                beside += [_difference(part.number, metric, pair) for pair in pairs.to_dict("records")]
-    return tuple(beside[:MOST])
+            for metric, frame in arms.items():
+                group = frame["group"].to_numpy()
+                others = np.flatnonzero(entry[metric] == key)
+                for place in first[metric][np.isin(group[first[metric]], group[others])][:MOST]:
+                    for other in others[group[others] == group[place]]:
+                        yield part.number, metric, int(place), int(other)
 
 
-def _difference(part: int, metric: str, pair: Mapping[str, Any]) -> MeasuredDifference:
+def _in_order(frame: pd.DataFrame, is_wanted: np.ndarray) -> np.ndarray:
+    """Return the places of the wanted rows, by case study, number of machines, operation and block size."""
+    places = np.flatnonzero(is_wanted)
+    rows = frame[_ORDER].iloc[places].set_axis(places)
+    return rows.sort_values(_ORDER, kind="stable", na_position="first").index.to_numpy()
+
+
+def _difference(
+    part: int, metric: str, first: Mapping[str, Any], other: Mapping[str, Any]
+) -> MeasuredDifference:
     return MeasuredDifference(
         part=part,
-        first=pair["entry_first"],
-        other=pair["entry"],
-        case_study=pair["case_study"],
-        sources=tuple(sorted({pair["source_first"], pair["source"]} - {""})),
+        first=first["entry"],
+        other=other["entry"],
+        case_study=other["case_study"],
+        sources=tuple(sorted({first["source"], other["source"]} - {""})),
         metric=metric,
-        unit=pair["unit"],
-        operation=pair["operation"],
-        block_size_bytes=None if pd.isna(pair["block_size_bytes"]) else int(pair["block_size_bytes"]),
-        vm_count=int(pair["vm_count"]),
-        first_value=_value(pair["mean_log_first"]),
-        other_value=_value(pair["mean_log"]),
-        derived="derived" in (pair["origin_first"], pair["origin"]),
+        unit=other["unit"],
+        operation=other["operation"],
+        block_size_bytes=None if pd.isna(other["block_size_bytes"]) else int(other["block_size_bytes"]),
+        vm_count=int(other["vm_count"]),
+        first_value=_value(first["mean_log"]),
+        other_value=_value(other["mean_log"]),
+        derived="derived" in (first["origin"], other["origin"]),
     )
 
 

@@ -118,10 +118,11 @@ def _protocols(arms: pd.DataFrame) -> dict[str, str]:
     """Say how each case study measured what counts: "3 runs a number, of 120 s; no spread stated"."""
     told = arms[["runs", "run_seconds"]].assign(stated=~arms["assumed"])
     by_study = told.groupby(arms["case_study"], observed=True)
-    low, high, known, size = by_study.min(), by_study.max(), by_study.count(), by_study.size()
-    spreads = by_study["stated"].sum()
+    # A look into a frame takes longer than all else that is said here.
+    low, high, known = (rows.to_dict() for rows in (by_study.min(), by_study.max(), by_study.count()))
+    spreads = by_study["stated"].sum().to_dict()
     protocols = {}
-    for slug, every in size.items():
+    for slug, every in by_study.size().items():
         counts = _span(low["runs"][slug], high["runs"][slug]) if known["runs"][slug] == every else ""
         repeated = f"{counts} run{'' if counts == '1' else 's'} a number" if counts else "number of runs not stated"
         seconds = _span(low["run_seconds"][slug], high["run_seconds"][slug]) if known["run_seconds"][slug] else ""

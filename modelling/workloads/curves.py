@@ -14,8 +14,11 @@ import pandas as pd
 
 from kdb.content import Among
 from modelling.evidence.axes import Axis
-from modelling.evidence.fairplay import FAIR_PLAY
+from modelling.evidence.fairplay import FAIR_PLAY, numbered, varies
 from modelling.evidence.normal import NORMAL_95
+
+
+_POINT = ["entry", "configuration_id", "vm_count", "mean_log", "arm_variance"]
 
 
 @dataclass(frozen=True)
@@ -92,9 +95,10 @@ def curves(
     panel = [field for field in FAIR_PLAY if field != "vm_count"] + list(axis.held)
     if arms["vm_count"].nunique() < 2:
         return ()
-    counts = arms.groupby(panel, dropna=False, sort=False)["vm_count"].transform("nunique")
+    number = numbered(arms, panel)
+    has_several = varies(number, arms["vm_count"])[number]
     panels = []
-    for _, rows in arms[counts > 1].groupby(panel, dropna=False, sort=False):
+    for _, rows in arms[has_several].groupby(number[has_several], sort=False):
         first = rows.iloc[0]
         block_size = first["block_size_bytes"]
         panels.append(
@@ -106,13 +110,17 @@ def curves(
                 held={c: _text(first[c]) for c in axis.held if not pd.isna(first[c]) and first[c] != ""},
                 sources=tuple(sorted(set(rows["source"]) - {""})),
                 scope=scopes.get(first["case_study"], ""),
-                series=tuple(
-                    CurveSeries(entry, tuple(_point(row) for row in arms_of.itertuples(index=False)), label(entry))
-                    for (entry, _), arms_of in rows.sort_values("vm_count").groupby(["entry", "configuration_id"])
-                ),
+                series=_series(rows, label),
             )
         )
     return tuple(sorted(panels, key=lambda p: (p.case_study, p.operation, p.block_size_bytes or 0)))
+
+
+def _series(rows: pd.DataFrame, label: Callable[[str], str]) -> tuple[CurveSeries, ...]:
+    points: dict[tuple[str, int], list[CurvePoint]] = {}
+    for row in rows[_POINT].sort_values(_POINT[:3]).itertuples(index=False):
+        points.setdefault((row.entry, row.configuration_id), []).append(_point(row))
+    return tuple(CurveSeries(entry, tuple(at), label(entry)) for (entry, _), at in points.items())
 
 
 def _text(value: Any) -> str:
