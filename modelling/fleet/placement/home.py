@@ -29,7 +29,7 @@ from .prospects import Known
 
 DRIFT = 0.05  # standard deviation by which ln speed of a pool changes in a month, as in the simulations
 MONTH = 30.0  # days
-LIKE = 0.25  # loads are alike whose shares differ by no more, half of the sum of all differences
+LIKE = 0.3  # loads are alike whose shares differ by no more: 70 and 30 % of two are like the first alone
 
 
 @dataclass(frozen=True)

@@ -160,14 +160,14 @@ def _promised(mixture: Difference, used: Sequence[tuple[float, Known]], margin: 
     weakest = min((known for _, known in used), key=lambda known: STRENGTHS.index(known.strength))
     means, deviations = (np.tile(part, (len(_INTERVAL), 1)) for part in (mixture.means, mixture.deviations))
     low, middle, high = np.exp(quantiles(means, deviations, mixture.weights, _INTERVAL)).tolist()
-    chance = mixture.weights @ ndtr((mixture.means - np.array([[-math.log1p(-margin)], [0.0]])) / mixture.deviations).T
+    gaining, losing = chances(mixture, margin)
     return Prospect(
         ratio=middle,
         low=low,
         high=high,
         gain=expected_gain(mixture),
-        gaining=float(chance[0]),
-        losing=1.0 - float(chance[1]),
+        gaining=gaining,
+        losing=losing,
         strength=weakest.strength,
         laboratories=weakest.laboratories,
         runs=sum(known.runs for _, known in used),
@@ -176,10 +176,22 @@ def _promised(mixture: Difference, used: Sequence[tuple[float, Known]], margin: 
     )
 
 
+def chances(mixture: Difference, margin: float) -> tuple[float, float]:
+    """Return the probability that staying is slower by the margin, and that moving is slower at all."""
+    limits = np.array([[-math.log1p(-margin)], [0.0]])
+    chance = mixture.weights @ ndtr((mixture.means - limits) / mixture.deviations).T
+    return float(chance[0]), 1.0 - float(chance[1])
+
+
 def is_sure(prospect: Prospect, rules: Rules) -> bool:
     """Tell whether the evidence carries a move."""
+    return are_sure(prospect.gaining, prospect.losing, prospect.strength, rules)
+
+
+def are_sure(gaining: float, losing: float, strength: str, rules: Rules) -> bool:
+    """Tell whether these chances, and evidence of that strength, carry a move."""
     return (
-        prospect.gaining >= rules.least_gaining
-        and prospect.losing <= rules.most_losing
-        and STRENGTHS.index(prospect.strength) >= STRENGTHS.index(rules.least_strength)
+        gaining >= rules.least_gaining
+        and losing <= rules.most_losing
+        and STRENGTHS.index(strength) >= STRENGTHS.index(rules.least_strength)
     )

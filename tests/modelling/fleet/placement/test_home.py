@@ -100,9 +100,9 @@ def test_only_pools_that_runs_or_moves_lead_to_are_compared():
 
 
 def test_a_move_under_another_load_does_not_count():
-    """Half of the sum of |0.7 - 1| and |0.3 - 0| is 0.3, above a quarter."""
-    mixed = {"varmail": 7.0, "webserver": 3.0}
-    assert distance(mixed, MAIL.shares) == pytest.approx(0.3)
+    """Half of the sum of |0.6 - 1| and |0.4 - 0| is 0.4, above 0.3."""
+    mixed = {"varmail": 6.0, "webserver": 4.0}
+    assert distance(mixed, MAIL.shares) == pytest.approx(0.4)
     assert distance({"varmail": 8.0, "webserver": 2.0}, MAIL.shares) == pytest.approx(0.2)
     assert after_moves(home(), [outcome(shares=mixed)], MAIL).numbers == ()
     assert after_moves(home(), [outcome(shares={"varmail": 8.0, "webserver": 2.0})], MAIL).numbers == (1,)
