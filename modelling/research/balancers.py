@@ -80,11 +80,11 @@ def storage_drs(seen: Watched) -> tuple[int, int] | None:
     share = seen.used / seen.capacity
     full, empty = int(np.argmax(share)), int(np.argmin(share))
     if share[full] > SPACE and share[full] - share[empty] >= SPACE_APART:
-        able = [m for m in np.flatnonzero((seen.here == full) & seen.may_move) if seen.fits(m, empty)]
+        able = [m for m in np.flatnonzero((seen.here == full) & seen.may_move).tolist() if seen.fits(m, empty)]
         enough = [m for m in able if seen.used[full] - seen.sizes[m] <= SPACE * seen.capacity[full]]
         if able:
             one = min(enough, key=lambda m: seen.sizes[m]) if enough else max(able, key=lambda m: seen.sizes[m])
-            return int(one), empty
+            return one, empty
     loads = seen.normalised
     slow = np.flatnonzero(seen.latency > LATENCY_MS)
     is_fair = loads.sum() ** 2 / (len(loads) * (loads @ loads)) >= FAIR
@@ -98,11 +98,11 @@ def _eased(seen: Watched, source: int) -> tuple[int, int] | None:
     loads = seen.normalised
     target = int(np.argmin(loads))
     best: tuple[float, int] | None = None
-    for machine in np.flatnonzero((seen.here == source) & seen.may_move):
+    for machine in np.flatnonzero((seen.here == source) & seen.may_move).tolist():
         left = loads[source] - seen.load[machine] * seen.slope[source]
         there = loads[target] + seen.load[machine] * seen.slope[target]
         if source != target and there < loads[source] and seen.fits(machine, target):
             benefit = float(loads[source] - max(left, there)) / seen.sizes[machine]
             if best is None or benefit > best[0]:
-                best = (benefit, int(machine))
+                best = (benefit, machine)
     return None if best is None else (best[1], target)

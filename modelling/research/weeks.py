@@ -214,7 +214,9 @@ class _Site:
         chance = np.random.default_rng([lot, POLICIES.index(policy)])
         life = _Life(int(self.fleet.slots.max()) + 1)
         size, count, moments = len(self.fleet.first), len(self.fleet.host), WEEKS * A_WEEK
-        now = _Now(self.fleet.first.copy(), np.zeros((moments, size)), *(np.zeros((moments, count)) for _ in range(2)))
+        now = _Now(
+            self.fleet.first.copy(), np.zeros((moments, size)), np.zeros((moments, count)), np.zeros((moments, count))
+        )
         decide = self._decider(policy, runs, life, np.random.default_rng([lot, 1]))
         for moment in range(moments):
             week, is_new = moment // A_WEEK, np.zeros(size, bool)

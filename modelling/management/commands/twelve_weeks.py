@@ -1,4 +1,4 @@
-"""manage.py simulate_weeks: what twelve weeks of moving machines gain and harm, by fixed rules and plans that learn."""
+"""manage.py twelve_weeks: what twelve weeks of moving machines gain and harm, by fixed rules and plans that learn."""
 
 import json
 from typing import Any
