@@ -134,7 +134,7 @@ PLAIN = [
     *(f"modelling.overview.{name}" for name in ("content", "presentation")),
     *(f"modelling.mixes.{name}" for name in ("content", "presentation", "words")),
     *(f"modelling.fleet.placement.{name}" for name in ("content", "prospects", "assignment", "planning", "fleet_file")),
-    *(f"modelling.fleet.placement.{name}" for name in ("solver_output", "words")),
+    *(f"modelling.fleet.placement.{name}" for name in ("solver_output", "words", "home", "trials")),
     *(
         f"modelling.claims.{name}"
         for name in ("facts", "needs", "evaluation", "condition_words", "judging", "hypotheses")

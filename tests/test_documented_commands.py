@@ -18,6 +18,7 @@ READ_ONLY = [
     ("model_quality", "--markdown"),
     ("simulate_placement", "--machines", "20", "--worlds", "1", "--json"),
     ("simulate_placement", "--machines", "20", "--worlds", "1", "--laboratories", "1"),
+    ("twelve_weeks", "--machines", "25", "--worlds", "1", "--json"),
     ("simulate_coverage", "--replications", "1"),
     ("value_of_runs", "--replications", "2"),
     ("few_runs", "--machines", "1"),

@@ -36,10 +36,15 @@ LARGEST = 6  # entries of a block: what runs within a time in which nothing drif
 
 @dataclass(frozen=True)
 class Block:
-    """Runs one right after the other. entries : their places; outcomes : ln speed of each, finite"""
+    """Runs one right after the other, or what else compares entries side by side.
+
+    entries : their places; outcomes : ln speed of each, finite
+    error : variance of each outcome, > 0; None: that of a run, which the runs themselves tell
+    """
 
     entries: tuple[int, ...]
     outcomes: tuple[float, ...]
+    error: float | None = None
 
 
 class Machine(NamedTuple):
@@ -165,7 +170,8 @@ def _told(machine: Machine, block: Block) -> Machine:
     chance = np.where(disturbed.any(axis=1), DISTURBED, 1.0 - DISTURBED * size / (1 + size))
     shift, more = -SLOWER * disturbed, APART**2 * disturbed
     across = machine.covariances[:, places, :]  # (T, k, n)
-    error = machine.noise[:, None, None] + more  # (T, ways, k)
+    noise = machine.noise if block.error is None else np.full_like(machine.noise, block.error)
+    error = noise[:, None, None] + more  # (T, ways, k)
     total = across[:, :, places][:, None] + _LEVEL + error[..., None] * np.eye(size)  # (T, ways, k, k)
     inverse = np.linalg.inv(total)
     apart = outcome - machine.means[:, None, places] - shift  # (T, ways, k)

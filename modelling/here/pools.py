@@ -1,11 +1,13 @@
 """Read from a laboratory's runs on the pools of one host what a guest gains by moving between them.
 
+Pools that nobody ran on are as published, beside disks that nobody knows.
+
 A run counts for the pool whose path or name is its place, in the newest sitting of that machine that ran on two pools
 or more under the workload. What it measured is the guest file system on that pool, or something else there: then it
 follows at a distance (`machine.apart`). Source: docs/models/here.md.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +16,7 @@ from kdb.pairs import pair_key
 from modelling.answers.estimate import ranking_of
 from modelling.estimation import machine
 from modelling.estimation.bayes import Posterior
-from modelling.estimation.machine import VARIATION, Block
-from modelling.estimation.value import Components, reduced
+from modelling.estimation.machine import VARIATION, Block, Machine
 from modelling.evidence.question import Question
 from modelling.models import Laboratory, Sitting
 
@@ -28,49 +29,74 @@ _OF_A_PAIR = {"guest_fs", "host_fs", "backend"}
 
 
 class OnPools(NamedTuple):
-    """Knowledge of a guest on the pools that were measured. runs : that count
+    """What is known of a guest on n pools of a host under one workload.
 
-    posterior : of `pair_key(guest file system, pool)`
+    machine : of the pools, in their order; measured : those that runs were made on; runs : that count
+    sitting : whose runs they are; None: nothing was run, and it is what was published, beside disks that nobody knows
     """
 
-    posterior: Posterior
+    machine: Machine
+    measured: frozenset[str]
     runs: int
+    sitting: int | None
+
+
+class Runs(NamedTuple):
+    """Where to look for runs: of a laboratory's machine. places : place of a run to its pool"""
+
+    laboratory: Laboratory
+    machine: str
+    places: Mapping[str, str]
+
+
+def published_on(question: Question, pairs: Iterable[str]) -> Posterior:
+    """Return what is published of these pairs of file systems, whether anything speaks of them or not."""
+    return foretold(question, ranking_of(question), pairs)
 
 
 def on_pools(
-    question: Question,
-    laboratory: Laboratory,
-    machine_name: str,
-    guest_fs: str,
-    pools: Mapping[str, str],
-    places: Mapping[str, str],
-) -> OnPools | None:
-    """Return what runs say of the guest file system on these pools; None where no sitting ran on two of them.
+    question: Question, published: Posterior, guests: Sequence[str], pools: Mapping[str, str], runs: Runs | None
+) -> list[OnPools]:
+    """Return what is known of each of these guest file systems on the pools.
 
-    question : on pairs of file systems; pools : pool to its host file system; places : place of a run to its pool
+    question : on pairs of file systems; published : of these guests on the pools (`published_on`)
+    pools : pool to its host file system
     """
-    rows = Sitting.objects.filter(laboratory=laboratory, machine=machine_name, workload=question.workload)
+    sitting, ran, blocks = (runs and _newest(question, runs)) or (None, {}, [])
+    others = [(choice.settings.get("guest_fs"), pool) for pool, choice in ran.values()]
+    keys = {*published.treatments, *(pair_key(guest, pools[pool]) for guest, pool in others if guest)}
+    if keys - {*published.treatments}:  # of a file system that no machine has
+        published = published_on(question, keys)
+    return [_told(published, guest, pools, sitting, ran, blocks) for guest in guests]
+
+
+_Ran = Mapping[int, tuple[str, Choice]]  # choice of a sitting to its pool and what it is
+
+
+def _newest(question: Question, runs: Runs) -> tuple[Sitting, _Ran, list[Block]] | None:
+    """Return the newest sitting that ran on two of the pools or more, and what it ran; None where there is none."""
+    rows = Sitting.objects.filter(laboratory=runs.laboratory, machine=runs.machine, workload=question.workload)
     for sitting in rows.order_by("-pk").prefetch_related("runs")[:_MOST_SITTINGS]:
         choices = choices_of(sitting)
-        of = {number: places[choice.place] for number, choice in enumerate(choices) if choice.place in places}
+        of = {number: runs.places[choice.place] for number, choice in enumerate(choices) if choice.place in runs.places}
         blocks = blocks_of(sitting, of)
         ran = sorted({choice for block in blocks for choice in block.entries})
         if len({of[choice] for choice in ran}) > 1:
-            return _told(question, guest_fs, pools, {choice: (of[choice], choices[choice]) for choice in ran}, blocks)
+            return sitting, {choice: (of[choice], choices[choice]) for choice in ran}, blocks
     return None
 
 
 def _told(
-    question: Question,
+    published: Posterior,
     guest_fs: str,
     pools: Mapping[str, str],
-    ran: Mapping[int, tuple[str, Choice]],
-    blocks: list[Block],
+    sitting: Sitting | None,
+    ran: _Ran,
+    blocks: Sequence[Block],
 ) -> OnPools:
-    """Return what blocks of runs say. ran : choice to its pool and what it is"""
-    measured = sorted({pool for pool, _ in ran.values()})
-    entries = {pool: place for place, pool in enumerate(measured)}
-    lie_on, guests, at = [*measured], [guest_fs] * len(measured), {}
+    """Return what blocks of runs say of one guest file system."""
+    entries = {pool: place for place, pool in enumerate(pools)}
+    lie_on, guests, at = [*pools], [guest_fs] * len(pools), {}
     for number, (pool, choice) in ran.items():
         if choice.settings.get("guest_fs") == guest_fs and choice.settings.keys() <= _OF_A_PAIR:
             at[number] = entries[pool]
@@ -79,12 +105,13 @@ def _told(
             lie_on.append(pool)
             guests.append(choice.settings.get("guest_fs") or guest_fs)
     keys = [pair_key(guest, pools[pool]) for guest, pool in zip(guests, lie_on, strict=True)]
-    is_the_guest = np.arange(len(keys)) < len(measured)
-    published = among(foretold(question, ranking_of(question), keys), keys)
-    now = machine.before(machine.apart(published, lie_on, are_alike=is_the_guest), VARIATION**2)
+    is_the_guest = np.arange(len(keys)) < len(pools)
+    known = machine.apart(among(published, keys), lie_on, are_alike=is_the_guest)
+    now = machine.before(known, VARIATION**2)
     now = machine.after(now, [Block(tuple(at[choice] for choice in each.entries), each.outcomes) for each in blocks])
-    now = machine.among(now, range(len(measured)))
-    few = reduced(Components(now.weights, now.means, now.covariances, np.zeros_like(now.covariances)))
-    names = tuple(pair_key(guest_fs, pool) for pool in measured)
-    runs = sum(len(each.entries) for each in blocks)
-    return OnPools(Posterior(names, few.weights, few.means, few.covariances, few.extras), runs)
+    return OnPools(
+        machine.among(now, range(len(pools))),
+        frozenset(pool for pool, _ in ran.values()),
+        sum(len(each.entries) for each in blocks),
+        sitting.pk if sitting else None,
+    )

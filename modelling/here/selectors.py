@@ -18,13 +18,15 @@ from modelling.models import Laboratory, Sitting, SittingRun
 from . import conditional, mixed
 from .content import Here, MixHere
 from .laboratories import laboratories_of
-from .pools import on_pools
+from .pools import OnPools, Runs, on_pools, published_on
 from .words import measure_command
 
 __all__ = [
     "HERE",
     "Here",
     "MixHere",
+    "OnPools",
+    "Runs",
     "answer_here",
     "laboratories_of",
     "laboratories_on",
@@ -32,6 +34,7 @@ __all__ = [
     "measure_command",
     "mix_here",
     "on_pools",
+    "published_on",
 ]
 
 HERE = "here"  # in an address: the short name of a laboratory of the reader's

@@ -122,7 +122,7 @@ def simulate(
     outcomes = {policy: Outcome() for policy in POLICIES}
     for stream in np.random.SeedSequence(seed).spawn(worlds):
         rng = np.random.default_rng(stream)
-        world = _World(known, laboratories, noise, rules, rng)
+        world = World(known, laboratories, noise, rules, rng)
         gained, before = (
             dict.fromkeys(POLICIES, 0.0),
             {way: (each.harmed, each.lives) for way, each in outcomes.items()},
@@ -192,7 +192,7 @@ def _sites(machines: int) -> list[int]:
     return [len(part) for part in np.array_split(np.arange(machines), number)]
 
 
-class _World:
+class World:
     """True effects, and what each policy believes of them by kind of load, host here and host there.
 
     kinds : rows of (shares (K,), guest file system)
@@ -267,12 +267,12 @@ class _World:
         of_loads = np.sqrt(OF_ALL_LOADS) * drawn[0] + np.sqrt(1 - OF_ALL_LOADS) * drawn[1:]
         return np.stack([shares @ of_loads for shares, _ in self.kinds])
 
-    def site_effects(self, rng: np.random.Generator) -> np.ndarray:
-        """Draw the (T, kinds, hosts) ln throughput of a site: that of a new laboratory, drifting."""
-        drawn = np.zeros((PERIODS, len(self.workloads), len(self.pairs)))
+    def site_effects(self, rng: np.random.Generator, periods: int = PERIODS, drift: float = DRIFT) -> np.ndarray:
+        """Draw the (T, kinds, hosts) ln throughput of a site: that of a new laboratory, drifting so much a period."""
+        drawn = np.zeros((periods, len(self.workloads), len(self.pairs)))
         for place, (effects, extra) in enumerate(self.draws):
             own = rng.multivariate_normal(effects, extra, method="eigh")
-            steps = DRIFT * rng.normal(size=(PERIODS, len(effects)))
+            steps = drift * rng.normal(size=(periods, len(effects)))
             steps[0] = 0.0
             drawn[:, place] = own + np.cumsum(steps, axis=0)
         return np.stack(
@@ -334,20 +334,31 @@ def measured(
     )
 
 
-def fleet(size: int, world: _World, rng: np.random.Generator) -> Fleet:
-    """Return a site of so many machines: a pool for MACHINES_A_POOL of them, one for each host file system at least."""
-    pools = max(len(world.hosts), size // MACHINES_A_POOL)
+def fleet(
+    size: int,
+    world: World,
+    rng: np.random.Generator,
+    *,
+    periods: int = PERIODS,
+    leave: float = LEAVE,
+    machines_a_pool: int = MACHINES_A_POOL,
+) -> Fleet:
+    """Return a site of so many machines: a pool for so many of them, one for each host file system at least.
+
+    leave : share of machines that leave, and are followed by others, in each period
+    """
+    pools = max(len(world.hosts), size // machines_a_pool)
     host, first = np.arange(pools) % len(world.hosts), rng.integers(0, pools, size)
     sizes = SIZE * np.exp(VARIES * rng.normal(size=size))
     loads = LOAD * np.exp(VARIES * rng.normal(size=size))
-    slots = np.tile(np.arange(size), (PERIODS, 1))
-    kinds = np.tile(rng.integers(0, len(world.kinds), size), (PERIODS, 1))
-    left = np.ones((PERIODS, size), int)
-    for period in range(1, PERIODS):
-        new = rng.random(size) < LEAVE
+    slots = np.tile(np.arange(size), (periods, 1))
+    kinds = np.tile(rng.integers(0, len(world.kinds), size), (periods, 1))
+    left = np.ones((periods, size), int)
+    for period in range(1, periods):
+        new = rng.random(size) < leave
         slots[period:, new] = slots[:period].max() + 1 + np.arange(new.sum())
         kinds[period:, new] = rng.integers(0, len(world.kinds), new.sum())
-    for period in range(PERIODS - 2, -1, -1):
+    for period in range(periods - 2, -1, -1):
         left[period] = np.where(slots[period] == slots[period + 1], left[period + 1] + 1, 1)
     paired = rng.permutation(size)[: int(APART * size) // 2 * 2].reshape(-1, 2)
     mean_load = loads.sum() / pools
@@ -370,7 +381,7 @@ def _run(
     policy: str,
     site: Fleet,
     truth: np.ndarray,
-    world: _World,
+    world: World,
     expected: Mapping[str, np.ndarray],
     rules: Rules,
     lot: np.random.Generator,
@@ -426,7 +437,7 @@ def _decide(
     room: np.ndarray,
     came: np.ndarray,
     own: np.ndarray | None,
-    world: _World,
+    world: World,
     rules: Rules,
     lot: np.random.Generator,
 ) -> tuple[np.ndarray, float, float]:

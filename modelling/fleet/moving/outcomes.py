@@ -1,26 +1,32 @@
 """The outcomes of moves: disks before and after, held against what was promised. Observational evidence."""
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import asdict
 from datetime import timedelta
+from math import log
 from typing import Any
 
 import numpy as np
 from django.db.models import Q
 from django.utils.timezone import now
 
-from experiments.models import DiskStatistics
+from experiments.models import DiskStatistics, Host
 from kdb.models import Job
 from kdb.work import jobs
+from modelling.evidence.normal import NORMAL_95
+from modelling.fleet.placement.selectors import Outcome
 from modelling.models import PlacementMove
 
 from .before_after import KEPT, UNKNOWN, VERDICTS, WORSE, Minutes, compare
+from .fleet import Fleet, name_of
 
-__all__ = ["KEPT", "UNKNOWN", "VERDICTS", "WORSE", "judge", "look_after", "score", "work_out"]
+__all__ = ["KEPT", "UNKNOWN", "VERDICTS", "WORSE", "came_of", "judge", "look_after", "score", "work_out"]
 
 JOB = "placement_outcomes"
 WATCHED = timedelta(days=7)  # before, and after
 EVERY = timedelta(hours=1)
+MOST = 200  # moves that plans look back at, the newest
 _FIELDS = ("seconds", "reads", "writes", "read_bytes", "write_bytes", "read_seconds", "write_seconds", "flush_seconds")
 
 State = PlacementMove.State
@@ -28,12 +34,16 @@ MOVED = (State.KEPT, State.DONE, State.UNDONE)
 
 
 def judge(move: PlacementMove) -> dict[str, Any]:
-    """Compare before with after as far as it is known now, as JSON. The time of copying is left out of both."""
+    """Compare before with after as far as it is known now, as JSON. The time of copying is left out of both, and so is
+    what the disk did on any third pool: before the move before, and after the next."""
     begin, end = move.started_at or move.asked_at, move.switched_at or now()
-    back = move.ways_back.exclude(switched_at=None).first()
-    until = min(end + WATCHED, back.started_at or back.asked_at) if back else end + WATCHED
+    others = PlacementMove.objects.filter(machine_uuid=move.machine_uuid, disk=move.disk).exclude(switched_at=None)
+    before = others.filter(switched_at__lte=begin).exclude(pk=move.pk).order_by("-switched_at").first()
+    after = others.filter(switched_at__gt=end).order_by("switched_at").first()
+    since = max(begin - WATCHED, before.switched_at) if before and before.switched_at else begin - WATCHED
+    until = min(end + WATCHED, after.started_at or after.asked_at) if after else end + WATCHED
     margin = move.plan.rules.get("margin", 0.1) if move.plan else 0.1
-    comparison = compare(_minutes(move, begin - WATCHED, begin), _minutes(move, end, until), margin, seed=move.pk)
+    comparison = compare(_minutes(move, since, begin), _minutes(move, end, until), margin, seed=move.pk)
     return {**asdict(comparison), "margin": margin, "at": now().isoformat()}
 
 
@@ -48,6 +58,48 @@ def _minutes(move: PlacementMove, begin: Any, end: Any) -> Minutes:
     rows = np.array([(at.timestamp(), *sums) for at, *sums in whole.values_list("starts_at", *_FIELDS)], float)
     starts, seconds, reads, writes, read_bytes, write_bytes, *busy = rows.reshape(-1, 1 + len(_FIELDS)).T
     return Minutes(starts, seconds, reads + writes, reads, read_bytes + write_bytes, np.sum(busy, axis=0))
+
+
+def came_of(hosts: Collection[Host], fleet: Fleet) -> tuple[list[Outcome], set[tuple[str, str]]]:
+    """Return what came of moves on these hosts as far as it can be told, and between which pools others are watched.
+
+    A move counts under the load that its plan saw; one by hand under that of its disk now, where it is planned for.
+    """
+    names = {(disk.machine_id, disk.target): name for name, disk in fleet.disks.items()}
+    loads = {machine.name: machine for machine in fleet.machines}
+    moved = PlacementMove.objects.filter(
+        host__in=hosts, state__in=MOVED, from_pool__isnull=False, to_pool__isnull=False
+    )
+    outcomes, watched = [], set()
+    for move in moved.select_related("host", "from_pool", "to_pool").order_by("-pk")[:MOST]:
+        assert move.from_pool
+        assert move.to_pool
+        assert move.switched_at
+        here, there = (name_of(move.host, pool.path) for pool in (move.from_pool, move.to_pool))
+        told = move.outcome.get("speed")
+        if told is None:
+            if move.switched_at > now() - WATCHED - EVERY:
+                watched.add((here, there))
+            continue
+        name = names.get((move.machine_id or 0, move.disk), "")
+        shares = move.advice.get("mix", {}).get("shares") or (loads[name].shares if name else None)
+        guest_fs = move.advice.get("guest_fs") or (loads[name].guest_fs if name else "")
+        if shares and guest_fs:
+            width = log(move.outcome["high"] / move.outcome["low"])
+            outcomes.append(
+                Outcome(
+                    number=move.pk,
+                    machine=name or f"{move.host.slug}/{move.machine_name}",
+                    guest_fs=guest_fs,
+                    shares=shares,
+                    here=here,
+                    there=there,
+                    speed=log(told),
+                    variance=(width / 2 / NORMAL_95) ** 2,
+                    days=(now() - move.switched_at) / timedelta(days=1),
+                )
+            )
+    return outcomes, watched
 
 
 def work_out(run: jobs.JobRun) -> None:

@@ -20,11 +20,12 @@ from modelling.answers.words import address
 from modelling.comparisons.words import compare_address
 from modelling.evidence import counts, names
 from modelling.evidence.question import Question
-from modelling.fleet.placement.selectors import MODEL, FleetError, Measured, Rules, document, planned
+from modelling.fleet.placement.selectors import MODEL, RUNS, FleetError, Measured, Rules, document, planned
 from modelling.here.selectors import laboratories_of
 from modelling.models import Laboratory, PlacementDecision, PlacementPlan, PlacementPolicy, StatedMix
 
 from .fleet import Fleet, WhatIf, fleet_of, name_of, with_measured_rate
+from .outcomes import came_of
 
 Action = PlacementDecision.Action
 
@@ -83,7 +84,7 @@ def make(
     own = _measured(hosts, fleet, user)
     revision = counts.revision()
     try:
-        best = planned(fleet.machines, fleet.pools, asked, own)
+        best = planned(fleet.machines, fleet.pools, asked, own, *came_of(hosts, fleet))
     except FleetError as error:
         raise PlacementError(str(error)) from error
     content = {
@@ -96,6 +97,10 @@ def make(
         entry.update(_about(entry, fleet))
     for entry in content["to_measure"]:
         entry["campaign"] = _campaign(entry, hosts)
+    for entry in content["proposals"]:
+        entry.update(_way(entry, fleet))
+    for entry in content["counted"]:
+        entry["address"] = reverse("sitting" if entry["kind"] == RUNS else "placement-move", args=[entry["number"]])
     kept = {**asdict(asked), **{name: _plain(value) for name, value in asdict(what_if).items()}}
     with transaction.atomic():
         plan = PlacementPlan.objects.create(
@@ -166,6 +171,19 @@ def _campaign(missing: Mapping[str, Any], hosts: Collection[Host]) -> str:
         "host_file_systems": sorted({pair[1] for pair in pairs}),
     }
     return f"{reverse('campaign-new')}?{urlencode(asked, doseq=True)}"
+
+
+def _way(proposal: Mapping[str, Any], fleet: Fleet) -> dict[str, Any]:
+    """Return how to do what is proposed: command lines of kdb measure, or the address of the page that moves a disk."""
+    pools = [fleet.pool_rows[name] for name in proposal["pools"]]
+    if proposal["kind"] == RUNS:
+        places = [f"--place={pool.path}={pool.path}" for pool in pools]
+        words = ["--laboratory", "NAME", "--machine", proposal["site"], *places]
+        lines = [shlex.join(["kdb", "measure", workload, *words]) for workload in proposal["shares"]]
+        return {"commands": lines, "address": ""}
+    disk = fleet.disks[proposal["machine"]]
+    asked = urlencode({"disk": disk.target, "pool": pools[1].pk})
+    return {"commands": [], "address": f"{reverse('placement-move-disk', args=[disk.machine_id])}?{asked}"}
 
 
 def commands(plan: PlacementPlan) -> str:

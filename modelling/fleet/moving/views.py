@@ -121,7 +121,8 @@ def move_disk(request: HttpRequest, pk: int) -> HttpResponse:
     """Ask where a disk of a machine is to go, and let it move there."""
     machine = get_object_or_404(ObservedMachine.objects.select_related("host"), pk=pk)
     may_change = permissions.may_change_host(request.user, machine.host)
-    form = MoveForm(machine, request.POST if request.method == "POST" else None)
+    asked = {name: request.GET[name] for name in ("disk", "pool") if name in request.GET}
+    form = MoveForm(machine, request.POST if request.method == "POST" else None, initial=asked)
     if request.method == "POST":
         if not may_change:
             raise PermissionDenied

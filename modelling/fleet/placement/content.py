@@ -86,7 +86,7 @@ class Prospect:
     gain : expected, a share of the better of both: what staying is expected to lose less what moving is
     gaining, losing : probability of gaining the margin at least, and of being slower
     strength : of the weakest answer it rests on; laboratories : of that answer
-    runs : on the two pools' host that it rests on; measured : share of the load under which they were made
+    runs, moves : on the two pools' host that it rests on; measured : share of the load under which they were made
     """
 
     ratio: float
@@ -99,6 +99,7 @@ class Prospect:
     laboratories: int
     runs: int = 0
     measured: float = 0.0
+    moves: int = 0
 
 
 @dataclass(frozen=True)
@@ -161,6 +162,47 @@ class ToMeasure:
     machines: int
 
 
+RUNS, TRIAL = PROPOSALS = ("runs", "trial move")
+MOVE = "move"  # of what is counted; the other kind are RUNS
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What would tell where to put machines of one load of which too little is known: runs on pools, or one trial move.
+
+    site, guest_fs, shares : of the machines; machines : how many wait for it
+    pools : that are run on, the one most lie on first; of a trial, where it lies and where it goes
+    gain : by which the pool chosen after it is expected to be faster than the one chosen now, a share; at most, where
+        pools are too full for all
+    runs : that it takes, under all workloads together; 0: of a trial move
+    machine : that is moved for a trial, the smallest; copy_seconds : of its copy
+    """
+
+    kind: str
+    site: str
+    guest_fs: str
+    shares: Mapping[str, float]
+    machines: int
+    pools: tuple[str, ...]
+    gain: float
+    runs: int = 0
+    machine: str = ""
+    copy_seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Runs of one sitting, or one move, that a plan rests on.
+
+    number : of the sitting or the move; site : where; text : what it was and what came of it
+    """
+
+    kind: str
+    number: int
+    site: str
+    text: str
+
+
 # How a site was planned: within the gap; time was up; time was up, and nothing was found better than taking the largest
 # gain first.
 EXACT, BEST_FOUND, GREEDY = METHODS = ("exact", "best found", "greedy")
@@ -174,6 +216,7 @@ class Plan:
         more; gap : what may be missing, a share of the bound
     method : the least exact of the regions'; regions : that were planned each for itself
     measured : sites of whose pools runs of a laboratory tell
+    counted : these runs, and the moves whose outcome it rests on; proposals : what would tell where too little is known
     """
 
     advice: tuple[Advice, ...]
@@ -183,6 +226,8 @@ class Plan:
     regions: int
     to_measure: tuple[ToMeasure, ...]
     measured: tuple[str, ...] = ()
+    counted: tuple[Counted, ...] = ()
+    proposals: tuple[Proposal, ...] = ()
 
     @property
     def gap(self) -> float:

@@ -1,18 +1,22 @@
 """Gather what plans rest on from the answers as they stand."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from kdb.pairs import pair_key
 from kdb.units import THROUGHPUT
 from modelling.answers.estimate import ranking_of
-from modelling.estimation.verdict import STRENGTHS
+from modelling.estimation.bayes import Posterior
 from modelling.evidence import names
 from modelling.evidence.question import Question
-from modelling.here.selectors import on_pools
+from modelling.here.selectors import OnPools, Runs, on_pools, published_on
 from modelling.models import Laboratory
 
-from .content import FleetError, Machine, Pool
+from .content import MOVE, RUNS, Counted, FleetError, Machine, Pool
+from .home import LIKE, Home, Load, Outcome, after_moves, before_moves, distance, known_at
 from .prospects import Knowledge, Known, known_of
+from .words import came_of, ran
 
 
 @dataclass(frozen=True)
@@ -24,27 +28,106 @@ class Measured:
     places: Mapping[str, str]
 
 
-def with_runs(
-    known: Knowledge, machines: Sequence[Machine], pools: Sequence[Pool], measured: Iterable[Measured]
-) -> tuple[Knowledge, tuple[str, ...]]:
-    """Return the knowledge with what runs on the pools say of loads and guests of the machines there, and the sites of
-    which they say something."""
-    sites: dict[str, None] = {}
-    everything = {asked: tuple(parts) for asked, parts in known.items()}
-    for one in measured:
-        host_fs = {pool.name: pool.host_fs for pool in pools if pool.site == one.site}
-        places = {place: pool for place, pool in one.places.items() if pool in host_fs}
-        there = [machine for machine in machines if machine.pool in host_fs]
-        asked = {(load, each.hypervisor, each.guest_fs) for each in there for load in each.shares}
-        for workload, hypervisor, guest_fs in sorted(asked):
-            question = Question("fs-pair", workload, hypervisor=hypervisor, metric=THROUGHPUT)
-            told = on_pools(question, one.laboratory, one.site, guest_fs, host_fs, places)
-            if told is not None:
-                names = frozenset(told.posterior.treatments)
-                sites[one.site] = None
-                own = Known(told.posterior, (names,), STRENGTHS[-1], 1, told.runs)
-                everything[workload, hypervisor] = (own, *everything.get((workload, hypervisor), ()))
-    return everything, tuple(sites)
+class Homes:
+    """What runs and moves on the machines' own hosts say of their pools, each load's worked out when it is asked for.
+
+    measured : at most one of a site; outcomes : of moves, with loads and pools of the catalogue's names
+    """
+
+    def __init__(
+        self,
+        machines: Sequence[Machine],
+        pools: Sequence[Pool],
+        measured: Iterable[Measured] = (),
+        outcomes: Sequence[Outcome] = (),
+    ) -> None:
+        self.machines = machines
+        self.site_of = {pool.name: pool.site for pool in pools}
+        self.host_fs: dict[str, dict[str, str]] = defaultdict(dict)
+        for pool in pools:
+            self.host_fs[pool.site][pool.name] = pool.host_fs
+        self.measured = {one.site: one for one in measured}
+        self.outcomes: dict[str, list[Outcome]] = defaultdict(list)
+        for outcome in outcomes:
+            if {outcome.here, outcome.there} <= self.site_of.keys():
+                self.outcomes[self.site_of[outcome.there]].append(outcome)
+        self._guests: dict[tuple[str, str], list[str]] = {}
+        self._published: dict[Question, Posterior] = {}
+        self._parts: dict[tuple[str, Question], dict[str, OnPools]] = {}
+        self._homes: dict[tuple[str, str, str, tuple[tuple[str, float], ...], str], Home] = {}
+
+    def with_runs(self, known: Knowledge) -> tuple[Knowledge, tuple[Counted, ...]]:
+        """Return the knowledge with what runs on the pools say of loads and guests of the machines there, and these
+        runs."""
+        counted: dict[int, Counted] = {}
+        everything = {asked: tuple(parts) for asked, parts in known.items()}
+        there = (machine for machine in self.machines if self.site_of[machine.pool] in self.measured)
+        asked = {
+            (self.site_of[each.pool], load, each.hypervisor, each.guest_fs) for each in there for load in each.shares
+        }
+        for site, workload, hypervisor, guest_fs in sorted(asked):
+            told = self._on_pools(site, workload, hypervisor, guest_fs)
+            if told.sitting is not None:
+                counted[told.sitting] = Counted(RUNS, told.sitting, site, ran(told.runs, workload, names.names()))
+                home = before_moves([(1.0, told.machine)], tuple(self.host_fs[site]), told.measured, told.runs)
+                everything[workload, hypervisor] = (
+                    known_at(home, guest_fs),
+                    *everything.get((workload, hypervisor), ()),
+                )
+        return everything, tuple(counted.values())
+
+    def with_moves(self) -> tuple[dict[str, Known], tuple[Counted, ...]]:
+        """Return what runs and moves say of the load of each machine for which moves count, and these moves."""
+        told: dict[str, Known] = {}
+        known: dict[int, Known] = {}
+        counting: dict[int, Counted] = {}
+        for machine in self.machines:
+            site = self.site_of[machine.pool]
+            like = [each for each in self.outcomes[site] if distance(each.shares, machine.shares) <= LIKE]
+            if like:
+                home = self.of(machine)
+                told[machine.name] = known.setdefault(id(home), known_at(home, machine.guest_fs))
+                counting |= {each.number: Counted(MOVE, each.number, site, came_of(each)) for each in like}
+        return told, tuple(counting[number] for number in sorted(counting))
+
+    def of(self, machine: Machine) -> Home:
+        """Return what is known of the pools of the machine's site, for its load."""
+        site, shares = self.site_of[machine.pool], tuple(sorted(machine.shares.items()))
+        own = machine.name if any(each.machine == machine.name for each in self.outcomes[site]) else ""
+        key = (site, machine.hypervisor, machine.guest_fs, shares, own)
+        if key not in self._homes:
+            parts = [
+                (share, self._on_pools(site, workload, machine.hypervisor, machine.guest_fs))
+                for workload, share in shares
+            ]
+            everywhere = frozenset.intersection(*(part.measured for _, part in parts))
+            before = before_moves(
+                [(share, part.machine) for share, part in parts],
+                tuple(self.host_fs[site]),
+                everywhere,
+                sum(part.runs for _, part in parts),
+            )
+            load = Load(machine.guest_fs, machine.shares)
+            self._homes[key] = after_moves(before, self.outcomes[site], load, own)
+        return self._homes[key]
+
+    def _on_pools(self, site: str, workload: str, hypervisor: str, guest_fs: str) -> OnPools:
+        question = Question("fs-pair", workload, hypervisor=hypervisor, metric=THROUGHPUT)
+        if (site, question) not in self._parts:
+            guests = sorted({each.guest_fs for each in self.machines})
+            if question not in self._published:
+                hosts = {host_fs for pools in self.host_fs.values() for host_fs in pools.values()}
+                pairs = [pair_key(guest, host_fs) for guest in guests for host_fs in hosts]
+                self._published[question] = published_on(question, pairs)
+            measured = self.measured.get(site)
+            runs = Runs(measured.laboratory, site, self._places(measured)) if measured else None
+            told = on_pools(question, self._published[question], guests, self.host_fs[site], runs)
+            self._parts[site, question] = dict(zip(guests, told, strict=True))
+        return self._parts[site, question][guest_fs]
+
+    def _places(self, measured: Measured) -> dict[str, str]:
+        """Return the places of runs that lie on pools of the plan."""
+        return {place: pool for place, pool in measured.places.items() if pool in self.host_fs[measured.site]}
 
 
 def knowledge(workloads: Iterable[str], hypervisors: Iterable[str]) -> Knowledge:
@@ -75,6 +158,19 @@ def in_the_catalogue(machines: Iterable[Machine], pools: Iterable[Pool]) -> tupl
         ],
         [replace(pool, host_fs=_slug("file_system", pool.host_fs, f"pool {pool.name!r}, host_fs")) for pool in pools],
     )
+
+
+def came_in_the_catalogue(outcomes: Iterable[Outcome]) -> list[Outcome]:
+    """Return what came of moves, with slugs in place of names and aliases; without those of what is known no more."""
+    told = []
+    for outcome in outcomes:
+        guest_fs = names.slug_for("file_system", outcome.guest_fs)
+        shares = {names.slug_for("workload", name): share for name, share in outcome.shares.items()}
+        if guest_fs is not None and None not in shares:
+            told.append(
+                replace(outcome, guest_fs=guest_fs, shares={slug: share for slug, share in shares.items() if slug})
+            )
+    return told
 
 
 def _slug(kind: str, name: str, field: str) -> str:

@@ -6,7 +6,7 @@ What-if: the same with other pools, machines or rules. Source: docs/models/place
 import math
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 
@@ -37,15 +37,24 @@ from .content import (
     ToMeasure,
     Unknown,
 )
-from .prospects import Knowledge, is_sure, prospect
+from .prospects import Knowledge, Known, is_sure, prospect, prospect_at_home
 
 _NOT_A_MOVE = -math.inf
 
 
-def plan(machines: Sequence[Machine], pools: Sequence[Pool], knowledge: Knowledge, rules: Rules) -> Plan:
-    """Return the moves that gain most under the constraints; raises FleetError where the input cannot be."""
+def plan(
+    machines: Sequence[Machine],
+    pools: Sequence[Pool],
+    knowledge: Knowledge,
+    rules: Rules,
+    homes: Mapping[str, Known] | None = None,
+) -> Plan:
+    """Return the moves that gain most under the constraints; raises FleetError where the input cannot be.
+
+    homes : machine to what runs and moves say of its load on its site's pools; it counts before all else
+    """
     check(machines, pools, rules)
-    seen = _Prospects(knowledge, rules)
+    seen = _Prospects(knowledge, rules, homes or {})
     advice: dict[str, Advice] = {}
     assignments: list[Assigned] = []
     end = time.monotonic() + rules.seconds
@@ -77,7 +86,7 @@ def cost(machine_bytes: float, rules: Rules) -> float:
 class _Prospects:
     """Prospects by what they depend on, each worked out once."""
 
-    def __init__(self, knowledge: Knowledge, rules: Rules) -> None:
+    def __init__(self, knowledge: Knowledge, rules: Rules, homes: Mapping[str, Known]) -> None:
         @cache
         def of(
             hypervisor: str,
@@ -90,10 +99,19 @@ class _Prospects:
             return prospect(knowledge, hypervisor, guest_fs, dict(shares), there, here, rules.margin, pools)
 
         self._of = of
+        self._homes, self._margin = homes, rules.margin
+        self._at_home: dict[tuple[int, str, str], Prospect | None] = {}
         parts = [part for several in knowledge.values() for part in several if part.runs]
-        self._on_pools = {pair for part in parts for pair in part.posterior.treatments}
+        self._on_pools = {pair for part in parts for joined in part.numbers for pair in joined}
 
     def __call__(self, machine: Machine, there: Pool, here: Pool) -> Prospect | Unknown:
+        if (home := self._homes.get(machine.name)) is not None:
+            names = pair_key(machine.guest_fs, there.name), pair_key(machine.guest_fs, here.name)
+            key = (id(home), *names)
+            if key not in self._at_home:
+                self._at_home[key] = prospect_at_home(home, *names, self._margin)
+            if (told := self._at_home[key]) is not None:
+                return told
         ran = {pair_key(machine.guest_fs, pool.name) for pool in (there, here)} <= self._on_pools
         shares = tuple(sorted(machine.shares.items()))
         pools = (there.name, here.name) if ran else None

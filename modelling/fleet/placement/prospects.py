@@ -29,7 +29,8 @@ class Known:
     """The knowledge that one part of an answer has of pairs of file systems.
 
     numbers : the sets of pairs that measured comparisons join; strength : of its verdict
-    runs : on the pools themselves, which stand in its pairs in place of host file systems; 0: it is published
+    runs, moves : on the pools themselves, which stand in its pairs in place of host file systems, and that came from
+        one to another; both 0: it is published
     """
 
     posterior: Posterior
@@ -37,6 +38,7 @@ class Known:
     strength: str
     laboratories: int
     runs: int = 0
+    moves: int = 0
 
     def joins(self, pair: str, other: str) -> bool:
         """Tell whether measured comparisons lead from one to the other."""
@@ -142,29 +144,54 @@ def prospect(
             parts.append((share / total, difference(known.posterior, *pair)))
     if missing:
         return Unknown(missing)
-    mixture = mixed(parts)
+    return _promised(mixed(parts), used, margin)
+
+
+def prospect_at_home(home: Known, there: str, here: str, margin: float) -> Prospect | None:
+    """Compute what a machine will see by what runs and moves say of its whole load; None where they do not join the
+    two. there, here : pairs of its guest file system and a pool"""
+    if not home.joins(there, here):
+        return None
+    return _promised(difference(home.posterior, there, here), [(1.0, home)], margin)
+
+
+def _promised(mixture: Difference, used: Sequence[tuple[float, Known]], margin: float) -> Prospect:
+    """Put a difference into what plans look at. used : share of the load and what tells of it"""
     weakest = min((known for _, known in used), key=lambda known: STRENGTHS.index(known.strength))
     means, deviations = (np.tile(part, (len(_INTERVAL), 1)) for part in (mixture.means, mixture.deviations))
     low, middle, high = np.exp(quantiles(means, deviations, mixture.weights, _INTERVAL)).tolist()
-    chance = mixture.weights @ ndtr((mixture.means - np.array([[-math.log1p(-margin)], [0.0]])) / mixture.deviations).T
+    gaining, losing = chances(mixture, margin)
     return Prospect(
         ratio=middle,
         low=low,
         high=high,
         gain=expected_gain(mixture),
-        gaining=float(chance[0]),
-        losing=1.0 - float(chance[1]),
+        gaining=gaining,
+        losing=losing,
         strength=weakest.strength,
         laboratories=weakest.laboratories,
         runs=sum(known.runs for _, known in used),
-        measured=sum(share for share, known in used if known.runs),
+        measured=sum(share for share, known in used if known.runs or known.moves),
+        moves=sum(known.moves for _, known in used),
     )
+
+
+def chances(mixture: Difference, margin: float) -> tuple[float, float]:
+    """Return the probability that staying is slower by the margin, and that moving is slower at all."""
+    limits = np.array([[-math.log1p(-margin)], [0.0]])
+    chance = mixture.weights @ ndtr((mixture.means - limits) / mixture.deviations).T
+    return float(chance[0]), 1.0 - float(chance[1])
 
 
 def is_sure(prospect: Prospect, rules: Rules) -> bool:
     """Tell whether the evidence carries a move."""
+    return are_sure(prospect.gaining, prospect.losing, prospect.strength, rules)
+
+
+def are_sure(gaining: float, losing: float, strength: str, rules: Rules) -> bool:
+    """Tell whether these chances, and evidence of that strength, carry a move."""
     return (
-        prospect.gaining >= rules.least_gaining
-        and prospect.losing <= rules.most_losing
-        and STRENGTHS.index(prospect.strength) >= STRENGTHS.index(rules.least_strength)
+        gaining >= rules.least_gaining
+        and losing <= rules.most_losing
+        and STRENGTHS.index(strength) >= STRENGTHS.index(rules.least_strength)
     )

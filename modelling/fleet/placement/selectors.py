@@ -1,45 +1,85 @@
 """Placement for other apps: a plan for machines and pools, however they were found."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from django.conf import settings
+
+from experiments.laboratory.measuring.engines import WORKLOADS
 from modelling.estimation import ranking
 from modelling.evidence import names
 
-from .content import FleetError, Machine, Plan, Pool, Rules
-from .gather import Measured, in_the_catalogue, knowledge, with_runs
+from .content import RUNS, FleetError, Machine, Plan, Pool, Rules
+from .gather import Homes, Measured, came_in_the_catalogue, in_the_catalogue, knowledge
+from .home import Outcome
 from .planning import check, plan
 from .solver_output import on_stderr
-from .words import asked_for, explained, solved
+from .trials import proposals
+from .words import asked_for, explained, solved, would_tell
 
-__all__ = ["MODEL", "FleetError", "Machine", "Measured", "Plan", "Pool", "Rules", "document", "planned"]
+__all__ = [
+    "MODEL",
+    "RUNS",
+    "FleetError",
+    "Machine",
+    "Measured",
+    "Outcome",
+    "Plan",
+    "Pool",
+    "Rules",
+    "document",
+    "planned",
+]
 
 MODEL = f"ranking {ranking.METHOD}"  # the version of what a plan rests on
 
 
 def planned(
-    machines: Sequence[Machine], pools: Sequence[Pool], rules: Rules, measured: Sequence[Measured] = ()
+    machines: Sequence[Machine],
+    pools: Sequence[Pool],
+    rules: Rules,
+    measured: Sequence[Measured] = (),
+    outcomes: Sequence[Outcome] = (),
+    watched: Collection[tuple[str, str]] = (),
 ) -> Plan:
-    """Return the plan from the answers as they stand, and from runs on the pools. Raises FleetError."""
+    """Return the plan from the answers as they stand, from runs on the pools and from what came of earlier moves.
+
+    watched : pools between which a disk moved whose outcome is still to come. Raises FleetError.
+    """
     check(machines, pools, rules)
     machines, pools = in_the_catalogue(machines, pools)
     workloads = sorted({workload for machine in machines for workload in machine.shares})
     known = knowledge(workloads, sorted({machine.hypervisor for machine in machines}))
-    known, sites = with_runs(known, machines, pools, measured)
+    homes = Homes(machines, pools, measured, came_in_the_catalogue(outcomes))
+    known, runs = homes.with_runs(known)
+    told, moves = homes.with_moves()
     with on_stderr():
-        return replace(plan(machines, pools, known, rules), measured=sites)
+        best = plan(machines, pools, known, rules, told)
+    lacking = proposals(
+        machines,
+        pools,
+        {advice.machine: advice for advice in best.advice},
+        homes.of,
+        rules,
+        runnable=WORKLOADS,
+        watched=watched,
+        least=settings.KDB_LEAST_GAIN,
+    )
+    sites = tuple(dict.fromkeys(each.site for each in runs))
+    return replace(best, measured=sites, counted=(*runs, *moves), proposals=lacking)
 
 
 def document(plan: Plan) -> dict[str, Any]:
     """Return the plan as JSON, with each machine's explanation."""
     return {
-        **{name: value for name, value in asdict(plan).items() if name not in ("advice", "to_measure")},
+        **{name: value for name, value in asdict(plan).items() if name not in ("advice", "to_measure", "proposals")},
         "gap": plan.gap,
         "solved": solved(plan),
         "to_measure": [
             {**asdict(comparison), "text": asked_for(comparison, names.names())} for comparison in plan.to_measure
         ],
+        "proposals": [{**asdict(proposal), "text": would_tell(proposal, names.names())} for proposal in plan.proposals],
         "machines": [
             {**asdict(advice), "is_move": advice.is_move, "explanation": explained(advice)} for advice in plan.advice
         ],

@@ -1,9 +1,11 @@
 """Put plans into words. No Django."""
 
 from collections.abc import Mapping
+from math import exp
 
 from modelling.evidence.axes import AXES, entry_label
-from modelling.evidence.words import counted, load, percent, ratio, size
+from modelling.evidence.normal import NORMAL_95
+from modelling.evidence.words import counted, listed, load, percent, ratio, size
 
 from .content import (
     BEST_FOUND,
@@ -15,11 +17,14 @@ from .content import (
     NOT_KNOWN,
     NOT_SURE,
     PINNED,
+    RUNS,
     Advice,
     Plan,
+    Proposal,
     Prospect,
     ToMeasure,
 )
+from .home import Outcome
 
 _FORBIDS = {
     "space": "its space, less the reserve and what moves there, is too small",
@@ -58,16 +63,17 @@ def explained(advice: Advice) -> tuple[str, ...]:
 
 def promised(prospect: Prospect) -> str:
     """Put a prospect into a sentence."""
-    runs = counted(prospect.runs, "run")
+    parts = [counted(n, noun) for n, noun in ((prospect.runs, "run"), (prospect.moves, "move")) if n]
+    runs, is_here = listed(parts), bool(parts)
     is_all = prospect.measured > 0.999
     who = (
         "A new laboratory is"
-        if not prospect.runs
+        if not is_here
         else f"Measured here, {runs}"
         + (": it is" if is_all else f" under {percent(prospect.measured)} of its load: it is")
     )
     published = f"the evidence is {prospect.strength} ({counted(prospect.laboratories, 'laboratory', 'laboratories')})"
-    rests = "" if is_all else f"; {'of the rest ' if prospect.runs else ''}{published}"
+    rests = "" if is_all else f"; {'of the rest ' if is_here else ''}{published}"
     return (
         f"{who} expected to see {ratio(prospect.ratio)} the throughput (95 %: {prospect.low:.2f} to "
         f"{prospect.high:.2f}): it gains with {percent(prospect.gaining)}, loses with {percent(prospect.losing)} "
@@ -82,6 +88,37 @@ def asked_for(missing: ToMeasure, names: Mapping[str, Mapping[str, str]]) -> str
     hypervisor = names["hypervisor"].get(missing.hypervisor, missing.hypervisor)
     waiting = counted(missing.machines, "machine waits", "machines wait")
     return f"{first} against {second} for {workload} under {hypervisor}: {waiting} for it."
+
+
+def ran(runs: int, workload: str, names: Mapping[str, Mapping[str, str]]) -> str:
+    """Say which runs a plan counts."""
+    return f"{counted(runs, 'run').capitalize()} under {load(names['workload'].get(workload, workload))}."
+
+
+def came_of(outcome: Outcome) -> str:
+    """Say which move a plan counts."""
+    low, high = (exp(outcome.speed + side * NORMAL_95 * outcome.variance**0.5) for side in (-1, 1))
+    return (
+        f"{outcome.machine} from {outcome.here} to {outcome.there}: on the same load {exp(outcome.speed):.2f} times as "
+        f"fast (95 %: {low:.2f} to {high:.2f})."
+    )
+
+
+def would_tell(proposal: Proposal, names: Mapping[str, Mapping[str, str]]) -> str:
+    """Say what runs or which trial move would tell, and what it may gain."""
+    guest = names["file_system"].get(proposal.guest_fs, proposal.guest_fs)
+    loads = listed(load(names["workload"].get(name, name)) for name in proposal.shares)
+    waiting = counted(proposal.machines, "machine")
+    gains = f"choosing after it is on average up to {percent(proposal.gain)} faster than choosing now"
+    whom = f"for {waiting} with {guest} under {loads}"
+    if proposal.kind == RUNS:
+        return f"Run {loads} on {listed(proposal.pools)}, {counted(proposal.runs, 'run')} at most: {whom} {gains}."
+    here, there = proposal.pools
+    minutes = counted(max(1, round(proposal.copy_seconds / 60)), "minute")
+    return (
+        f"Move {proposal.machine}, the smallest of them, from {here} to {there} for trial, a copy of {minutes}, and "
+        f"see a week later what came of it: {whom} {gains}. It can be moved back."
+    )
 
 
 def solved(plan: Plan) -> str:

@@ -1,0 +1,142 @@
+"""Join what runs and earlier moves on one host say of its pools, for machines of one load. No Django.
+
+What runs say under each workload is one mixture of normals of the pools' ln speed (`machine.Machine`); that of a load
+is their sum by its shares (`machine.mixed`). What came of a move is a block of two, the disk there and the disk here,
+with an error of its own:
+
+    ln speed[moved] = theta[there] - theta[here] + e,    variance of e = v + 2 (s² + a² months + d²)
+
+v that of the comparison; s as of a run, for what a whole week has in common; a for what pools drift apart meanwhile;
+d = 0 for the disk that was moved, under the load it had then, else as for choices that are not alike. One side in ten
+was disturbed, as of runs.
+Source: docs/models/placement.md, "What came of moves here".
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from kdb.pairs import pair_key
+from modelling.estimation import machine
+from modelling.estimation.bayes import Posterior
+from modelling.estimation.machine import ALIKE, VARIATION, Block, Machine
+from modelling.estimation.value import Components, reduced
+from modelling.estimation.verdict import STRENGTHS
+
+from .prospects import Known
+
+DRIFT = 0.05  # standard deviation by which ln speed of a pool changes in a month, as in the simulations
+MONTH = 30.0  # days
+LIKE = 0.3  # loads are alike whose shares differ by no more: 70 and 30 % of two are like the first alone
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one move, on the same load.
+
+    number : of the move; machine : whose disk, by its name in the fleet; guest_fs, shares : its load then
+    here, there : pools it lay on before and after; speed : ln of the speed after over that before
+    variance : of that, of the comparison alone; days : since it moved
+    """
+
+    number: int
+    machine: str
+    guest_fs: str
+    shares: Mapping[str, float]
+    here: str
+    there: str
+    speed: float
+    variance: float
+    days: float = 0.0
+
+
+class Load(NamedTuple):
+    """What a machine does: its guest file system, and its workloads by shares."""
+
+    guest_fs: str
+    shares: Mapping[str, float]
+
+
+class Home(NamedTuple):
+    """What is known of n pools for one load: a mixture of normals of their ln speed.
+
+    measured : of them, those that were run on under every workload of the load
+    runs : that count; numbers : of the moves that count
+    """
+
+    pools: tuple[str, ...]
+    machine: Machine
+    measured: frozenset[str]
+    runs: int
+    numbers: tuple[int, ...] = ()
+    joined: tuple[frozenset[str], ...] = ()  # pools that runs or moves lead from one to another
+
+
+def before_moves(
+    parts: Sequence[tuple[float, Machine]], pools: Sequence[str], measured: Iterable[str], runs: int
+) -> Home:
+    """Return what is known of a load before any move. parts : share of each workload, and the pools under it"""
+    total = sum(share for share, _ in parts)
+    known = machine.mixed([one for _, one in parts], [share / total for share, _ in parts])
+    of = frozenset(measured)
+    return Home(tuple(pools), known, of, runs, (), (of,) if len(of) > 1 else ())
+
+
+def after_moves(home: Home, outcomes: Iterable[Outcome], load: Load, name: str = "") -> Home:
+    """Return the same after these moves, of which those of like loads count. name : of the machine it is asked for"""
+    joined, numbers, blocks = list(home.joined), [], []
+    places = {pool: place for place, pool in enumerate(home.pools)}
+    for outcome in outcomes:
+        if {outcome.here, outcome.there} <= places.keys() and outcome.here != outcome.there:
+            apart = distance(outcome.shares, load.shares)
+            if apart > LIKE:
+                continue
+            is_itself = outcome.machine == name and apart == 0 and outcome.guest_fs == load.guest_fs
+            blocks.append(block(outcome, places[outcome.there], places[outcome.here], is_itself=is_itself))
+            numbers.append(outcome.number)
+            touched = [pools for pools in joined if pools & {outcome.here, outcome.there}]
+            together = frozenset({outcome.here, outcome.there}).union(*touched)
+            joined = [pools for pools in joined if pools not in touched] + [together]
+    known = machine.after(home.machine, blocks)
+    return home._replace(machine=known, numbers=tuple(numbers), joined=tuple(joined))
+
+
+def distance(some: Mapping[str, float], others: Mapping[str, float]) -> float:
+    """Return half of the sum of the differences between the shares of two loads: 0 where they are the same, 1 at most.
+
+    Shares in any unit, above 0 in sum.
+    """
+    one, two = sum(some.values()), sum(others.values())
+    shares = ((some.get(name, 0.0) / one, others.get(name, 0.0) / two) for name in {*some, *others})
+    return round(sum(abs(a - b) for a, b in shares) / 2, 9)
+
+
+def error(variance: float, days: float, *, is_itself: bool) -> float:
+    """Return the variance of either side of what came of a move. variance : of the comparison; days : since then"""
+    return variance / 2 + VARIATION**2 + DRIFT**2 * days / MONTH + (0.0 if is_itself else ALIKE**2)
+
+
+def block(outcome: Outcome, there: int, here: int, *, is_itself: bool) -> Block:
+    """Return a move's outcome as a block of two. there, here : places of the pools"""
+    return Block((there, here), (outcome.speed, 0.0), error(outcome.variance, outcome.days, is_itself=is_itself))
+
+
+def components(home: Home) -> Components:
+    """Return the home's mixture, of a few normals."""
+    now = home.machine
+    return reduced(Components(now.weights, now.means, now.covariances, np.zeros_like(now.covariances)))
+
+
+def known_at(home: Home, guest_fs: str) -> Known:
+    """Return it as a part of what plans know: of `pair_key(guest file system, pool)`.
+
+    Runs under the whole load are strong evidence; where moves join pools it is moderate: nobody drew lots.
+    """
+    few = components(home)
+    names = {pool: pair_key(guest_fs, pool) for pool in home.pools}
+    posterior = Posterior(tuple(names.values()), few.weights, few.means, few.covariances, few.extras)
+    numbers = tuple(frozenset(names[pool] for pool in pools) for pools in home.joined)
+    strength = STRENGTHS[-1] if set(home.joined) == {home.measured} else STRENGTHS[-2]
+    return Known(posterior, numbers, strength, 1, home.runs, len(home.numbers))

@@ -1,0 +1,101 @@
+"""What would tell where machines are better off of which a plan knows too little: a few runs, or one trial move.
+
+The worth of either is that of runs before they are made (`value.expected_gains`): a run shows a pool's speed with its
+error, a trial move the difference of two. No Django. Source: docs/models/placement.md, "What would tell".
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from math import expm1, log1p
+
+from modelling.estimation.machine import ALIKE, VARIATION
+from modelling.estimation.value import expected_gains, proposed, run_sets
+
+from .content import NO_CHOICE, NOT_KNOWN, NOT_SURE, RUNS, TRIAL, Advice, Machine, Pool, Proposal, Rules
+from .home import Home, components, error
+
+REPETITIONS = 3  # of each pool under each workload, at most
+COMPARED = 0.05**2  # variance of what came of a move that is expected of its comparison, ln speed
+LOOKED_AT = 8  # loads, those of most machines
+MOST = 3  # loads of which proposals are made, those with the most to gain
+
+
+def proposals(
+    machines: Sequence[Machine],
+    pools: Sequence[Pool],
+    advice: Mapping[str, Advice],
+    home_of: Callable[[Machine], Home],
+    rules: Rules,
+    *,
+    runnable: Collection[str],
+    watched: Collection[tuple[str, str]],
+    least: float,
+) -> tuple[Proposal, ...]:
+    """Return what would tell, the largest gain of all machines first; of each load the runs before the trial.
+
+    advice : by machine; home_of : what runs and moves say for a machine's load
+    runnable : workloads that can be run; least : gain worth it, a share
+    watched : pools between which a move was made whose outcome is not known yet: it is waited for
+    """
+    waiting: dict[tuple[str, str, tuple[tuple[str, float], ...]], list[Machine]] = defaultdict(list)
+    of = {pool.name: pool for pool in pools}
+    for machine in machines:
+        stays = advice[machine.name].why in (NOT_KNOWN, NOT_SURE, NO_CHOICE) and not machine.is_pinned
+        if stays:
+            load = tuple(sorted(machine.shares.items()))
+            waiting[of[machine.pool].site, machine.guest_fs, load].append(machine)
+    groups = sorted(waiting.values(), key=lambda group: -len(group))[:LOOKED_AT]
+    told = [_of_load(group, of, home_of(group[0]), rules, runnable, watched, least) for group in groups]
+    worth = sorted(
+        (each for each in told if each), key=lambda each: (-max(p.gain * p.machines for p in each), each[0].site)
+    )
+    return tuple(proposal for each in worth[:MOST] for proposal in each)
+
+
+def _of_load(
+    group: Sequence[Machine],
+    pools: Mapping[str, Pool],
+    home: Home,
+    rules: Rules,
+    runnable: Collection[str],
+    watched: Collection[tuple[str, str]],
+    least: float,
+) -> list[Proposal]:
+    """Return the proposals for machines of one load on one site: runs, a trial move, both or none."""
+    group = [each for each in group if any(_takes(pools[name], each) for name in home.pools if name != each.pool)]
+    if not group:
+        return []
+    here = Counter(machine.pool for machine in group).most_common(1)[0][0]
+    one = min(
+        (machine for machine in group if machine.pool == here), key=lambda machine: (machine.size_bytes, machine.name)
+    )
+    able = [name for name in home.pools if name != here and _takes(pools[name], one)]
+    names = [here, *able]
+    known = components(home).among([home.pools.index(name) for name in names])
+    shares = [share / sum(one.shares.values()) for share in one.shares.values()]
+    about = Proposal(RUNS, pools[here].site, one.guest_fs, dict(one.shares), len(group), (), 0.0)
+    told = []
+    if set(one.shares) <= set(runnable):
+        side = sum(share**2 for share in shares) * (VARIATION**2 / REPETITIONS + ALIKE**2)  # on the host, at a distance
+        sets = proposed(run_sets(names, known, REPETITIONS * side, REPETITIONS), log1p(least))
+        if sets:
+            ran = tuple(sorted(sets[-1].entries, key=lambda name: (name != here, name)))
+            gain = -expm1(-sets[-1].gain)
+            told.append(replace(about, pools=ran, gain=gain, runs=sets[-1].runs * len(shares)))
+    if not any({*pair} <= {*names} for pair in watched):
+        gains = expected_gains(
+            known, [(0, place) for place in range(1, len(names))], error(COMPARED, 0.0, is_itself=False)
+        )
+        best = max(range(len(gains)), key=lambda place: (gains[place], -place))
+        if gains[best] >= log1p(least):
+            pair, seconds = (here, able[best]), one.size_bytes / rules.copy_rate
+            gain = -expm1(-gains[best])
+            trial = replace(about, kind=TRIAL, pools=pair, gain=gain, machine=one.name, copy_seconds=seconds)
+            told.append(trial)
+    return told
+
+
+def _takes(pool: Pool, machine: Machine) -> bool:
+    """Tell whether the machine may move there and fits."""
+    return pool.name not in machine.excluded and machine.size_bytes <= pool.free_bytes - pool.reserve_bytes
