@@ -45,9 +45,9 @@ from modelling.evidence.forms import QuestionForm
 from modelling.evidence.question import Question
 from modelling.here.selectors import HERE, HERE_PARAMETER, Here, answer_here, laboratory_asked
 from modelling.kept_answers import snapshots
-from modelling.kept_answers.editions import Edition, edition
+from modelling.kept_answers.editions import Edition, answers_now, edition
 from modelling.kept_answers.pins import room_for
-from modelling.kept_answers.selectors import answer_in, answers_or_none, waiting_for
+from modelling.kept_answers.selectors import answer_in, waiting_for
 from modelling.models import RankingSnapshot
 
 from . import serializers
@@ -150,7 +150,7 @@ class TableView(PublicView):
         """Return the answers under several workloads in one table: every entry of an axis, every workload."""
         axis = request.query_params.get("axis", "")
         _, form = question_asked(request, axis, TableForm, ("axis",))
-        answers = answers_or_none(form.questions())
+        answers = answers_now(form.questions())
         digests = [f"{row.digest}{row.superseded_by or ''}" if row else "waiting" for row in answers.values()]
         tag = hashlib.sha256(",".join([axis, *(question.key for question in answers), *digests]).encode()).hexdigest()
 

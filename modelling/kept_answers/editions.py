@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import Q
@@ -13,9 +14,9 @@ from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
 from . import pins, snapshots
-from .aged import Aged, changes_since, with_age
+from .aged import Aged, changes_since, shown_now, with_age
 from .doubts import doubt
-from .selectors import answer_or_none
+from .selectors import answer_or_none, answers_or_none
 
 logger = logging.getLogger(__name__)
 
@@ -84,7 +85,7 @@ def edition(
         current = answer_or_none(question, None)
         if current is None:
             return None
-        changes = changes_since(question, current)
+        changes = changes_since({question: current}).get(question, ())
         return Edition(with_age(current, changes) if changes else current, doubt=doubt(question.axis), changes=changes)
     kept = [row for row in (_pinned(question, as_of, method), _earlier(question, as_of, method)) if row]
     if not kept:
@@ -100,6 +101,14 @@ def edition(
         is_pinned=is_worth and snapshots.pin(snapshot, room, as_of),
         today=_today(question, as_of) if with_today and snapshot.method != METHOD else None,
     )
+
+
+def answers_now(questions: Sequence[Question]) -> dict[Question, RankingSnapshot | None]:
+    """Return each answer as the edition of now has it; None while a worker is at it.
+
+    Those that are kept take one query, and one more where something changed under their workload.
+    """
+    return shown_now(answers_or_none(questions))
 
 
 def _today(question: Question, as_of: int) -> RankingSnapshot | None:
