@@ -13,7 +13,7 @@ from modelling.estimation.ranking import METHOD
 from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
-from . import pins, snapshots
+from . import pins, releases, snapshots
 from .aged import Aged, changes_since, shown_now, with_age
 from .doubts import doubt
 from .selectors import answer_or_none, answers_or_none
@@ -31,6 +31,7 @@ class Edition:
     doubt : what the newest test of forecasts says against this form of question; "" at a permanent address, which never
     changes
     changes : of speed since its evidence was measured, which make it weaker; none at a permanent address
+    seen : a stamp of the newest releases that everybody may see; "" at a permanent address, which does not tell them
     """
 
     snapshot: RankingSnapshot
@@ -40,6 +41,7 @@ class Edition:
     today: RankingSnapshot | None = None
     doubt: str = ""
     changes: tuple[Aged, ...] = ()
+    seen: str = ""
 
     @property
     def named(self) -> dict[str, int]:
@@ -64,7 +66,7 @@ class Edition:
     def digest(self) -> str:
         """Return a text that changes with all that is shown of the edition."""
         beside = (self.snapshot.digest, self.superseded_by, self.named, self.names_method, self.is_pinned, METHOD)
-        beside_too = (self.as_of, self.today and self.today.digest, self.doubt)
+        beside_too = (self.as_of, self.today and self.today.digest, self.doubt, self.seen)
         return hashlib.sha256(repr((*beside, *beside_too)).encode()).hexdigest()
 
 
@@ -86,7 +88,8 @@ def edition(
         if current is None:
             return None
         changes = changes_since({question: current}).get(question, ())
-        return Edition(with_age(current, changes) if changes else current, doubt=doubt(question.axis), changes=changes)
+        shown = with_age(current, changes) if changes else current
+        return Edition(shown, doubt=doubt(question.axis), changes=changes, seen=releases.stamp())
     kept = [row for row in (_pinned(question, as_of, method), _earlier(question, as_of, method)) if row]
     if not kept:
         pins.refuse_other_methods(method)
