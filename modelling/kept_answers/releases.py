@@ -31,11 +31,12 @@ _OF = {
     "host_fs_release": "host_storage",
     "guest_kernel": "guest_os",
     "guest_fs_release": "guest_fs",
+    "disk_driver_release": "disk_bus",
 }
 _FILE_SYSTEMS = {"e2fsprogs": "ext4", "xfsprogs": "xfs", "btrfs-progs": "btrfs", "zfs": "zfs"}  # by their tools
 _FIELDS = (
     *("case_study__slug", "hypervisor__slug", "host_fs__slug", "backend", "guest_fs__slug"),
-    *("host_os__family", "guest_os__family", *_OF),
+    *("host_os__family", "guest_os__family", "disk_bus", *_OF),
 )
 Place = tuple[str, str]  # kind of release, and of what it is: slug or ""
 
@@ -155,6 +156,7 @@ def _of_configuration(row: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
         "host_storage": host_storage_key(row["backend"], row["host_fs__slug"]) or "",
         "guest_os": _family(row["guest_os__family"]),
         "guest_fs": row["guest_fs__slug"] or "",
+        "disk_bus": row["disk_bus"],
     }
     for fact, owner in _OF.items():
         if (has_guest or SETTINGS[fact].is_native) and (owners[owner] or fact.endswith("kernel")):
