@@ -123,7 +123,8 @@ def _of_settings(labels: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]
     """
     values: dict[str, set[str]] = {column: set() for column in SETTINGS}
     entries: dict[str, set[tuple[str, str]]] = {setting.axis: set() for setting in SETTINGS.values() if setting.of}
-    key = f"modelling.evidence.settings:{len(SETTINGS)}:{counts.revision()}"  # everybody sees other configurations from the next one on
+    # Everybody sees other configurations from the next revision on, and other settings from the next version on.
+    key = f"modelling.evidence.settings:{len(SETTINGS)}:{counts.revision()}"
     for hypervisor, backend, host_fs, guest_fs, *stated in cache.get_or_set(key, _stated, _SETTINGS_SECONDS) or ():
         owner_of = {
             **{"hypervisor": hypervisor, "host_storage": host_storage_key(backend, host_fs), "guest_fs": guest_fs},

@@ -30,8 +30,8 @@ def test_the_releases_that_regressed_come_out_as_effects_of_a_release(answered):
     """By hand: the mean ratio of two is the root of their product.
 
     viostor, MB/s of 0.1.74 against 0.1.110 (virtio-win, issue 42): random writes 9.606 / 0.543 = 17.69 and
-    11.88 / 0.109 = 108.99, mean 43.9; sequential writes 120.9 / 41.78 = 2.894 and 112.8 / 38.8 = 2.907, mean 2.90. Random
-    reads became faster: 64.08 / 58.04 = 1.104 and 7.474 / 5.697 = 1.312, mean 1.20. ZFS (gists of trenb), KB/s:
+    11.88 / 0.109 = 108.99, mean 43.9; sequential writes 120.9 / 41.78 = 2.894 and 112.8 / 38.8 = 2.907, mean 2.90.
+    Random reads became faster: 64.08 / 58.04 = 1.104 and 7.474 / 5.697 = 1.312, mean 1.20. ZFS (gists of trenb), KB/s:
     168858 / 50341 = 3.35, and 1.89 with the pull request that mended half of it: 168858 / 89136.
     """
     written = answered(f"{DRIVER}random-write")
