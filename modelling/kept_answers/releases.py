@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 from django.core.cache import caches
-from django.db.models import Q
+from django.db.models import Min, Q
 
 from experiments.models import CaseStudy, Configuration, Host, OperatingSystem
 from kdb.disk_path import SETTINGS
@@ -22,7 +22,7 @@ from modelling.evidence.question import Question
 from modelling.models import Laboratory, Sitting
 
 _KEY = "modelling.releases"
-_SECONDS = 600  # that another process may go on without what was published meanwhile
+_SECONDS = 60  # that another process may go on without what was published meanwhile
 _MOST_SITTINGS = 200  # newest ones that are looked at
 # Each kind of release, and the column that says of what it is; a kernel is of a family of systems.
 _OF = {
@@ -35,7 +35,7 @@ _OF = {
 }
 _FILE_SYSTEMS = {"e2fsprogs": "ext4", "xfsprogs": "xfs", "btrfs-progs": "btrfs", "zfs": "zfs"}  # by their tools
 _FIELDS = (
-    *("case_study__slug", "hypervisor__slug", "host_fs__slug", "backend", "guest_fs__slug"),
+    *("hypervisor__slug", "host_fs__slug", "backend", "guest_fs__slug"),
     *("host_os__family", "guest_os__family", "disk_bus", *_OF),
 )
 Place = tuple[str, str]  # kind of release, and of what it is: slug or ""
@@ -121,11 +121,12 @@ def _read_published() -> Newest:
     """Read the newest published release of each kind. Two queries."""
     states_one = Q(*(~Q(**{fact: ""}) for fact in _OF), _connector=Q.OR)
     rows = Configuration.objects.filter(states_one, case_study__status=CaseStudy.Status.PUBLISHED)
+    alike = rows.order_by().values(*_FIELDS).annotate(study=Min("case_study__slug"))  # however many configurations
     found = _newest(
         (place, seen)
-        for row in rows.order_by("pk").values(*_FIELDS)
+        for row in alike
         for place, release in _of_configuration(row)
-        if (seen := _seen(release, f"case study {row['case_study__slug']}"))
+        if (seen := _seen(release, f"case study {row['study']}"))
     )
     shared = _of_sittings(Sitting.objects.filter(case_study__status=CaseStudy.Status.PUBLISHED))
     return _newest([*found.items(), *shared.items()])
@@ -138,7 +139,7 @@ def _behind(question: Question, result: Mapping[str, Any], studies: Iterable[str
     asked = {name: getattr(question, name) for name in ("hypervisor", "guest_fs", "host_fs")}
     entries = [entry_parts(AXES[question.axis], entry["key"]) for entry in result["entries"]]
     rows = Configuration.objects.filter(case_study__slug__in=studies).order_by("case_study__slug", "pk")
-    for row in rows.values(*_FIELDS):
+    for row in rows.values("case_study__slug", *_FIELDS):
         has = {name: row[f"{name}__slug"] or "" for name in asked}
         has["hypervisor"] = has["hypervisor"] or NATIVE
         if any(value and has[name] != value for name, value in asked.items()):
@@ -218,10 +219,10 @@ def _seen(release: str, where: str) -> Seen | None:
 
 
 def _newest(found: Iterable[tuple[Place, Seen]]) -> Newest:
-    """Return the newest of each place; of equal ones the first."""
+    """Return the newest of each place; of equal ones the first by where it was seen."""
     newest: dict[Place, Seen] = {}
     for place, seen in found:
-        if place not in newest or seen.number > newest[place].number:
+        if place not in newest or (seen.number, newest[place].where) > (newest[place].number, seen.where):
             newest[place] = seen
     return newest
 
