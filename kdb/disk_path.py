@@ -393,6 +393,16 @@ SETTINGS = {
             part_of=("guest_fs",),
             may_come_along=("guest_kernel",),
         ),
+        Setting(
+            "disk_driver_release",
+            "disk-driver-release",
+            "Release of the disk's driver",
+            "The driver of the virtual disk in the virtual machine, with its version, where it has one of its own: "
+            "viostor 0.1.110 in a Windows guest.",
+            ("disk driver version", "disk driver release", "driver version", "viostor version", "virtio-win version"),
+            of="disk_bus",
+            part_of=("disk_bus",),
+        ),
     )
 }
 

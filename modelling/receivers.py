@@ -24,7 +24,7 @@ def renew_what_depends(sender: Any, case_study_ids: list[int], revision: int, **
     from .claims import verdicts
     from .conflicts import reports as conflicts
     from .evidence import choices, names, summaries
-    from .kept_answers import snapshots
+    from .kept_answers import releases, snapshots
     from .previews import effects, preview
     from .validation import reports
 
@@ -32,6 +32,7 @@ def renew_what_depends(sender: Any, case_study_ids: list[int], revision: int, **
     leaving.forget_answers()
     names.forget()
     choices.forget()
+    releases.forget()
     preview.forget(case_study_ids)
     if snapshots.supersede(case_study_ids, revision):
         jobs.enqueue_once(snapshots.JOB)

@@ -31,7 +31,7 @@ BUDGETS = {
     "/": Budget(40, 5, 13),
     ANSWER: Budget(115, 6, 16),
     f"{ANSWER}&tab=ranking": Budget(117, 6, 16),
-    f"{ANSWER}&tab=evidence": Budget(117, 6, 16),
+    f"{ANSWER}&tab=evidence": Budget(117, 6, 17),
     "/?axis=fs-pair&workload=varmail&hypervisor=kvm": Budget(41, 5, 16),
     "/case-studies/": Budget(38, 5, 9),
     "/case-studies/p1/": Budget(118, 8, 13),

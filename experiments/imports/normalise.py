@@ -56,6 +56,7 @@ LENGTHS = {
     "compression": 20,
     "host_fs_release": 40,
     "guest_fs_release": 40,
+    "disk_driver_release": 80,
     "guest_mkfs_options": 200,
     "guest_mount_options": 200,
     "guest_io_scheduler": 40,

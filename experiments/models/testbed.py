@@ -219,6 +219,13 @@ class Configuration(models.Model):
         db_default="",
         help_text="Of the guest's file system, where it has its own.",
     )
+    disk_driver_release = models.CharField(
+        max_length=80,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Of the virtual disk in the guest, with its name, where it has its own.",
+    )
     guest_io_scheduler = models.CharField(max_length=40, blank=True, help_text="Of the virtual disk, in the guest.")
     vm_vcpus = models.PositiveSmallIntegerField(null=True, blank=True)
     vm_ram_gib = models.FloatField(null=True, blank=True, help_text="GiB for each virtual machine.")

@@ -8,7 +8,8 @@ from kdb import __version__
 from kdb.operating import status
 from modelling.answers import words
 from modelling.evidence import names
-from modelling.kept_answers.selectors import answer_in, answers_or_none
+from modelling.kept_answers.editions import answers_now
+from modelling.kept_answers.selectors import answer_in
 
 from .api import FIGURES
 from .standing import choices_of, questions_of, statement
@@ -52,7 +53,7 @@ def known(request: HttpRequest, slug: str) -> HttpResponse:
     address = known_address(slug, hypervisor)
     if request.get_full_path() != address:
         return redirect(address)
-    given = answers_or_none(questions_of(slug, hypervisor))
+    given = answers_now(questions_of(slug, hypervisor))
     answers = {question: answer_in(snapshot) for question, snapshot in given.items() if snapshot}
     choices = choices_of(answers)
     under = f" on {hypervisors[hypervisor]}" if hypervisor else ""

@@ -43,12 +43,12 @@ from modelling.evidence.asking import (
 from modelling.evidence.axes import AXES
 from modelling.evidence.forms import QuestionForm
 from modelling.evidence.question import Question
-from modelling.here.selectors import HERE, HERE_PARAMETER, Here, answer_here, laboratory_asked
-from modelling.kept_answers import snapshots
-from modelling.kept_answers.editions import Edition, edition
+from modelling.here.selectors import HERE, HERE_PARAMETER, answer_here, laboratory_asked
+from modelling.kept_answers import releases, snapshots
+from modelling.kept_answers.editions import Edition, answers_now, edition
 from modelling.kept_answers.pins import room_for
-from modelling.kept_answers.selectors import answer_in, answers_or_none, waiting_for
-from modelling.models import RankingSnapshot
+from modelling.kept_answers.selectors import answer_in, waiting_for
+from modelling.models import Laboratory, RankingSnapshot
 
 from . import serializers
 from .forms import RankingForm, TableForm
@@ -121,7 +121,7 @@ class RankingView(PublicOrOwnView):
         if kept is None:
             return being_worked_out(question)
         if laboratory:
-            text = as_json(kept, question, machine, answer_here(question, laboratory))
+            text = as_json(kept, question, machine, laboratory)
             return HttpResponse(text, content_type="application/json")
         tag = "-".join([kept.digest, *machine.given.values(), file_format])
         modified = int(kept.snapshot.computed_at.timestamp())
@@ -150,7 +150,7 @@ class TableView(PublicView):
         """Return the answers under several workloads in one table: every entry of an axis, every workload."""
         axis = request.query_params.get("axis", "")
         _, form = question_asked(request, axis, TableForm, ("axis",))
-        answers = answers_or_none(form.questions())
+        answers = answers_now(form.questions())
         digests = [f"{row.digest}{row.superseded_by or ''}" if row else "waiting" for row in answers.values()]
         tag = hashlib.sha256(",".join([axis, *(question.key for question in answers), *digests]).encode()).hexdigest()
 
@@ -243,11 +243,13 @@ def _kept_body(key: str, written: Callable[[], str]) -> HttpResponse:
     return HttpResponse(body, content_type="application/json")
 
 
-def as_json(kept: Edition, question: Question, machine: Machine, here: Here | None = None) -> str:
+def as_json(kept: Edition, question: Question, machine: Machine, laboratory: Laboratory | None = None) -> str:
     """Write the whole answer, its permanent address, and how the machine stands to its evidence.
 
-    here : the answer on the machine of a laboratory, for its members
+    laboratory : whose member asks for the answer on its machine
     """
+    here = answer_here(question, laboratory) if laboratory else None
+    seen = [releases.of_laboratory(laboratory)] if laboratory else []
     result = complete(kept.snapshot.result)
     fitting = fit(question.axis, question.filters, machine, result["grounds"]["facts"], names.names())
     beside = {
@@ -259,6 +261,7 @@ def as_json(kept: Edition, question: Question, machine: Machine, here: Here | No
         "method_of_today": _said_today(kept, question),
         "doubt": kept.doubt,
         "here": asdict(here) if here else None,
+        "releases": [asdict(line) for line in releases.releases(question, result, *seen)] if not kept.as_of else [],
     }
     return json.dumps(in_documented_order({**result, **beside}), separators=(",", ":"))
 

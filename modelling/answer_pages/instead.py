@@ -10,7 +10,8 @@ from modelling.answers.words import THING, address, title
 from modelling.evidence import names
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
-from modelling.kept_answers.selectors import answer_in, answer_or_none, kept_answers
+from modelling.kept_answers.editions import answers_now
+from modelling.kept_answers.selectors import answer_in, kept_answers
 
 MOST = 3  # questions beside
 MOST_WORKED_OUT = 4  # answers computed only to be shown here
@@ -98,7 +99,7 @@ def _near(question: Question, with_numbers: bool) -> tuple[Loosened, ...]:
         if len(offers) == MOST or not kept.get(other, left > 0):
             continue
         left -= other not in kept
-        snapshot = answer_or_none(other, None)
+        snapshot = answers_now([other])[other]
         answer = answer_in(snapshot) if snapshot else None
         if answer and any(entry.ratio is not None or not with_numbers for entry in answer.entries):
             known = _known(name, answer) if name else ""
@@ -113,7 +114,7 @@ def _known(name: str, answer: Answer) -> str:
         return answer.machines
     if name in _AXIS_OF and _AXIS_OF[name] != question.axis:
         about = Question(_AXIS_OF[name], question.workload)
-        snapshot = answer_or_none(about, None)
+        snapshot = answers_now([about])[about]
         if snapshot and (other := answer_in(snapshot)).entries:
             return f"The {THING[about.axis]} by itself: {other.verdict.sentence}"
     return "What it does here is not known."

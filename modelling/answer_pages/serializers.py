@@ -14,6 +14,7 @@ from modelling.ask.selectors import Fit
 from modelling.evidence.asking import Permanence
 from modelling.evidence.question import Question
 from modelling.here.selectors import Here
+from modelling.kept_answers.releases import ReleaseThen
 
 from .heat_map import Grid
 from .table import CELL
@@ -53,6 +54,11 @@ class Beside:
     ]
     here: Annotated[
         Here | None, "On the machine of the laboratory `here`; null: not asked, or nothing measured there bears on it."
+    ]
+    releases: Annotated[
+        tuple[ReleaseThen, ...],
+        "Of kernels, hypervisor, file systems: what the evidence states beside the newest that is seen here, with "
+        "`here` in that laboratory, too; empty with `as_of`.",
     ]
     fit: Fit
 

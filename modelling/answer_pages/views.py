@@ -33,6 +33,7 @@ from modelling.evidence.question import Question
 from modelling.explanations.selectors import explained
 from modelling.following.selectors import button
 from modelling.here.selectors import HERE, answer_here, laboratories_on, laboratory_in, measure_command
+from modelling.kept_answers import releases
 from modelling.kept_answers.changes import earlier
 from modelling.kept_answers.editions import Edition, edition
 from modelling.kept_answers.pins import room_for
@@ -211,7 +212,15 @@ def _answered(asked: Asked, kept: Edition | None, wanted: Wanted, laboratory: La
 
     def rendered() -> str:
         on_machine = answer_here(asked.question, laboratory) if asked.here and laboratory else None
-        shown = {**_context(asked, kept, wanted.site), "may_operate": wanted.may_operate, "here": on_machine}
+        shown: dict[str, Any] = {
+            **_context(asked, kept, wanted.site),
+            "may_operate": wanted.may_operate,
+            "here": on_machine,
+        }
+        if asked.tab == EVIDENCE and kept.as_of is None:
+            seen = [releases.of_hosts()] if wanted.may_operate else []
+            seen += [releases.of_laboratory(laboratory)] if asked.here and laboratory else []
+            shown["releases"] = releases.releases(asked.question, kept.snapshot.result, *seen)
         is_open = kept.as_of is None and not (on_machine and on_machine.is_decided)
         shown["measure"] = measure_command(shown["page"].answer, asked.here) if is_open else None
         if wanted.tabs_alone:

@@ -9,9 +9,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
+from experiments import permissions
 from modelling.here.selectors import laboratories_of
 
-from . import causes, gather, keeping, presentation, selectors, words
+from . import bisecting, causes, gather, keeping, presentation, selectors, words
 from .forms import HandlingForm, MonthForm, SensitivityForm
 
 
@@ -86,6 +87,7 @@ def change_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "form": form if mine else None,
         "causes": causes.causes_of(change, is_member=True) if mine else causes.public_causes_of(change),
         "title": words.title(about),
+        "bisections": bisecting.bisections(change, may_operate=permissions.may_operate(request.user)) if mine else [],
         "sentence": selectors.sentence_of(change, about),
     }
     return render(request, "modelling/series_change.html", context, status=422 if form.is_bound else 200)

@@ -5,7 +5,7 @@ from typing import Any
 
 from modelling.evidence.words import counted, fact_words
 
-from .content import Cause, Tally
+from .content import Cause, Fact, Tally
 
 
 def title(about: Mapping[str, Any]) -> str:
@@ -45,6 +45,20 @@ def cause(told: Cause, slower: bool) -> str:
     if not told.without.series:
         return f"{took}. They are {ratio} with it as before; no series without it is there to compare them with."
     return f"{took}; of {_series(told.without)} without it, {told.without.alike}. Against those, it makes {ratio}."
+
+
+def bisection(fact: Fact, about: Mapping[str, Any], laboratory: str, has_hosts: bool) -> str:
+    """Return how old and new release are measured side by side. has_hosts : whether campaigns on two hosts can"""
+    name = f"{fact.name} {fact.before}"
+    if has_hosts:
+        return (
+            f"A host with {name} and one with {fact.after} are there: run the same plan on both. They are a fair pair "
+            "as far as the hosts are alike in everything else."
+        )
+    load = "--like MACHINE" if about["job"] else about["load"]
+    again = f"kdb measure {load} --laboratory {laboratory} --again"
+    back = f"boot {name} again" if fact.name == "kernel" else f"install {name} again"
+    return f"KDB installs no releases: {back} on the machine, and run “{again}” there with the same places as before."
 
 
 def _series(tally: Tally) -> str:

@@ -24,7 +24,7 @@ from modelling.evidence.asking import (
 from modelling.evidence.axes import AXES
 from modelling.here.selectors import HERE, HERE_PARAMETER, laboratory_asked
 
-from .content import ComparedHere, Comparison
+from .content import BesideComparison, Comparison
 from .forms import ComparisonForm
 from .selectors import compared_here, comparison_given
 from .words import comparison_api_address
@@ -45,7 +45,7 @@ class ComparisonView(PublicOrOwnView):
             METHOD_PARAMETER,
             HERE_PARAMETER,
         ],
-        responses=shape_of(Comparison, Permanence, ComparedHere),
+        responses=shape_of(Comparison, Permanence, BesideComparison),
         tags=["explanations"],
     )
     def get(self, request: Request) -> HttpResponseBase:
@@ -55,6 +55,7 @@ class ComparisonView(PublicOrOwnView):
         keys, as_of = form.cleaned_data["entries"], asked_revision(request)
         given = comparison_given(question, keys, as_of, asked_method(request), request.user)
         body = given.as_json(partial(comparison_api_address, question, keys))
+        body["changes"] = [aged.sentence for aged in given.changes]
         if laboratory:
             here = compared_here(question, keys, laboratory)
             return Response({**body, "here": asdict(here) if here else None})

@@ -93,9 +93,14 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class ComparedHere:
-    """The answer on the machine of a laboratory, told to its members beside a comparison."""
+class BesideComparison:
+    """What is told beside the comparison of now: what changed since, and to members the answer on their machine."""
 
+    changes: Annotated[
+        tuple[str, ...],
+        "Confirmed changes of speed of what is compared since it was measured, each a sentence that counts against it; "
+        "none at a permanent address.",
+    ]
     here: Annotated[
         Here | None,
         "What is compared on the machine of the laboratory `here`, beside the entry to use there; null: not asked, or "

@@ -10,6 +10,7 @@ from modelling.evidence import counts
 from modelling.evidence.keeping import remembered
 from modelling.evidence.question import Question
 from modelling.here.selectors import Here, answer_here
+from modelling.kept_answers.aged import concerning
 from modelling.kept_answers.pins import COMBINED, Given, asked, given, room_for
 from modelling.kept_answers.selectors import answer_at
 from modelling.models import Laboratory
@@ -32,8 +33,10 @@ def compared(question: Question, keys: Sequence[str], as_of: int | None = None) 
 def comparison_given(
     question: Question, keys: Sequence[str], as_of: int | None, method: int | None, user: Any
 ) -> Given:
-    """Return the comparison as its address has it, pinned where that is permanent; see modelling.kept_answers.pins."""
-    return given(
+    """Return the comparison as its address has it, pinned where that is permanent; see modelling.kept_answers.pins.
+
+    That of now comes with the changes of its entries since they were measured."""
+    told = given(
         asked("comparison", f"{question.key}|{','.join(keys)}"),
         as_of,
         method,
@@ -41,6 +44,10 @@ def comparison_given(
         work_out=lambda: asdict(compared(question, keys, as_of)),
         is_worth=lambda result: any(pair["ratio"] is not None for pair in result["pairs"]),
     )
+    if as_of is not None:
+        return told
+    studies = {slug for entry in told.result["entries"] for slug in entry["case_studies"]}
+    return replace(told, changes=concerning(question, keys, studies))
 
 
 def compared_here(question: Question, keys: Sequence[str], laboratory: Laboratory) -> Here | None:

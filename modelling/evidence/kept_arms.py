@@ -15,6 +15,7 @@ import pandas as pd
 from django.core.cache import caches
 
 from kdb import __version__
+from kdb.disk_path import SETTINGS
 
 logger = logging.getLogger(__name__)
 
@@ -66,5 +67,5 @@ def keep(name: str, kept: Kept) -> None:
 
 
 def _key(name: str) -> str:
-    """Return the key of what this version of KDB keeps."""
-    return sha256(f"{name} {__version__} {pd.__version__}".encode()).hexdigest()
+    """Return the key of what this version of KDB keeps: a column for each setting."""
+    return sha256(f"{name} {__version__} {pd.__version__} {' '.join(SETTINGS)}".encode()).hexdigest()

@@ -123,9 +123,13 @@ def _of_settings(labels: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]
     """
     values: dict[str, set[str]] = {column: set() for column in SETTINGS}
     entries: dict[str, set[tuple[str, str]]] = {setting.axis: set() for setting in SETTINGS.values() if setting.of}
-    key = f"modelling.evidence.settings:{counts.revision()}"  # everybody sees other configurations from the next one on
+    # Everybody sees other configurations from the next revision on, and other settings from the next version on.
+    key = f"modelling.evidence.settings:{len(SETTINGS)}:{counts.revision()}"
     for hypervisor, backend, host_fs, guest_fs, *stated in cache.get_or_set(key, _stated, _SETTINGS_SECONDS) or ():
-        owner_of = {"hypervisor": hypervisor, "host_storage": host_storage_key(backend, host_fs), "guest_fs": guest_fs}
+        owner_of = {
+            **{"hypervisor": hypervisor, "host_storage": host_storage_key(backend, host_fs), "guest_fs": guest_fs},
+            **dict(zip(SETTINGS, stated, strict=True)),
+        }
         for setting, value in zip(SETTINGS.values(), stated, strict=True):
             values[setting.column].add(value)
             if setting.of and value and (owner := owner_of[setting.of]):
@@ -136,7 +140,7 @@ def _of_settings(labels: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]
         others = sorted(values[setting.column] - {"", *known}, key=lambda value: (len(value) * setting.is_bytes, value))
         named[setting.column] = known | {value: setting.value_label(value) for value in others}
         if setting.of:
-            owned = labels[KINDS[setting.of]]
+            owned = labels[KINDS[setting.of]] if KINDS[setting.of] in labels else named[setting.of]
             named[setting.axis] = {
                 f"{owner}:{value}": f"{owned.get(owner, owner)} {value}"
                 for owner, value in sorted(entries[setting.axis])

@@ -7,7 +7,7 @@ permanent address never changes. docs/models/verdict.md has the rule.
 import copy
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -37,30 +37,60 @@ class Aged:
     since: datetime
     sentence: str
 
+    def is_of(self, question: Question, keys: Iterable[str]) -> bool:
+        """Tell whether it is a change of one of these entries under the question's workload."""
+        entries = (entry_parts(AXES[question.axis], key) for key in keys)
+        return self.workload == question.workload and any(
+            all(self.settings.get(name, "") == value for name, value in parts.items()) for parts in entries
+        )
 
-def changes_since(question: Question, snapshot: RankingSnapshot) -> tuple[Aged, ...]:
-    """Return the changes of what the answer compares, since its evidence was measured."""
-    known: Any = caches["worked-out"].get_or_set(_KEY, _public, _SECONDS)
-    under = [aged for aged in known if aged.workload == question.workload]
-    if not under:
-        return ()
-    studies = {row["case_study"] for row in snapshot.result["evidence"]}
-    axis = AXES[question.axis]
-    entries = [entry_parts(axis, entry["key"]) for entry in snapshot.result["entries"]]
-    return tuple(
-        aged
-        for aged in under
-        if aged.case_studies & studies
-        and any(all(aged.settings.get(name, "") == value for name, value in parts.items()) for parts in entries)
-    )
+
+def may_have_aged(question: Question) -> bool:
+    """Tell whether anything changed under the question's workload. No query but two once a minute."""
+    return any(aged.workload == question.workload for aged in _known())
+
+
+def concerning(question: Question, keys: Iterable[str], studies: Iterable[str]) -> tuple[Aged, ...]:
+    """Return the changes of what is compared since it was measured: the one rule of what ages.
+
+    keys : of the entries that are compared; studies : slugs of the case studies that this rests on
+    """
+    compared, behind = list(keys), set(studies)
+    return tuple(aged for aged in _known() if aged.case_studies & behind and aged.is_of(question, compared))
+
+
+def changes_in(question: Question, evidence: Sequence[Any], entries: Sequence[Any]) -> tuple[Aged, ...]:
+    """Return the changes that concern an answer. evidence, entries : its own, as JSON has them"""
+    return concerning(question, (row["key"] for row in entries), (row["case_study"] for row in evidence))
+
+
+def changes_since(answers: Mapping[Question, RankingSnapshot | None]) -> dict[Question, tuple[Aged, ...]]:
+    """Return the changes that concern each answer that there is. Results that were not read yet take one query, and
+    only where something changed under their workload."""
+    given = {question: row for question, row in answers.items() if row is not None and may_have_aged(question)}
+    unread = {row.pk: row for row in given.values() if "result" in row.get_deferred_fields()}
+    if unread:
+        for pk, result in RankingSnapshot.objects.filter(pk__in=unread).values_list("pk", "result"):
+            unread[pk].result = result
+    return {
+        question: changes_in(question, row.result["evidence"], row.result["entries"]) for question, row in given.items()
+    }
+
+
+def shown_now(answers: Mapping[Question, RankingSnapshot | None]) -> dict[Question, RankingSnapshot | None]:
+    """Return the answers as they are shown now: those that aged are a step weaker. At most one query."""
+    changes = changes_since(answers)
+    return {
+        question: with_age(row, changes[question]) if row is not None and changes.get(question) else row
+        for question, row in answers.items()
+    }
 
 
 def with_age(snapshot: RankingSnapshot, changes: Sequence[Aged]) -> RankingSnapshot:
     """Return the answer, not to be stored, a step weaker for all these changes together, each a reason."""
     result = copy.deepcopy(snapshot.result)
     for verdict in (result["verdict"], *(part["verdict"] for part in result["parts"])):
-        verdict["strength"] = weaker(verdict["strength"])
-        verdict["reasons"] = [*verdict["reasons"], *(aged.sentence for aged in changes)]
+        weaken(verdict, [aged.sentence for aged in changes])
     told = copy.copy(snapshot)
     told.result = result
     told.digest = hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest()
@@ -68,9 +98,20 @@ def with_age(snapshot: RankingSnapshot, changes: Sequence[Aged]) -> RankingSnaps
     return told
 
 
+def weaken(verdict: dict[str, Any], reasons: Sequence[str]) -> None:
+    """Make a verdict, as JSON has it, a step weaker for these reasons."""
+    verdict["strength"] = weaker(verdict["strength"])
+    verdict["reasons"] = [*verdict["reasons"], *reasons]
+
+
 def forget() -> None:
     """Have the public changes read again."""
     caches["worked-out"].delete(_KEY)
+
+
+def _known() -> list[Aged]:
+    known: Any = caches["worked-out"].get_or_set(_KEY, _public, _SECONDS)
+    return list(known)
 
 
 def _public() -> list[Aged]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import Q
@@ -12,10 +13,10 @@ from modelling.estimation.ranking import METHOD
 from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
-from . import pins, snapshots
-from .aged import Aged, changes_since, with_age
+from . import pins, releases, snapshots
+from .aged import Aged, changes_since, shown_now, with_age
 from .doubts import doubt
-from .selectors import answer_or_none
+from .selectors import answer_or_none, answers_or_none
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +31,7 @@ class Edition:
     doubt : what the newest test of forecasts says against this form of question; "" at a permanent address, which never
     changes
     changes : of speed since its evidence was measured, which make it weaker; none at a permanent address
+    seen : a stamp of the newest releases that everybody may see; "" at a permanent address, which does not tell them
     """
 
     snapshot: RankingSnapshot
@@ -39,6 +41,7 @@ class Edition:
     today: RankingSnapshot | None = None
     doubt: str = ""
     changes: tuple[Aged, ...] = ()
+    seen: str = ""
 
     @property
     def named(self) -> dict[str, int]:
@@ -63,7 +66,7 @@ class Edition:
     def digest(self) -> str:
         """Return a text that changes with all that is shown of the edition."""
         beside = (self.snapshot.digest, self.superseded_by, self.named, self.names_method, self.is_pinned, METHOD)
-        beside_too = (self.as_of, self.today and self.today.digest, self.doubt)
+        beside_too = (self.as_of, self.today and self.today.digest, self.doubt, self.seen)
         return hashlib.sha256(repr((*beside, *beside_too)).encode()).hexdigest()
 
 
@@ -84,8 +87,9 @@ def edition(
         current = answer_or_none(question, None)
         if current is None:
             return None
-        changes = changes_since(question, current)
-        return Edition(with_age(current, changes) if changes else current, doubt=doubt(question.axis), changes=changes)
+        changes = changes_since({question: current}).get(question, ())
+        shown = with_age(current, changes) if changes else current
+        return Edition(shown, doubt=doubt(question.axis), changes=changes, seen=releases.stamp())
     kept = [row for row in (_pinned(question, as_of, method), _earlier(question, as_of, method)) if row]
     if not kept:
         pins.refuse_other_methods(method)
@@ -100,6 +104,14 @@ def edition(
         is_pinned=is_worth and snapshots.pin(snapshot, room, as_of),
         today=_today(question, as_of) if with_today and snapshot.method != METHOD else None,
     )
+
+
+def answers_now(questions: Sequence[Question]) -> dict[Question, RankingSnapshot | None]:
+    """Return each answer as the edition of now has it; None while a worker is at it.
+
+    Those that are kept take one query, and one more where something changed under their workload.
+    """
+    return shown_now(answers_or_none(questions))
 
 
 def _today(question: Question, as_of: int) -> RankingSnapshot | None:

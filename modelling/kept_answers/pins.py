@@ -23,6 +23,8 @@ from modelling.evidence.asking import NoSuchAnswer
 from modelling.evidence.keeping import Busy, at_once
 from modelling.models import PinnedAnswer
 
+from .aged import Aged
+
 # Shares of visitors' room, up to which a pin may be made:
 COMBINED = 0.25  # for what anybody can put together in any number, comparisons and mixes: by them alone
 SHOWN = 0.5  # for the mere showing of an address
@@ -37,6 +39,7 @@ class Given:
     result : as JSON has it; revision, method : those that make the address permanent
     is_pinned : whether it is kept for good; None: not asked for by its permanent address
     names_method : whether the address names a method as well
+    changes : of speed since its evidence was measured; none at a permanent address
     """
 
     result: dict[str, Any]
@@ -45,6 +48,7 @@ class Given:
     given_at: datetime
     is_pinned: bool | None
     names_method: bool = False
+    changes: tuple[Aged, ...] = ()
 
     @property
     def is_of_today(self) -> bool:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cattrs
 from django.conf import settings
@@ -12,12 +12,13 @@ from django.db.models.fields.json import KT
 from kdb.operating import metrics
 from modelling.answers.content import Answer, complete
 from modelling.estimation.ranking import METHOD
+from modelling.estimation.verdict import weaker
 from modelling.evidence import counts, frames
 from modelling.evidence.keeping import remembered
 from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
-from . import snapshots
+from . import aged, snapshots
 from .snapshots import answer_as_of, compute_snapshot, note_asked
 
 
@@ -129,7 +130,10 @@ class KeptVerdict:
 
 def kept_verdicts(questions: Iterable[Question]) -> dict[Question, KeptVerdict | None]:
     """Return what the newest kept answers say in short, None where a worker is at the first; of questions that are
-    neither, nothing. One query."""
+    neither, nothing. Those that aged are a step weaker, as they are shown.
+
+    One query, and one more where something changed under one of their workloads.
+    """
     of_key = {question.key: question for question in questions}
     newest = RankingSnapshot.objects.followed().filter(Q(is_followed=False), question__in=of_key, method=METHOD)
     said = ("verdict__kind", "verdict__strength", "grounds__groups", "grounds__laboratories", "best")
@@ -137,9 +141,17 @@ def kept_verdicts(questions: Iterable[Question]) -> dict[Question, KeptVerdict |
     first = {"first": KT("result__entries__0__key"), "first_verdict": KT("result__entries__0__verdict")}
     fields = (*(f"result__{name}" for name in said), *first)
     rows = newest.annotate(**first).values_list("question", "revision", "superseded_by", *fields)
-    return {
+    kept = {
         of_key[key]: KeptVerdict(revision, coming, kind, strength, groups, laboratories, tuple(best), first, verdict)
         if revision
         else None
         for key, revision, coming, kind, strength, groups, laboratories, best, first, verdict in rows
     }
+    concerned = [key for key, question in of_key.items() if kept.get(question) and aged.may_have_aged(question)]
+    if concerned:
+        behind = newest.filter(question__in=concerned, revision__gt=0)
+        for key, *told in behind.values_list("question", "result__evidence", "result__entries"):
+            verdict = kept[of_key[key]]
+            if verdict is not None and aged.changes_in(of_key[key], *told):
+                kept[of_key[key]] = replace(verdict, strength=weaker(verdict.strength))
+    return kept

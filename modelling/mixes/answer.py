@@ -54,7 +54,7 @@ def answer(
         left_out=mix.left_out,
         unmeasured=mix.unmeasured,
         shares=tuple(known),
-        notes=_of_shares(notes),
+        notes=of_shares(notes),
     )
 
 
@@ -71,7 +71,7 @@ def _verdict(mix: Mix, rankings: Mapping[str, Ranking], label: partial[str]) -> 
     if not verdict_of:
         return _not_known(())
     weakest = min(verdict_of.values(), key=lambda verdict: STRENGTHS.index(verdict.strength))
-    reasons = _of_shares(
+    reasons = of_shares(
         {workload: [reason for _, reason in verdict.reasons] for workload, verdict in verdict_of.items()}
     )
     contrast = weakest.contrast
@@ -109,7 +109,7 @@ def _not_known(known: Sequence[Share]) -> Decision:
     )
 
 
-def _of_shares(by_workload: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+def of_shares(by_workload: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
     """Return sentences on the workloads, each once: with the names of those it is about where it is not about all."""
     about: dict[str, list[str]] = {}
     for workload, sentences in by_workload.items():

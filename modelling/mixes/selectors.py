@@ -1,5 +1,6 @@
 """The answer under a mix of workloads, as pages and the API ask for it."""
 
+import copy
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -15,10 +16,11 @@ from modelling.evidence.axes import AXES
 from modelling.evidence.keeping import remembered
 from modelling.evidence.question import Question
 from modelling.explanations.selectors import forecast_between
+from modelling.kept_answers.aged import Aged, changes_since, may_have_aged, weaken
 from modelling.kept_answers.pins import COMBINED, Given, asked, given, room_for
-from modelling.kept_answers.selectors import answer_at, answer_in
+from modelling.kept_answers.selectors import answer_at, answer_in, answers_or_none
 
-from .answer import answer
+from .answer import answer, of_shares
 from .content import MixAnswer, Share
 
 
@@ -37,8 +39,11 @@ def mixed(question: Question, weights: Mapping[str, float], as_of: int | None = 
 def mix_given(
     question: Question, weights: Mapping[str, float], as_of: int | None, method: int | None, user: Any
 ) -> Given:
-    """Return the mix as its address has it, pinned where that is permanent; see modelling.kept_answers.pins."""
-    return given(
+    """Return the mix as its address has it, pinned where that is permanent; see modelling.kept_answers.pins.
+
+    That of now is weaker where its evidence aged.
+    """
+    told = given(
         asked("mix", _key(question, _shares(weights))),
         as_of,
         method,
@@ -46,6 +51,38 @@ def mix_given(
         work_out=lambda: asdict(mixed(question, weights, as_of)),
         is_worth=lambda result: bool(result["entries"]),
     )
+    return told if as_of is not None else _with_age(question, told)
+
+
+def _with_age(question: Question, told: Given) -> Given:
+    """Return the mix of now: a share is as weak as the answer on it alone, and the mix a step weaker where one of its
+    entries changed under a share that has numbers.
+
+    Two queries where something may have aged and the answers are kept, else none.
+    """
+    by = replace(question, metric=told.result["question"]["metric"])
+    alone = {workload: _alone(by, workload) for workload in told.result["weights"]}
+    concerned = [own for own in alone.values() if may_have_aged(own)]
+    changes = changes_since(answers_or_none(concerned)) if concerned else {}
+    if not any(changes.values()):
+        return told
+    result = copy.deepcopy(told.result)
+    keys = [entry["key"] for entry in result["entries"]]
+    of_mix: dict[str, list[Aged]] = {}
+    for share in result["shares"]:
+        own = alone[share["workload"]]
+        found = changes.get(own, ())
+        if found:
+            weaken(share["verdict"], [aged.sentence for aged in found])
+        of_mix[own.workload] = [aged for aged in found if share["has_numbers"] and aged.is_of(own, keys)]
+    if any(of_mix.values()):
+        weaken(result["verdict"], of_shares({name: [aged.sentence for aged in of_mix[name]] for name in of_mix}))
+    return replace(told, result=result, changes=tuple(aged for found in of_mix.values() for aged in found))
+
+
+def _alone(by: Question, workload: str) -> Question:
+    """Return the question on one workload alone. by : names the metric of the mix"""
+    return replace(by, workload=workload, metric=None if by.metric == THROUGHPUT else by.metric)
 
 
 def _shares(weights: Mapping[str, float]) -> dict[str, float]:
@@ -106,7 +143,7 @@ def _share(
 ) -> Share:
     alone = replace(question, workload=workload)
     has_numbers = any(part.networks for part in rankings[workload].parts)
-    own = answer_in(answer_at(replace(alone, metric=None if question.metric == THROUGHPUT else question.metric), as_of))
+    own = answer_in(answer_at(_alone(question, workload), as_of))
     forecast = ""
     if not has_numbers:
         ranked = [[entry.key for part in ranking.parts for entry in part.entries] for ranking in rankings.values()]

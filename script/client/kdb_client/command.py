@@ -19,6 +19,7 @@ AXES = (
     *("cache-mode", "disk-bus", "image-format", "allocation", "io-mode", "discard", "iothread"),
     *("volume-block-size", "compression", "encryption", "snapshot", "pool-layout", "pool-devices"),
     *("hypervisor-release", "host-kernel", "host-fs-release", "guest-kernel", "guest-fs-release"),
+    "disk-driver-release",
 )
 FILTERS = (
     *("as_of", "benchmark", "disks", "evidence", "grade", "guest_fs", "guest_os_family", "host_fs", "host_storage"),
@@ -26,6 +27,7 @@ FILTERS = (
     *("cache_mode", "disk_bus", "image_format", "allocation", "io_mode", "discard", "iothread"),
     *("volume_block_bytes", "compression", "encryption", "snapshot", "pool_layout", "pool_devices"),
     *("hypervisor_release", "host_kernel", "host_fs_release", "guest_kernel", "guest_fs_release"),
+    "disk_driver_release",
 )
 COLUMNS = ("rank", "key", "ratio", "low", "high", "grade", "verdict")
 

@@ -46,6 +46,17 @@ class AdviceFilters(TypedDict):
 AllocationEnum: TypeAlias = Literal['sparse', 'metadata', 'falloc', 'full']
 
 
+class AnswerRelease(TypedDict):
+    fact: str
+    of: str
+    label: str
+    stated: list[str]
+    not_stated_by: int
+    newest: str
+    seen_in: str
+    is_behind: bool
+
+
 AnswerStatusEnum: TypeAlias = Literal['ranked', 'indistinguishable', 'ranked apart', 'no comparison']
 
 
@@ -77,7 +88,7 @@ class Axis(TypedDict):
     url: str
 
 
-AxisEnum: TypeAlias = Literal['fs-pair', 'guest-fs', 'host-fs', 'host-storage', 'hypervisor', 'configuration', 'cache-mode', 'disk-bus', 'image-format', 'allocation', 'io-mode', 'discard', 'iothread', 'volume-block-size', 'compression', 'encryption', 'snapshot', 'pool-layout', 'pool-devices', 'hypervisor-release', 'host-kernel', 'host-fs-release', 'guest-kernel', 'guest-fs-release']
+AxisEnum: TypeAlias = Literal['fs-pair', 'guest-fs', 'host-fs', 'host-storage', 'hypervisor', 'configuration', 'cache-mode', 'disk-bus', 'image-format', 'allocation', 'io-mode', 'discard', 'iothread', 'volume-block-size', 'compression', 'encryption', 'snapshot', 'pool-layout', 'pool-devices', 'hypervisor-release', 'host-kernel', 'host-fs-release', 'guest-kernel', 'guest-fs-release', 'disk-driver-release']
 
 
 BackendEnum: TypeAlias = Literal['file', 'lvm', 'lvm-thin', 'zvol', 'rbd', 'iscsi', 'nvme-tcp', 'raw', 'rook', 'longhorn', 'openebs-zfs', 'openebs-lvm', 'vsan', 'virtiofs', '9p', 'nfs', 'openebs-local', 'storage-spaces', 's2d']
@@ -890,6 +901,7 @@ class Question(TypedDict):
     host_fs_release: str | None
     guest_kernel: str | None
     guest_fs_release: str | None
+    disk_driver_release: str | None
 
 
 QuietHostEnum: TypeAlias = Literal['yes', 'no']
@@ -1692,6 +1704,7 @@ class Configuration(TypedDict):
     pool_devices: PoolDevicesEnum | BlankEnum | NullEnum | None
     host_fs_release: str | None
     guest_fs_release: str | None
+    disk_driver_release: str | None
     guest_os: str | None
     guest_kernel: str | None
     guest_fs: str | None
@@ -2633,6 +2646,7 @@ class Comparison(TypedDict):
     permanent: str | None
     pinned: bool | None
     today: str | None
+    changes: list[str]
     here: Here | NullEnum | None
     question: Question
     revision: int
@@ -3046,6 +3060,7 @@ class Ranking(TypedDict):
     method_of_today: MethodOfToday | NullEnum | None
     doubt: str
     here: Here | NullEnum | None
+    releases: list[AnswerRelease]
     fit: Fit
     question: Question
     revision: int

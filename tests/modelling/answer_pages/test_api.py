@@ -80,6 +80,7 @@ def test_the_answer_is_the_kept_snapshot(client, published_evidence):
         **snapshot.result,
         "superseded_by": None,
         "fit": answer["fit"],
+        "releases": answer["releases"],
         "doubt": "",
         "here": None,
         **address,

@@ -3,11 +3,18 @@
 import json
 
 import pytest
+from django.core.cache import caches
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from experiments.models import CaseStudy
 from modelling.changes import keeping
 from modelling.estimation.verdict import STRENGTHS, weaker
-from modelling.kept_answers.snapshots import check
+from modelling.evidence import choices, names
+from modelling.evidence.question import Question
+from modelling.kept_answers import aged
+from modelling.kept_answers.snapshots import answer_waiting, check
+from modelling.mixes.words import mix_address
 from modelling.models import RankingSnapshot, SeriesChange
 from tests.factories import make_case_study, make_measurement, make_user, publish
 
@@ -109,6 +116,129 @@ def test_everybody_sees_a_public_change_without_its_machine_and_a_feed_has_it(sh
     assert client.post(f"/series-changes/{shared.pk}/", {"deed": "reopen"}).status_code == 404
     shared.refresh_from_db()
     assert shared.state == "confirmed"
+
+
+TABLE = "/api/v1/tables/?axis=guest-fs&workloads=fileserver,varmail&hypervisor=kvm"
+COMPARISON = "/api/v1/comparisons/?axis=guest-fs&workload=fileserver&hypervisor=kvm&entries=ext4,xfs"
+MIX = "/api/v1/mixes/?axis=guest-fs&hypervisor=kvm&weights=fileserver:1,varmail:3"
+
+
+def a_step_weaker(strength):
+    return STRENGTHS[max(0, STRENGTHS.index(strength) - 1)]
+
+
+@pytest.fixture
+def also_mail(shared):
+    """What is shared of the laboratory bears on the mail server as well, under which nothing changed."""
+    for slug in ("mail-1", "mail-2", "mail-3"):
+        make_study(slug, "varmail")
+    choices.forget()
+    names.forget()
+
+
+@pytest.fixture
+def confirmed(shared, ada):
+    return lambda: keeping.handle(shared, ada, "confirm")
+
+
+def test_a_table_ages_in_the_workload_that_changed_and_in_no_other(also_mail, confirmed, answered):
+    before = answered(TABLE)["workloads"]
+    confirmed()
+    files, mail = answered(TABLE)["workloads"]
+    assert files["verdict"]["strength"] == a_step_weaker(before[0]["verdict"]["strength"])
+    assert "Since it was measured, ext4 became 0.85 times as fast" in files["verdict"]["reasons"][-1]
+    assert mail == before[1]
+    assert files["verdict"] == answered()["verdict"]
+
+
+def test_all_choices_on_one_page_and_the_overview_are_a_step_weaker(also_mail, confirmed, answered, client):
+    def overview():
+        rows = {row["workload"]: row["cells"] for row in answered("/api/v1/overview/")["rows"]}
+        return {name: {cell["axis"]: cell["strength"] for cell in cells} for name, cells in rows.items()}
+
+    answered("/api/v1/overview/")
+    answer_waiting(lambda done, total: None)
+    before, known = overview(), client.get("/known/fileserver/?hypervisor=kvm").content.decode()
+    confirmed()
+    now = overview()
+    assert before["fileserver"]["guest-fs"] != STRENGTHS[0]
+    assert now["fileserver"]["guest-fs"] == a_step_weaker(before["fileserver"]["guest-fs"])
+    assert now["varmail"] == before["varmail"]
+    strength = answered()["verdict"]["strength"].capitalize()
+    assert f"{strength} evidence" in client.get("/known/fileserver/?hypervisor=kvm").content.decode()
+    assert f"{strength} evidence" not in known
+
+
+def test_a_comparison_names_the_change_of_what_it_compares(shared, confirmed, answered, client):
+    before = answered(COMPARISON)
+    permanent = answered(before["permanent"])
+    assert before["changes"] == []
+    confirmed()
+    now = answered(COMPARISON)
+    (sentence,) = now["changes"]
+    assert sentence.startswith("Since it was measured, ext4 became 0.85 times as fast in Our laboratory")
+    assert {**now, "changes": []} == before
+    assert answered(before["permanent"]) == permanent
+    page = client.get("/compare/?axis=guest-fs&workload=fileserver&hypervisor=kvm&a=ext4&b=xfs").content.decode()
+    assert f'That counts against this comparison. <a href="/series-changes/{shared.pk}/">' in page
+
+
+def test_a_comparison_of_what_did_not_change_says_nothing(also_mail, confirmed, answered):
+    address = COMPARISON.replace("fileserver", "varmail")
+    before = answered(address)
+    confirmed()
+    assert answered(address) == before
+
+
+def test_a_mix_is_weaker_by_the_share_that_changed(shared, also_mail, confirmed, answered, client):
+    before = answered(MIX)
+    permanent = answered(before["permanent"])
+    confirmed()
+    now = answered(MIX)
+    assert now["verdict"]["strength"] == a_step_weaker(before["verdict"]["strength"]) != before["verdict"]["strength"]
+    assert now["verdict"]["reasons"][-1].startswith("fileserver: Since it was measured, ext4 became 0.85 times")
+    files, mail = now["shares"]
+    assert files["verdict"]["strength"] == a_step_weaker(before["shares"][0]["verdict"]["strength"])
+    assert mail == before["shares"][1]
+    assert now["entries"] == before["entries"]
+    assert answered(before["permanent"]) == permanent
+    page = client.get(
+        mix_address(Question("guest-fs", "", hypervisor="kvm"), {"fileserver": 1, "varmail": 3})
+    ).content.decode()
+    assert f'That counts against this mix. <a href="/series-changes/{shared.pk}/">' in page
+
+
+def test_the_number_of_queries_does_not_grow_with_what_aged(shared, also_mail, confirmed, answered, nights):
+    """The results of all that may have aged are read by one query, however many they are."""
+
+    def counts():
+        told = {}
+        for address in (TABLE, COMPARISON, MIX, "/api/v1/overview/"):
+            for _ in range(2):  # what the first makes is kept
+                caches["bodies"].clear()
+                with CaptureQueriesContext(connection) as queries:
+                    answered(address.replace("&hypervisor=kvm", ""))  # which changes nothing, so it would not be kept
+            told[address] = len(queries)
+        return told
+
+    answered("/api/v1/overview/")
+    answer_waiting(lambda done, total: None)
+    before = counts()
+    confirmed()
+    once = counts()
+    also = SeriesChange.objects.get(pk=shared.pk)
+    also.pk, also.series, also.about, also.test = None, "mail", {**also.about, "load": "varmail"}, also.test + 1
+    also.save()
+    type(nights[1]).objects.filter(pk=nights[1].pk).update(case_study=CaseStudy.objects.get(slug="mail-1"))
+    also.earlier.set([nights[1]])
+    aged.forget()
+    assert [row["verdict"]["reasons"][-1][:5] for row in answered(TABLE)["workloads"]] == ["Since", "Since"]
+    both = counts()
+    assert both.pop(TABLE) < once.pop(TABLE) == before.pop(TABLE)  # it reads what did not age one by one
+    assert both == once
+    assert {address: once[address] - before[address] for address in before} == {
+        **{COMPARISON: 0, MIX: 2, "/api/v1/overview/": 1}
+    }
 
 
 def test_the_weakest_stays():

@@ -98,7 +98,8 @@ def test_a_cache_mode_with_a_colon_is_a_cache_mode(published_evidence):
 @pytest.mark.parametrize("axis", AXES)
 def test_every_choice_of_an_entry_reads_as_its_label(published_evidence, axis):
     releases = {setting.column: "2.1" for setting in SETTINGS.values() if setting.of}
-    Configuration.objects.filter(case_study__slug="p0").update(volume_block_bytes=65536, **releases)
+    stated = {"volume_block_bytes": 65536, "disk_bus": "virtio", **releases}
+    Configuration.objects.filter(case_study__slug="p0").update(**stated)
     names.forget()
     choices = entry_choices(axis, names.names())
     assert choices

@@ -1,0 +1,258 @@
+"""The releases that an answer rests on beside the newest that this KDB has seen: in published case studies, and in what
+the reader may see besides.
+
+Read where the answer of now is shown, not kept with it: what stands at a permanent address has none of it.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+
+from django.core.cache import caches
+from django.db.models import Min, Q
+
+from experiments.models import CaseStudy, Configuration, Host, OperatingSystem
+from kdb.disk_path import SETTINGS
+from kdb.host_storage import host_storage_key
+from modelling.evidence import names
+from modelling.evidence.axes import AXES, KINDS, NATIVE, entry_parts
+from modelling.evidence.question import Question
+from modelling.models import Laboratory, Sitting
+
+_KEY = "modelling.releases"
+_SECONDS = 60  # that another process may go on without what was published meanwhile
+_MOST_SITTINGS = 200  # newest ones that are looked at
+# Each kind of release, and the column that says of what it is; a kernel is of a family of systems.
+_OF = {
+    "hypervisor_release": "hypervisor",
+    "host_kernel": "host_os",
+    "host_fs_release": "host_storage",
+    "guest_kernel": "guest_os",
+    "guest_fs_release": "guest_fs",
+    "disk_driver_release": "disk_bus",
+}
+_FILE_SYSTEMS = {"e2fsprogs": "ext4", "xfsprogs": "xfs", "btrfs-progs": "btrfs", "zfs": "zfs"}  # by their tools
+_FIELDS = (
+    *("hypervisor__slug", "host_fs__slug", "backend", "guest_fs__slug"),
+    *("host_os__family", "guest_os__family", "disk_bus", *_OF),
+)
+Place = tuple[str, str]  # kind of release, and of what it is: slug or ""
+
+
+class Seen(NamedTuple):
+    """A release with where it was seen. number : what orders it; where : in words"""
+
+    number: tuple[tuple[int, ...], bool, str]
+    release: str
+    where: str
+
+
+Newest = Mapping[Place, Seen]
+
+
+@dataclass(frozen=True)
+class ReleaseThen:
+    """One kind of release: those that the evidence states, beside the newest that is seen here."""
+
+    component = "AnswerRelease"
+
+    fact: Annotated[str, "Name of the filter: `host_kernel`."]
+    of: Annotated[str, "Slug of what it is a release of; empty: of anything."]
+    label: Annotated[str, "Both in words."]
+    stated: Annotated[tuple[str, ...], "By the case studies that the answer rests on, oldest first; empty: not stated."]
+    not_stated_by: Annotated[int, "How many of these case studies state none."]
+    newest: Annotated[str, "That is seen here: published, or measured where you may look; empty: none is."]
+    seen_in: Annotated[str, "Where that is, in words."]
+    is_behind: Annotated[bool, "Whether it is newer than all that are stated."]
+
+
+def releases(question: Question, result: Mapping[str, Any], *further: Newest) -> list[ReleaseThen]:
+    """Return the releases behind an answer. One query where something is published of them.
+
+    result : of the answer, as JSON has it; further : what this reader may see beside what is published
+    """
+    newest = _newest(seen for source in (_published(), *further) for seen in source.items())
+    studies = {row["case_study"] for row in result["evidence"]}
+    stated: dict[Place, dict[str, set[str]]] = {}
+    for row in _behind(question, result, studies):
+        for place, release in _of_configuration(row):
+            releases_there = stated.setdefault(place, {})
+            if release:
+                releases_there.setdefault(release, set()).add(row["case_study__slug"])
+    told = [_line(place, stated[place], studies, newest.get(place)) for place in sorted(stated, key=_order)]
+    known = [line for line in told if line.stated or line.newest]
+    lacking = [fact for fact in _OF if fact not in {line.fact for line in known} and any(p[0] == fact for p in stated)]
+    return known + [_line((fact, ""), {}, studies, None) for fact in lacking]
+
+
+def stamp() -> str:
+    """Return a text that changes with the newest releases that everybody may see. From memory, mostly."""
+    return hashlib.sha256(repr(sorted(_published().items())).encode()).hexdigest()[:12]
+
+
+def of_hosts() -> Newest:
+    """Return the newest releases that the last checks of hosts found, for operators. One query."""
+    return _newest(
+        (place, seen)
+        for name, facts in Host.objects.values_list("name", "facts")
+        for place, release in _of_host(facts)
+        if (seen := _seen(release, f"host {name}"))
+    )
+
+
+def of_laboratory(laboratory: Laboratory) -> Newest:
+    """Return the newest releases in what `kdb measure` found in a laboratory, for its members. One query."""
+    return _of_sittings(laboratory.sittings.all())
+
+
+def forget() -> None:
+    """Have what is published read again."""
+    caches["worked-out"].delete(_KEY)
+
+
+def _published() -> Newest:
+    newest: Any = caches["worked-out"].get_or_set(_KEY, _read_published, _SECONDS)
+    return dict(newest)
+
+
+def _read_published() -> Newest:
+    """Read the newest published release of each kind. Two queries."""
+    states_one = Q(*(~Q(**{fact: ""}) for fact in _OF), _connector=Q.OR)
+    rows = Configuration.objects.filter(states_one, case_study__status=CaseStudy.Status.PUBLISHED)
+    alike = rows.order_by().values(*_FIELDS).annotate(study=Min("case_study__slug"))  # however many configurations
+    found = _newest(
+        (place, seen)
+        for row in alike
+        for place, release in _of_configuration(row)
+        if (seen := _seen(release, f"case study {row['study']}"))
+    )
+    shared = _of_sittings(Sitting.objects.filter(case_study__status=CaseStudy.Status.PUBLISHED))
+    return _newest([*found.items(), *shared.items()])
+
+
+def _behind(question: Question, result: Mapping[str, Any], studies: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Yield the configurations of the case studies that are of what the question asks and one of its entries is."""
+    if not studies:
+        return
+    asked = {name: getattr(question, name) for name in ("hypervisor", "guest_fs", "host_fs")}
+    entries = [entry_parts(AXES[question.axis], entry["key"]) for entry in result["entries"]]
+    rows = Configuration.objects.filter(case_study__slug__in=studies).order_by("case_study__slug", "pk")
+    for row in rows.values("case_study__slug", *_FIELDS):
+        has = {name: row[f"{name}__slug"] or "" for name in asked}
+        has["hypervisor"] = has["hypervisor"] or NATIVE
+        if any(value and has[name] != value for name, value in asked.items()):
+            continue
+        if not entries or any(all(has.get(name, value) == value for name, value in parts.items()) for parts in entries):
+            yield row
+
+
+def _of_configuration(row: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    """Yield each kind of release that the configuration can have, "" where it is not stated."""
+    has_guest = row["hypervisor__slug"] is not None
+    owners = {
+        "hypervisor": row["hypervisor__slug"] or "",
+        "host_os": _family(row["host_os__family"]),
+        "host_storage": host_storage_key(row["backend"], row["host_fs__slug"]) or "",
+        "guest_os": _family(row["guest_os__family"]),
+        "guest_fs": row["guest_fs__slug"] or "",
+        "disk_bus": row["disk_bus"],
+    }
+    for fact, owner in _OF.items():
+        if (has_guest or SETTINGS[fact].is_native) and (owners[owner] or fact.endswith("kernel")):
+            yield (fact, owners[owner].removeprefix("dir-")), row[fact]
+
+
+def _family(family: str | None) -> str:
+    """Return the family of a system, "" for Linux: what states none is of Linux."""
+    return "" if family in (None, OperatingSystem.Family.LINUX) else str(family)
+
+
+def _of_host(facts: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    yield ("host_kernel", ""), str(facts.get("kernel", ""))
+    yield ("hypervisor_release", "proxmox"), str(facts.get("pve", ""))
+    yield ("hypervisor_release", "xen"), str(facts.get("xen", ""))
+    yield ("hypervisor_release", "kvm"), str(facts.get("running", ""))
+    yield ("guest_kernel", ""), str(facts.get("guest_image", {}).get("kernel", ""))
+
+
+def _of_sittings(sittings: Any) -> Newest:
+    rows = sittings.filter(ended_at__isnull=False).order_by("-pk")[:_MOST_SITTINGS]
+    return _newest(
+        (place, seen)
+        for name, facts, choices in rows.values_list("laboratory__name", "facts", "choices")
+        for place, release in _of_machine(facts, choices)
+        if (seen := _seen(release, f"laboratory {name}"))
+    )
+
+
+def _of_machine(facts: Mapping[str, Any], choices: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Place, str]]:
+    """Yield the releases that `kdb measure` found on a machine, and those that its choices name."""
+    side = "guest" if facts.get("virtual") == "yes" else "host"
+    yield (f"{side}_kernel", ""), str(facts.get("kernel", ""))
+    for tools, file_system in _FILE_SYSTEMS.items():
+        release = str(facts.get(tools, ""))
+        yield (f"{side}_fs_release", file_system), release if tools == "zfs" else release and f"{tools} {release}"
+    if side == "host":
+        yield ("hypervisor_release", "kvm"), f"QEMU {facts['qemu']}" if facts.get("qemu") else ""
+        yield ("hypervisor_release", "proxmox"), str(facts.get("proxmox", ""))
+        yield ("host_fs_release", "zvol"), str(facts.get("zfs", ""))
+    for choice in choices:
+        settings = choice["settings"]
+        for fact, owner in _OF.items():
+            if fact in settings and (fact.endswith("kernel") or settings.get(owner)):
+                yield (fact, "" if fact.endswith("kernel") else settings[owner]), str(settings[fact])
+
+
+def _seen(release: str, where: str) -> Seen | None:
+    """Return a release with what orders it; None where it has no number, as "VMkernel".
+
+    QEMU's number is taken where it is named, else the first; "0.7.0-rc4" comes before "0.7.0".
+    """
+    of_qemu = re.search(r"qemu[^\d,;]{0,9}(\d+(?:\.\d+)+)", release, re.IGNORECASE)
+    found = of_qemu or re.search(r"(\d+(?:\.\d+)+)", release) or re.search(r"(\d+)", release)
+    if found is None:
+        return None
+    is_final = re.match(r"[-~.]?(rc|beta|alpha|pre)", release[found.end() :], re.IGNORECASE) is None
+    return Seen((tuple(map(int, found.group(1).split("."))), is_final, release), release, where)
+
+
+def _newest(found: Iterable[tuple[Place, Seen]]) -> Newest:
+    """Return the newest of each place; of equal ones the first by where it was seen."""
+    newest: dict[Place, Seen] = {}
+    for place, seen in found:
+        if place not in newest or (seen.number, newest[place].where) > (newest[place].number, seen.where):
+            newest[place] = seen
+    return newest
+
+
+def _order(place: Place) -> tuple[int, str]:
+    return list(_OF).index(place[0]), place[1]
+
+
+def _line(
+    place: Place, stated: Mapping[str, Iterable[str]], studies: Iterable[str], newest: Seen | None
+) -> ReleaseThen:
+    fact, owner = place
+    numbers = {release: _seen(release, "") for release in stated}
+    ordered = sorted(stated, key=lambda release: seen.number if (seen := numbers[release]) else ((), False, release))
+    by = {slug for slugs in stated.values() for slug in slugs}
+    known = [seen.number for seen in numbers.values() if seen]
+    return ReleaseThen(
+        fact=fact,
+        of=owner,
+        label=SETTINGS[fact].label + (f": {_name(_OF[fact], owner)}" if owner else ""),
+        stated=tuple(ordered),
+        not_stated_by=len(set(studies) - by),
+        newest=newest.release if newest else "",
+        seen_in=newest.where if newest else "",
+        is_behind=bool(known and newest and newest.number[:2] > max(known)[:2]),
+    )
+
+
+def _name(owner: str, slug: str) -> str:
+    if owner in ("host_os", "guest_os"):
+        return str(OperatingSystem.Family(slug).label)
+    known = names.names()
+    return known[KINDS[owner]].get(slug) or known["file_system"].get(slug, slug)
