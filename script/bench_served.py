@@ -10,18 +10,20 @@ then; figures are compared with those of the last record as multiples of it, bec
 import datetime
 import json
 import os
+import sqlite3
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPConnection
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
 import psutil
+import psycopg
 from _costs import cpu_seconds, fixed_work
 from _services import CannotStartError, Service, free_port, new_postgresql, new_redis
 
@@ -30,10 +32,9 @@ from kdb.work.alive import web_answers
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / "docs/served.json"
 DATABASES = ("sqlite", "postgresql")
-START_SECONDS = 300  # a few on a machine of its own
+START_SECONDS = 900  # half a minute on a machine of its own
 PATIENCE_SECONDS = 120  # for an answer
-CALM_SECONDS = 3  # in a row with next to nothing to do: what the first start left to workers is done
-NEXT_TO_NOTHING = 0.1  # CPU seconds a second
+CALM_SECONDS = 900  # at most, until workers have done what is left to them
 
 PAGES = {
     "first page": "/",
@@ -72,6 +73,7 @@ class Served(NamedTuple):
     port: int
     serve: int  # its process
     services: list[int]
+    data_dir: Path
     database_url: str  # empty with SQLite
 
     def cpu(self) -> tuple[float, float, float]:
@@ -101,13 +103,22 @@ class Served(NamedTuple):
                 time.sleep(0.5)
 
     def wait_for_calm(self) -> None:
-        calm, deadline = 0, time.monotonic() + START_SECONDS
-        while calm < CALM_SECONDS:
-            before = sum(self.cpu())
-            time.sleep(1)
-            calm = calm + 1 if sum(self.cpu()) - before < NEXT_TO_NOTHING else 0
+        """Wait until workers have done what the first start and the questions left to them. Raises SystemExit."""
+        deadline = time.monotonic() + CALM_SECONDS
+        while self._jobs():
             if time.monotonic() > deadline:
-                raise SystemExit(f"KDB has not come to rest in {START_SECONDS} s")
+                raise SystemExit(f"after {CALM_SECONDS} s jobs are still waiting")
+            time.sleep(1)
+
+    def _jobs(self) -> int:
+        query = "SELECT count(*) FROM experiments_job WHERE state IN ('queued', 'running')"
+        if self.database_url:
+            with psycopg.connect(self.database_url) as database:
+                (count,) = database.execute(query).fetchone() or (0,)
+        else:
+            with closing(sqlite3.connect(self.data_dir / "kdb.sqlite3")) as database:
+                (count,) = database.execute(query).fetchone()
+        return int(count)
 
 
 @contextmanager
@@ -135,7 +146,8 @@ def served(database: str) -> Iterator[Served]:
         for service in (*services, serve):
             service.start()
             stack.callback(service.stop)
-        yield Served(port, serve.pid, [service.pid for service in services], environment.get("DATABASE_URL", ""))
+        pids, url = [service.pid for service in services], environment.get("DATABASE_URL", "")
+        yield Served(port, serve.pid, pids, folder / "data", url)
 
 
 def cost_of(server: Served, do: Callable[[], None], times: int) -> Cost:
