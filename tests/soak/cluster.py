@@ -106,10 +106,10 @@ class Proxy:
         self._write(down=web)
         os.kill(self.service.pid, signal.SIGHUP)
         deadline = time.monotonic() + HANG_SECONDS
-        while not {child.pid for child in self._workers()} - before:
+        # Those before end when their last request is answered: until then they may still send one to the host.
+        while before & {child.pid for child in self._workers()}:
             assert time.monotonic() < deadline, "nginx did not read its configuration again"
             time.sleep(0.05)
-        time.sleep(0.5)  # the one before is told after the new one has begun
 
     def _workers(self) -> list[psutil.Process]:
         return psutil.Process(self.service.pid).children()
