@@ -25,6 +25,7 @@ from statistics import median
 from typing import ClassVar
 from xml.etree import ElementTree
 
+from _costs import fixed_work
 from _services import (
     OWN_SETTINGS,
     STOP_SECONDS,
@@ -144,17 +145,6 @@ def cpu_seconds() -> float:
     """Return the processor's time of all that ended below this process."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
-
-
-def fixed_work() -> float:
-    """Return the milliseconds of the processor that the same work takes now: numbers, and memory that is new.
-
-    Neighbours who share its caches make the same instructions take up to twice as long.
-    """
-    begun = time.thread_time()
-    sum(number * number for number in range(500_000))
-    _ = b"x" * (32 << 20)
-    return 1000 * (time.thread_time() - begun)
 
 
 def slowness(milliseconds: float) -> float:

@@ -47,8 +47,15 @@ def end_with_parent() -> None:
 class Service:
     """A server of ours, from `start` to `stop`; whoever asks what its end does kills it, and starts it again."""
 
-    def __init__(self, command: list[str], log: Path, answers: Callable[[], bool], user: str | None = None) -> None:
-        self.command, self.log, self.answers, self.user = command, log, answers, user
+    def __init__(
+        self,
+        command: list[str],
+        log: Path,
+        answers: Callable[[], bool],
+        user: str | None = None,
+        patience: float = START_SECONDS,
+    ) -> None:
+        self.command, self.log, self.answers, self.user, self.patience = command, log, answers, user, patience
         self.environment = dict(os.environ)  # as it is now, also for a later start
         self.process: subprocess.Popen | None = None
 
@@ -65,7 +72,7 @@ class Service:
                 preexec_fn=end_with_parent,
                 **as_user(self.user),
             )
-        deadline = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + self.patience
         while not self.answers():
             if self.process.poll() is not None or time.monotonic() > deadline:
                 self.stop()
@@ -73,13 +80,18 @@ class Service:
                 raise CannotStartError(f"{self.command[0]} does not start:\n{said}")
             time.sleep(0.05)
 
-    def stop(self, number: signal.Signals = signal.SIGINT) -> None:
-        """End it: both servers end at SIGINT without waiting for clients."""
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    def stop(self, number: signal.Signals = signal.SIGINT, patience: float = STOP_SECONDS) -> None:
+        """End it: PostgreSQL and Redis end at SIGINT without waiting for clients."""
         if self.process is None:
             return
         self.process.send_signal(number)
         try:
-            self.process.wait(STOP_SECONDS)
+            self.process.wait(patience)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

@@ -23,12 +23,15 @@ With --observation, as root: what it costs a host with libvirt that the disks of
     script/bench [--sizes 10 100 1000] [--requests 300]
 With --studies, instead: everything as case studies are added, by script/bench_scale.py.
 
+With --served, instead: what requests cost through gunicorn, by script/bench_served.py, beside the last record.
+
     script/bench --rankings
     script/bench --studies 1 10 100
     script/bench --imports
     script/bench --campaigns
     script/bench --bias [--filebench FOLDER] [--seconds 60]
     script/bench --observation
+    script/bench --served [sqlite] [postgresql] [--turns 5] [--record]
 """
 
 import argparse
@@ -541,7 +544,17 @@ def main() -> None:
     parser.add_argument("--filebench", default="", help="for --bias: a folder of manage.py build_filebench")
     parser.add_argument("--seconds", type=int, default=60, help="for --bias: of each run")
     parser.add_argument("--observation", action="store_true", help="what watching virtual machines costs only")
+    served = {"nargs": "*", "metavar": "DATABASE", "choices": ("sqlite", "postgresql")}
+    parser.add_argument("--served", **served, help="requests through gunicorn, on sqlite and postgresql unless told")
+    parser.add_argument("--turns", type=int, default=5, help="for --served: that share the requests")
+    parser.add_argument("--record", action="store_true", help="for --served: compare with these figures from now on")
     options = parser.parse_args()
+    if options.served is not None:
+        import bench_served
+
+        requests = options.requests // options.turns
+        bench_served.measure_served(options.served, options.turns, requests, options.record)
+        return
     alone = ("imports", "campaigns", "bias", "rankings", "observation", "studies")
     if not any(getattr(options, name) for name in alone):  # processes of their own: memory, threads
         subprocess.run([sys.executable, __file__, "--imports"], check=True)

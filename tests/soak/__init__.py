@@ -7,4 +7,13 @@
     soak         all of it, and the report
 
 `script/soak` runs it, and test_soak.py for as long as CI has time.
+
+The same people work on several hosts, each a network of its own, where nothing is killed:
+
+    network      hosts of this machine
+    cluster      what docker-compose.yml describes, on a host each, behind nginx
+    memory       a bound on the memory of all of it
+    hosts        a rolling upgrade, and a day on 1 GB
+
+`script/hosts` runs it, and test_hosts.py shortly.
 """

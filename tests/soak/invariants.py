@@ -58,13 +58,9 @@ def under_way() -> str:
     return ", ".join(found)
 
 
-def in_database(ledger: Ledger, place: Place, revisions_before: int) -> Iterator[tuple[str, list[str]]]:
+def in_database(ledger: Ledger, revisions_before: int) -> Iterator[tuple[str, list[str]]]:
     """Name and complaints of each check, while KDB has stopped and its services run."""
-    yield "what was filed is there once, and nothing else", list(_studies(ledger))
-    yield (
-        "revisions have no gaps, and each tells of one publication or retraction",
-        list(_revisions(ledger, revisions_before)),
-    )
+    yield from of_filed(ledger, revisions_before)
     yield "jobs and imports have ended", list(_ended())
     yield "each planned run ended once, and is filed once", list(_campaigns(ledger))
     yield (
@@ -78,6 +74,15 @@ def in_database(ledger: Ledger, place: Place, revisions_before: int) -> Iterator
     yield "arms are what their measurements sum up to", list(_arms())
     yield "every kept answer is what is computed from scratch", list(_answers())
     yield "the database is whole", list(_integrity())
+
+
+def of_filed(ledger: Ledger, revisions_before: int) -> Iterator[tuple[str, list[str]]]:
+    """Name and complaints of what people were told, whatever is still to follow from it."""
+    yield "what was filed is there once, and nothing else", list(_studies(ledger))
+    yield (
+        "revisions have no gaps, and each tells of one publication or retraction",
+        list(_revisions(ledger, revisions_before)),
+    )
 
 
 def _studies(ledger: Ledger) -> Iterator[str]:

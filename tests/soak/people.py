@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,6 +54,7 @@ class Ledger:
     statuses: dict[str, str] = field(default_factory=dict)  # slug to "published", "retracted"; "" deleted
     campaigns: dict[str, int] = field(default_factory=dict)  # slug to planned runs; filed as a draft of that name
     backups: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)  # requests without an answer, or answered with 503
     faults: list[str] = field(default_factory=list)
     done: Counter = field(default_factory=Counter)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -61,6 +62,11 @@ class Ledger:
     def count(self, what: str) -> None:
         with self.lock:
             self.done[what] += 1
+
+    def lose(self, text: str) -> None:
+        """Note a request that has to be sent again: what a kill may do, and a rolling upgrade may not."""
+        with self.lock:
+            self.lost.append(text)
 
     def fault(self, text: str) -> None:
         with self.lock:
@@ -71,27 +77,27 @@ class Ledger:
 class Client:
     """One person at the API, patient with a server that is being killed."""
 
-    place: Place
+    address: str  # "http://127.0.0.1:8000"
     ledger: Ledger
     token: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.session = requests.Session()
+        self.session.headers.update(self.headers)
         if self.token:
             self.session.headers["Authorization"] = f"Bearer {self.token}"
 
     def once(self, method: str, path: str, **options: Any) -> requests.Response | None:
         """None where there is no answer, or one that says to come back."""
         try:
-            answer = self.session.request(
-                method, f"http://127.0.0.1:{self.place.port}{path}", timeout=ANSWER_SECONDS, **options
-            )
-        except requests.RequestException:
-            self.ledger.count("requests without an answer")
+            answer = self.session.request(method, f"{self.address}{path}", timeout=ANSWER_SECONDS, **options)
+        except requests.RequestException as error:
+            self.ledger.lose(f"{method} {path}: {error!r}")
             return None
         self.ledger.count("requests answered")
         if answer.status_code == 503:
-            self.ledger.count("requests answered with 503")
+            self.ledger.lose(f"{method} {path}: 503 {answer.text[:300]}")
             return None
         if answer.status_code >= 500:
             self.ledger.fault(f"{method} {path}: {answer.status_code} {answer.text[:300]}")
@@ -132,12 +138,18 @@ class Client:
         return answer.status_code == 200 and all(answer.json()[name] == value for name, value in fields.items())
 
 
-def read_pages(client: Client, chance: random.Random, goes_on: Callable[[], bool]) -> None:
+def read_pages(
+    client: Client,
+    chance: random.Random,
+    goes_on: Callable[[], bool],
+    pause_seconds: float = 0,
+    pages: Sequence[str] = PAGES,
+) -> None:
     """Be a visitor who looks at one thing after another, also at what was published meanwhile."""
     latest = 0
     while goes_on():
         published = [f"/case-studies/{slug}/" for slug, status in list(client.ledger.statuses.items()) if status]
-        page = chance.choice([*PAGES, *published[-5:]])
+        page = chance.choice([*pages, *published[-5:]])
         answer = client.once("GET", page)
         if answer is None:
             time.sleep(BACK_AFTER_SECONDS)
@@ -148,6 +160,7 @@ def read_pages(client: Client, chance: random.Random, goes_on: Callable[[], bool
             if latest < before:
                 client.ledger.fault(f"the knowledge went back from revision {before} to {latest}")
         client.ledger.count("pages read")
+        time.sleep(chance.uniform(0, 2 * pause_seconds))
 
 
 @dataclass
@@ -159,11 +172,13 @@ class Contributor:
     name: str
     chance: random.Random
     number: int = 0
+    pause_seconds: float = 0
 
     def work(self, goes_on: Callable[[], bool]) -> None:
         while goes_on():
             self.number += 1
             self.contribute(f"{self.name}-{self.number}")
+            time.sleep(self.chance.uniform(0, 2 * self.pause_seconds))
 
     def contribute(self, slug: str) -> None:
         ledger, author, reviewer, chance = self.author.ledger, self.author, self.reviewer, self.chance
@@ -277,6 +292,7 @@ class Operator:
     """Runs one small campaign after another on the laboratory's host, and files each as a draft."""
 
     client: Client
+    pool: str
     number: int = 0
 
     def work(self, goes_on: Callable[[], bool]) -> None:
@@ -287,7 +303,7 @@ class Operator:
     def run(self, slug: str) -> None:
         client, ledger = self.client, self.client.ledger
         plan = {
-            **{"slug": slug, "title": f"Soak {slug}", "host": "lab", "pool": str(client.place.lab.pool)},
+            **{"slug": slug, "title": f"Soak {slug}", "host": "lab", "pool": self.pool},
             **{"driver": "native", "engine": "fio", "host_file_systems": ["ext4"], "workloads": ["varmail"]},
             **{"repetitions": 2, "run_seconds": 2, "disk_mib": 192, "scale_percent": 1, "seed": self.number},
         }

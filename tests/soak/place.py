@@ -42,6 +42,10 @@ class Place:
         return int(self.environment["PORT"])
 
     @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
     def data_dir(self) -> Path:
         return Path(self.environment["DATA_DIR"])
 

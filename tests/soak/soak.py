@@ -62,23 +62,23 @@ class Soak:
         from . import invariants, kills, people  # need Django
 
         place, chance = self.place, random.Random(self.seed)
-        ledger = people.Ledger()
+        ledger, pool = people.Ledger(), str(place.lab.pool)
         keeper = people.Keeper(place, ledger, every=min(30, seconds / 4))
         killer = kills.Killer(place, keeper, chance)
         before = invariants.latest_revision()
-        author, reviewer, operator = (people.Client(place, ledger, token) for token in self.tokens())
+        author, reviewer, operator = (people.Client(place.address, ledger, token) for token in self.tokens())
         place.keep_serving()
         _wait(lambda: places.reaches(place.port) and author.once("GET", "/healthz") is not None, "KDB does not start")
 
         self.ends_at = time.monotonic() + seconds
         goes_on = self.goes_on
-        self.begin(ledger, "operator", people.Operator(operator).work, goes_on)
+        self.begin(ledger, "operator", people.Operator(operator, pool).work, goes_on)
         self.begin(ledger, "keeper", keeper.work, goes_on)
         for number in (1, 2):
-            clients = (people.Client(place, ledger, client.token) for client in (author, reviewer))
+            clients = (people.Client(place.address, ledger, client.token) for client in (author, reviewer))
             contributor = people.Contributor(*clients, f"soak-{number}", random.Random(f"{self.seed} {number}"))
             self.begin(ledger, f"contributor {number}", contributor.work, goes_on)
-            reading = (people.Client(place, ledger), random.Random(f"{self.seed} reader {number}"), goes_on)
+            reading = (people.Client(place.address, ledger), random.Random(f"{self.seed} reader {number}"), goes_on)
             self.begin(ledger, f"reader {number}", people.read_pages, *reading)
 
         next_kill = time.monotonic()
@@ -88,7 +88,7 @@ class Soak:
                 killer.kill_something()
                 next_kill = time.monotonic() + chance.expovariate(kills_per_minute / 60)
             time.sleep(0.1)
-        self.calm_down(ledger, people.Operator(operator, number=10_000), invariants.under_way)
+        self.calm_down(ledger, people.Operator(operator, str(self.place.lab.pool), number=10_000), invariants.under_way)
         return self.report(ledger, killer, invariants, before)
 
     def prepare(self) -> None:
@@ -156,13 +156,14 @@ class Soak:
 
     def report(self, ledger: Any, killer: Any, invariants: Any, revisions_before: int) -> bool:
         found = [("KDB stops without leaving a process", self.place.stop_serving())]
-        found += invariants.in_database(ledger, self.place, revisions_before)
+        found += invariants.in_database(ledger, revisions_before)
         found += invariants.on_machine(self.place)
         found += invariants.of_backups(ledger, self.place)
         found.append(("nobody was told what must not be", ledger.faults))
         print(f"\nDone, with {self.place.starts - 1} new starts of KDB")
         for what, count in sorted(ledger.done.items()):
             print(f"  {count:7,} {what}")
+        print(f"  {len(ledger.lost):7,} requests without an answer, or told to come back")
         print(f"Killed {killer.done.total():,}")
         for kind, count in sorted(killer.done.items()):
             print(f"  {count:7,} {kind}")

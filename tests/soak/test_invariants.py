@@ -1,7 +1,5 @@
 """Each check of a soak finds the fault that it is there for."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from experiments.case_studies import life
@@ -33,8 +31,7 @@ def ledger() -> Ledger:
 
 
 def complaints(ledger: Ledger) -> list[str]:
-    place = SimpleNamespace()
-    return [said for _, found in invariants.in_database(ledger, place, revisions_before=0) for said in found]
+    return [said for _, found in invariants.in_database(ledger, revisions_before=0) for said in found]
 
 
 def test_what_is_right_gets_no_complaint(ledger):

@@ -1,0 +1,210 @@
+"""What a request costs the processor where KDB is served as users run it. Called by script/bench --served.
+
+`manage.py serve` runs on a database of its own with the published evidence: on SQLite, and on a PostgreSQL and a Redis
+that are started here. A client asks one request after the other, each on a connection of its own, as a proxy does.
+Counted is what the processes took of the processor, kernel included: those of the web server, those of the workers,
+those of PostgreSQL and Redis. The client is not counted. Beside each figure stands what a fixed piece of work took
+then; figures are compared with those of the last record as multiples of it, because neighbours slow both alike.
+"""
+
+import datetime
+import json
+import os
+import sqlite3
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from http.client import HTTPConnection
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+import psycopg
+from _costs import cpu_seconds, fixed_work
+from _services import CannotStartError, Service, free_port, new_postgresql, new_redis
+
+from kdb.work.alive import web_answers
+
+ROOT = Path(__file__).resolve().parents[1]
+RECORD = ROOT / "docs/served.json"
+DATABASES = ("sqlite", "postgresql")
+START_SECONDS = 900  # half a minute on a machine of its own
+PATIENCE_SECONDS = 120  # for an answer
+CALM_SECONDS = 900  # at most, until workers have done what is left to them
+
+PAGES = {
+    "first page": "/",
+    "claims": "/claims/",
+    "case studies": "/case-studies/",
+    "search": "/search/?q=xfs",
+    "kept answer, JSON": "/api/v1/rankings/hypervisor/?workload=fileserver",
+    "kept answer, page": "/?axis=hypervisor&workload=fileserver",
+}
+NEW, IDLE = "new question", "a second at rest"
+# Never asked before on the database of a run, and answered by the published evidence.
+NEW_QUESTIONS = [
+    f"/api/v1/rankings/{axis}/?workload={workload}&hypervisor={hypervisor}"
+    for hypervisor, workload, axis in product(
+        ("kvm", "xen", "esxi"), ("varmail", "fileserver", "webserver"), ("guest-fs", "host-fs", "fs-pair")
+    )
+]
+
+
+class Cost(NamedTuple):
+    """Of one request (or second), in milliseconds of the processor; `loop` is what the fixed piece of work took."""
+
+    web: float
+    workers: float
+    database: float
+    loop: float
+
+    @property
+    def loops(self) -> float:
+        return (self.web + self.workers + self.database) / self.loop
+
+
+class Served(NamedTuple):
+    """`manage.py serve` that answers, and the services that it asks."""
+
+    port: int
+    serve: int  # its process
+    services: list[int]
+    data_dir: Path
+    database_url: str  # empty with SQLite
+
+    def cpu(self) -> tuple[float, float, float]:
+        """Return CPU seconds of the web server, of all else that serves, and of the database with its broker."""
+        supervisor = psutil.Process(self.serve)
+        web, others = 0.0, sum(supervisor.cpu_times()[:4])
+        for child in supervisor.children():
+            if "gunicorn" in child.cmdline():
+                web += cpu_seconds(child.pid)
+            else:
+                others += cpu_seconds(child.pid)
+        return web, others, sum(map(cpu_seconds, self.services))
+
+    def ask(self, address: str) -> None:
+        """Ask until there is an answer, as pages and programs do where a worker makes it. Raises SystemExit."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        status = 202
+        while status == 202:
+            connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)
+            connection.request("GET", address)
+            response = connection.getresponse()
+            status, said = response.status, response.read()
+            connection.close()
+            if status not in (200, 202) or time.monotonic() > deadline:
+                raise SystemExit(f"{address} answers {status}: {said[:300]!r}")
+            if status == 202:
+                time.sleep(0.5)
+
+    def wait_for_calm(self) -> None:
+        """Wait until workers have done what the first start and the questions left to them. Raises SystemExit."""
+        deadline = time.monotonic() + CALM_SECONDS
+        while self._jobs():
+            if time.monotonic() > deadline:
+                raise SystemExit(f"after {CALM_SECONDS} s jobs are still waiting")
+            time.sleep(1)
+
+    def _jobs(self) -> int:
+        query = "SELECT count(*) FROM experiments_job WHERE state IN ('queued', 'running')"
+        if self.database_url:
+            with psycopg.connect(self.database_url) as database:
+                (count,) = database.execute(query).fetchone() or (0,)
+        else:
+            with closing(sqlite3.connect(self.data_dir / "kdb.sqlite3")) as database:
+                (count,) = database.execute(query).fetchone()
+        return int(count)
+
+
+@contextmanager
+def served(database: str) -> Iterator[Served]:
+    """Serve on a new database with the published evidence until the end. Raises CannotStartError."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kdb-served-")))
+        folder.chmod(0o711)  # PostgreSQL's user passes through
+        port = free_port()
+        environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        environment |= {"DATA_DIR": str(folder / "data"), "PORT": str(port)}
+        environment |= {"API_REQUESTS_A_MINUTE": "0", "CPU_SECONDS_A_MINUTE": "0"}  # one client asks as fast as it can
+        services = []
+        if database == "postgresql":
+            for variable, make in (("DATABASE_URL", new_postgresql), ("REDIS_URL", new_redis)):
+                made = make(folder)
+                if made is None:
+                    raise CannotStartError(f"what {variable} names is not installed")
+                service, environment[variable] = made
+                services.append(service)
+        # It prepares the database, too, and answers when that is done.
+        command = [sys.executable, str(ROOT / "manage.py"), "serve"]
+        serve = Service(command, folder / "kdb.log", lambda: web_answers(port, "localhost"), patience=START_SECONDS)
+        serve.environment = environment
+        for service in (*services, serve):
+            service.start()
+            stack.callback(service.stop)
+        pids, url = [service.pid for service in services], environment.get("DATABASE_URL", "")
+        yield Served(port, serve.pid, pids, folder / "data", url)
+
+
+def cost_of(server: Served, do: Callable[[], None], times: int) -> Cost:
+    """Do it, which is so many requests or seconds, and return what one cost."""
+    loop, before = fixed_work(), server.cpu()
+    do()
+    spent = [1000 * (after - then) / times for after, then in zip(server.cpu(), before, strict=True)]
+    return Cost(*spent, loop=(loop + fixed_work()) / 2)
+
+
+def measure(server: Served, turns: int, requests: int) -> dict[str, Cost]:
+    """Return the mean cost of each kind over the turns, in each of which every kind is asked so many requests."""
+
+    def ask_all(addresses: list[str]) -> None:
+        for address in addresses:
+            server.ask(address)
+
+    for address in PAGES.values():
+        ask_all([address] * 10)  # so that every process has answered it once
+    server.wait_for_calm()
+    costs: dict[str, list[Cost]] = {}
+    for turn in range(turns):
+        asked = {what: [address] * requests for what, address in PAGES.items()}
+        asked[NEW] = NEW_QUESTIONS[turn::turns]
+        for what, addresses in asked.items():
+            cost = cost_of(server, lambda addresses=addresses: ask_all(addresses), len(addresses))
+            costs.setdefault(what, []).append(cost)
+        costs.setdefault(IDLE, []).append(cost_of(server, lambda: time.sleep(10), 10))
+    return {what: Cost(*map(statistics.mean, zip(*each, strict=True))) for what, each in costs.items()}
+
+
+def told(costs: dict[str, Cost], recorded: dict[str, Cost]) -> str:
+    """Return the table of one database; without a recorded figure there is no ratio."""
+    lines = [f"{'CPU ms a request':<20}{'web':>8}{'workers':>9}{'database':>10}{'loop':>8}{'loops':>8}  / recorded"]
+    for what, cost in costs.items():
+        figures = f"{what:<20}{cost.web:>8.1f}{cost.workers:>9.1f}{cost.database:>10.1f}{cost.loop:>8.1f}"
+        then = recorded[what].loops if what in recorded else 0.0
+        ratio = f"{cost.loops / then:>11.2f}" if then else ""
+        lines.append(f"{figures}{cost.loops:>8.3f}{ratio}")
+    return "\n".join(lines)
+
+
+def measure_served(databases: list[str], turns: int, requests: int, to_be_recorded: bool) -> None:
+    """Print what requests cost on each database beside the last record; then make this the record if asked to."""
+    record = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    for database in databases or DATABASES:
+        then = record.get(database, {"date": None, "costs": {}})
+        try:
+            with served(database) as server:
+                costs = measure(server, turns, requests)
+        except CannotStartError as error:
+            raise SystemExit(f"{database}: {error}") from error
+        against = f", beside the record of {then['date']}" if then["date"] else ""
+        recorded = {what: Cost(**cost) for what, cost in then["costs"].items()}
+        print(f"\n{database}, {turns} turns of {requests} requests{against}\n{told(costs, recorded)}", flush=True)
+        rounded = {what: {name: round(ms, 3) for name, ms in cost._asdict().items()} for what, cost in costs.items()}
+        record[database] = {"date": datetime.datetime.now(datetime.UTC).date().isoformat(), "costs": rounded}
+    if to_be_recorded:
+        RECORD.write_text(json.dumps(record, indent=1) + "\n")
+        print(f"recorded in {RECORD.relative_to(ROOT)}")
