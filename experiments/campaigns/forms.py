@@ -97,7 +97,8 @@ class HostForm(InSections, ModelForm[Host]):
         (
             "How it is reached",
             "A worker of the laboratory logs in with OpenSSH, and you are shown the machine's key before anything is "
-            "done. A machine that no worker can reach runs a runner in place of that, which asks this server.",
+            "done. A machine that no worker can reach runs a runner in place of that, which asks this server. A node "
+            "of Proxmox VE can be observed without a login, by its API.",
             ("address", "port", "login", "uses_sudo", "key_name", "is_by_runner", "is_by_api"),
         ),
         (

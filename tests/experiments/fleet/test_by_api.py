@@ -5,6 +5,7 @@ import logging
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.urls import reverse
 
 from experiments.campaigns import checks, hosts
 from experiments.campaigns.forms import HostForm
@@ -109,7 +110,7 @@ def test_a_token_that_others_may_read_is_not_used(door, owner, settings):
         register(door)
 
 
-def test_what_is_observed_only_is_neither_moved_nor_measured(door, node, owner):
+def test_what_is_observed_only_is_neither_moved_nor_measured(door, node, owner, client):
     host = register(door)
     node.start()
     assert watching.watch_for(host, 0.1)
@@ -117,6 +118,12 @@ def test_what_is_observed_only_is_neither_moved_nor_measured(door, node, owner):
     disk = ObservedDisk.objects.select_related("machine__host", "pool").get()
     with pytest.raises(PlacementError, match="reached by Proxmox VE's API, for observation alone"):
         by_hand.ask(disk, ObservedPool.objects.get(path="fast"), user=owner)
+    client.force_login(owner)
+    pages = [reverse("observed-host", args=["pve-1"]), reverse("observed-machine", args=[disk.machine.pk])]
+    shown = "".join(client.get(page).content.decode() for page in pages)
+    assert "this node is observed" in shown
+    assert reverse("placement-move-disk", args=[disk.machine.pk]) not in shown
+    assert reverse("placement-empty-pool", args=[disk.pool.pk]) not in shown
     plan = factories.make_campaign(host, driver="proxmox", guest_file_systems=["ext4"], vm_counts=[1])
     assert checks.problems_of(plan)["host"] == [
         "pve-1 is reached by Proxmox VE's API, for observation alone; a campaign logs in by ssh."

@@ -20,7 +20,7 @@ from tests.experiments.fleet.driver.proxmox.door import ALL, TOKEN, Door
 from tests.experiments.fleet.driver.proxmox.node import NUMBER, SIZE, TOTAL, UUID, LocalConnection, Node
 from tests.experiments.fleet.driver.proxmox.test_listing import CONFIGURATION
 
-LOCATION = Path("docs/observation.md")
+PAGE = Path("docs/observation.md")
 SECRET = TOKEN.partition("=")[2]
 
 
@@ -139,10 +139,10 @@ def test_a_machine_that_goes_while_it_is_listed_is_left_out(place, monkeypatch):
 # Rights
 
 
-def test_the_role_that_the_page_of_observation_names_suffices(place):
-    role = re.search(r'pveum role add \w+ --privs "(.*?)"', LOCATION.read_text())[1]
-    place.door.privileges = tuple(role.split())
-    assert not {privilege for privilege in place.door.privileges if not privilege.endswith(".Audit")}
+def test_the_roles_that_the_page_of_observation_names_suffice(place):
+    observe, folders = re.findall(r'pveum role add \w+ --privs "(.*?)"', PAGE.read_text())
+    place.door.privileges = tuple(observe.split())
+    assert all(privilege.endswith(".Audit") for privilege in (*place.door.privileges, *folders.split()))
     place.node.keep(agents={"100": [{"type": "ext4"}]})
     place.node.start()
     (machine,) = listing_by_api.listing(place.host).machines
@@ -150,6 +150,10 @@ def test_the_role_that_the_page_of_observation_names_suffices(place):
     assert (disk.size_bytes, disk.allocated_bytes, disk.allocation) == (SIZE, SIZE, "")  # as the configuration has it
     assert listing_by_api.file_systems_by_agent(place.host, machine) == ["ext4"]
     assert list(listing_by_api.counts(place.host)["mail-1"]) == ["scsi0"]
+    place.door.privileges += tuple(folders.split())
+    place.node.state["storages"]["slow"]["path"] = "/mnt/pve/slow"
+    place.node.keep(directories={"/mnt/pve/slow": "ext4"})
+    assert listing_by_api.listing(place.host).pools[0].host_fs == "ext4"
 
 
 def without(place: Place, privilege: str) -> Place:
