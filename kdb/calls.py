@@ -4,6 +4,7 @@ The connection is made to one of these addresses and to no other. No redirect is
 however slowly the other side drips its bytes in.
 """
 
+import hashlib
 import http.client
 import socket
 import ssl
@@ -21,11 +22,20 @@ class NotReached(Exception):  # noqa: N818 - an event, not a mistake
     """There was no answer; the text is fit to show."""
 
 
+class OtherCertificate(NotReached):
+    """The other side shows another certificate than the pinned one. Nothing was sent. shown : its SHA-256"""
+
+    def __init__(self, shown: bytes) -> None:
+        super().__init__("It shows another certificate.")
+        self.shown = shown
+
+
 @dataclass(frozen=True)
 class Reply:
     """headers : by their names in small letters; is_cut : whether the body is longer than was wanted"""
 
     status: int
+    reason: str
     headers: dict[str, str]
     body: bytes
     is_cut: bool
@@ -40,11 +50,13 @@ def call(
     body: bytes | None = None,
     seconds: float,
     most_bytes: int = 0,
+    pinned: bytes | None = None,
 ) -> Reply:
-    """Return the answer. Raises NotReached where there is none.
+    """Return the answer. Raises NotReached where there is none, OtherCertificate.
 
     addresses : what to connect to, the first that takes a connection
     seconds : for all of it; most_bytes : of the answer's body that are read, 0: none
+    pinned : SHA-256 of the one certificate that is trusted, whoever signed it; None: those of the usual authorities
     """
     parts = urlsplit(address)
     host, path = parts.hostname or "", parts.path or "/"
@@ -66,8 +78,13 @@ def call(
         connection.sock = _connected(addresses, seconds)
         if parts.scheme == "https":
             context = ssl.create_default_context()
+            if pinned is not None:
+                context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
             connection.sock = context.wrap_socket(connection.sock, server_hostname=host, do_handshake_on_connect=False)
             connection.sock.do_handshake()
+            shown = hashlib.sha256(connection.sock.getpeercert(binary_form=True) or b"").digest()
+            if pinned not in (None, shown):
+                raise OtherCertificate(shown)
         target = f"{path}?{parts.query}" if parts.query else path
         connection.request(method, target, body=body, headers=dict(headers))
         response = connection.getresponse()
@@ -75,7 +92,7 @@ def call(
         if is_late.is_set():  # what was cut off looks like an answer that ended
             raise TimeoutError
         told = {name.lower(): value for name, value in response.getheaders()}
-        return Reply(response.status, told, content[:most_bytes], len(content) > most_bytes)
+        return Reply(response.status, response.reason, told, content[:most_bytes], len(content) > most_bytes)
     except ssl.SSLCertVerificationError as error:
         raise NotReached(f"Its certificate is not trusted: {error.verify_message}.") from error
     except (OSError, http.client.HTTPException, ValueError) as error:

@@ -18,7 +18,6 @@ from experiments import permissions, visible
 from experiments.api.serializers import ReadSerializer, Slug
 from experiments.case_studies.api import Conflict, OwnedViewSet
 from experiments.laboratory.places import disks
-from experiments.laboratory.reach import ssh
 from experiments.models import Campaign, CampaignRun, Host, Hypervisor, RunArtifact, StoragePool
 from kdb.accounts.users import user_of
 from kdb.api.bodies import TEXT_AREA, Fields, fields_of
@@ -84,24 +83,24 @@ class HostSerializer(ReadSerializer):
         model = Host
         fields = (
             *("slug", "name", "address", "port", "login", "uses_sudo", "key_name", "is_by_runner", "runner_heard_at"),
-            *("laboratory", "drivers"),
+            *("is_by_api", "laboratory", "drivers"),
             *("hypervisor", "runs_on", "guest_image", "window_start", "window_end", "pools", "stated"),
             *("accepted_key", "offered_key", "blocked_reason", "checked_at", "facts", "job_state", "job_error"),
             *("left_overs", "registered_by", "archived_at"),
         )
 
     def get_accepted_key(self, host: Host) -> str | None:
-        return ssh.fingerprint(host.host_key) if host.host_key else None
+        return hosts.fingerprint(host.host_key) if host.host_key else None
 
     def get_left_overs(self, host: Host) -> list[str]:
         return host.left_overs.splitlines()
 
     def get_offered_key(self, host: Host) -> str | None:
-        return ssh.fingerprint(host.offered_key) if host.offered_key else None
+        return hosts.fingerprint(host.offered_key) if host.offered_key else None
 
 
 class FingerprintSerializer(Fields):
-    fingerprint = serializers.CharField(help_text='"SHA256:...", as read on the host itself.')
+    fingerprint = serializers.CharField(help_text='"SHA256:...", or "AB:CD:..." of a certificate; as read on the host.')
 
 
 class RemovalSerializer(Fields):

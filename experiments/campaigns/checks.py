@@ -59,6 +59,8 @@ def problems_of(campaign: Campaign) -> dict[str, list[str]]:
         say("host", f"{host} is archived: bring it back first.")
     if host.is_by_runner and campaign.driver != Host.Driver.NATIVE:
         say("driver", f"{host} has a runner, and virtual machines of campaigns are logged in to by ssh: native only.")
+    if host.is_by_api:
+        say("host", f"{host} is reached by Proxmox VE's API, for observation alone; a campaign logs in by ssh.")
     if campaign.driver not in host.drivers:
         say("driver", f"{host} is registered for {', '.join(host.drivers) or 'no driver'}.")
     for name in ("host_file_systems", "workloads"):
@@ -87,7 +89,7 @@ def problems_of(campaign: Campaign) -> dict[str, list[str]]:
     if campaign.run_count > MAX_RUNS:
         say("repetitions", f"Found {campaign.run_count:,} runs in all, more than a campaign holds ({MAX_RUNS:,}).")
         return problems
-    if host.runs_on_id or campaign.driver not in host.drivers:
+    if host.runs_on_id or host.is_by_api or campaign.driver not in host.drivers:
         return problems
     if campaign.driver == Host.Driver.ATTACHED:
         _check_attached(campaign, say)

@@ -97,8 +97,9 @@ class HostForm(InSections, ModelForm[Host]):
         (
             "How it is reached",
             "A worker of the laboratory logs in with OpenSSH, and you are shown the machine's key before anything is "
-            "done. A machine that no worker can reach runs a runner in place of that, which asks this server.",
-            ("address", "port", "login", "uses_sudo", "key_name", "is_by_runner"),
+            "done. A machine that no worker can reach runs a runner in place of that, which asks this server. A node "
+            "of Proxmox VE can be observed without a login, by its API.",
+            ("address", "port", "login", "uses_sudo", "key_name", "is_by_runner", "is_by_api"),
         ),
         (
             "What may be done there",
@@ -109,7 +110,7 @@ class HostForm(InSections, ModelForm[Host]):
         ("What no command can find out", "It goes into the configurations of what is measured here.", ("stated",)),
     )
 
-    port = forms.IntegerField(min_value=1, max_value=65_535, initial=22, label="SSH port")
+    port = forms.IntegerField(min_value=1, max_value=65_535, initial=22, label="Port")
     drivers = forms.MultipleChoiceField(
         choices=Host.Driver.choices, widget=forms.CheckboxSelectMultiple, label="What it can be asked for"
     )
@@ -136,8 +137,8 @@ class HostForm(InSections, ModelForm[Host]):
     class Meta:
         model = Host
         fields = (
-            *("name", "slug", "address", "port", "login", "uses_sudo", "key_name", "is_by_runner", "laboratory"),
-            *("drivers", "hypervisor", "runs_on", "guest_image", "window_start", "window_end"),
+            *("name", "slug", "address", "port", "login", "uses_sudo", "key_name", "is_by_runner", "is_by_api"),
+            *("laboratory", "drivers", "hypervisor", "runs_on", "guest_image", "window_start", "window_end"),
         )
         labels = {
             "name": "Name",
@@ -147,6 +148,7 @@ class HostForm(InSections, ModelForm[Host]):
             "uses_sudo": "The login may sudo without a password",
             "key_name": "Private key of the worker, by name",
             "is_by_runner": "It has a runner",
+            "is_by_api": "By Proxmox VE's API, to observe only",
             "laboratory": "Laboratory",
             "runs_on": "Virtual machine of",
             "guest_image": "Folder with the guest image",
@@ -157,6 +159,8 @@ class HostForm(InSections, ModelForm[Host]):
             "key_name": "A file in the worker's folder of keys; empty: its ssh agent. "
             "Who names it first is the only operator who may.",
             "is_by_runner": "Leave the address empty. Its page then gives the token and the commands.",
+            "is_by_api": "The port is 8006, and the key is a file with a token: USER@REALM!NAME=SECRET. Login and sudo "
+            "are not used.",
             "laboratory": "Its workers do the runs: celery --queues lab-NAME, or manage.py work --queue lab-NAME.",
         }
         widgets = {
@@ -235,10 +239,14 @@ class HostForm(InSections, ModelForm[Host]):
                 self.add_error("address", "A host with a runner is not logged in to: leave the address empty.")
             if data.get("guest_image"):
                 self.add_error("guest_image", "Guests are logged in to by ssh through their host, which has a runner.")
+            if data.get("is_by_api"):
+                self.add_error("is_by_api", "It has a runner, or is asked by the API: one of both.")
             if data.get("runs_on"):
                 self.add_error("is_by_runner", "A virtual machine is reached through its host.")
             if others := set(data.get("drivers", [])) - {*BY_RUNNER}:
                 self.add_error("drivers", f"By a runner: {', '.join(BY_RUNNER)}; found {', '.join(sorted(others))}.")
+        elif data.get("is_by_api"):
+            self._check_api(data)
         elif not data.get("address") and data.get("drivers") and data["drivers"] != ["attached"]:
             self.add_error("address", "Only a host of attached machines can do without.")
         if data.get("address"):
@@ -252,6 +260,16 @@ class HostForm(InSections, ModelForm[Host]):
             self.add_error("address", f"{twin} is registered with this address and port already.{archived}")
         self.instance.stated = data.get("stated") or {}
         return data
+
+    def _check_api(self, data: dict[str, Any]) -> None:
+        needed = {"address": "an address", "key_name": "the name of the file with its token"}
+        for name in (name for name in needed if not data.get(name)):
+            self.add_error(name, f"The API of Proxmox VE is asked with a token: {needed[name]} is needed.")
+        if data.get("drivers") and data["drivers"] != ["proxmox"]:
+            self.add_error("drivers", f"By the API: proxmox; found {', '.join(data['drivers'])}.")
+        for name in ("pools", "guest_image", "runs_on"):
+            if data.get(name):
+                self.add_error(name, "By the API a host is only observed, and nothing is made there: leave it empty.")
 
 
 class CampaignForm(InSections, ModelForm[Campaign]):

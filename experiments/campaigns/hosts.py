@@ -19,7 +19,7 @@ from django.utils.timezone import now
 from experiments import visible
 from experiments.laboratory.images import brought_image, filebench_tree, guest_image
 from experiments.laboratory.places import disks, drivers, hypervisors, proxmox, xen
-from experiments.laboratory.reach import health, remote, ssh
+from experiments.laboratory.reach import health, proxmox_api, remote, ssh
 from experiments.laboratory.reach.facts import HostFacts, ImageFacts
 from experiments.laboratory.reach.remote import Area
 from experiments.models import CampaignRun, Host, HostAuditEntry, Hypervisor, PrivateKey, StoragePool
@@ -79,6 +79,17 @@ class CheckEstimate:
 
 class HostError(Exception):
     """A host cannot be used as asked; the text is fit to show."""
+
+
+def fingerprint(key: str) -> str:
+    """Return the fingerprint of a host's key, of ssh or of a certificate. Raises ValueError where it is neither."""
+    return proxmox_api.fingerprint(key) if proxmox_api.is_key(key) else ssh.fingerprint(key)
+
+
+def _shown_key(host: Host) -> str:
+    """Return the key that the host shows. Raises what ssh raises."""
+    scan = proxmox_api.scan if host.is_by_api else ssh.scan
+    return scan(host.address, host.port)
 
 
 def register(host: Host, pools: Iterable[StoragePool], *, user: User | None, any_key: bool = False) -> Host:
@@ -149,7 +160,7 @@ def edit(host: Host, fields: Collection[str], pools: Iterable[StoragePool], *, a
         for pool in kept:
             values = {"kind": pool.kind, "storage": pool.storage, "host_fs": pool.host_fs}
             StoragePool.objects.update_or_create(host=host, path=pool.path, defaults=values)
-        if (before.address, before.port) != (host.address, host.port):
+        if (before.address, before.port, before.is_by_api) != (host.address, host.port, host.is_by_api):
             Host.objects.filter(pk=host.pk).update(host_key="", offered_key="", facts={}, checked_at=None)
             if host.address:
                 _ask(host, CONTACT_JOB)
@@ -206,7 +217,7 @@ def finish(host: Host) -> str:
             time.sleep(0.2)
 
 
-def accept_key(host: Host, fingerprint: str, *, any_key: bool = False) -> None:
+def accept_key(host: Host, seen: str, *, any_key: bool = False) -> None:
     """Trust the key that the host offers, from now on and only that.
 
     Raises HostError where it is another one, and where it is that of another operator's host: a machine may have
@@ -217,7 +228,7 @@ def accept_key(host: Host, fingerprint: str, *, any_key: bool = False) -> None:
         alike = Q(pk=host.pk) | Q(offered_key=offered) | Q(host_key=offered)
         rows = {row.pk: row for row in Host.objects.select_for_update().filter(alike).order_by("pk")}
         host = rows.pop(host.pk)
-        if not host.offered_key or ssh.fingerprint(host.offered_key) != fingerprint:
+        if not host.offered_key or fingerprint(host.offered_key) != seen:
             raise HostError("The host offers another key by now. Look at it again.")
         others = [row for row in rows.values() if row.registered_by_id != host.registered_by_id]
         if not any_key and (twin := next((row for row in others if row.host_key == host.offered_key), None)):
@@ -227,7 +238,7 @@ def accept_key(host: Host, fingerprint: str, *, any_key: bool = False) -> None:
         host.host_key, host.offered_key, host.blocked_reason = host.offered_key, "", ""
         host.save()
         _ask(host, CHECK_JOB, with_limits=False)
-    logger.info("accepted key host=%s fingerprint=%s", host.slug, fingerprint)
+    logger.info("accepted key host=%s fingerprint=%s", host.slug, seen)
 
 
 def take(host: Host, *, user: User) -> None:
@@ -329,7 +340,8 @@ def connect(host: Host) -> ssh.Connection:
         return RunnerConnection(host, owner=str(ours.identity))
     check_key_file(place.key_file)
     refuse_place(place.host)
-    return ssh.Connection(place, owner=str(ours.identity))
+    way = proxmox_api.ApiConnection if host.is_by_api else ssh.Connection
+    return way(place, owner=str(ours.identity))
 
 
 def refuse_place(name: str, *, seconds: float | None = None) -> None:
@@ -389,8 +401,8 @@ def contact(run: jobs.JobRun, host_id: int) -> None:
     """Read the host's key; a person accepts it, unless it is the accepted one."""
     host = Host.objects.get(pk=host_id)
     refuse_place(host.address)
-    offered = ssh.scan(host.address, host.port)
-    ssh.fingerprint(offered)  # raises where it is no key
+    offered = _shown_key(host)
+    fingerprint(offered)  # raises where it is no key
     if twin := twin_of(host, key=offered):
         raise HostError(_registered_already(twin, "host key"))
     if offered == host.host_key:
@@ -402,7 +414,7 @@ def contact(run: jobs.JobRun, host_id: int) -> None:
 
 def _changed(host: Host, offered: str) -> str:
     return (
-        f"its key has changed: {ssh.fingerprint(host.host_key)} was accepted, it shows {ssh.fingerprint(offered)}. "
+        f"its key has changed: {fingerprint(host.host_key)} was accepted, it shows {fingerprint(offered)}. "
         "Either the machine was installed anew, or another one answers in its place. Find out which before you accept."
     )
 
@@ -412,30 +424,11 @@ def check(run: jobs.JobRun, host_id: int, with_limits: bool) -> None:
     host = Host.objects.get(pk=host_id)
     try:
         with connect(host) as machine:
-            pools = folders(host)
-            with suppress(remote.NotNow):  # then the trial of a guest says why
-                left = drivers.left_overs(machine, pools, host.drivers)
-                Host.objects.filter(pk=host_id).update(left_overs="\n".join(left))
-            facts = facts_of(remote.call(machine, "facts", *pools))
-            if twin := twin_of(host, machine_id=facts.get("machine_id", "")):
-                raise HostError(_registered_already(twin, "machine id"))
-            facts["pools"] |= proxmox.storages(machine, storages(host))
-            facts["health"] = health.look(machine, pools)
-            is_free = not CampaignRun.objects.filter(host=host, state=CampaignRun.State.ACTIVE).exists()
-            if host.guest_image and (maker := maker_of(host)):
-                facts["guest_image"] = _image(machine, host.guest_image)
-                if maker == Host.Driver.LIBVIRT and "virsh" in _lacking(facts):
-                    pass  # no guest can be tried yet; what is missing is told, and host_setup brings it
-                elif is_free and pools:
-                    facts["accelerator"], inside = _try_guest(maker, machine, host, pools[0], facts, run)
-                    facts["guest_image"] |= inside
-                else:
-                    facts |= _tried_before(host, facts["guest_image"])
-            facts["limits"] = _limits(machine, pools, run) if with_limits and is_free else host.facts.get("limits", {})
+            facts = _by_api(machine) if host.is_by_api else _facts(machine, host, run, with_limits)
     except ssh.KeyChanged as error:
         block(host, str(error))
         with suppress(ssh.SshError):
-            Host.objects.filter(pk=host_id).update(offered_key=ssh.scan(host.address, host.port))
+            Host.objects.filter(pk=host_id).update(offered_key=_shown_key(host))
         raise
     Host.objects.filter(pk=host_id).update(facts=facts, checked_at=now())
     slug = next((key for fact, key in _BY_FACT.items() if facts.get(fact)), "")
@@ -443,6 +436,38 @@ def check(run: jobs.JobRun, host_id: int, with_limits: bool) -> None:
     detected = visible.entries(Hypervisor).filter(slug=slug).first()
     if detected is not None:  # what a person said stands
         Host.objects.filter(pk=host_id, hypervisor=None).update(hypervisor=detected)
+
+
+def _by_api(machine: ssh.Connection) -> HostFacts:
+    """Return what the API tells of a node by itself: its release. Raises what ssh raises, and Refused."""
+    about = proxmox.asked(machine, "get", "/version")
+    if not isinstance(about, dict) or "version" not in about:
+        raise HostError(f"{machine.address} does not say which Proxmox VE it is.")
+    return {"pools": {}, "missing": [], "pve": f"pve-manager/{about['version']}"[:200]}
+
+
+def _facts(machine: ssh.Connection, host: Host, run: jobs.JobRun, with_limits: bool) -> HostFacts:
+    pools = folders(host)
+    with suppress(remote.NotNow):  # then the trial of a guest says why
+        left = drivers.left_overs(machine, pools, host.drivers)
+        Host.objects.filter(pk=host.pk).update(left_overs="\n".join(left))
+    facts = facts_of(remote.call(machine, "facts", *pools))
+    if twin := twin_of(host, machine_id=facts.get("machine_id", "")):
+        raise HostError(_registered_already(twin, "machine id"))
+    facts["pools"] |= proxmox.storages(machine, storages(host))
+    facts["health"] = health.look(machine, pools)
+    is_free = not CampaignRun.objects.filter(host=host, state=CampaignRun.State.ACTIVE).exists()
+    if host.guest_image and (maker := maker_of(host)):
+        facts["guest_image"] = _image(machine, host.guest_image)
+        if maker == Host.Driver.LIBVIRT and "virsh" in _lacking(facts):
+            pass  # no guest can be tried yet; what is missing is told, and host_setup brings it
+        elif is_free and pools:
+            facts["accelerator"], inside = _try_guest(maker, machine, host, pools[0], facts, run)
+            facts["guest_image"] |= inside
+        else:
+            facts |= _tried_before(host, facts["guest_image"])
+    facts["limits"] = _limits(machine, pools, run) if with_limits and is_free else host.facts.get("limits", {})
+    return facts
 
 
 def maker_of(host: Host) -> str:

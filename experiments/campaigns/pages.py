@@ -8,7 +8,7 @@ from django.db.models import Count, Q
 from experiments.laboratory.measuring import calibration
 from experiments.laboratory.places import drivers
 from experiments.laboratory.places.drivers import machine_name
-from experiments.laboratory.reach import health, ssh
+from experiments.laboratory.reach import health
 from experiments.models import Campaign, CampaignRun, Host, HostAuditEntry, RunArtifact, RunLine, StoragePool
 from experiments.runner import queue
 from kdb.disk_path import SETTINGS
@@ -68,8 +68,8 @@ def host_page(host: Host) -> HostPage:
     pools = [_pool(host, pool) for pool in host.pools.select_related("host_fs")]
     failure = host.job.error if host.job and host.job.state == Job.State.FAILED else ""
     return HostPage(
-        accepted=ssh.fingerprint(host.host_key) if host.host_key else "",
-        offered=ssh.fingerprint(host.offered_key) if host.offered_key else "",
+        accepted=hosts.fingerprint(host.host_key) if host.host_key else "",
+        offered=hosts.fingerprint(host.offered_key) if host.offered_key else "",
         facts=_facts(host),
         missing=host.facts.get("missing", []),
         pools=pools,
@@ -93,8 +93,11 @@ def _facts(host: Host) -> list[tuple[str, str]]:
     if host.checked_at is None:
         return []
     facts = host.facts
+    checked = ("Checked", f"{host.checked_at:%Y-%m-%d %H:%M} UTC")
+    if host.is_by_api:
+        return [checked, ("Proxmox VE", facts.get("pve", ""))]
     lines = [
-        ("Checked", f"{host.checked_at:%Y-%m-%d %H:%M} UTC"),
+        checked,
         ("Machine", facts.get("model", "")),
         ("Processor", f"{facts.get('cpu', '')}, {facts.get('cores', '?')} cores".removeprefix(", ")),
         ("Memory", f"{facts['ram_mib']:,} MiB" if "ram_mib" in facts else ""),

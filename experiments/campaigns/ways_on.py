@@ -72,6 +72,36 @@ _TABLE = (
         "used. Where the worker's ssh agent offers too many keys, name one of its folder here.",
     ),
     (
+        r"is not reached by HTTPS",
+        "Nothing answers by HTTPS at {address} port {port}: the name is not known, the node is off, or a firewall "
+        "drops what comes from the worker.",
+        "On the worker's machine, try curl -k https://{address}:{port}/ : it says which. On the node, systemctl status "
+        "pveproxy; the firewall of Proxmox VE and ALLOW_FROM of /etc/default/pveproxy turn others away.",
+    ),
+    (
+        r"shows another certificate",
+        "The certificate was renewed, or another machine answers in the node's place.",
+        "Find out which: pvenode cert info on the node prints the fingerprint. Read its key again, and accept the new "
+        "one.",
+    ),
+    (
+        r"does not take the token|holds no token of Proxmox VE",
+        "Proxmox VE does not know the token in the file {key}, or it has expired.",
+        "pveum user token list shows those that there are. Make it anew, and write the one line USER@REALM!NAME=SECRET "
+        "into the file, in the folder that KEYS_DIR names.",
+    ),
+    (
+        r"does not allow it to the token",
+        "The token's role lacks a privilege, which the message names.",
+        "Compare the role with the one in the documentation of observation; pveum user token permissions tells what "
+        "the token has. A token with privilege separation needs an ACL of its own.",
+    ),
+    (
+        r"is asked by the API of Proxmox VE, and runs no command",
+        "The node is reached by the API for observation alone.",
+        "Do this by ssh: take the mark off in the host's record, and give it a login.",
+    ),
+    (
         r"has no key .* in its folder",
         "The private key {key} is not on the worker's machine.",
         "Copy it into the folder that KEYS_DIR names there, with chmod 600, or name another one here.",

@@ -30,6 +30,7 @@ from .driver import libvirt_listing
 from .driver.contract import ListedMachine, Listing, ListingDriver
 from .driver.guests import file_systems_by_superblock
 from .driver.proxmox import listing as proxmox_listing
+from .driver.proxmox import listing_by_api
 from .sums import Watched, by_minute, counts_of, joined
 
 logger = logging.getLogger(__name__)
@@ -54,7 +55,7 @@ def driver_of(host: Host) -> ListingDriver:
     """Return what lists the machines of a host. Raises HostError where nothing here knows how."""
     if not host.manager:
         raise hosts.HostError(f"{host} has no libvirt and no Proxmox VE: only what these run can be watched.")
-    return DRIVERS[host.manager]
+    return listing_by_api if host.is_by_api else DRIVERS[host.manager]
 
 
 def interval(every: float, machines: int, shortest: float = 0.0) -> float:

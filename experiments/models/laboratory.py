@@ -41,7 +41,7 @@ def check_pool(path: str) -> None:
 
 
 class Host(models.Model):
-    """A machine reached by OpenSSH or by its own runner: a bare one, one with a hypervisor, or a machine of another.
+    """A machine reached by OpenSSH, its runner or its API: a bare one, one with a hypervisor, or a machine of another.
 
     Private keys are files or an agent on the worker: `key_name` is all that is known of them here.
     """
@@ -67,6 +67,11 @@ class Host(models.Model):
     offered_key = models.CharField(max_length=1000, blank=True, help_text="Shown by the host, not accepted yet.")
     is_by_runner = models.BooleanField(
         default=False, db_default=False, help_text="It is not logged in to: its own runner asks what to do."
+    )
+    is_by_api = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="It is not logged in to: Proxmox VE's API is asked, with the token in the file `key_name`.",
     )
     runner_token = models.OneToOneField(
         ApiToken, null=True, blank=True, on_delete=models.SET_NULL, related_name="+", help_text="Of its runner alone."
@@ -128,6 +133,9 @@ class Host(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(is_by_runner=False) | Q(address=""), name="experiments_host_runner_has_no_address"
+            ),
+            models.CheckConstraint(
+                condition=Q(is_by_api=False) | ~Q(address=""), name="experiments_host_by_api_has_an_address"
             ),
             models.CheckConstraint(condition=Q(port__gte=1, port__lte=65535), name="experiments_host_port_is_a_port"),
             models.UniqueConstraint(

@@ -304,6 +304,11 @@ BAD_ROWS = [
         lambda: make_host(is_by_runner=True),
     ),
     (
+        "experiments_host_by_api_has_an_address",
+        "a host that is asked by its API, nowhere",
+        lambda: make_host(address="", is_by_api=True),
+    ),
+    (
         "experiments_askedcommand_what_ended_has_a_status",
         "a command that ended with nothing",
         lambda: make_host().asked_commands.create(outcome="done", seconds=1, most_bytes=1, expires_at=now()),

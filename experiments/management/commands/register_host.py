@@ -10,7 +10,7 @@ from experiments import permissions
 from experiments.campaigns import hosts
 from experiments.campaigns.forms import HostForm
 from experiments.campaigns.ways_on import told
-from experiments.laboratory.reach import ssh
+from experiments.laboratory.reach import proxmox_api
 from experiments.models import Host
 
 
@@ -25,8 +25,9 @@ class Command(BaseCommand):
         parser.add_argument("slug")
         parser.add_argument("address", nargs="?", default="", help="Host name or IP address; none with --runner.")
         parser.add_argument("--runner", action="store_true", help="It has a runner. --owner is needed.")
+        parser.add_argument("--api", action="store_true", help="Proxmox VE's API is asked, with the token in --key.")
         parser.add_argument("--name", help="In words.")
-        parser.add_argument("--port", type=int, default=22)
+        parser.add_argument("--port", type=int, help="Default: 22; of --api 8006.")
         parser.add_argument("--login", default="root")
         parser.add_argument("--sudo", action="store_true", help="The login may sudo without a password.")
         parser.add_argument("--key", default="", help="Name of a file in the folder of keys; left out, the ssh agent.")
@@ -47,10 +48,12 @@ class Command(BaseCommand):
             raise CommandError("--runner: whose it is must be said with --owner.")
         form = HostForm(
             {
-                **{name: options[name] for name in ("slug", "address", "port", "login", "laboratory", "guest_image")},
+                **{name: options[name] for name in ("slug", "address", "login", "laboratory", "guest_image")},
+                "port": options["port"] or (proxmox_api.PORT if options["api"] else 22),
                 **{"name": options["name"] or options["slug"], "key_name": options["key"]},
                 **{"pools": options["pool"], "uses_sudo": options["sudo"], "is_by_runner": options["runner"]},
-                "drivers": options["driver"] or [Host.Driver.NATIVE],
+                "is_by_api": options["api"],
+                "drivers": options["driver"] or [Host.Driver.PROXMOX if options["api"] else Host.Driver.NATIVE],
             }
         )
         if not form.is_valid():
@@ -66,7 +69,7 @@ class Command(BaseCommand):
             return
         try:
             _finish(host)
-            fingerprint = ssh.fingerprint(host.offered_key)
+            fingerprint = hosts.fingerprint(host.offered_key)
             self.stdout.write(f"{host.address} port {host.port} shows the key {fingerprint}")
             if options["accept"] is None and input("Is this the host? Type yes to trust it: ").strip() != "yes":
                 raise CommandError("Not accepted, and not registered.")
@@ -76,6 +79,9 @@ class Command(BaseCommand):
         except (CommandError, hosts.HostError) as error:
             hosts.unregister(host)
             raise CommandError(str(error)) from error
+        if host.is_by_api:
+            self.stdout.write(f"Registered {host.slug}: {host.facts['pve']}, by its API")
+            return
         self.stdout.write(f"Registered {host.slug}: {host.facts['distribution']}, kernel {host.facts['kernel']}")
         if host.facts.get("root", "0") != "0":
             self.stdout.write(f"  not root: {host.login}, so nothing is made there (--sudo, where it may sudo -n)")

@@ -78,9 +78,16 @@ def _confirmed(
 
 
 def asked(disk: ObservedDisk, pool: ObservedPool, *, user: User | None, **about: Any) -> PlacementMove:
-    """Make and return a waiting move of a disk. Raises PlacementError where one waits or is under way already."""
+    """Make and return a waiting move of a disk.
+
+    Raises PlacementError where one waits or is under way already, and where its host is only observed.
+    """
     token = f"k{secrets.token_hex(6)}"
     machine = disk.machine
+    if machine.host.is_by_api:
+        raise PlacementError(
+            f"{machine.host} is reached by Proxmox VE's API, for observation alone: move it by qm disk move there."
+        )
     try:
         with transaction.atomic():
             move = PlacementMove.objects.create(

@@ -49,6 +49,8 @@ def driver_of(host: Host, machine: ssh.Connection) -> MovingDriver:
     """Return what moves disks on a host. Raises HostError where nothing here knows how."""
     if not host.manager:
         raise hosts.HostError(f"{host} is not registered for {' or '.join(DRIVERS)}, which moves disks.")
+    if host.is_by_api:
+        raise hosts.HostError(f"{host} is reached by Proxmox VE's API, for observation alone; disks are moved by ssh.")
     return DRIVERS[host.manager](machine)
 
 

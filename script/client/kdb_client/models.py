@@ -445,6 +445,7 @@ class HostFields(TypedDict):
     uses_sudo: NotRequired[bool]
     key_name: NotRequired[str]
     is_by_runner: NotRequired[bool]
+    is_by_api: NotRequired[bool]
     laboratory: str
     drivers: list[str]
     hypervisor: NotRequired[str]
@@ -2696,6 +2697,7 @@ class Host(TypedDict):
     key_name: str | None
     is_by_runner: bool
     runner_heard_at: str | None
+    is_by_api: bool
     laboratory: str
     drivers: list[str]
     hypervisor: str | None

@@ -13,13 +13,14 @@ Not yet tried on a real host.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from experiments.laboratory.places.proxmox import BACKENDS, FOLDERS, asked
 from experiments.laboratory.reach.counters import Counts
 from experiments.laboratory.reach.remote import Refused
 from experiments.laboratory.reach.ssh import Connection
+from kdb.host_storage import VOLUMES
 
 from ..contract import ListedDisk, ListedMachine, ListedPool, Listing
 from ..guests import file_systems_in, is_of_a_campaign
@@ -56,10 +57,19 @@ def counts(host: Connection) -> dict[str, dict[str, Counts]]:
 
 def listing(host: Connection) -> Listing:
     """Return pools and machines. Raises Refused where Proxmox VE or other programs answer wrongly, and SshError."""
+    return put_together(host, _configurations, _pools)
+
+
+def put_together(
+    host: Connection,
+    configurations_of: Callable[[Connection, Iterable[int]], Mapping[int, Configuration]],
+    pools_of: Callable[[Connection], Iterable[ListedPool]],
+) -> Listing:
+    """Return pools and machines, by whichever way the machines' configurations and the storages are read."""
     machines = _machines(host)
     names = _names(machines)
-    files = _configurations(host) if machines else {}
-    pools = {pool.path: pool for pool in _pools(host)}
+    files = configurations_of(host, machines) if machines else {}
+    pools = {pool.path: pool for pool in pools_of(host)}
     kept = [
         conf
         for number, conf in files.items()
@@ -96,8 +106,8 @@ def file_systems_by_agent(host: Connection, machine: ListedMachine) -> list[str]
 
 
 def _machines(host: Connection, *words: str) -> dict[int, dict[str, Any]]:
-    listed = _listed(host, "/nodes/localhost/qemu", *words)
-    return {int(entry["vmid"]): entry for entry in listed if str(entry.get("vmid", "")).isdecimal()}
+    machines = listed(host, "/nodes/localhost/qemu", *words)
+    return {int(entry["vmid"]): entry for entry in machines if str(entry.get("vmid", "")).isdecimal()}
 
 
 def _names(machines: Mapping[int, Mapping[str, Any]]) -> dict[int, str]:
@@ -115,7 +125,7 @@ def _counts(stats: Any) -> Counts | None:
     return Counts(*values)
 
 
-def _configurations(host: Connection) -> dict[int, Configuration]:
+def _configurations(host: Connection, _numbers: Iterable[int]) -> dict[int, Configuration]:
     """Return the files of the node's machines. Raises Refused."""
     answer = host.run(["grep", "-rH", ".", f"{FILES}/"], timeout=SECONDS, most=MOST_BYTES)
     if answer.status > 1 or (answer.status and answer.errors.strip()):
@@ -136,7 +146,7 @@ def _disks(
         if not size:
             continue
         used = about.get("used")
-        is_file = drive.storage in pools and bool(pools[drive.storage].host_fs)
+        is_file = drive.storage in pools and pools[drive.storage].backend not in VOLUMES
         yield ListedDisk(
             target=target[:20],
             path=drive.volume[:500],
@@ -160,8 +170,7 @@ def _lies_on_another(conf: Configuration, drive: Drive, about: Mapping[str, Any]
 
 def _pools(host: Connection) -> Iterable[ListedPool]:
     """Yield the storages that hold disks of machines and are there, with their room."""
-    settings = {str(entry.get("storage")): entry for entry in _listed(host, "/storage")}
-    there = [entry for entry in _listed(host, "/nodes/localhost/storage") if _holds_disks(entry)]
+    settings, there = storages(host)
     paths = [str(settings.get(str(entry["storage"]), {}).get("path") or "") for entry in there]
     mounts = Mounts(host, [path for path in paths if path.startswith("/")])
     for entry, path in zip(there, paths, strict=True):
@@ -174,6 +183,12 @@ def _pools(host: Connection) -> Iterable[ListedPool]:
         elif kind in BACKENDS:
             disks = _kind_of_group(mounts, str(settings.get(name, {}).get("vgname") or ""))
             yield ListedPool(name, name, BACKENDS[kind], "", disks, size, free)
+
+
+def storages(host: Connection) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
+    """Return the settings of all storages by name, and the states of those that hold disks of machines."""
+    settings = {str(entry.get("storage")): entry for entry in listed(host, "/storage")}
+    return settings, [entry for entry in listed(host, "/nodes/localhost/storage") if _holds_disks(entry)]
 
 
 def _holds_disks(entry: Mapping[str, Any]) -> bool:
@@ -194,11 +209,11 @@ def _kind_of_group(mounts: Mounts, group: str) -> str:
 
 def _volumes(host: Connection, storage: str) -> dict[str, dict[str, Any]]:
     """Return the disks of machines on a storage by volume: size, format, and used and parent where it tells them."""
-    listed = _listed(host, f"/nodes/localhost/storage/{storage}/content", "--content", "images")
-    return {str(entry.get("volid")): entry for entry in listed}
+    images = listed(host, f"/nodes/localhost/storage/{storage}/content", "--content", "images")
+    return {str(entry.get("volid")): entry for entry in images}
 
 
-def _listed(host: Connection, *words: str) -> list[dict[str, Any]]:
+def listed(host: Connection, *words: str) -> list[dict[str, Any]]:
     """Return the objects that pvesh lists. Raises Refused where it lists none."""
     answer = asked(host, "get", *words, timeout=SECONDS, most=MOST_BYTES)
     if not isinstance(answer, list):

@@ -5,7 +5,8 @@ What they take, refuse, print and leave was read in the sources and the publishe
     https://git.proxmox.com/?p=qemu-server.git at e6352be67f70: src/PVE/API2/Qemu.pm (move_vm_disk, update_vm, vmlist,
         vm_status), src/PVE/QemuServer.pm (clone_disk, vmstatus, try_deallocate_drive), src/PVE/QemuServer/BlockJob.pm
     https://git.proxmox.com/?p=pve-common.git at f665029eac78: src/PVE/RESTEnvironment.pm (fork_worker)
-    https://git.proxmox.com/?p=pve-storage.git at 0c56bad8b2a7: API2/Storage/Status.pm, Content.pm, CLI/pvesm.pm
+    https://git.proxmox.com/?p=pve-storage.git at 0c56bad8b2a7: API2/Storage/Status.pm, Content.pm, CLI/pvesm.pm,
+        API2/Disks/Directory.pm
     QEMU's monitor: https://www.qemu.org/docs/master/system/monitor.html (info block, info block-jobs)
 
 Below ROOT lie the files of the node under their own names, and state.json: storages, ha, replication, faults, and
@@ -58,6 +59,24 @@ def read(number: str) -> tuple[dict[str, str], list[str], str]:
     below = next((at for at, line in enumerate(lines) if line.startswith("[")), len(lines))
     said = dict(line.split(": ", 1) for line in lines[:below] if line and not line.startswith("#"))
     return said, lines[below:], hashlib.sha1(text.encode()).hexdigest()
+
+
+def snapshots(number: str) -> dict[str, dict[str, str]]:
+    """The options of each snapshot by its name; what is pending and special is none."""
+    found: dict[str, dict[str, str]] = {}
+    part: dict[str, str] = {}
+    for line in read(number)[1]:
+        if line.startswith("["):
+            part = found.setdefault(line.strip("[]"), {})
+        elif line and not line.startswith("#"):
+            name, value = line.split(": ", 1)
+            part[name] = value
+    return {name: part for name, part in found.items() if name != "PENDING" and not name.startswith("special:")}
+
+
+def typed(config: dict[str, str]) -> dict[str, object]:
+    """What is a number is one in the API's JSON."""
+    return {name: int(value) if value.isdecimal() else value for name, value in config.items()}
 
 
 def write(number: str, said: dict[str, str], below: list[str]) -> None:
@@ -422,9 +441,15 @@ def pvesh(words: list[str]) -> int:
     *words, form, kind = words
     if (form, kind) != ("--output-format", "json"):
         raise FailedError("400 unable to parse option")
-    now = state()
-    if now["faults"].get("pvesh hangs"):
+    if state()["faults"].get("pvesh hangs"):
         time.sleep(60)
+    print(json.dumps(answered(words)))
+    return 0
+
+
+def answered(words: list[str]) -> object:
+    """What the API answers, by pvesh (words: get PATH --name value) and by HTTPS (door.py)."""
+    now = state()
     if now["faults"].get("pmxcfs is away"):
         raise FailedError("ipcc_send_rec[1] failed: Connection refused\nUnable to load access control list")
     numbers = sorted(path.stem for path in FILES.glob("*.conf"))
@@ -447,6 +472,20 @@ def pvesh(words: list[str]) -> int:
             answer = [machine(number, more == ["--full", "1"]) for number in numbers]
         case "get", ["nodes", "localhost", "qemu", number, "status", "current"], []:
             answer = machine(number, full=True) | {"ha": now["ha"].get(number, {"managed": 0})}
+        case "get", ["nodes", "localhost", "qemu", number, "config"], ["--current", "1"]:
+            config, _, digest = read(number)
+            answer = typed(config) | {"digest": digest}
+        case "get", ["nodes", "localhost", "qemu", number, "config"], ["--snapshot", name]:
+            if name not in snapshots(number):
+                raise FailedError(f"snapshot '{name}' does not exist")
+            answer = typed(snapshots(number)[name])
+        case "get", ["nodes", "localhost", "qemu", number, "snapshot"], []:
+            read(number)
+            answer = [{"name": name} for name in [*snapshots(number), "current"]]
+        case "get", ["nodes", "localhost", "disks", "directory"], []:
+            answer = [{"path": path, "type": kind} for path, kind in now.get("directories", {}).items()]
+        case "get", ["version"], []:
+            answer = {"version": "9.1.4", "release": "9.1", "repoid": "14a22df35955d97d"}
         case "get", ["nodes", "localhost", "qemu", number, "agent", "get-fsinfo"], []:
             if number not in now["agents"]:
                 raise FailedError("QEMU guest agent is not running")
@@ -455,8 +494,7 @@ def pvesh(words: list[str]) -> int:
             answer = hmp(number, command)
         case _:
             raise FailedError(f"No '{words[0]}' handler defined for '{words[1]}'")
-    print(json.dumps(answer))
-    return 0
+    return answer
 
 
 def main(name: str, words: list[str]) -> int:
