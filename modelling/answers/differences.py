@@ -61,9 +61,7 @@ def _in_order(frame: pd.DataFrame, is_wanted: np.ndarray) -> np.ndarray:
     return rows.sort_values(_ORDER, kind="stable", na_position="first").index.to_numpy()
 
 
-def _difference(
-    part: int, metric: str, first: Mapping[str, Any], other: Mapping[str, Any]
-) -> MeasuredDifference:
+def _difference(part: int, metric: str, first: Mapping[str, Any], other: Mapping[str, Any]) -> MeasuredDifference:
     return MeasuredDifference(
         part=part,
         first=first["entry"],

@@ -17,7 +17,6 @@ from modelling.evidence.axes import Axis
 from modelling.evidence.fairplay import FAIR_PLAY, numbered, varies
 from modelling.evidence.normal import NORMAL_95
 
-
 _POINT = ["entry", "configuration_id", "vm_count", "mean_log", "arm_variance"]
 
 
