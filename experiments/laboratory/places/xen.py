@@ -5,9 +5,9 @@ xl-network-configuration(5), tools/xl, tools/libs/light) and QEMU (hw/block/xen-
 xen_programs.py of the tests, which names each source. test_real_xen.py asks Debian's Xen.
 
 A guest is a transient one (`xl create`, nothing under /etc/xen), of the kind PVH: the processor virtualises it, nothing
-is emulated, and disks, network and console are Xen's own. (To one of the kind HVM QEMU would hand a kernel of 14 MB
-over byte by byte.) It has an identity (UUID) that was drawn and written down before: remote.sh ends what has it, nothing
-else.
+is emulated, and disks, network and console are Xen's own. (QEMU would hand over a kernel of 14 MB byte by byte to one
+of the kind HVM.) It has an identity (UUID) that was drawn and written down before: remote.sh ends what has it, and no
+other.
 
 Its network is one interface whose other end lies in the control domain, in no bridge and without addresses but the
 link-local ones of IPv6, which each end makes of its MAC by itself: QEMU's user network, by which the other drivers come
