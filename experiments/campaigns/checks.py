@@ -21,7 +21,7 @@ _INTO_IMAGE = {
 }
 _INTO_IMAGE["filebench"] = "manage.py build_filebench, and build_guest_image or add_guest_image with --filebench"
 _SPARE_RAM_MIB = 512  # of a host, beside its guests
-_PROGRAMS = {"libvirt": ("losetup", "virsh"), "xen": ("losetup",)}  # that drivers cannot do without
+_PROGRAMS = {"libvirt": ("losetup", "virsh"), "xen": ("losetup", "qemu-img")}  # that drivers cannot do without
 
 
 @dataclass(frozen=True)

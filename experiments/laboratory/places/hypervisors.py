@@ -102,15 +102,15 @@ def wait_ready(
     area: Area,
     guest: Guest,
     *,
-    seconds: float = BOOT_SECONDS,
+    seconds: float | None = None,
     keep: Callable[[], object] = lambda: None,
 ) -> None:
     """Wait for the guest's sign on its console. Raises GuestNotUp, and what check_running raises.
 
-    seconds : for a guest of KDB's own image
+    seconds : for a guest of KDB's own image; None: BOOT_SECONDS
     Its sshd cannot be asked: QEMU accepts connections on the forwarded port before anybody listens.
     """
-    seconds *= WHOLE_SYSTEM if guest.root else 1
+    seconds = (BOOT_SECONDS if seconds is None else seconds) * (WHOLE_SYSTEM if guest.root else 1)
     deadline = time.monotonic() + seconds
     while True:
         keep()

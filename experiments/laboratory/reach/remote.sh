@@ -313,7 +313,7 @@ release() { # what is mounted in the area, and its loop devices
     until_nothing 10 loops_below "$AREA" || stays "loop devices stay: $(loops_below "$AREA" | tr '\n' ' ')"
 }
 
-# The virtual machines whose console lies in the area, by what runs them, its word for each, and the name. MAKERS says
+# The virtual machines whose console lies in the area (of Xen's the root disk), by what runs them, its word for each, and the name. MAKERS says
 # whom to ask. Everything KDB makes names its area, so it is found, too, where the area and its notes were removed.
 guests_left() {
     for maker in $MAKERS; do
@@ -335,7 +335,7 @@ guests_left() {
         xen)
             listed=$(xl vm-list) || return 1
             for number in $(printf '%s\n' "$listed" | awk '$3 ~ /^kdb-/ { print $2 }'); do
-                if xl list -l "$number" 2>/dev/null | grep -qF "file:$AREA/console"; then
+                if xl list -l "$number" 2>/dev/null | grep -qF "\"$AREA/root"; then
                     echo "xen $number $(printf '%s\n' "$listed" | awk -v n="$number" '$2 == n { print $3 }')"
                 fi
             done
@@ -658,10 +658,11 @@ note-proxmox) # POOL TOKEN NUMBER NAME: before it is created, and only where nob
     echo "$3 $4" >>"$AREA/proxmox"
     sync "$AREA/proxmox"
     ;;
-start-xen) # POOL TOKEN NAME UUID: the machine of the configuration on standard input, noted before it is created
+start-xen) # POOL TOKEN NAME UUID CONSOLE: the machine of the configuration on standard input, noted before it is created
     own_area "$1" "$2"
     plain "$3"
     plain "$4"
+    plain "$5"
     cat >"$AREA/$3.cfg"
     # Xen runs it for the interface: up, with a link-local address and in no bridge.
     cat >"$AREA/vif" <<'EOF'
@@ -682,6 +683,12 @@ EOF
         said=$(tail -n 1 "/var/log/xen/qemu-dm-$3.log" 2>/dev/null) || true
         refuse "the virtual machine $3 does not start: $(printf '%s' "$why" | tr '\n' ' ') $said"
     fi
+    # It ends with the machine, or with its input: a pipe that is open for writing, too, has no end.
+    mkfifo "$AREA/$5.input"
+    exec 9<>"$AREA/$5.input"
+    rm "$AREA/$5.input"
+    setsid xl console "$3" <&9 >"$AREA/$5" 2>/dev/null &
+    until [ -e "$AREA/$5" ]; do sleep 0.1; done
     ;;
 drop-caches)
     sync

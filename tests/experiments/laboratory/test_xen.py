@@ -12,6 +12,7 @@ from experiments.laboratory.reach.remote import Area, NotNow
 from experiments.laboratory.reach.ssh import Address, Answer, Connection
 from tests.experiments.laboratory import xen_programs
 
+ROOT = "/srv/kdb/.kdb/root1"
 SERVED = disks.Options(cache_mode="none", io_mode="native", disk_bus="xen", iothread="yes")
 
 
@@ -27,10 +28,10 @@ class Machine:
         return self.answer
 
 
-def settings_of(**fields) -> dict:
+def settings_of(root: str = ROOT, **fields) -> dict:
     defaults = {"name": "kdb-100-1", "number": 1, "image_folder": "/srv/image", "disk": "vdev=xvdf,target=/d"}
     defaults |= {"console": "/srv/kdb/.kdb/console1", "ram_mib": 512, "vcpus": 2, "accelerator": "xen"}
-    lines = xen.configuration(Guest(**defaults | fields), "an-identity").splitlines()
+    lines = xen.configuration(Guest(**defaults | fields), "an-identity", root).splitlines()
     return {name.strip(): ast.literal_eval(value.strip()) for name, _, value in (line.partition("=") for line in lines)}
 
 
@@ -49,10 +50,10 @@ def disk_words(monkeypatch):
 
 def test_a_machine_has_a_name_and_an_identity_and_ends_when_it_stops():
     found = settings_of()
-    assert (found["name"], found["uuid"], found["type"]) == ("kdb-100-1", "an-identity", "hvm")
+    assert (found["name"], found["uuid"], found["type"]) == ("kdb-100-1", "an-identity", "pvh")
     assert found.keys() <= xen_programs.KEYS
     assert {found[event] for event in ("on_poweroff", "on_reboot", "on_crash")} == {"destroy"}
-    assert found["serial"] == "file:/srv/kdb/.kdb/console1"
+    assert "console=hvc0" in found["cmdline"].split()
     assert found["vif"] == ["type=vif,mac=00:16:3e:6b:64:62,script=/srv/kdb/.kdb/vif"]
     assert "cpus" not in found
     assert settings_of(pinned_cpus=(2, 5))["cpus"] == ["2", "5"]
@@ -63,13 +64,16 @@ def test_a_name_goes_into_the_configuration_as_a_word_and_never_as_a_line():
     assert settings_of(image_folder='/srv/a"\nname = "Domain-0')["name"] == "kdb-100-1"
 
 
-def test_the_root_disk_is_read_only_and_no_emulated_one_too(tmp_path):
-    (tmp_path / "root.squashfs").touch()
-    root = settings_of(image_folder=str(tmp_path))["disk"][0]
-    found = xen_programs.disk_of(root)
-    assert (found["vdev"], found["access"], found["backendtype"]) == ("xvde", "ro", "qdisk")
-    with pytest.raises(SystemExit):
-        xen_programs.disk_of(root.replace("xvde", "xvda"))
+def test_the_root_disk_is_the_runs_own(tmp_path):
+    (tmp_path / "root1").touch()
+    found = xen_programs.disk_of(settings_of(root=f"{tmp_path}/root1")["disk"][0])
+    assert (found["vdev"], found["format"], found["backendtype"]) == ("xvde", "qcow2", "qdisk")
+    assert xen_programs.is_served(found)
+
+
+def test_qemu_serves_no_read_only_disk():
+    assert not xen_programs.is_served({"access": "ro", "backendtype": "qdisk"})
+    assert xen_programs.is_served({"access": "ro", "backendtype": "phy"})
 
 
 def test_an_image_is_served_by_qemu_and_a_volume_by_the_kernel(disk_words):

@@ -31,7 +31,7 @@ from pathlib import Path
 _WHERE = Path(__file__).resolve().with_name("state")  # beside the installed programs
 STATE = Path(_WHERE.read_text() if _WHERE.exists() else "/nonexistent")
 LOGS = Path("/var/log/xen")
-KEYS = {  # xl_parse.c, of those that a fully virtualised machine may have
+KEYS = {  # xl_parse.c
     *("acpi", "bios", "boot", "builder", "cmdline", "cpus", "cpus_soft", "cpu_weight", "device_model_args", "disk"),
     *("extra", "hap", "kernel", "maxmem", "maxvcpus", "memory", "name", "nographic", "on_crash", "on_poweroff"),
     *("on_reboot", "on_soft_reset", "on_watchdog", "pool", "ramdisk", "root", "sdl", "serial", "type", "usb", "uuid"),
@@ -145,6 +145,11 @@ def disk_of(text: str) -> dict[str, str]:
     return found
 
 
+def is_served(disk: dict[str, str]) -> bool:
+    """Tell whether QEMU makes the device: it opens a read-only file and writes to what lies over it (seen with 7.2)."""
+    return disk["backendtype"] == "phy" or disk["access"] not in ("ro", "r")
+
+
 def drive_words(disk: dict[str, str], place: int, serial: str) -> list[str]:
     """Open an image as xen_block_drive_create does for QEMU's backend, and a device as the kernel's backend does."""
     is_direct = "direct-io-safe" in disk or disk["backendtype"] == "phy"
@@ -175,6 +180,12 @@ def create(path: str) -> None:
     LOGS.mkdir(parents=True, exist_ok=True)
     (LOGS / f"xl-{name}.log").write_text(f"Waiting for domain {name} (domid {number}) to die\n")
     with (LOGS / f"qemu-dm-{name}.log").open("w") as log:
+        for disk in disks:
+            if not is_served(disk):  # and `xl create` succeeds all the same
+                print(
+                    f"failed to create 'qdisk' device '{disk['vdev']}': Block node is read-only", file=log, flush=True
+                )
+        disks = [disk for disk in disks if is_served(disk)]
         done = subprocess.run(qemu(number, config, disks, interface), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     if done.returncode:
         path_of(number).unlink()
@@ -183,7 +194,7 @@ def create(path: str) -> None:
     pid = int(pid_file.read_text())
     pid_file.unlink()
     path_of(number).write_text(
-        json.dumps({"name": name, "uuid": identity, "pid": pid, "memory": config["memory"], "serial": config["serial"]})
+        json.dumps({"name": name, "uuid": identity, "pid": pid, "memory": config["memory"], "disks": disks})
     )
     plug(number, interface)
 
@@ -192,8 +203,15 @@ def qemu(number: int, config: dict, disks: list[dict[str, str]], interface: dict
     words = ["qemu-system-x86_64", "-name", config["name"], "-nodefaults", "-display", "none", "-no-reboot"]
     words += ["-daemonize", "-pidfile", str(STATE / f"{number}.pid"), "-m", str(config["memory"])]
     words += ["-smp", str(config["vcpus"]), "-machine", "pc", "-accel", "tcg,thread=multi", "-cpu", "max"]
-    words += ["-kernel", config["kernel"], "-initrd", config["ramdisk"], "-append", config["cmdline"]]
-    words += ["-serial", config["serial"]]
+    words += [
+        "-kernel",
+        config["kernel"],
+        "-initrd",
+        config["ramdisk"],
+        "-append",
+        config["cmdline"].replace("hvc0", "ttyS0"),
+    ]
+    words += ["-serial", f"file:{STATE}/{number}.console"]
     words += ["-netdev", f"tap,id=n,ifname=vif{number}.0,script=no,downscript=no"]
     words += ["-device", f"virtio-net-pci,netdev=n,mac={interface['mac']},romfile="]
     for place, disk in enumerate(disks, start=4):
@@ -214,6 +232,16 @@ def plug(number: int, interface: dict[str, str]) -> None:
     connected.unlink()
 
 
+def console(number: int) -> None:
+    """Print what the machine says on its console, until it ends."""
+    about = domains()[number]
+    with (STATE / f"{number}.console").open("rb") as said:
+        while run_state(about):
+            sys.stdout.buffer.write(said.read())
+            sys.stdout.flush()
+            time.sleep(0.05)
+
+
 def destroy(number: int) -> None:
     about = json.loads(path_of(number).read_text())
     if "pid" in about:
@@ -222,6 +250,7 @@ def destroy(number: int) -> None:
         while run_state(about):
             time.sleep(0.05)
     path_of(number).unlink(missing_ok=True)
+    (STATE / f"{number}.console").unlink(missing_ok=True)
 
 
 def listed(number: int, about: dict) -> str:
@@ -245,8 +274,8 @@ def xl(words: list[str]) -> None:
                 print(f"{about['uuid']}  {number}    {about['name'] or '(null)':<30}")
         case ["list", "-l", said]:  # list_domains_details
             about = domains()[domain(said)]
-            config = {"c_info": {"name": about["name"], "uuid": about["uuid"]}, "b_info": {"type.hvm": {}}}
-            config["b_info"]["type.hvm"]["serial"] = about.get("serial", "")
+            config = {"c_info": {"type": "pvh", "name": about["name"], "uuid": about["uuid"]}}
+            config["disks"] = [{"pdev_path": disk["target"], "vdev": disk["vdev"]} for disk in about.get("disks", [])]
             print(json.dumps([{"domid": domain(said), "config": config}], indent=4))
         case ["list", said]:
             number = domain(said)
@@ -259,6 +288,8 @@ def xl(words: list[str]) -> None:
             print(numbers[0])
         case ["pause" | "unpause" as verb, said]:
             os.kill(domains()[domain(said)]["pid"], signal.SIGSTOP if verb == "pause" else signal.SIGCONT)
+        case ["console", said]:
+            console(domain(said))
         case ["destroy", said]:
             destroy(domain(said))
         case _:
