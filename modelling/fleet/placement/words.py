@@ -52,7 +52,7 @@ def explained(advice: Advice) -> tuple[str, ...]:
         sentences.append(promised(advice.prospect))
     if advice.is_move and advice.gain is not None:
         sentences.append(
-            f"{size(advice.copy_bytes)} are copied in {counted(round(advice.copy_seconds / 60), 'minute')}; "
+            f"{size(advice.copy_bytes)} are copied in {_minutes(advice.copy_seconds)}; "
             f"net of that {100 * advice.gain:.1f} % are gained over the horizon."
         )
     if advice.better is not None:
@@ -79,6 +79,10 @@ def promised(prospect: Prospect) -> str:
         f"{prospect.high:.2f}): it gains with {percent(prospect.gaining)}, loses with {percent(prospect.losing)} "
         f"probability{rests}."
     )
+
+
+def _minutes(seconds: float) -> str:
+    return counted(max(1, round(seconds / 60)), "minute")
 
 
 def asked_for(missing: ToMeasure, names: Mapping[str, Mapping[str, str]]) -> str:
@@ -114,10 +118,10 @@ def would_tell(proposal: Proposal, names: Mapping[str, Mapping[str, str]]) -> st
     if proposal.kind == RUNS:
         return f"Run {loads} on {listed(proposal.pools)}, {counted(proposal.runs, 'run')} at most: {whom} {gains}."
     here, there = proposal.pools
-    minutes = counted(max(1, round(proposal.copy_seconds / 60)), "minute")
     return (
-        f"Move {proposal.machine}, the smallest of them, from {here} to {there} for trial, a copy of {minutes}, and "
-        f"see a week later what came of it: {whom} {gains}. It can be moved back."
+        f"Move {proposal.machine}, the smallest of them, from {here} to {there} for trial, a copy of "
+        f"{_minutes(proposal.copy_seconds)}, and see a week later what came of it: {whom} {gains}. It can be moved "
+        "back."
     )
 
 

@@ -132,6 +132,8 @@ def test_every_machine_is_explained_in_sentences():
     assert moves[0] == "Move from slow to fast."
     assert "2.00 times the throughput" in moves[1]
     assert moves[2].startswith("30 GiB are copied in five minutes; net of that 48.5 %")
+    (tiny,) = plan([machine("tiny", 0.1)], POOLS, KNOWLEDGE, RULES).advice
+    assert "are copied in one minute;" in explained(tiny)[2]
     assert stays[-1] == "fast promises 48.0 %, but its space, less the reserve and what moves there, is too small."
     assert solved(found) == "At most 0.0 % of what is possible under the constraints is missing."
 
