@@ -211,7 +211,7 @@ def qemu(number: int, config: dict, disks: list[dict[str, str]], interface: dict
         "-append",
         config["cmdline"].replace("hvc0", "ttyS0"),
     ]
-    words += ["-serial", f"file:{STATE}/{number}.console"]
+    words += ["-serial", f"file:{STATE}/console-{number}"]
     words += ["-netdev", f"tap,id=n,ifname=vif{number}.0,script=no,downscript=no"]
     words += ["-device", f"virtio-net-pci,netdev=n,mac={interface['mac']},romfile="]
     for place, disk in enumerate(disks, start=4):
@@ -235,7 +235,7 @@ def plug(number: int, interface: dict[str, str]) -> None:
 def console(number: int) -> None:
     """Print what the machine says on its console, until it ends."""
     about = domains()[number]
-    with (STATE / f"{number}.console").open("rb") as said:
+    with (STATE / f"console-{number}").open("rb") as said:
         while run_state(about):
             sys.stdout.buffer.write(said.read())
             sys.stdout.flush()
@@ -250,7 +250,7 @@ def destroy(number: int) -> None:
         while run_state(about):
             time.sleep(0.05)
     path_of(number).unlink(missing_ok=True)
-    (STATE / f"{number}.console").unlink(missing_ok=True)
+    (STATE / f"console-{number}").unlink(missing_ok=True)
 
 
 def listed(number: int, about: dict) -> str:
