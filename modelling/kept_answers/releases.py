@@ -210,8 +210,8 @@ def _seen(release: str, where: str) -> Seen | None:
 
     QEMU's number is taken where it is named, else the first; "0.7.0-rc4" comes before "0.7.0".
     """
-    of_qemu = re.search(r"qemu[^\d,;]{0,9}(\d+(?:\.\d+)+)", release, re.IGNORECASE)
-    found = of_qemu or re.search(r"(\d+(?:\.\d+)+)", release) or re.search(r"(\d+)", release)
+    of_qemu = re.search(r"qemu[^\d,;]{0,9}(\d{1,9}(?:\.\d{1,9}){1,9})", release, re.IGNORECASE)
+    found = of_qemu or re.search(r"(\d{1,9}(?:\.\d{1,9}){1,9})", release) or re.search(r"(\d{1,9})", release)
     if found is None:
         return None
     is_final = re.match(r"[-~.]?(rc|beta|alpha|pre)", release[found.end() :], re.IGNORECASE) is None
