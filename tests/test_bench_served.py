@@ -73,7 +73,7 @@ def test_requests_cost_the_web_server_and_new_questions_also_the_workers():
     for what, (web, workers, database, loop, loops) in costs.items():
         assert database == 0  # SQLite is in the processes that ask it
         assert loop > 0
-        assert loops == pytest.approx((web + workers) / loop, abs=0.01)
+        assert loops == pytest.approx((web + workers) / loop, rel=0.005, abs=0.01)  # each is printed rounded
         if what != "a second at rest":
             assert web > 0, what
     assert costs["new question"][1] > costs["kept answer, page"][1]
