@@ -19,12 +19,13 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, nullcontext, suppress
 from pathlib import Path
 from statistics import median
 from typing import ClassVar
 from xml.etree import ElementTree
 
+import psutil
 from _costs import fixed_work
 from _services import (
     OWN_SETTINGS,
@@ -141,6 +142,13 @@ def reap_orphans() -> None:
         time.sleep(0.1)
 
 
+def end_orphans() -> None:
+    """Kill what a run that was broken off left of its laboratories and servers. By then we have no other children."""
+    for orphan in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            orphan.kill()
+
+
 def cpu_seconds() -> float:
     """Return the processor's time of all that ended below this process."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -195,6 +203,7 @@ def read_counts(report: Path) -> Counter:
 def run_all(arguments: list[str], stack: ExitStack, counts: Counter) -> None:
     folder = Path(tempfile.mkdtemp(prefix="kdb-test-"))
     stack.callback(shutil.rmtree, folder, ignore_errors=True)
+    stack.callback(end_orphans)
     folder.chmod(0o711)  # PostgreSQL's user passes through
     reports = []
     stack.callback(lambda: print_dearest(reports))

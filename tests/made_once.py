@@ -43,6 +43,20 @@ def made_once(cache: Path, name: str, recipe: str, make: Callable[[Path], object
     return kept
 
 
+def made_by(cache: Path, name: str, script: str, *words: str) -> Path:
+    """Return the folder that a script of sh makes, once for itself and its words: FOLDER WORD ...
+
+    What it mounts goes with it. Fails with the end of what it said.
+    """
+
+    def make(folder: Path) -> None:
+        command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "make", str(folder), *words]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        assert done.returncode == 0, done.stdout[-3000:]
+
+    return made_once(cache, name, hashlib.sha256("\0".join([script, *words]).encode()).hexdigest()[:16], make)
+
+
 # Databases
 
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 
+import psutil
 import pytest
 from django.core.cache import cache, caches
 from django.core.management import call_command
@@ -103,6 +104,22 @@ def test_the_nightly_tier_runs_only_where_all_is_asked_for(pytestconfig, tmp_pat
     ran = subprocess.run(command, capture_output=True, text=True, cwd=pytestconfig.rootpath, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert f"{ending} in" in ran.stdout.splitlines()[-1]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives orphans to whom it is told to")
+def test_what_a_run_that_was_broken_off_left_ends_with_it(pytestconfig):
+    """A laboratory, say: its parent, a process of pytest, was killed."""
+    program = (
+        "import sys, subprocess; sys.path.insert(0, 'script'); import _run_tests\n"
+        "_run_tests.adopt_orphans()\n"
+        "words = ['sh', '-c', 'setsid sleep 300 >/dev/null 2>&1 & echo $!']\n"
+        "print(subprocess.run(words, capture_output=True, text=True).stdout)\n"
+        "_run_tests.end_orphans()\n"
+    )
+    command = [sys.executable, "-c", program]
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=pytestconfig.rootpath, check=True, timeout=60)
+    left = int(ran.stdout)
+    assert not psutil.pid_exists(left) or psutil.Process(left).status() == psutil.STATUS_ZOMBIE
 
 
 def test_the_default_tier_has_a_budget_of_processor_time(run_tests):

@@ -208,8 +208,13 @@ def _strength(answer: Answer, table: RankedTable) -> StrengthPicture:
     if rival is None or rival.low is None or rival.high is None:
         return StrengthPicture(dots, None, None, f"{said}; no numbers compare the entries.")
     left, right = (_along(end) for end in (rival.low, rival.high))
-    sentence = f"{said}; {rival.label} on other machines: {rival.low:.2g} to {rival.high:.2g} times {table.reference}."
+    span = f"{_rough(rival.low)} to {_rough(rival.high)}"
+    sentence = f"{said}; {rival.label} on other machines: {span} times {table.reference}."
     return StrengthPicture(dots, left, right - left, sentence)
+
+
+def _rough(ratio: float) -> str:
+    return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
 
 
 def _along(ratio: float) -> float:

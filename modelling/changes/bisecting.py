@@ -30,8 +30,10 @@ class Side:
 
 @dataclass(frozen=True)
 class Bisection:
-    """What tells whether a fact is the cause. sides : old and new; empty: no campaign can, and the sentence says what
-    can"""
+    """A bisection tells whether a fact is the cause, by a campaign on either side.
+
+    sides : old and new; empty: no campaign can, and the sentence says what can
+    """
 
     sentence: str
     sides: tuple[Side, ...]
@@ -44,7 +46,7 @@ def bisections(change: SeriesChange, *, may_operate: bool) -> list[Bisection]:
     """
     facts = [fact for fact in (Fact(**told) for told in change.facts) if fact.before and fact.after]
     is_guest = change.sitting.facts.get("virtual") == "yes"
-    seen = Host.objects.order_by("slug").values("pk", "name", "facts")
+    seen = Host.objects.filter(archived_at=None, is_by_api=False).order_by("slug").values("pk", "name", "facts")
     hosts: Sequence[Mapping[str, Any]] = list(seen) if may_operate and facts else []
     told = []
     for fact in facts:

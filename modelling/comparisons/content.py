@@ -94,7 +94,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class BesideComparison:
-    """What is told beside the comparison of now: what changed since, and to members the answer on their machine."""
+    """Fields beside the comparison of now: they say what changed since and, to members, what holds on their machine."""
 
     changes: Annotated[
         tuple[str, ...],

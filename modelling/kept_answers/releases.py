@@ -24,6 +24,7 @@ from modelling.models import Laboratory, Sitting
 _KEY = "modelling.releases"
 _SECONDS = 60  # that another process may go on without what was published meanwhile
 _MOST_SITTINGS = 200  # newest ones that are looked at
+_MOST_STUDIES = 20  # newest ones of an answer that are looked at: their configurations are read whenever it is shown
 # Each kind of release, and the column that says of what it is; a kernel is of a family of systems.
 _OF = {
     "hypervisor_release": "hypervisor",
@@ -42,11 +43,12 @@ Place = tuple[str, str]  # kind of release, and of what it is: slug or ""
 
 
 class Seen(NamedTuple):
-    """A release with where it was seen. number : what orders it; where : in words"""
+    """A release with where it was seen. number : what orders it; where : in words; case_study : its slug, or empty"""
 
     number: tuple[tuple[int, ...], bool, str]
     release: str
     where: str
+    case_study: str = ""
 
 
 Newest = Mapping[Place, Seen]
@@ -61,20 +63,21 @@ class ReleaseThen:
     fact: Annotated[str, "Name of the filter: `host_kernel`."]
     of: Annotated[str, "Slug of what it is a release of; empty: of anything."]
     label: Annotated[str, "Both in words."]
-    stated: Annotated[tuple[str, ...], "By the case studies that the answer rests on, oldest first; empty: not stated."]
+    stated: Annotated[tuple[str, ...], "By the 20 newest case studies, oldest release first; empty: not stated."]
     not_stated_by: Annotated[int, "How many of these case studies state none."]
     newest: Annotated[str, "That is seen here: published, or measured where you may look; empty: none is."]
     seen_in: Annotated[str, "Where that is, in words."]
+    case_study: Annotated[str, "Slug of the case study where that is; empty: it is in none."]
     is_behind: Annotated[bool, "Whether it is newer than all that are stated."]
 
 
 def releases(question: Question, result: Mapping[str, Any], *further: Newest) -> list[ReleaseThen]:
-    """Return the releases behind an answer. One query where something is published of them.
+    """Return the releases behind an answer. One query where something is published of them, two of many case studies.
 
     result : of the answer, as JSON has it; further : what this reader may see beside what is published
     """
     newest = _newest(seen for source in (_published(), *further) for seen in source.items())
-    studies = {row["case_study"] for row in result["evidence"]}
+    studies = _newest_studies({row["case_study"] for row in result["evidence"]})
     stated: dict[Place, dict[str, set[str]]] = {}
     for row in _behind(question, result, studies):
         for place, release in _of_configuration(row):
@@ -96,7 +99,7 @@ def of_hosts() -> Newest:
     """Return the newest releases that the last checks of hosts found, for operators. One query."""
     return _newest(
         (place, seen)
-        for name, facts in Host.objects.values_list("name", "facts")
+        for name, facts in Host.objects.filter(archived_at=None).values_list("name", "facts")
         for place, release in _of_host(facts)
         if (seen := _seen(release, f"host {name}"))
     )
@@ -126,10 +129,17 @@ def _read_published() -> Newest:
         (place, seen)
         for row in alike
         for place, release in _of_configuration(row)
-        if (seen := _seen(release, f"case study {row['study']}"))
+        if (seen := _seen(release, f"case study {row['study']}", row["study"]))
     )
     shared = _of_sittings(Sitting.objects.filter(case_study__status=CaseStudy.Status.PUBLISHED))
     return _newest([*found.items(), *shared.items()])
+
+
+def _newest_studies(slugs: set[str]) -> set[str]:
+    if len(slugs) <= _MOST_STUDIES:
+        return slugs
+    newest = CaseStudy.objects.filter(slug__in=slugs).order_by("-pk").values_list("slug", flat=True)
+    return set(newest[:_MOST_STUDIES])
 
 
 def _behind(question: Question, result: Mapping[str, Any], studies: Iterable[str]) -> Iterator[dict[str, Any]]:
@@ -205,7 +215,7 @@ def _of_machine(facts: Mapping[str, Any], choices: Iterable[Mapping[str, Any]]) 
                 yield (fact, "" if fact.endswith("kernel") else settings[owner]), str(settings[fact])
 
 
-def _seen(release: str, where: str) -> Seen | None:
+def _seen(release: str, where: str, case_study: str = "") -> Seen | None:
     """Return a release with what orders it; None where it has no number, as "VMkernel".
 
     QEMU's number is taken where it is named, else the first; "0.7.0-rc4" comes before "0.7.0".
@@ -215,7 +225,7 @@ def _seen(release: str, where: str) -> Seen | None:
     if found is None:
         return None
     is_final = re.match(r"[-~.]?(rc|beta|alpha|pre)", release[found.end() :], re.IGNORECASE) is None
-    return Seen((tuple(map(int, found.group(1).split("."))), is_final, release), release, where)
+    return Seen((tuple(map(int, found.group(1).split("."))), is_final, release), release, where, case_study)
 
 
 def _newest(found: Iterable[tuple[Place, Seen]]) -> Newest:
@@ -247,6 +257,7 @@ def _line(
         not_stated_by=len(set(studies) - by),
         newest=newest.release if newest else "",
         seen_in=newest.where if newest else "",
+        case_study=newest.case_study if newest else "",
         is_behind=bool(known and newest and newest.number[:2] > max(known)[:2]),
     )
 

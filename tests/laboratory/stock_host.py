@@ -4,7 +4,6 @@ It is a container of systemd-nspawn on an overlay, so nothing that a test does o
 the kernel, the network and the loop devices. It has no /dev/kvm: guests are emulated.
 """
 
-import hashlib
 import os
 import shutil
 import subprocess
@@ -107,14 +106,7 @@ def made(cache: Path) -> Path:
     """Return the folder with `bare` and `libvirt`."""
     packages = " ".join(setup.packages("apt-get", with_guests=True))
     words = (packages, LOGIN, str(_LOOPS - 1), debian.MIRROR)
-
-    def make(folder: Path) -> None:
-        command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", _MAKE, "make", str(folder), *words]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        assert done.returncode == 0, done.stdout[-3000:]
-
-    recipe = hashlib.sha256("\0".join([_MAKE, *words]).encode()).hexdigest()[:16]
-    return made_once.made_once(cache, "stock-host", recipe, make)
+    return made_once.made_by(cache, "stock-host", _MAKE, *words)
 
 
 class StockHost(Lab):

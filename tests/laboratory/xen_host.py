@@ -5,7 +5,6 @@ control domain's first process is a script of ours in place of systemd, which ta
 does outlives it: QEMU writes to a temporary file without a name, and ends with the process that started it.
 """
 
-import hashlib
 import shutil
 import signal
 import subprocess
@@ -95,14 +94,7 @@ def missing() -> str:
 def made(cache: Path) -> Path:
     """Return the folder with hypervisor, kernel, first file system and disk."""
     words = (debian.MIRROR, ",".join(_PACKAGES), _INIT, _PLACE)
-
-    def make(folder: Path) -> None:
-        command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", _MAKE, "make", str(folder), *words]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        assert done.returncode == 0, done.stdout[-3000:]
-
-    recipe = hashlib.sha256("\0".join([_MAKE, *words]).encode()).hexdigest()[:16]
-    return made_once.made_once(cache, "xen-host", recipe, make)
+    return made_once.made_by(cache, "xen-host", _MAKE, *words)
 
 
 class XenHost(Lab):

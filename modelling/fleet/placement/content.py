@@ -168,7 +168,7 @@ MOVE = "move"  # of what is counted; the other kind are RUNS
 
 @dataclass(frozen=True)
 class Proposal:
-    """What would tell where to put machines of one load of which too little is known: runs on pools, or one trial move.
+    """A proposal names what would tell where to put machines of one load: runs on pools, or one trial move.
 
     site, guest_fs, shares : of the machines; machines : how many wait for it
     pools : that are run on, the one most lie on first; of a trial, where it lies and where it goes

@@ -29,7 +29,7 @@ class Measured:
 
 
 class Homes:
-    """What runs and moves on the machines' own hosts say of their pools, each load's worked out when it is asked for.
+    """Homes hold what runs and moves say of the pools of the machines' own hosts, each load's worked out when asked.
 
     measured : at most one of a site; outcomes : of moves, with loads and pools of the catalogue's names
     """

@@ -34,7 +34,7 @@ LIKE = 0.3  # loads are alike whose shares differ by no more: 70 and 30 % of two
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one move, on the same load.
+    """An outcome says what came of one move, on the same load.
 
     number : of the move; machine : whose disk, by its name in the fleet; guest_fs, shares : its load then
     here, there : pools it lay on before and after; speed : ln of the speed after over that before
@@ -53,7 +53,7 @@ class Outcome:
 
 
 class Load(NamedTuple):
-    """What a machine does: its guest file system, and its workloads by shares."""
+    """A load says what a machine does: its guest file system, and its workloads by shares."""
 
     guest_fs: str
     shares: Mapping[str, float]

@@ -54,6 +54,7 @@ class AnswerRelease(TypedDict):
     not_stated_by: int
     newest: str
     seen_in: str
+    case_study: str
     is_behind: bool
 
 

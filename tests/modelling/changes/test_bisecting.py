@@ -5,6 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.contrib.auth.models import Group
 from django.utils.html import escape
+from django.utils.timezone import now
 
 from experiments.models import Host
 from modelling.changes.bisecting import bisections
@@ -43,6 +44,13 @@ def test_without_both_it_is_said_how_the_machine_itself_tells(change, kernels):
     assert step.sides == ()
     assert "boot kernel 6.1 again on the machine" in step.sentence
     assert "kdb measure fileserver --laboratory ours --again" in step.sentence
+
+
+def test_hosts_that_run_no_campaign_are_left_out(change):
+    hosts(older="6.1", newer="6.8")
+    for fields in ({"archived_at": now()}, {"archived_at": None, "is_by_api": True}):
+        Host.objects.filter(slug="older").update(**fields)
+        assert bisections(change, may_operate=True)[0].sides == ()
 
 
 def test_the_kernel_of_a_guest_is_that_of_the_guest_image(change):

@@ -37,6 +37,7 @@ def told(client):
     def ask(address=ANSWER):
         return {(line["fact"], line["of"]): line for line in json.loads(client.get(address).content)["releases"]}
 
+    ask.page = lambda: client.get(f"{PAGE}&tab=evidence").content.decode()
     return ask
 
 
@@ -50,8 +51,17 @@ def test_what_the_evidence_states_stands_beside_the_newest_that_was_published(to
     kernel = told()["host_kernel", ""]
     assert (kernel["stated"], kernel["not_stated_by"]) == (["3.10.0"], 1)
     assert (kernel["newest"], kernel["seen_in"], kernel["is_behind"]) == ("6.10.1", "case study new", True)
+    assert kernel["case_study"] == "new"
+    assert '<a class="small" href="/case-studies/new/">case study new</a>' in told.page()
     zfs = told()["host_fs_release", "zfs"]
     assert (zfs["label"], zfs["stated"]) == ("Release of the host's file system: ZFS dataset", ["0.6.4.2"])
+
+
+def test_of_many_case_studies_the_newest_count(told, monkeypatch):
+    monkeypatch.setattr(releases, "_MOST_STUDIES", 2)
+    for slug, kernel in (("a", "6.1"), ("b", "6.2"), ("c", "")):
+        make_study(slug, host_kernel=kernel)
+    assert (told()["host_kernel", ""]["stated"], told()["host_kernel", ""]["not_stated_by"]) == (["6.2"], 1)
 
 
 def test_what_nobody_states_is_said_to_be_not_stated(told, client):
@@ -127,12 +137,14 @@ def test_members_see_what_their_laboratory_measured_and_others_only_what_it_shar
 def test_operators_see_what_their_hosts_run(client):
     make_study("known", host_kernel="5.15")
     make_host("tower", name="Tower", facts={"kernel": "6.8.12", "running": "QEMU 9.0.2"})
+    make_host("gone", facts={"kernel": "7.0.1"}, archived_at=now())
     address = f"{PAGE}&tab=evidence"
     assert "6.8.12" not in client.get(address).content.decode()
     client.force_login(make_user("operators", username="olga"))
     page = client.get(address).content.decode()
     assert "6.8.12" in page
     assert "host Tower" in page
+    assert "7.0.1" not in page
     client.logout()
     assert "6.8.12" not in client.get(address).content.decode()
 
