@@ -116,7 +116,7 @@ def would_tell(proposal: Proposal, names: Mapping[str, Mapping[str, str]]) -> st
     gains = f"choosing after it is on average up to {percent(proposal.gain)} faster than choosing now"
     whom = f"for {waiting} with {guest} under {loads}"
     if proposal.kind == RUNS:
-        return f"Run {loads} on {listed(proposal.pools)}, {counted(proposal.runs, 'run')} at most: {whom} {gains}."
+        return f"Measure {loads} on {listed(proposal.pools)}, {counted(proposal.runs, 'run')} at most: {whom} {gains}."
     here, there = proposal.pools
     return (
         f"Move {proposal.machine}, the smallest of them, from {here} to {there} for trial, a copy of "
