@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from modelling.estimation.verdict import STRENGTHS, SURE
+from modelling.estimation.verdict import STRENGTHS
 
 
 class FleetError(ValueError):
@@ -68,7 +68,7 @@ class Rules:
 
     margin: float = 0.1
     least_gaining: float = 0.5
-    most_losing: float = 1.0 - SURE
+    most_losing: float = 0.05
     least_strength: str = STRENGTHS[1]
     horizon: float = 30 * 86_400.0
     copy_rate: float = 100 * 2.0**20

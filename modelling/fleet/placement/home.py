@@ -1,14 +1,14 @@
 """Join what runs and earlier moves on one host say of its pools, for machines of one load. No Django.
 
 What runs say under each workload is one mixture of normals of the pools' ln speed (`machine.Machine`); that of a load
-is their sum by its shares (`machine.mixed`). What came of a move is a block of two, the disk there and the disk here,
-with an error of its own:
+is their sum by its shares (`machine.mixed`). What came of moves between two pools is one block of two, the disks there
+and the disks here, with an error of its own. Of one move
 
-    ln speed[moved] = theta[there] - theta[here] + e,    variance of e = v + 2 (s² + a² months + d²)
+    ln speed[moved] = theta[there] - theta[here] + e + f,    variances v + 2 s² of e and 2 (a² months + d²) of f
 
 v that of the comparison; s as of a run, for what a whole week has in common; a for what pools drift apart meanwhile;
-d = 0 for the disk that was moved, under the load it had then, else as for choices that are not alike. One side in ten
-was disturbed, as of runs.
+d = 0 for the disk that was moved, under the load it had then, else as for choices that are not alike. Several moves
+share f, so it does not grow less with their number. One side in ten was disturbed, as of runs.
 Source: docs/models/placement.md, "What came of moves here".
 """
 
@@ -86,7 +86,8 @@ def before_moves(
 
 def after_moves(home: Home, outcomes: Iterable[Outcome], load: Load, name: str = "") -> Home:
     """Return the same after these moves, of which those of like loads count. name : of the machine it is asked for"""
-    joined, numbers, blocks = list(home.joined), [], []
+    joined, numbers = list(home.joined), []
+    between: dict[tuple[int, int, bool], list[Outcome]] = {}
     places = {pool: place for place, pool in enumerate(home.pools)}
     for outcome in outcomes:
         if {outcome.here, outcome.there} <= places.keys() and outcome.here != outcome.there:
@@ -94,11 +95,13 @@ def after_moves(home: Home, outcomes: Iterable[Outcome], load: Load, name: str =
             if apart > LIKE:
                 continue
             is_itself = outcome.machine == name and apart == 0 and outcome.guest_fs == load.guest_fs
-            blocks.append(block(outcome, places[outcome.there], places[outcome.here], is_itself=is_itself))
+            low, high = sorted((places[outcome.here], places[outcome.there]))
+            between.setdefault((low, high, is_itself), []).append(outcome)
             numbers.append(outcome.number)
             touched = [pools for pools in joined if pools & {outcome.here, outcome.there}]
             together = frozenset({outcome.here, outcome.there}).union(*touched)
             joined = [pools for pools in joined if pools not in touched] + [together]
+    blocks = [block(home.pools, *key, found) for key, found in between.items()]
     known = machine.after(home.machine, blocks)
     return home._replace(machine=known, numbers=tuple(numbers), joined=tuple(joined))
 
@@ -113,14 +116,22 @@ def distance(some: Mapping[str, float], others: Mapping[str, float]) -> float:
     return round(sum(abs(a - b) for a, b in shares) / 2, 9)
 
 
-def error(variance: float, days: float, *, is_itself: bool) -> float:
-    """Return the variance of either side of what came of a move. variance : of the comparison; days : since then"""
-    return variance / 2 + VARIATION**2 + DRIFT**2 * days / MONTH + (0.0 if is_itself else ALIKE**2)
+def error(variance: float, days: float, *, is_itself: bool) -> tuple[float, float]:
+    """Return the variances of either side of what came of a move: its own, and what it shares with like moves.
+
+    variance : of the comparison; days : since then
+    """
+    return variance / 2 + VARIATION**2, DRIFT**2 * days / MONTH + (0.0 if is_itself else ALIKE**2)
 
 
-def block(outcome: Outcome, there: int, here: int, *, is_itself: bool) -> Block:
-    """Return a move's outcome as a block of two. there, here : places of the pools"""
-    return Block((there, here), (outcome.speed, 0.0), error(outcome.variance, outcome.days, is_itself=is_itself))
+def block(pools: Sequence[str], low: int, high: int, is_itself: bool, outcomes: Sequence[Outcome]) -> Block:
+    """Return what came of moves between two pools, either way, as a block of two. low, high : places of the pools"""
+    speeds = np.array([each.speed if each.there == pools[high] else -each.speed for each in outcomes])
+    errors = [error(each.variance, each.days, is_itself=is_itself) for each in outcomes]
+    own, shared = np.array(errors).T
+    total = (1 / own).sum()
+    weights = 1 / own / total
+    return Block((high, low), (float(weights @ speeds), 0.0), float(1 / total + weights @ shared))
 
 
 def components(home: Home) -> Components:

@@ -84,9 +84,8 @@ def _of_load(
             gain = -expm1(-sets[-1].gain)
             told.append(replace(about, pools=ran, gain=gain, runs=sets[-1].runs * len(shares)))
     if not any({*pair} <= {*names} for pair in watched):
-        gains = expected_gains(
-            known, [(0, place) for place in range(1, len(names))], error(COMPARED, 0.0, is_itself=False)
-        )
+        side = sum(error(COMPARED, 0.0, is_itself=False))
+        gains = expected_gains(known, [(0, place) for place in range(1, len(names))], side)
         best = max(range(len(gains)), key=lambda place: (gains[place], -place))
         if gains[best] >= log1p(least):
             pair, seconds = (here, able[best]), one.size_bytes / rules.copy_rate

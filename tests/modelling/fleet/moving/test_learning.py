@@ -16,7 +16,7 @@ from tests.modelling.fleet.moving.test_pages import Api
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 
-BETTER = {"verdict": outcomes.KEPT, "speed": 1.8, "low": 1.7, "high": 1.9}
+BETTER = {"verdict": outcomes.KEPT, "speed": 2.1, "low": 2.0, "high": 2.2}
 NOT_TOLD = {"verdict": outcomes.UNKNOWN, "speed": None, "low": None, "high": None}
 
 

@@ -9,7 +9,7 @@ from scipy.stats import norm
 from modelling.estimation.machine import ALIKE, DISTURBED, VARIATION, Block, Machine, after
 from modelling.fleet.placement.content import NOT_KNOWN, PINNED, RUNS, TRIAL, Advice, Pool, Prospect, Rules
 from modelling.fleet.placement.content import Machine as Guest
-from modelling.fleet.placement.home import Load, Outcome, after_moves, before_moves, distance, error, known_at
+from modelling.fleet.placement.home import Load, Outcome, after_moves, before_moves, block, distance, error, known_at
 from modelling.fleet.placement.prospects import is_sure, prospect_at_home
 from modelling.fleet.placement.trials import proposals
 
@@ -63,9 +63,27 @@ def test_a_blocks_own_error_stands_in_place_of_that_of_a_run():
 
 
 def test_the_error_of_an_outcome_has_a_weeks_the_pools_drift_and_the_distance_of_another_disk():
-    assert error(0.01, 0.0, is_itself=True) == pytest.approx(0.005 + 0.07**2)
-    assert error(0.01, 60.0, is_itself=True) == pytest.approx(0.005 + 0.07**2 + 2 * 0.05**2)
-    assert error(0.01, 0.0, is_itself=False) == pytest.approx(0.005 + 0.07**2 + ALIKE**2)
+    own = 0.005 + 0.07**2
+    assert error(0.01, 0.0, is_itself=True) == pytest.approx((own, 0.0))
+    assert error(0.01, 60.0, is_itself=True) == pytest.approx((own, 2 * 0.05**2))
+    assert error(0.01, 0.0, is_itself=False) == pytest.approx((own, ALIKE**2))
+
+
+def test_moves_between_the_same_pools_average_their_own_errors_and_not_what_they_share():
+    """Two forth at 0.3 and two back at -0.5: by equal weights 0.4 ahead; a quarter of a side's own error is left."""
+    forth = [outcome(np.exp(0.3), machine=f"mail-{n}") for n in (2, 3)]
+    back = [outcome(np.exp(-0.5), machine=f"mail-{n}", here="new", there="old") for n in (4, 5)]
+    told = block(POOLS, 0, 1, False, [*forth, *back])
+    assert (told.entries, told.outcomes) == ((1, 0), pytest.approx((0.4, 0.0)))
+    assert told.error == pytest.approx((0.05**2 / 2 + 0.07**2) / 4 + ALIKE**2)
+    many = at(after_moves(home(), [outcome(number=n, machine=f"mail-{n}") for n in range(2, 200)], MAIL, "mail-1"))
+    assert many.high / many.low > np.exp(2 * 1.9 * 2**0.5 * ALIKE)  # 198 moves: what is left is both sides' distance
+
+
+def test_a_wide_comparison_counts_less_than_a_narrow_one():
+    told = block(POOLS, 0, 1, True, [outcome(1.5), outcome(0.5, number=2, variance=0.1)])
+    weights = np.array([1 / (0.00125 + 0.0049), 1 / (0.05 + 0.0049)])
+    assert told.outcomes[0] == pytest.approx(float(weights @ [log(1.5), log(0.5)] / weights.sum()))
 
 
 def test_what_came_of_a_move_tells_most_of_the_disk_that_moved_and_less_of_the_like():
@@ -78,7 +96,7 @@ def test_what_came_of_a_move_tells_most_of_the_disk_that_moved_and_less_of_the_l
 
 
 def test_one_good_move_advises_it_to_the_like_and_one_for_the_worse_does_not():
-    assert is_sure(at(after_moves(home(), [outcome(1.8)], MAIL, "mail-2")), Rules())
+    assert is_sure(at(after_moves(home(), [outcome(2.0)], MAIL, "mail-2")), Rules())
     assert not is_sure(at(after_moves(home(), [outcome(0.6)], MAIL, "mail-2")), Rules())
 
 
@@ -147,7 +165,7 @@ def test_the_gain_of_a_trial_is_the_expected_lead_of_the_pool_chosen_after_it():
     sd / sqrt(2 pi), and sd² = v² / (v + 2 error). As a share: 1 - exp(-that)."""
     (trial,) = proposed(guests(1), pools=[*ROOMY[:2], Pool("far", "ext4", 0.0, site="kvm-1")], runnable=())
     spread = 2 * 0.7**2
-    deviation = spread / (spread + 2 * error(0.05**2, 0.0, is_itself=False)) ** 0.5
+    deviation = spread / (spread + 2 * sum(error(0.05**2, 0.0, is_itself=False))) ** 0.5
     assert trial.gain == pytest.approx(1 - np.exp(-deviation / (2 * np.pi) ** 0.5), rel=0.02)
 
 
