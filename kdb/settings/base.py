@@ -358,7 +358,7 @@ KDB_API_REQUESTS_A_MINUTE = integer("API_REQUESTS_A_MINUTE", 600, lowest=0, high
 KDB_CPU_SECONDS_A_MINUTE = integer("CPU_SECONDS_A_MINUTE", 12, lowest=0, highest=1_000_000)
 # What the web server spends on one request of a stranger that only reads; what costs more is left to a worker. It is
 # looked at between steps that take a tenth of a second at most, so that none costs more than 0.3.
-KDB_CPU_SECONDS_A_REQUEST = 0.15
+KDB_CPU_SECONDS_A_REQUEST = 0.2
 
 # Whether a reviewer may publish what they had a part in; kdb.settings.local allows it, for one person alone.
 KDB_AUTHORS_MAY_PUBLISH = env.bool("AUTHORS_MAY_PUBLISH", False)
