@@ -546,12 +546,16 @@ def main() -> None:
     parser.add_argument("--observation", action="store_true", help="what watching virtual machines costs only")
     served = {"nargs": "*", "metavar": "DATABASE", "choices": ("sqlite", "postgresql")}
     parser.add_argument("--served", **served, help="requests through gunicorn, on sqlite and postgresql unless told")
+    parser.add_argument("--processes", type=int, nargs="+", help="for --served: answers a second of so many, each")
     parser.add_argument("--turns", type=int, default=5, help="for --served: that share the requests")
     parser.add_argument("--record", action="store_true", help="for --served: compare with these figures from now on")
     options = parser.parse_args()
     if options.served is not None:
         import bench_served
 
+        if options.processes:
+            bench_served.measure_processes(options.served, options.processes)
+            return
         requests = options.requests // options.turns
         bench_served.measure_served(options.served, options.turns, requests, options.record)
         return

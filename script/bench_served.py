@@ -5,6 +5,8 @@ that are started here. A client asks one request after the other, each on a conn
 Counted is what the processes took of the processor, kernel included: those of the web server, those of the workers,
 those of PostgreSQL and Redis. The client is not counted. Beside each figure stands what a fixed piece of work took
 then; figures are compared with those of the last record as multiples of it, because neighbours slow both alike.
+
+With --processes, many clients ask at once, of as many web processes as are named, one number after the other.
 """
 
 import datetime
@@ -14,6 +16,7 @@ import sqlite3
 import statistics
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -35,6 +38,7 @@ DATABASES = ("sqlite", "postgresql")
 START_SECONDS = 900  # half a minute on a machine of its own
 PATIENCE_SECONDS = 120  # for an answer
 CALM_SECONDS = 900  # at most, until workers have done what is left to them
+CLIENTS, SECONDS = 8, 20  # that ask at once, and for how long
 
 PAGES = {
     "first page": "/",
@@ -102,6 +106,11 @@ class Served(NamedTuple):
             if status == 202:
                 time.sleep(0.5)
 
+    def web_mib(self) -> float:
+        """Return the proportional memory of the web server's processes."""
+        (parent,) = (child for child in psutil.Process(self.serve).children() if "gunicorn" in child.cmdline())
+        return sum(one.memory_full_info().pss for one in (parent, *parent.children())) / 2**20
+
     def wait_for_calm(self) -> None:
         """Wait until workers have done what the first start and the questions left to them. Raises SystemExit."""
         deadline = time.monotonic() + CALM_SECONDS
@@ -122,8 +131,11 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def served(database: str) -> Iterator[Served]:
-    """Serve on a new database with the published evidence until the end. Raises CannotStartError."""
+def served(database: str, processes: int | None = None) -> Iterator[Served]:
+    """Serve on a new database with the published evidence until the end. Raises CannotStartError.
+
+    processes : of the web server; None: as many as users have
+    """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kdb-served-")))
         folder.chmod(0o711)  # PostgreSQL's user passes through
@@ -131,6 +143,8 @@ def served(database: str) -> Iterator[Served]:
         environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         environment |= {"DATA_DIR": str(folder / "data"), "PORT": str(port)}
         environment |= {"API_REQUESTS_A_MINUTE": "0", "CPU_SECONDS_A_MINUTE": "0"}  # one client asks as fast as it can
+        if processes:
+            environment["GUNICORN_CMD_ARGS"] = f"--workers {processes}"
         services = []
         if database == "postgresql":
             for variable, make in (("DATABASE_URL", new_postgresql), ("REDIS_URL", new_redis)):
@@ -208,3 +222,37 @@ def measure_served(databases: list[str], turns: int, requests: int, to_be_record
     if to_be_recorded:
         RECORD.write_text(json.dumps(record, indent=1) + "\n")
         print(f"recorded in {RECORD.relative_to(ROOT)}")
+
+
+def answered(server: Served, clients: int, seconds: float) -> int:
+    """Let so many clients ask for the pages in turn, each as fast as it is answered; return how many answers came."""
+    until, counts = time.monotonic() + seconds, [0] * clients
+
+    def ask(client: int) -> None:
+        addresses = list(PAGES.values())
+        while time.monotonic() < until:
+            server.ask(addresses[(client + counts[client]) % len(addresses)])
+            counts[client] += 1
+
+    threads = [threading.Thread(target=ask, args=(client,)) for client in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sum(counts)
+
+
+def measure_processes(databases: list[str], numbers: list[int]) -> None:
+    """Print the answers a second and the memory of so many web processes, one number after the other."""
+    for database in databases or DATABASES:
+        print(f"\n{database}: {CLIENTS} clients for {SECONDS} s\n{'web processes':<15}{'answers/s':>10}", end="")
+        print(f"{'web CPU ms':>12}{'MiB':>6}{'loop':>8}", flush=True)
+        for number in numbers:
+            with served(database, number) as server:
+                answered(server, CLIENTS, SECONDS / 4)  # so that every process has answered
+                server.wait_for_calm()
+                loop, before = fixed_work(), server.cpu()[0]
+                count = answered(server, CLIENTS, SECONDS)
+                spent, loop = server.cpu()[0] - before, (loop + fixed_work()) / 2
+                row = f"{number:<15}{count / SECONDS:>10.0f}{1000 * spent / count:>12.1f}"
+                print(f"{row}{server.web_mib():>6.0f}{loop:>8.1f}", flush=True)

@@ -98,7 +98,7 @@ def test_the_page_says_which_moves_count_and_what_would_tell(client, host, ada):
     assert (
         f'href="{reverse("placement-move", args=[row.pk])}">Move {row.pk}</a>: kvm-1/mail-1 from kvm-1/srv/ext4' in page
     )
-    assert "1.80 times as fast (95 %: 1.70 to 1.90)" in page
+    assert "2.10 times as fast (95 %: 2.00 to 2.20)" in page
     told = Api(client, ada)("get", f"plans/{second.pk}/").json()
     assert json.dumps(told["content"]["counted"]) == json.dumps(second.content["counted"])
 
