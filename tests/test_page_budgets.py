@@ -87,3 +87,15 @@ def test_no_page_takes_more_than_its_budget(client, published_evidence):
         for path, took in taken.items()
         if any(least > most for least, most in zip(astuple(took), astuple(BUDGETS[path]), strict=True))
     } == {}
+
+
+@pytest.mark.sqlite
+def test_a_kept_answer_that_was_just_sent_takes_two_queries_whose_sql_is_there(
+    client, published_evidence, settings, sql_written
+):
+    settings.KDB_CPU_SECONDS_A_REQUEST = 3600  # a stranger's page may be left to a worker, and the first query looks
+    client.get(ANSWER)
+    sql_written.clear()
+    with CaptureQueriesContext(connection) as queries:
+        client.get(ANSWER)
+    assert (len(queries), sql_written) == (2, [])
