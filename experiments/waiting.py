@@ -22,6 +22,8 @@ def for_user(request: HttpRequest) -> dict[str, Any]:
 
 def _mine(user: Any) -> dict[str, Any]:
     """Return may_contribute, may_operate; and waiting: what, how many, where, for what there is any of. Two queries."""
+    if not user.is_authenticated:  # as all below would find, in a twentieth of the time
+        return {"may_contribute": False, "may_operate": False, "waiting": []}
     may_operate = permissions.may_operate(user)
     drafts = list(permissions.drafts_of(user).values_list("status", "owner_id"))
     counted = [

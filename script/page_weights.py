@@ -2,8 +2,9 @@
 
     .venv/bin/python script/page_weights.py [http://127.0.0.1:8000]
 
-A row is a page: bytes and requests with an empty cache, words of the content before the tabs (all where there are
-none; closed details do not count), and the height at the widths of a phone and a screen.
+A row is a page: bytes, bytes as they were sent (compressed, where the server or its proxy does that) and requests with
+an empty cache, words of the content before the tabs (all where there are none; closed details do not count), and the
+height at the widths of a phone and a screen.
 """
 
 import argparse
@@ -46,7 +47,7 @@ SHOWN_WORDS = """() => {
 
 
 def weights(browser: Browser, address: str) -> Iterator[int]:
-    """Yield bytes, requests, words and the height at each width of the page at this address."""
+    """Yield bytes, bytes sent, requests, words and the height at each width of the page at this address."""
     page = browser.new_page(viewport={"width": WIDTHS[0], "height": 844})
     answers: list[Response] = []
     page.on("response", lambda response: answers.append(response))  # Playwright marks it, as it cannot a built-in
@@ -55,6 +56,7 @@ def weights(browser: Browser, address: str) -> Iterator[int]:
         status = answer.status if answer else "nothing"
         raise SystemExit(f"{address} answers {status}; is it a server with the evidence?")
     yield sum(len(response.body()) for response in answers if response.ok)
+    yield sum(response.request.sizes()["responseBodySize"] for response in answers if response.ok)
     yield len(answers)
     yield page.evaluate(SHOWN_WORDS)
     for width in WIDTHS:
@@ -68,12 +70,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("site", nargs="?", default="http://127.0.0.1:8000")
     site = parser.parse_args().site.rstrip("/")
-    print(f"{'page':20} {'bytes':>9} {'requests':>8} {'words':>6} {'px at 390':>9} {'px at 1280':>10}")
+    print(f"{'page':20} {'bytes':>9} {'sent':>9} {'requests':>8} {'words':>6} {'px at 390':>9} {'px at 1280':>10}")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"))
         for name, path in PAGES.items():
-            size, requests, words, phone, screen = weights(browser, site + path)
-            print(f"{name:20} {size:9,} {requests:8} {words:6} {phone:9} {screen:10}", flush=True)
+            size, sent, requests, words, phone, screen = weights(browser, site + path)
+            print(f"{name:20} {size:9,} {sent:9,} {requests:8} {words:6} {phone:9} {screen:10}", flush=True)
         browser.close()
 
 

@@ -18,6 +18,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 from urllib.parse import urlsplit
 
 import hypothesis
@@ -26,6 +27,7 @@ from django.core.cache import caches
 from django.core.management import call_command
 from django.core.management.color import no_style
 from django.db import connection, transaction
+from django.db.models.sql.compiler import SQLCompiler
 from django.test import TransactionTestCase
 from playwright.sync_api import expect
 
@@ -270,6 +272,20 @@ def _tell_of_each_outage() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(outages, "_begin_minute", end_at_once)
         yield
+
+
+@pytest.fixture
+def sql_written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Note the table of each query, subqueries too, whose SQL Django writes: most of what a small query costs."""
+    tables: list[str] = []
+    write = SQLCompiler.as_sql
+
+    def noted(self: SQLCompiler, *args: Any, **options: Any) -> Any:
+        tables.append(self.query.get_meta().db_table)
+        return write(self, *args, **options)
+
+    monkeypatch.setattr(SQLCompiler, "as_sql", noted)
+    return tables
 
 
 @pytest.fixture(autouse=True)

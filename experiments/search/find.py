@@ -9,12 +9,13 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache, reduce
+from functools import cache, lru_cache, reduce
+from itertools import chain, islice
 from operator import and_, or_
 from typing import Any
 
 from django.db import connection
-from django.db.models import Case, Exists, JSONField, Model, OuterRef, Q, QuerySet, TextField, Value, When
+from django.db.models import Case, Exists, F, JSONField, Model, OuterRef, Q, QuerySet, TextField, Value, When
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Cast, Concat
 from django.db.models.sql import Query
@@ -34,6 +35,7 @@ from experiments.models import (
     Workload,
 )
 from experiments.models.catalogue import CatalogueEntry
+from kdb.database.written import Written, in_pattern
 
 LONGEST = 400  # characters of a search
 MOST_WORDS = 12
@@ -102,8 +104,8 @@ def _catalogue(label: str, model: type[CatalogueEntry], address: Callable[[Any],
 
 def _claims() -> QuerySet[Claim]:
     live = Exists(CaseStudy.objects.published().filter(claims=OuterRef("pk")))
-    shown = ("code", "statement", "publication__slug")
-    return visible.claims().select_related("publication").annotate(is_live=live).only(*shown)
+    claims = visible.claims().annotate(is_live=live, publication_slug=F("publication__slug"))
+    return claims.only("code", "statement")
 
 
 def _case_studies() -> QuerySet[CaseStudy]:
@@ -143,7 +145,7 @@ KINDS = (
         _claims,
         ("code", "statement", "scope", "location"),
         lambda row: row.code,
-        lambda row: reverse("claim-detail", args=[row.publication.slug, row.code]),
+        lambda row: reverse("claim-detail", args=[row.publication_slug, row.code]),
         lambda row: row.statement,
         is_retracted=lambda row: not row.is_live,
     ),
@@ -191,34 +193,22 @@ def _terms(wanted: list[str], unwanted: list[str]) -> list[Hit]:
 
 
 def _hits(kind: Kind, wanted: list[str], unwanted: list[str]) -> list[Hit]:
-    rows = found_rows(kind, wanted, unwanted)[:MOST]
     return [
         Hit(kind.label, kind.title(row), kind.address(row), _around(kind.text(row), wanted), kind.is_retracted(row))
-        for row in rows
+        for row in _rows_found(kind, [_spellings(word) for word in wanted], [_spellings(word) for word in unwanted])
     ]
 
 
-def found_rows(kind: Kind, wanted: list[str], unwanted: list[str]) -> QuerySet[Any]:
-    """Return the rows of a kind with every wanted word and no unwanted one, those with the words in the name first."""
-    machines = {
-        field: [(row[0], " ".join(row[1:]).casefold()) for row in model._default_manager.values_list("pk", *fields)]
-        for field, model, fields in kind.machines
-    }
-
-    def stands(word: str) -> Q:
-        own = [Q(searched__icontains=spelling) for spelling in _spellings(word)]
-        theirs = [
-            Q(**{f"{field}__in": pks})
-            for field, texts in machines.items()
-            if (pks := [pk for pk, text in texts if word.casefold() in text])
-        ]
-        return reduce(or_, [*own, *theirs])
-
-    rows = _rows(kind, connection.vendor).filter(reduce(and_, map(stands, wanted)))
-    for word in unwanted:
-        rows = rows.exclude(stands(word))
-    named = reduce(and_, (Q(**{f"{kind.fields[0]}__icontains": word}) for word in wanted))
-    return rows.order_by(Case(When(named, then=0), default=1), "pk")
+def _rows_found(kind: Kind, wanted: list[list[str]], unwanted: list[list[str]]) -> Iterable[Any]:
+    """Return MOST rows of a kind with every wanted word and no unwanted one, those with the words in the name first."""
+    if kind.machines:  # the query depends on which of them have a word
+        texts = {
+            field: [(row[0], " ".join(row[1:]).casefold()) for row in model._default_manager.values_list("pk", *fields)]
+            for field, model, fields in kind.machines
+        }
+        return _query(kind, wanted, unwanted, texts)
+    query = _written(kind, connection.vendor, tuple(map(len, wanted)), tuple(map(len, unwanted)))
+    return query.rows(*map(in_pattern, chain.from_iterable([*wanted, *unwanted])))
 
 
 @cache
@@ -227,8 +217,41 @@ def _rows(kind: Kind, vendor: str) -> QuerySet[Any]:
     return kind.rows().alias(searched=kind.searched)
 
 
-def _spellings(word: str) -> Iterable[str]:
-    """Return the word as rows may have it: a database may fold ASCII only, and SQLite escapes letters in lists."""
+@lru_cache(maxsize=200)
+def _written(kind: Kind, vendor: str, wanted: tuple[int, ...], unwanted: tuple[int, ...]) -> Written[Any]:
+    """Return the query of so many spellings of each word. What the words are is kept nowhere."""
+
+    def query(*marks: str) -> QuerySet[Any]:
+        rest = iter(marks)
+        marked = [[list(islice(rest, number)) for number in words] for words in (wanted, unwanted)]
+        return _query(kind, marked[0], marked[1], {})
+
+    return Written(query, sum(wanted) + sum(unwanted))
+
+
+def _query(
+    kind: Kind, wanted: list[list[str]], unwanted: list[list[str]], machines: dict[str, list[tuple[Any, str]]]
+) -> QuerySet[Any]:
+    """Return the query of _rows_found. machines : field of the row to the keys of what it leads to, with their texts"""
+
+    def stands(word: list[str]) -> Q:
+        own = [Q(searched__icontains=spelling) for spelling in word]
+        theirs = [
+            Q(**{f"{field}__in": pks})
+            for field, texts in machines.items()
+            if (pks := [pk for pk, text in texts if word[0].casefold() in text])
+        ]
+        return reduce(or_, [*own, *theirs])
+
+    rows = _rows(kind, connection.vendor).filter(reduce(and_, map(stands, wanted)))
+    for word in unwanted:
+        rows = rows.exclude(stands(word))
+    named = reduce(and_, (Q(**{f"{kind.fields[0]}__icontains": word[0]}) for word in wanted))
+    return rows.order_by(Case(When(named, then=0), default=1), "pk")[:MOST]
+
+
+def _spellings(word: str) -> list[str]:
+    """Return the word, and how rows may have it: databases may fold ASCII only, and SQLite escapes letters in lists."""
     if word.isascii():
         return [word]
     cases = dict.fromkeys([word, word.lower(), word.upper(), word.capitalize()])

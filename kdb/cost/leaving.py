@@ -17,7 +17,7 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser
 from django.core.handlers.exception import response_for_exception
 from django.core.handlers.wsgi import WSGIRequest
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Length
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
@@ -28,6 +28,7 @@ from django.utils.timezone import now
 
 from kdb.api.errors import API_PREFIX, problem
 from kdb.api.throttle import FROM_WORKER
+from kdb.database.written import Written
 from kdb.models import Job, LeftRequest, Turn
 from kdb.web.addresses import counted_address
 from kdb.web.htmx import target_of, wants_fragment
@@ -52,6 +53,9 @@ _READ = ("PATH_INFO", "SCRIPT_NAME", "QUERY_STRING", "HTTP_HOST", "SERVER_NAME",
 _READ_OF_API = (*_READ, "HTTP_ACCEPT")
 
 
+_of_key = Written(lambda key: LeftRequest.objects.filter(key=key).order_by(), 1)
+
+
 class Abandoned(BaseException):
     """Nobody asks for it any more. No Exception: see budget.TooDear."""
 
@@ -61,8 +65,9 @@ class Abandoned(BaseException):
 
 def find(request: HttpRequest) -> LeftRequest | None:
     """Return the row of a request that a worker answered or that waits for one."""
-    is_of_use = Q(answered_at__isnull=False) | Q(polled_at__gt=now() - ABANDONED_AFTER)
-    return LeftRequest.objects.filter(is_of_use, key=_key(_asked(request))).first()
+    row = next(iter(_of_key.rows(_key(_asked(request)))), None)
+    is_of_use = row and (row.answered_at is not None or row.polled_at > now() - ABANDONED_AFTER)
+    return row if is_of_use else None
 
 
 def leave(request: HttpRequest) -> HttpResponseBase:

@@ -1,6 +1,5 @@
 """The lexicon of everything that a text may name: catalogue, settings, axes, families, words."""
 
-import json
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -29,13 +28,13 @@ _CATALOGUE = {
 
 def understood(text: str) -> Said:
     """Read a text against everything that is named here now."""
-    return said(text, _lexicon(json.dumps(names.spellings())), names.names())
+    return said(text, _lexicon(names.stamp()), names.names())
 
 
 @lru_cache(maxsize=2)
-def _lexicon(spelled: str) -> Lexicon:
-    """Return the lexicon of the catalogue's spellings; made anew where these change."""
-    return Lexicon(_phrases(json.loads(spelled)), words.SILENT_WORDS)
+def _lexicon(stamp: str) -> Lexicon:
+    """Return the lexicon of the catalogue's spellings. stamp : of names; made anew where these change"""
+    return Lexicon(_phrases(names.spellings()), words.SILENT_WORDS)
 
 
 def _phrases(spelled: dict[str, dict[str, str]]) -> Iterator[tuple[str, Name]]:

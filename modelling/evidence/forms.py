@@ -1,6 +1,7 @@
 """A question as pages and the API ask it, checked."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -193,17 +194,16 @@ class AskForm(QuestionForm):
         self.fields["axis"] = forms.ChoiceField(
             widget=Select,
             label="What to choose",
-            choices=axis_choices(),
+            choices=axis_choices,
             required=False,
             error_messages={"invalid_choice": "%(value)r cannot be ranked; choose from the list."},
         )
-        workloads = names.names()["workload"]
-        self.fields["workload"].widget = Select(choices=[("", "Choose one"), *workloads.items()])
+        self.fields["workload"].widget = Select(
+            choices=CallableChoiceIterator(lambda: [("", "Choose one"), *names.names()["workload"].items()])
+        )
         self.fields["workload"].widget.is_required = True
-        counts = names.vm_counts()
         asked = (data or {}).get("vm_count", "")
-        others = [asked] if asked and asked not in map(str, counts) else []
-        self.fields["vm_count"].widget = Select(choices=[("", "Any"), *((n, n) for n in [*counts, *others])])
+        self.fields["vm_count"].widget = Select(choices=CallableChoiceIterator(partial(_vm_counts_beside, asked)))
         self.order_fields(self.field_order)
 
     @classmethod
@@ -230,6 +230,12 @@ class AskForm(QuestionForm):
     @property
     def has_further_filters(self) -> bool:
         return any(field.value() or field.errors for field in self.further_fields)
+
+
+def _vm_counts_beside(asked: str) -> list[tuple[Any, Any]]:
+    counts = names.vm_counts()
+    others = [asked] if asked and asked not in map(str, counts) else []
+    return [("", "Any"), *((n, n) for n in [*counts, *others])]
 
 
 LONGEST_KEY = 200  # three slugs and a cache mode

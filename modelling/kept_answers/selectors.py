@@ -3,12 +3,14 @@
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import cattrs
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.db.models.fields.json import KT
 
+from kdb.database.written import Written
 from kdb.operating import metrics
 from modelling.answers.content import Answer, complete
 from modelling.estimation.ranking import METHOD
@@ -67,12 +69,20 @@ def waiting_for(question: Question) -> RankingSnapshot | None:
 
 
 def _kept(question: Question) -> RankingSnapshot | None:
-    rows = RankingSnapshot.objects.filter(question=question.key, method=METHOD, revision__gt=0)
-    # Its result is read where it is looked at; most are sent as they were sent before.
-    if (kept := rows.defer("result").order_by("-revision").first()) is not None:
+    if (kept := next(iter(_newest(METHOD).rows(question.key)), None)) is not None:
         note_asked(kept)
     metrics.ANSWERS.labels("no" if kept is None else "yes").inc()
     return kept
+
+
+@cache
+def _newest(method: int) -> Written[RankingSnapshot]:
+    def newest(question: str) -> QuerySet[RankingSnapshot]:
+        rows = RankingSnapshot.objects.filter(question=question, method=method, revision__gt=0)
+        # Its result is read where it is looked at; most are sent as they were sent before.
+        return rows.defer("result").order_by("-revision")[:1]
+
+    return Written(newest, 1)
 
 
 def _computed(question: Question) -> RankingSnapshot:

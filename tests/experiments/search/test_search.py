@@ -124,6 +124,13 @@ def test_it_costs_a_query_a_kind_two_for_machines_and_seven_for_answers(
         client.get("/search/", {"q": "ext4"})
 
 
+def test_only_the_query_that_depends_on_machines_is_written_anew(published_evidence, sql_written):
+    search("ext4 -mail")
+    sql_written.clear()
+    search("varmail -xfs")
+    assert sql_written == ["experiments_server", "experiments_storage", "experiments_casestudy"]
+
+
 def test_what_is_shown_is_escaped(published_evidence, client):
     page = client.get("/search/", {"q": "<script>alert(1)</script>"}).content.decode()
     assert "<script>alert" not in page

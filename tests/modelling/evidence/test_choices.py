@@ -1,9 +1,11 @@
 """How much lies behind each choice: what an answer would find, from memory."""
 
 import pytest
+from django.core.cache import cache
 
+from experiments.models import CaseStudy, KnowledgeRevision
 from modelling.answers.estimate import ranking_of
-from modelling.evidence import choices, names
+from modelling.evidence import choices, counts, names
 from modelling.evidence.axes import AXES, axis_left_open
 from modelling.evidence.question import Question
 
@@ -36,6 +38,21 @@ def test_what_lies_behind_costs_no_query_once_it_is_known(published_evidence, dj
     behind("workload", ["varmail"])
     with django_assert_num_queries(0):
         behind("workload", ["varmail"])
+
+
+def test_after_a_minute_the_evidence_is_read_again_where_the_revision_is_another(
+    published_evidence, django_assert_num_queries
+):
+    known = behind("workload", ["varmail"])
+    cache.delete(choices._KEY)
+    with django_assert_num_queries(1):
+        assert behind("workload", ["varmail"]) == known
+    # As another process retracts them, which cannot tell this one.
+    revision = KnowledgeRevision.objects.create(number=counts.revision() + 1, action="retracted")
+    CaseStudy.objects.update(status="retracted", retracted_revision=revision, retraction_reason="wrong disks")
+    assert behind("workload", ["varmail"]) == known
+    cache.delete(choices._KEY)
+    assert behind("workload", ["varmail"]) == {"varmail": 0}
 
 
 def test_too_much_to_count_says_nothing(published_evidence, settings):
