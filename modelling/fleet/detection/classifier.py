@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-METHOD = 3  # of the way from signatures to a model: another one, and models are made anew
+METHOD = 4  # of the way from signatures to a model: another one, and models are made anew
 LEAST_SIGNATURES = 10  # of a class, and
 LEAST_RUNS = 4  # so many runs, for it to be foretold at all
 FOLDS = 20  # of runs, never of signatures of one run
@@ -86,6 +86,10 @@ class Classifier:
     def workloads(self) -> list[str]:
         """Return the classes that are workloads."""
         return [name for name in self.classes if name in self.told]
+
+    def is_workload(self, classes: Sequence[str]) -> bool:
+        """Tell whether these are one class alone, and that a workload."""
+        return len(classes) == 1 and classes[0] in self.told
 
     def sets(self, features: Matrix) -> list[tuple[str, ...]]:
         """Return the classes that each row is like."""
@@ -187,5 +191,5 @@ def _alone(model: Classifier, rows: NDArray[np.bool_]) -> Iterator[tuple[str, st
     """Yield what ran and which workload alone is told, of rows for which one is, by a model that had not seen them."""
     ran = np.array(model.training.classes_of)[rows].tolist()
     for name, told in zip(ran, model.without(rows).sets(model.training.features[rows]), strict=True):
-        if len(told) == 1 and told[0] in model.told:
+        if model.is_workload(told):
             yield name, told[0]

@@ -7,26 +7,40 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 
+from experiments.laboratory.reach import offsets
 from experiments.laboratory.reach.counters import Counts, total
+from experiments.laboratory.reach.offsets import Offsets
 
-from .classifier import Classifier, Training, fit, folds
+from .classifier import Classifier, Matrix, Training, fit, folds
 from .content import HELD_BACK, IDLE, OR, OTHERS, UNLIKE, Bin, Report
-from .features import is_cached, is_idle, matrix
+from .features import FEATURES, is_cached, is_idle, is_sampled, matrix
 
 _BINS = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
 
 
+class Load(Protocol):
+    """A load to be told: a signature, or what was watched of a machine."""
+
+    @property
+    def counts(self) -> Counts: ...
+
+    @property
+    def offsets(self) -> Offsets | None: ...
+
+
 @dataclass(frozen=True)
 class Known:
-    """A signature: what ran, in which run, and what the disk did."""
+    """A signature: what ran, in which run, what the disk did, and where a sample of its requests began."""
 
     workload: str
     run: str
     seconds: float
     counts: Counts
+    offsets: Offsets | None = None
 
     @property
     def is_idle(self) -> bool:
@@ -40,53 +54,96 @@ def whole_runs(signatures: Iterable[Known]) -> list[Known]:
         of_run.setdefault((signature.run, signature.workload), []).append(signature)
     return [
         Known(
-            workload, run, sum(signature.seconds for signature in parts), total(signature.counts for signature in parts)
+            workload,
+            run,
+            sum(signature.seconds for signature in parts),
+            total(signature.counts for signature in parts),
+            offsets.joined(signature.offsets for signature in parts),
         )
         for (run, workload), parts in of_run.items()
     ]
 
 
-def training_of(signatures: Sequence[Known], told: tuple[str, ...]) -> Training:
-    """Return what teaches: signatures and whole runs of known classes, without the idle and the cached workloads."""
+def training_of(signatures: Sequence[Known], told: tuple[str, ...], with_offsets: bool = False) -> Training:
+    """Return what teaches: signatures and whole runs of known classes, without the idle and the cached workloads.
+
+    with_offsets : only those that were sampled teach, by where their requests begin, too
+    """
     teaching = [
         signature
         for signature in (*signatures, *whole_runs(signatures))
         if (signature.workload in OTHERS or signature.workload in told)
         and not signature.is_idle
         and not (signature.workload in told and is_cached(signature.counts))
+        and (not with_offsets or is_sampled(signature.offsets))
     ]
     return Training(
-        matrix([signature.counts for signature in teaching]),
+        _matrix(teaching, with_offsets),
         tuple(signature.workload for signature in teaching),
         tuple(signature.run for signature in teaching),
     )
 
 
-def sets(model: Classifier, counts: Sequence[Counts]) -> list[tuple[str, ...]]:
-    """Return the classes that each load is like, none of them idle; a cached one is never told as a workload alone."""
-    if not counts:
+def sets(model: Classifier, loads: Sequence[Load]) -> list[tuple[str, ...]]:
+    """Return the classes that each load is like, none of them idle; a cached one is never told as a workload alone.
+
+    loads : all sampled, where the model knows where the requests of samples begin
+    """
+    if not loads:
         return []
+    told = model.sets(_matrix(loads, model.training.features.shape[1] > len(FEATURES)))
     return [
-        () if is_cached(counted) and len(told) == 1 and told[0] in model.told else told
-        for counted, told in zip(counts, model.sets(matrix(counts)), strict=True)
+        () if is_cached(load.counts) and model.is_workload(classes) else classes
+        for load, classes in zip(loads, told, strict=True)
     ]
+
+
+def _matrix(loads: Sequence[Load], with_offsets: bool) -> Matrix:
+    counts = [load.counts for load in loads]
+    return matrix(counts, [load.offsets or Offsets() for load in loads] if with_offsets else ())
+
+
+@dataclass(frozen=True)
+class Detector:
+    """A model by counters alone, and one for loads whose requests were sampled; None where too few signatures were."""
+
+    by_counts: Classifier
+    by_offsets: Classifier | None = None
+
+    def told(self, loads: Sequence[Load]) -> list[tuple[tuple[str, ...], float | None]]:
+        """Return the classes that each load is like, and how sure that is; None where they are no workload alone."""
+        told: list[tuple[tuple[str, ...], float | None]] = [((), None)] * len(loads)
+        for model, is_due in ((self.by_counts, False), (self.by_offsets, True)):
+            at = [place for place, load in enumerate(loads) if self._is_sampled(load) is is_due]
+            if model is not None:
+                for place, classes in zip(at, sets(model, [loads[place] for place in at]), strict=True):
+                    told[place] = classes, model.sureness[classes[0]] if model.is_workload(classes) else None
+        return told
+
+    def _is_sampled(self, load: Load) -> bool:
+        return self.by_offsets is not None and is_sampled(load.offsets)
 
 
 def said(model: Classifier, signature: Known) -> str:
     """Return the class that a load is like, several joined by `OR`, or that it is idle, or unlike anything known."""
     if signature.is_idle:
         return IDLE
-    return OR.join(sets(model, [signature.counts])[0]) or UNLIKE
+    return OR.join(sets(model, [signature])[0]) or UNLIKE
 
 
-def model_of(signatures: Sequence[Known], workloads: Sequence[str]) -> tuple[Classifier, Report]:
+def model_of(
+    signatures: Sequence[Known], workloads: Sequence[str], with_offsets: bool = False
+) -> tuple[Classifier, Report]:
     """Return a model of the signatures, and how good it is.
 
     workloads : of the catalogue; of other loads only OTHERS are learnt
+    with_offsets : of those that were sampled alone, by where their requests begin, too
     Raises classifier.TooFewError where fewer than two of the workloads have enough.
     """
     told = tuple(workloads)
-    model = fit(training_of(signatures, told), told)
+    if with_offsets:
+        signatures = [signature for signature in signatures if is_sampled(signature.offsets)]
+    model = fit(training_of(signatures, told, with_offsets), told)
     runs = whole_runs(signatures)
     known = [signature for signature in signatures if signature.workload in model.classes]
     known_runs = [signature for signature in runs if signature.workload in model.classes]

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.laboratory.reach.counters import Counts
+from experiments.laboratory.reach.offsets import Offsets
 
 IDLE_REQUESTS = 2.0  # reads and writes a second, below which a disk is idle
 _ONE_SIDED = 50.0  # reads for each write, or writes for each read: what is more is all the same
@@ -19,6 +20,7 @@ _UNFLUSHED = 0.01  # flushes for each write: what is fewer is all the same
 _FEW = 0.1  # of the requests: the size of so few of a kind counts half
 _MIDDLE = log(16)  # KiB, the size where there is nothing that has one
 _KIB = 1024
+_LEAST_SAMPLED = 20  # requests, for a sample to say where they begin
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,19 @@ FEATURES = (
     Feature("write_size", "ln of the mean size of a write in KiB, drawn to 16 KiB where few requests are writes"),
     Feature("flush_share", "ln of flushes for each write, at least 1/100, drawn to that where few requests are writes"),
 )
+
+
+OFFSET_FEATURES = (
+    Feature("read_run", "ln of the mean KiB read in a row, drawn to 16 KiB where few requests are reads"),
+    Feature("near_reads", "share of the rows of reads that begin near earlier ones, drawn to a half likewise"),
+    Feature("write_run", "ln of the mean KiB written in a row, drawn to 16 KiB where few requests are writes"),
+    Feature("near_writes", "share of the rows of writes that begin near earlier ones, drawn to a half likewise"),
+    Feature("again_writes", "share of the rows of writes that begin in what was just written, drawn to 0 likewise"),
+)
+
+
+def is_sampled(offsets: Offsets | None) -> bool:
+    return offsets is not None and offsets.requests >= _LEAST_SAMPLED
 
 
 def is_idle(counts: Counts, seconds: float) -> bool:
@@ -60,9 +75,27 @@ def vector(counts: Counts) -> list[float]:
     ]
 
 
-def matrix(all_counts: Sequence[Counts]) -> NDArray[np.float64]:
-    """Return a row for each. Raises as `vector`."""
-    return np.array([vector(counts) for counts in all_counts], dtype=float).reshape(len(all_counts), len(FEATURES))
+def offsets_vector(counts: Counts, offsets: Offsets) -> list[float]:
+    """Return the OFFSET_FEATURES of a disk, in their order."""
+    requests = counts.reads + counts.writes
+    reads, writes = (number / requests / (number / requests + _FEW) for number in (counts.reads, counts.writes))
+    read_runs, write_runs = max(offsets.read_runs, 1), max(offsets.write_runs, 1)
+    return [
+        reads * (_log_size(offsets.read_run_bytes, read_runs) - _MIDDLE),
+        reads * (offsets.near_read_runs / read_runs - 0.5),
+        writes * (_log_size(offsets.write_run_bytes, write_runs) - _MIDDLE),
+        writes * (offsets.near_write_runs / write_runs - 0.5),
+        writes * offsets.again_write_runs / write_runs,
+    ]
+
+
+def matrix(all_counts: Sequence[Counts], samples: Sequence[Offsets] = ()) -> NDArray[np.float64]:
+    """Return a row for each, with the OFFSET_FEATURES where there are samples. Raises as `vector`."""
+    of_counts = np.array([vector(counts) for counts in all_counts], dtype=float).reshape(-1, len(FEATURES))
+    if not samples:
+        return of_counts
+    pairs = zip(all_counts, samples, strict=True)
+    return np.hstack([of_counts, [offsets_vector(counts, offsets) for counts, offsets in pairs]])
 
 
 def _log_size(size_bytes: int, requests: int) -> float:

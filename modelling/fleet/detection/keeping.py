@@ -8,6 +8,7 @@ import json
 import logging
 from collections import defaultdict
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -22,6 +23,7 @@ from experiments import visible
 from experiments.fleet import selectors as observation
 from experiments.fleet.sums import Watched
 from experiments.laboratory.reach.counters import NAMES, Counts
+from experiments.laboratory.reach.offsets import Offsets
 from experiments.models import CampaignRun, DiskStatistics, Signature, Workload
 from kdb.models import Job
 from kdb.work import jobs
@@ -29,8 +31,8 @@ from modelling.models import DetectedHour, DetectionModel
 
 from .classifier import METHOD, Classifier, TooFewError, Training
 from .content import OR
-from .evaluation import Known, model_of, sets
-from .features import FEATURES, is_idle
+from .evaluation import Detector, Known, model_of
+from .features import FEATURES, OFFSET_FEATURES, is_idle
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +53,7 @@ def signatures() -> list[Known]:
             f"run {row.run_id}" if row.run_id else row.source,
             row.seconds,
             Counts(**{name: getattr(row, name) for name in NAMES}),
+            Offsets(**row.offsets) if row.offsets else None,
         )
         for row in rows
     ]
@@ -66,7 +69,10 @@ def train() -> DetectionModel:
     known = signatures()
     text = json.dumps(
         [
-            [signature.workload, signature.run, signature.seconds, *asdict(signature.counts).values()]
+            [
+                *(signature.workload, signature.run, signature.seconds, *asdict(signature.counts).values()),
+                *(asdict(signature.offsets).values() if signature.offsets else ()),
+            ]
             for signature in known
         ]
     )
@@ -82,6 +88,9 @@ def train() -> DetectionModel:
         fields |= {"training": as_json(model), "report": asdict(report)}
     except TooFewError as error:
         fields["why_not"] = str(error)
+    with suppress(TooFewError):
+        model, report = model_of(known, workloads, with_offsets=True)
+        fields |= {"sampled_training": as_json(model), "sampled_report": asdict(report)}
     made, _ = DetectionModel.objects.get_or_create(
         method=METHOD, digest=digest, defaults={"signatures": len(known), **fields}
     )
@@ -98,7 +107,7 @@ def _forget_old_models(newest: DetectionModel) -> None:
 
 def as_json(model: Classifier) -> dict[str, Any]:
     return {
-        "features": [feature.name for feature in FEATURES],
+        "features": [feature.name for feature in (*FEATURES, *OFFSET_FEATURES)][: model.training.features.shape[1]],
         "rows": model.training.features.tolist(),
         "classes": list(model.training.classes_of),
         "runs": list(model.training.groups),
@@ -107,15 +116,21 @@ def as_json(model: Classifier) -> dict[str, Any]:
     }
 
 
-def classifier(kept: DetectionModel) -> Classifier | None:
+def detector(kept: DetectionModel) -> Detector | None:
     """Return the model, fitted again; None where there were too few signatures for one."""
     return None if kept.why_not else _fitted_again(kept.pk, kept.digest)
 
 
 @lru_cache(maxsize=2)
-def _fitted_again(pk: int, digest: str) -> Classifier:
+def _fitted_again(pk: int, digest: str) -> Detector:
     """Fit a kept model again. digest : so that another database's model with this key is another one"""
-    kept = DetectionModel.objects.get(pk=pk, digest=digest).training
+    kept = DetectionModel.objects.get(pk=pk, digest=digest)
+    return Detector(
+        _classifier(kept.training), _classifier(kept.sampled_training) if kept.sampled_training else None
+    )
+
+
+def _classifier(kept: dict[str, Any]) -> Classifier:
     training = Training(np.array(kept["rows"]), tuple(kept["classes"]), tuple(kept["runs"]))
     return Classifier(training, tuple(kept["told"]), kept["sureness"])
 
@@ -136,7 +151,7 @@ class _Hour:
 def detect() -> None:
     """Detect what each hour with new minutes was like; every kept hour, if the model has changed."""
     kept = current()
-    model = classifier(kept) if kept is not None else None
+    model = detector(kept) if kept is not None else None
     if kept is None or model is None:
         return
     by_now = DetectedHour.objects.filter(model=kept).aggregate(at=Max("starts_at"))["at"]
@@ -161,7 +176,7 @@ def detect() -> None:
     DetectedHour.objects.filter(starts_at__lt=oldest).delete()
 
 
-def hour_of(model: Classifier, minutes: Iterable[Watched]) -> _Hour:
+def hour_of(model: Detector, minutes: Iterable[Watched]) -> _Hour:
     """Sum up what minutes were like, each by itself."""
     hour = _Hour()
     working = []
@@ -170,13 +185,13 @@ def hour_of(model: Classifier, minutes: Iterable[Watched]) -> _Hour:
         if is_idle(minute.counts, minute.seconds):
             hour.idle += 1
         else:
-            working.append(minute.counts)
-    for classes in sets(model, working):
+            working.append(minute)
+    for classes, sureness in model.told(working):
         if not classes:
             hour.unlike += 1
-        elif len(classes) == 1 and classes[0] in model.told:
+        elif sureness is not None:
             hour.shares[classes[0]] += 1
-            hour.certainty += model.sureness[classes[0]]
+            hour.certainty += sureness
         else:
             hour.others[OR.join(classes)] += 1
     hour.shares, hour.others = dict(hour.shares), dict(hour.others)

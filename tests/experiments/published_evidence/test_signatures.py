@@ -16,7 +16,8 @@ from tests import factories
 from tests.test_architecture import ROOT
 
 FILE = ROOT / "fixtures/signatures.csv"
-LINE = "varmail,a run,ext4,1,5,20480,7,28672,3,0.0,10.5,0.1,0.2,0.3"
+OFFSETS = ",90,40,655360,9,30,409600,12,5"
+LINE = "varmail,a run,ext4,1,5,20480,7,28672,3,0.0,10.5,0.1,0.2,0.3,,,,,,,,"
 
 
 def written(folder, *lines: str):
@@ -46,7 +47,8 @@ def test_loading_again_adds_nothing_and_follows_the_file(tmp_path):
         (LINE.replace("10.5", "0"), 'line 2, seconds: found "0", allowed is a number above 0'),
         (LINE.replace("0.3", "nan"), 'line 2, flush_seconds: found "nan", allowed is a number, 0 or more'),
         (LINE.replace("varmail", ""), 'line 2, workload: found "", allowed is a name'),
-        (LINE + ",1", "line 2: found 15 cells, allowed is 14"),
+        (LINE + ",1", "line 2: found 23 cells, allowed is 22"),
+        (LINE + "5", 'line 2, requests: found "", allowed is a whole number, 0 or more'),
     ],
 )
 def test_a_line_that_cannot_be_read_is_named(tmp_path, line, said):

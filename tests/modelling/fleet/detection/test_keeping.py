@@ -47,9 +47,9 @@ def this_hour(hours: int = 0):
 @pytest.mark.sqlite
 def test_a_kept_model_says_what_the_fitted_one_said(known):
     kept = keeping.train()
-    model = keeping.classifier(kept)
+    model = keeping.detector(kept).by_counts
     keeping._fitted_again.cache_clear()
-    again = keeping.classifier(DetectionModel.objects.get())
+    again = keeping.detector(DetectionModel.objects.get()).by_counts
     features = model.training.features
     assert (again.sets(features), again.sureness) == (model.sets(features), model.sureness)
 
