@@ -147,7 +147,9 @@ class _Watch:
     def take_sample(self) -> None:
         """Sample once where requests of the disks begin; those that are no block devices of the host are left out."""
         running = ObservedDisk.objects.filter(machine__host=self.host, machine__is_running=True)
-        paths = [path for path in running.values_list("path", flat=True).order_by("pk") if _MAY_BE_DEVICE.fullmatch(path)]
+        paths = [
+            path for path in running.values_list("path", flat=True).order_by("pk") if _MAY_BE_DEVICE.fullmatch(path)
+        ]
         at, why_not = now(), ""
         try:
             text = remote.call(self.machine, "requests", offsets.SECONDS, *paths[:SAMPLED_AT_ONCE]) if paths else ""
@@ -264,7 +266,9 @@ def keep(
     for disk in disks:
         seen = _looks_of(disk, looks)
         for minute, watched in by_minute(seen).items():
-            sums[disk.pk, minute] = replace(watched, offsets=sampled.get(disk.path)) if minute == sampled_in else watched
+            sums[disk.pk, minute] = (
+                replace(watched, offsets=sampled.get(disk.path)) if minute == sampled_in else watched
+            )
         disk.counted_at, last = seen[-1]
         disk.counts = None if last is None else asdict(last)
     _add(sums)

@@ -1,4 +1,4 @@
-"""Where the requests of disks begin: a few seconds of the kernel's own trace, as sums that add up over samples and disks.
+"""Where requests of disks begin: a few seconds of the kernel's own trace, as sums that add up over samples and disks.
 
 The trace has each request as it is queued for a block device, `requests` of remote.sh prints it so:
 

@@ -125,9 +125,7 @@ def detector(kept: DetectionModel) -> Detector | None:
 def _fitted_again(pk: int, digest: str) -> Detector:
     """Fit a kept model again. digest : so that another database's model with this key is another one"""
     kept = DetectionModel.objects.get(pk=pk, digest=digest)
-    return Detector(
-        _classifier(kept.training), _classifier(kept.sampled_training) if kept.sampled_training else None
-    )
+    return Detector(_classifier(kept.training), _classifier(kept.sampled_training) if kept.sampled_training else None)
 
 
 def _classifier(kept: dict[str, Any]) -> Classifier:

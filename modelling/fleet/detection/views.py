@@ -118,9 +118,9 @@ def detection_model(request: HttpRequest) -> HttpResponse:
     shown: dict[str, object] = {"model": model, "why_not": selectors.NO_MODEL if model is None else model.why_not}
     if model is not None and not model.why_not:
         shown["least_sureness"] = selectors.LEAST_SURENESS
-        shown["parts"] = [_part("", "By counters alone", model.report)]
-        if model.sampled_report:
-            shown["parts"] += [_part("sampled-", "With samples of where requests begin", model.sampled_report)]
+        parts = [("", "By counters alone", model.report)]
+        parts += [("sampled-", "With samples of where requests begin", model.sampled_report)]
+        shown["parts"] = [_part(*part) for part in parts if part[-1]]
     return render(request, "modelling/detection_model.html", shown)
 
 

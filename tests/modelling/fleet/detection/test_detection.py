@@ -130,7 +130,9 @@ def test_a_side_of_which_hardly_anything_reaches_the_disk_is_cached(counts, cach
 def test_a_load_of_another_size_and_rate_is_told_as_the_same(model, shipped_model):
     for fitted, known in ((model, signatures()), (shipped_model, shipped())):
         counts = [signature.counts for signature in known if not signature.is_idle]
-        assert sets(fitted, [Known("", "", 10.0, times(counted, 40)) for counted in counts]) == sets(fitted, [Known("", "", 10.0, counted) for counted in counts])
+        assert sets(fitted, [Known("", "", 10.0, times(counted, 40)) for counted in counts]) == sets(
+            fitted, [Known("", "", 10.0, counted) for counted in counts]
+        )
 
 
 def test_known_loads_of_another_size_are_told(model):
