@@ -5,8 +5,7 @@ The trace has each request as it is queued for a block device, `requests` of rem
     254,3	local-lvm:vm-100-disk-0    (number and name of each disk that is a block device)
     254,3 R 1960336 32                (number, read or write, first sector, sectors)
 
-A request follows on where it begins at the end of one of the last few of its kind. What follows on is one run, however
-it is divided into requests, so a host that merges or splits them makes the same sums.
+A request follows on where it begins at the end of one of the last few of its kind: programs read several files at once.
 Source: Documentation/trace/events.rst of Linux; the tracepoint block_bio_queue.
 """
 
@@ -16,9 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
 
 SECONDS = 5  # of a sample
-_RECENT = 32  # requests of a kind of which the next may follow on: programs read and write several files at once
-_NEAR_SECTORS = 2048  # 1 MiB
-_SECTOR = 512
+_RECENT = 32  # requests of a kind of which the next may follow on
 _DEVICE = re.compile(r"(\d{1,9},\d{1,9})\t(.{1,500})")
 _REQUEST = re.compile(r"(\d{1,9},\d{1,9}) ([RW]) (\d{1,18}) (\d{1,9})")
 
@@ -36,21 +33,12 @@ class Request:
 
 @dataclass(frozen=True)
 class Offsets:
-    """Sums over the runs of sampled requests.
+    """Sampled requests, and how many of them follow on."""
 
-    requests : that were sampled, reads and writes
-    near : that begin within 1 MiB after the end of one of the last few requests of their kind
-    again : that begin in what one of the last few writes wrote
-    """
-
-    requests: int = 0
-    read_runs: int = 0
-    read_run_bytes: int = 0
-    near_read_runs: int = 0
-    write_runs: int = 0
-    write_run_bytes: int = 0
-    near_write_runs: int = 0
-    again_write_runs: int = 0
+    sampled_reads: int = 0
+    following_reads: int = 0
+    sampled_writes: int = 0
+    following_writes: int = 0
 
 
 NAMES = tuple(field.name for field in fields(Offsets))
@@ -70,29 +58,22 @@ def read(text: str) -> dict[str, list[Request]]:
 
 
 def of_requests(requests: Sequence[Request]) -> Offsets:
-    reads = _Runs(request for request in requests if request.is_read)
-    writes = _Runs(request for request in requests if not request.is_read)
-    return Offsets(
-        len(requests),
-        *(reads.runs, reads.sectors * _SECTOR, reads.near),
-        *(writes.runs, writes.sectors * _SECTOR, writes.near, writes.again),
-    )
+    reads = [request for request in requests if request.is_read]
+    writes = [request for request in requests if not request.is_read]
+    return Offsets(len(reads), _following(reads), len(writes), _following(writes))
+
+
+def _following(requests: Sequence[Request]) -> int:
+    """Return how many requests of one kind follow on."""
+    ends: deque[int] = deque(maxlen=_RECENT)
+    following = 0
+    for request in requests:
+        following += request.begin in ends
+        ends.append(request.end)
+    return following
 
 
 def joined(samples: Iterable[Offsets | None]) -> Offsets | None:
     """Return the sums of all samples; None where there is none."""
     taken = [astuple(sample) for sample in samples if sample is not None]
     return Offsets(*(sum(values) for values in zip(*taken, strict=True))) if taken else None
-
-
-class _Runs:
-    def __init__(self, requests: Iterable[Request]) -> None:
-        self.runs = self.sectors = self.near = self.again = 0
-        recent: deque[Request] = deque(maxlen=_RECENT)
-        for request in requests:
-            self.sectors += request.sectors
-            if not any(request.begin == earlier.end for earlier in recent):
-                self.runs += 1
-                self.near += any(0 < request.begin - earlier.end <= _NEAR_SECTORS for earlier in recent)
-                self.again += any(earlier.begin <= request.begin < earlier.end for earlier in recent)
-            recent.append(request)

@@ -1,12 +1,13 @@
 """Evaluate a model: by runs left out, by classes left out, and by programs that were held back.
 
-docs/models/detection.md, section 5.
+docs/models/detection.md, section 7.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import isnan
 from typing import Protocol
 
 import numpy as np
@@ -17,7 +18,7 @@ from experiments.laboratory.reach.offsets import Offsets
 
 from .classifier import Classifier, Matrix, Training, fit, folds
 from .content import HELD_BACK, IDLE, OR, OTHERS, UNLIKE, Bin, Report
-from .features import FEATURES, is_cached, is_idle, is_sampled, matrix
+from .features import following, is_cached, is_idle, matrix
 
 _BINS = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
 
@@ -34,7 +35,7 @@ class Load(Protocol):
 
 @dataclass(frozen=True)
 class Known:
-    """A signature: what ran, in which run, what the disk did, and where a sample of its requests began."""
+    """A signature: what ran, in which run, what the disk did, and where its requests began if they were sampled."""
 
     workload: str
     run: str
@@ -64,102 +65,91 @@ def whole_runs(signatures: Iterable[Known]) -> list[Known]:
     ]
 
 
-def training_of(signatures: Sequence[Known], told: tuple[str, ...], with_offsets: bool = False) -> Training:
-    """Return what teaches: signatures and whole runs of known classes, without the idle and the cached workloads.
-
-    with_offsets : only those that were sampled teach, by where their requests begin, too
-    """
+def training_of(signatures: Sequence[Known], told: tuple[str, ...]) -> Training:
+    """Return what teaches: signatures and whole runs of known classes, without the idle and the cached workloads."""
     teaching = [
         signature
         for signature in (*signatures, *whole_runs(signatures))
         if (signature.workload in OTHERS or signature.workload in told)
         and not signature.is_idle
         and not (signature.workload in told and is_cached(signature.counts))
-        and (not with_offsets or is_sampled(signature.offsets))
     ]
     return Training(
-        _matrix(teaching, with_offsets),
+        matrix([signature.counts for signature in teaching]),
         tuple(signature.workload for signature in teaching),
         tuple(signature.run for signature in teaching),
+        _following(teaching),
     )
 
 
-def sets(model: Classifier, loads: Sequence[Load]) -> list[tuple[str, ...]]:
+def _following(loads: Sequence[Load]) -> Matrix:
+    return np.array([following(load.counts, load.offsets) for load in loads])
+
+
+def is_sampled(load: Load) -> bool:
+    return not isnan(following(load.counts, load.offsets))
+
+
+def sets(model: Classifier, loads: Sequence[Load], *, with_samples: bool = True) -> list[tuple[str, ...]]:
     """Return the classes that each load is like, none of them idle; a cached one is never told as a workload alone.
 
-    loads : all sampled, where the model knows where the requests of samples begin
+    with_samples : use where requests began, of those that were sampled
     """
     if not loads:
         return []
-    told = model.sets(_matrix(loads, model.training.features.shape[1] > len(FEATURES)))
+    told = model.sets(matrix([load.counts for load in loads]), _following(loads) if with_samples else None)
     return [
         () if is_cached(load.counts) and model.is_workload(classes) else classes
         for load, classes in zip(loads, told, strict=True)
     ]
 
 
-def _matrix(loads: Sequence[Load], with_offsets: bool) -> Matrix:
-    counts = [load.counts for load in loads]
-    return matrix(counts, [load.offsets or Offsets() for load in loads] if with_offsets else ())
-
-
-@dataclass(frozen=True)
-class Detector:
-    """A model by counters alone, and one for loads whose requests were sampled; None where too few signatures were."""
-
-    by_counts: Classifier
-    by_offsets: Classifier | None = None
-
-    def told(self, loads: Sequence[Load]) -> list[tuple[tuple[str, ...], float | None]]:
-        """Return the classes that each load is like, and how sure that is; None where they are no workload alone."""
-        told: list[tuple[tuple[str, ...], float | None]] = [((), None)] * len(loads)
-        for model, is_due in ((self.by_counts, False), (self.by_offsets, True)):
-            at = [place for place, load in enumerate(loads) if self._is_sampled(load) is is_due]
-            if model is not None:
-                for place, classes in zip(at, sets(model, [loads[place] for place in at]), strict=True):
-                    told[place] = classes, model.sureness[classes[0]] if model.is_workload(classes) else None
-        return told
-
-    def _is_sampled(self, load: Load) -> bool:
-        return self.by_offsets is not None and is_sampled(load.offsets)
-
-
-def said(model: Classifier, signature: Known) -> str:
+def said(model: Classifier, signature: Known, *, with_samples: bool = True) -> str:
     """Return the class that a load is like, several joined by `OR`, or that it is idle, or unlike anything known."""
     if signature.is_idle:
         return IDLE
-    return OR.join(sets(model, [signature])[0]) or UNLIKE
+    return OR.join(sets(model, [signature], with_samples=with_samples)[0]) or UNLIKE
 
 
-def model_of(
-    signatures: Sequence[Known], workloads: Sequence[str], with_offsets: bool = False
-) -> tuple[Classifier, Report]:
-    """Return a model of the signatures, and how good it is.
+def model_of(signatures: Sequence[Known], workloads: Sequence[str]) -> tuple[Classifier, Report]:
+    """Return a model of the signatures, and how good it is by counters alone.
 
     workloads : of the catalogue; of other loads only OTHERS are learnt
-    with_offsets : of those that were sampled alone, by where their requests begin, too
     Raises classifier.TooFewError where fewer than two of the workloads have enough.
     """
     told = tuple(workloads)
-    if with_offsets:
-        signatures = [signature for signature in signatures if is_sampled(signature.offsets)]
-    model = fit(training_of(signatures, told, with_offsets), told)
+    model = fit(training_of(signatures, told), told)
+    return model, _report(model, signatures, with_samples=False)
+
+
+def sampled_report(model: Classifier, signatures: Sequence[Known]) -> Report | None:
+    """Return how good a model is where requests were sampled, by those signatures; None where too few are."""
+    sampled = [signature for signature in signatures if not signature.is_idle and is_sampled(signature)]
+    return _report(model, sampled, with_samples=True) if model.sampled_sureness else None
+
+
+def _report(model: Classifier, signatures: Sequence[Known], *, with_samples: bool) -> Report:
+    told, sureness = model.told, model.sampled_sureness if with_samples else model.sureness
+
+    def says(by: Classifier, signature: Known) -> tuple[str, str]:
+        return signature.workload, said(by, signature, with_samples=with_samples)
+
     runs = whole_runs(signatures)
     known = [signature for signature in signatures if signature.workload in model.classes]
     known_runs = [signature for signature in runs if signature.workload in model.classes]
     without_run = _without_run(model)
     without_class = {name: model.without(np.array(model.training.classes_of) == name) for name in model.classes}
-    alone = [(signature.workload, said(without_run.get(signature.run, model), signature)) for signature in known]
-    joined = [(signature.workload, said(without_run.get(signature.run, model), signature)) for signature in known_runs]
-    foreign = [(signature.workload, said(without_class[signature.workload], signature)) for signature in known_runs]
+    alone = [says(without_run.get(signature.run, model), signature) for signature in known]
+    joined = [says(without_run.get(signature.run, model), signature) for signature in known_runs]
+    foreign = [says(without_class[signature.workload], signature) for signature in known_runs]
     held = [signature for signature in runs if HELD_BACK in signature.workload]
-    held_back = [(signature.workload, said(model, signature)) for signature in held]
+    held_back = [says(model, signature) for signature in held]
     judged = [
         (pair, signature)
         for pair, signature in (*zip(joined, known_runs, strict=True), *zip(held_back, held, strict=True))
         if not (_class(pair[0]) in told and is_cached(signature.counts))
     ]
-    return model, Report(
+    return Report(
         workloads=model.workloads,
         others=[name for name in model.classes if name not in told],
         signatures=_counted(signature.workload for signature in known),
@@ -177,8 +167,8 @@ def model_of(
         confusion_of_runs=confusion(joined),
         without_class=confusion(foreign),
         held_back=confusion(held_back),
-        sureness=dict(model.sureness),
-        calibration=calibration(model, (pair for pair, _ in judged)),
+        sureness=dict(sureness),
+        calibration=calibration(sureness, (pair for pair, _ in judged)),
         known_right=_share(
             _is_right(*pair) for pair, signature in judged if _class(pair[0]) in told and not signature.is_idle
         ),
@@ -212,9 +202,9 @@ def confusion(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
     return {ran: dict(sorted(counter.items())) for ran, counter in sorted(counts.items())}
 
 
-def calibration(model: Classifier, pairs: Iterable[tuple[str, str]]) -> list[Bin]:
+def calibration(sureness: Mapping[str, float], pairs: Iterable[tuple[str, str]]) -> list[Bin]:
     """Compare how sure the model says it is with hits, where one workload alone was told. Empty bins are left out."""
-    told = [(model.sureness[name], _is_right(ran, name)) for ran, name in pairs if name in model.sureness]
+    told = [(sureness[name], _is_right(ran, name)) for ran, name in pairs if name in sureness]
     bins = []
     for low, high in pairwise(_BINS):
         inside = [(sure, right) for sure, right in told if low < sure <= high]

@@ -1,12 +1,12 @@
 """Compute what is compared of two disks' statistics: shares and sizes, which a larger or faster machine has alike.
 
 Rates and times are left out: they say more of the machine and what it lies on than of its load.
-docs/models/detection.md, section 1.
+docs/models/detection.md, sections 1 and 2.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log
+from math import log, nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,19 +37,6 @@ FEATURES = (
 )
 
 
-OFFSET_FEATURES = (
-    Feature("read_run", "ln of the mean KiB read in a row, drawn to 16 KiB where few requests are reads"),
-    Feature("near_reads", "share of the rows of reads that begin near earlier ones, drawn to a half likewise"),
-    Feature("write_run", "ln of the mean KiB written in a row, drawn to 16 KiB where few requests are writes"),
-    Feature("near_writes", "share of the rows of writes that begin near earlier ones, drawn to a half likewise"),
-    Feature("again_writes", "share of the rows of writes that begin in what was just written, drawn to 0 likewise"),
-)
-
-
-def is_sampled(offsets: Offsets | None) -> bool:
-    return offsets is not None and offsets.requests >= _LEAST_SAMPLED
-
-
 def is_idle(counts: Counts, seconds: float) -> bool:
     return (counts.reads + counts.writes) / seconds < IDLE_REQUESTS
 
@@ -75,27 +62,20 @@ def vector(counts: Counts) -> list[float]:
     ]
 
 
-def offsets_vector(counts: Counts, offsets: Offsets) -> list[float]:
-    """Return the OFFSET_FEATURES of a disk, in their order."""
-    requests = counts.reads + counts.writes
-    reads, writes = (number / requests / (number / requests + _FEW) for number in (counts.reads, counts.writes))
-    read_runs, write_runs = max(offsets.read_runs, 1), max(offsets.write_runs, 1)
-    return [
-        reads * (_log_size(offsets.read_run_bytes, read_runs) - _MIDDLE),
-        reads * (offsets.near_read_runs / read_runs - 0.5),
-        writes * (_log_size(offsets.write_run_bytes, write_runs) - _MIDDLE),
-        writes * (offsets.near_write_runs / write_runs - 0.5),
-        writes * offsets.again_write_runs / write_runs,
-    ]
+def matrix(all_counts: Sequence[Counts]) -> NDArray[np.float64]:
+    """Return a row for each. Raises as `vector`."""
+    return np.array([vector(counts) for counts in all_counts], dtype=float).reshape(len(all_counts), len(FEATURES))
 
 
-def matrix(all_counts: Sequence[Counts], samples: Sequence[Offsets] = ()) -> NDArray[np.float64]:
-    """Return a row for each, with the OFFSET_FEATURES where there are samples. Raises as `vector`."""
-    of_counts = np.array([vector(counts) for counts in all_counts], dtype=float).reshape(-1, len(FEATURES))
-    if not samples:
-        return of_counts
-    pairs = zip(all_counts, samples, strict=True)
-    return np.hstack([of_counts, [offsets_vector(counts, offsets) for counts, offsets in pairs]])
+def following(counts: Counts, offsets: Offsets | None) -> float:
+    """Return the share of reads that follow on, drawn to 0 where few requests are reads; nan where it is not known.
+
+    counts : that not only flushed
+    """
+    if offsets is None or offsets.sampled_reads + offsets.sampled_writes < _LEAST_SAMPLED:
+        return nan
+    reads = counts.reads / (counts.reads + counts.writes)
+    return reads / (reads + _FEW) * offsets.following_reads / max(offsets.sampled_reads, 1)
 
 
 def _log_size(size_bytes: int, requests: int) -> float:

@@ -8,10 +8,10 @@ import json
 import logging
 from collections import defaultdict
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -31,8 +31,8 @@ from modelling.models import DetectedHour, DetectionModel
 
 from .classifier import METHOD, Classifier, TooFewError, Training
 from .content import OR
-from .evaluation import Detector, Known, model_of
-from .features import FEATURES, OFFSET_FEATURES, is_idle
+from .evaluation import Known, is_sampled, model_of, sampled_report, sets
+from .features import FEATURES, is_idle
 
 logger = logging.getLogger(__name__)
 
@@ -85,12 +85,11 @@ def train() -> DetectionModel:
     fields: dict[str, Any] = {"why_not": "", "training": {}, "report": {}}
     try:
         model, report = model_of(known, workloads)
+        sampled = sampled_report(model, known)
         fields |= {"training": as_json(model), "report": asdict(report)}
+        fields |= {"sampled_report": asdict(sampled) if sampled else {}}
     except TooFewError as error:
         fields["why_not"] = str(error)
-    with suppress(TooFewError):
-        model, report = model_of(known, workloads, with_offsets=True)
-        fields |= {"sampled_training": as_json(model), "sampled_report": asdict(report)}
     made, _ = DetectionModel.objects.get_or_create(
         method=METHOD, digest=digest, defaults={"signatures": len(known), **fields}
     )
@@ -107,30 +106,32 @@ def _forget_old_models(newest: DetectionModel) -> None:
 
 def as_json(model: Classifier) -> dict[str, Any]:
     return {
-        "features": [feature.name for feature in (*FEATURES, *OFFSET_FEATURES)][: model.training.features.shape[1]],
+        "features": [feature.name for feature in FEATURES],
         "rows": model.training.features.tolist(),
         "classes": list(model.training.classes_of),
         "runs": list(model.training.groups),
         "told": list(model.told),
         "sureness": dict(model.sureness),
+        "following": [
+            None if isnan(share) else share
+            for share in (model.training.following.tolist() if model.training.following is not None else [])
+        ],
+        "sampled_sureness": dict(model.sampled_sureness),
     }
 
 
-def detector(kept: DetectionModel) -> Detector | None:
+def classifier(kept: DetectionModel) -> Classifier | None:
     """Return the model, fitted again; None where there were too few signatures for one."""
     return None if kept.why_not else _fitted_again(kept.pk, kept.digest)
 
 
 @lru_cache(maxsize=2)
-def _fitted_again(pk: int, digest: str) -> Detector:
+def _fitted_again(pk: int, digest: str) -> Classifier:
     """Fit a kept model again. digest : so that another database's model with this key is another one"""
-    kept = DetectionModel.objects.get(pk=pk, digest=digest)
-    return Detector(_classifier(kept.training), _classifier(kept.sampled_training) if kept.sampled_training else None)
-
-
-def _classifier(kept: dict[str, Any]) -> Classifier:
-    training = Training(np.array(kept["rows"]), tuple(kept["classes"]), tuple(kept["runs"]))
-    return Classifier(training, tuple(kept["told"]), kept["sureness"])
+    kept = DetectionModel.objects.get(pk=pk, digest=digest).training
+    following = np.array(kept["following"], dtype=float)  # nan for None
+    training = Training(np.array(kept["rows"]), tuple(kept["classes"]), tuple(kept["runs"]), following)
+    return Classifier(training, tuple(kept["told"]), kept["sureness"], kept["sampled_sureness"])
 
 
 # Hours
@@ -149,7 +150,7 @@ class _Hour:
 def detect() -> None:
     """Detect what each hour with new minutes was like; every kept hour, if the model has changed."""
     kept = current()
-    model = detector(kept) if kept is not None else None
+    model = classifier(kept) if kept is not None else None
     if kept is None or model is None:
         return
     by_now = DetectedHour.objects.filter(model=kept).aggregate(at=Max("starts_at"))["at"]
@@ -174,7 +175,7 @@ def detect() -> None:
     DetectedHour.objects.filter(starts_at__lt=oldest).delete()
 
 
-def hour_of(model: Detector, minutes: Iterable[Watched]) -> _Hour:
+def hour_of(model: Classifier, minutes: Iterable[Watched]) -> _Hour:
     """Sum up what minutes were like, each by itself."""
     hour = _Hour()
     working = []
@@ -184,12 +185,13 @@ def hour_of(model: Detector, minutes: Iterable[Watched]) -> _Hour:
             hour.idle += 1
         else:
             working.append(minute)
-    for classes, sureness in model.told(working):
+    for minute, classes in zip(working, sets(model, working), strict=True):
         if not classes:
             hour.unlike += 1
-        elif sureness is not None:
+        elif model.is_workload(classes):
+            sureness = model.sampled_sureness if is_sampled(minute) else model.sureness
             hour.shares[classes[0]] += 1
-            hour.certainty += sureness
+            hour.certainty += sureness.get(classes[0], model.sureness[classes[0]])
         else:
             hour.others[OR.join(classes)] += 1
     hour.shares, hour.others = dict(hour.shares), dict(hour.others)

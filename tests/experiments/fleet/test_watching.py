@@ -201,7 +201,7 @@ def sampled(host: Host, path: str, monkeypatch, answer="7,0\t{disk}\n7,0 W 8 8\n
 @pytest.mark.parametrize("path", ["/dev/vg/mail", "/dev/zvol/tank/vm-100-disk-0", "local-lvm:vm-100-disk-0"])
 def test_disks_that_may_be_devices_of_the_host_are_sampled(host, path, monkeypatch):
     _, by_path = sampled(host, path, monkeypatch).sample
-    assert by_path == {path: Offsets(requests=2, write_runs=1, write_run_bytes=8192)}
+    assert by_path == {path: Offsets(sampled_writes=2, following_writes=1)}
 
 
 @pytest.mark.parametrize("path", ["/srv/xfs/mail.raw", "local:100/vm-100-disk-0.qcow2", "/dev/vg/$(reboot)", "-x", ""])
@@ -221,7 +221,7 @@ def test_a_host_that_cannot_sample_says_why(host, monkeypatch):
 
 def test_a_sample_is_kept_with_the_minute_that_it_was_taken_in(host):
     ObservedDisk.objects.update(path="/dev/vg/mail")
-    sample = (NOON + timedelta(seconds=5), {"/dev/vg/mail": Offsets(requests=30, write_runs=4)})
+    sample = (NOON + timedelta(seconds=5), {"/dev/vg/mail": Offsets(sampled_writes=30, following_writes=4)})
     watching.keep(host, [look(0), look(20, writes=20)], sample=sample)
     watching.keep(host, [look(50, writes=50), look(70, writes=70)])
     first, second = DiskStatistics.objects.filter(span="minute").order_by("starts_at")

@@ -47,9 +47,9 @@ def this_hour(hours: int = 0):
 @pytest.mark.sqlite
 def test_a_kept_model_says_what_the_fitted_one_said(known):
     kept = keeping.train()
-    model = keeping.detector(kept).by_counts
+    model = keeping.classifier(kept)
     keeping._fitted_again.cache_clear()
-    again = keeping.detector(DetectionModel.objects.get()).by_counts
+    again = keeping.classifier(DetectionModel.objects.get())
     features = model.training.features
     assert (again.sets(features), again.sureness) == (model.sets(features), model.sureness)
 
