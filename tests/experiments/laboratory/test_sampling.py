@@ -40,18 +40,18 @@ def recorded(device: str, monkeypatch, tmp_path, *words: str) -> Offsets:
     monkeypatch.setattr(recording, "STRETCH_SECONDS", 3)
     monkeypatch.setattr(offsets, "SECONDS", 2)
     rows = StringIO()
-    fio = ("fio", "--name=load", f"--filename={device}", "--direct=1", "--bs=16k", "--time_based", "--runtime=8")
+    fio = ("fio", "--name=load", f"--filename={device}", "--direct=1", "--bs=16k", "--time_based", "--runtime=12")
     call_command("record_signature", Path(device).name, "backup", "a run", "--", *fio, *words, stdout=rows)
     path = tmp_path / "signatures.csv"
     path.write_text("\n".join([",".join(signatures.COLUMNS), *rows.getvalue().splitlines()]) + "\n")
-    return Offsets(**signatures.read(path)[0]["offsets"])
+    return Offsets(**signatures.read(path)[1]["offsets"])  # in the first fio may still begin
 
 
 def test_reads_in_a_row_and_at_random_are_told_apart(tmp_path, monkeypatch):
     with loop_device(tmp_path) as device:
         in_a_row = recorded(device, monkeypatch, tmp_path, "--rw=read", "--rate_iops=200")
         at_random = recorded(device, monkeypatch, tmp_path, "--rw=randread", "--rate_iops=200")
-    assert min(in_a_row.sampled_reads, at_random.sampled_reads) > 100
+    assert min(in_a_row.sampled_reads, at_random.sampled_reads) > 50
     assert in_a_row.following_reads > 0.95 * in_a_row.sampled_reads
     assert at_random.following_reads < 0.05 * at_random.sampled_reads
     assert not [*INSTANCES.glob("kdb-*")]
