@@ -37,7 +37,10 @@ class ObservedHostSerializer(ReadSerializer):
 
     class Meta:
         model = Host
-        fields = ("slug", "is_observed", "observed_every", "observed_at", "observation_error")
+        fields = (
+            *("slug", "is_observed", "observed_every", "samples_offsets", "observed_at", "observation_error"),
+            "offsets_error",
+        )
 
 
 class ObserveSerializer(FormFields):
@@ -45,7 +48,10 @@ class ObserveSerializer(FormFields):
 
     form = ObserveForm
     fills_in = True
-    about = {"every": "s between two looks; 10 unless said."}
+    about = {
+        "every": "s between two looks; 10 unless said.",
+        "samples_offsets": "Sample each minute where requests of block devices begin; needs root there.",
+    }
 
 
 class ObservedPoolSerializer(ReadSerializer):
@@ -179,10 +185,11 @@ class ObservedHostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHo
     def turn_on(self, request: Request, slug: str) -> Response:
         """Watch its virtual machines from now on."""
         host = self.to_change()
-        form = ObserveForm({"every": host.observed_every, **fields_of(request, ObserveSerializer)})
+        before = {"every": host.observed_every, "samples_offsets": host.samples_offsets}
+        form = ObserveForm({**before, **fields_of(request, ObserveSerializer)})
         refuse_faults(form)
         try:
-            deeds.turn_on(host, user=user_of(request), every=form.cleaned_data["every"])
+            deeds.turn_on(host, user=user_of(request), **form.cleaned_data)
         except hosts.HostError as error:
             raise Conflict(str(error)) from error
         return Response(self.get_serializer(self.get_object()).data)

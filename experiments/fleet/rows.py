@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import QuerySet, Sum
 
 from experiments.laboratory.reach.counters import NAMES, Counts
+from experiments.laboratory.reach.offsets import Offsets
 from experiments.models import DiskStatistics
 
 from .sums import Watched
@@ -24,6 +25,7 @@ def statistics(disk_id: int, span: str, starts_at: datetime, watched: Watched) -
         seconds=watched.seconds,
         busy_seconds=min(watched.busy_seconds, watched.seconds),
         **asdict(watched.counts),
+        offsets=asdict(watched.offsets) if watched.offsets is not None else None,
     )
 
 
@@ -33,17 +35,18 @@ def save(rows: list[DiskStatistics]) -> None:
         rows,
         update_conflicts=True,
         unique_fields=["disk", "span", "starts_at"],
-        update_fields=COUNTED,
+        update_fields=[*COUNTED, "offsets"],
         batch_size=1000,
     )
 
 
 def watched(row: DiskStatistics) -> Watched:
-    return Watched(row.seconds, row.busy_seconds, Counts(**{name: getattr(row, name) for name in NAMES}))
+    counts = Counts(**{name: getattr(row, name) for name in NAMES})
+    return Watched(row.seconds, row.busy_seconds, counts, None if row.offsets is None else Offsets(**row.offsets))
 
 
 def summed(rows: QuerySet[DiskStatistics], *by: str) -> list[tuple[Mapping[str, Any], Watched]]:
-    """Return the sums over all rows that agree in the fields `by`."""
+    """Return the sums over all rows that agree in the fields `by`; of offsets minutes alone know."""
     sums: Any = rows.values(*by).annotate(**{f"sum_{name}": Sum(name) for name in COUNTED}).order_by()
     return [
         (

@@ -9,6 +9,7 @@ from itertools import groupby
 from django.db.models import QuerySet
 from django.utils.timezone import now
 
+from experiments.laboratory.reach import offsets
 from experiments.laboratory.reach.counters import total
 from experiments.models import DiskStatistics, Host, ObservedDisk, ObservedMachine, ObservedPool
 from kdb.host_storage import host_storage_key
@@ -147,6 +148,7 @@ def together(one: Watched, other: Watched) -> Watched:
         max(one.seconds, other.seconds),
         max(one.busy_seconds, other.busy_seconds),
         total([one.counts, other.counts]),
+        offsets.joined([one.offsets, other.offsets]),
     )
 
 

@@ -5,7 +5,9 @@ from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from experiments.laboratory.reach import offsets
 from experiments.laboratory.reach.counters import Counts, since, total
+from experiments.laboratory.reach.offsets import Offsets
 
 LONGEST_GAP = timedelta(minutes=5)  # between two looks whose difference is still shared out
 MINUTE = timedelta(minutes=1)
@@ -13,11 +15,15 @@ MINUTE = timedelta(minutes=1)
 
 @dataclass(frozen=True)
 class Watched:
-    """The work of a disk in a part of a minute. seconds: that were watched; busy_seconds: in which it did anything."""
+    """The work of a disk in a part of a minute. seconds: that were watched; busy_seconds: in which it did anything.
+
+    offsets : of samples of its requests; None: there is none
+    """
 
     seconds: float
     busy_seconds: float
     counts: Counts
+    offsets: Offsets | None = None
 
 
 def by_minute(looks: Iterable[tuple[datetime, Counts | None]]) -> dict[datetime, Watched]:
@@ -46,6 +52,7 @@ def joined(parts: Iterable[Watched]) -> Watched:
         sum(part.seconds for part in parts),
         sum(part.busy_seconds for part in parts),
         total(part.counts for part in parts),
+        offsets.joined(part.offsets for part in parts),
     )
 
 

@@ -7,10 +7,11 @@ worker was given up, count nothing twice, because a look that is not later than 
 """
 
 import logging
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -19,8 +20,9 @@ from django.db.models import Max, Q
 from django.utils.timezone import now
 
 from experiments.campaigns import hosts
-from experiments.laboratory.reach import remote, ssh
+from experiments.laboratory.reach import offsets, remote, ssh
 from experiments.laboratory.reach.counters import Counts
+from experiments.laboratory.reach.offsets import Offsets
 from experiments.models import DiskStatistics, Host, ObservedDisk, ObservedMachine, ObservedPool
 from kdb.models import Job
 from kdb.work import jobs
@@ -40,6 +42,7 @@ SECONDS = 60  # that one job watches
 LIST_EVERY = timedelta(minutes=10)
 LIST_NEW_SECONDS = 60  # at least between two lists, where a machine shows that is not known
 TRY_AGAIN = timedelta(minutes=1)  # after a look that failed
+SAMPLED_AT_ONCE = 100  # disks: the kernel takes so many in one filter
 ASKED_AT_ONCE = 20  # machines whose file system is looked for after one list
 _KEEP_JOBS = timedelta(days=1)
 
@@ -47,7 +50,10 @@ SECONDS_A_MACHINE = 0.6  # least time between two looks: asking for one machine 
 LONGEST_SECONDS = 60.0  # and most
 
 Look = tuple[datetime, dict[str, dict[str, Counts]]]
+Sample = tuple[datetime, dict[str, Offsets]]  # by the disk's path
 Source = ObservedMachine.GuestSource
+# Paths below /dev, and volumes of Proxmox VE: its images in folders end in a format (".qcow2").
+_MAY_BE_DEVICE = re.compile(r"/dev/[\w./+-]+|[\w.-]+:([\w-]+/)?[\w-]+", re.ASCII)
 DRIVERS: dict[str, ListingDriver] = {Host.Driver.LIBVIRT: libvirt_listing, Host.Driver.PROXMOX: proxmox_listing}
 
 
@@ -104,6 +110,7 @@ class _Watch:
         self.host, self.machine, self.guard = host, machine, guard
         self.driver = driver_of(host)
         self.looks: list[Look] = []
+        self.sample: Sample | None = None
         self.listed = 0.0  # time.monotonic() of the last list in this job
 
     def go_on_for(self, seconds: float) -> None:
@@ -118,12 +125,14 @@ class _Watch:
             time.sleep(min(max(rest, 0), every))
         try:
             self.look()
+            if self.host.samples_offsets:
+                self.take_sample()
             while (left := end - time.monotonic()) > 0:
                 time.sleep(min(every, left))
                 self.look()
         finally:
             if self.looks:
-                keep(self.host, self.looks, self.guard)
+                keep(self.host, self.looks, self.guard, self.sample)
 
     def look(self) -> None:
         before = now()
@@ -134,6 +143,21 @@ class _Watch:
         if is_due and not counts.keys() <= set(known):
             self.list_all()
         self.looks.append((at, counts))
+
+    def take_sample(self) -> None:
+        """Sample once where requests of the disks begin; those that are no block devices of the host are left out."""
+        running = ObservedDisk.objects.filter(machine__host=self.host, machine__is_running=True)
+        paths = [
+            path for path in running.values_list("path", flat=True).order_by("pk") if _MAY_BE_DEVICE.fullmatch(path)
+        ]
+        at, why_not = now(), ""
+        try:
+            text = remote.call(self.machine, "requests", offsets.SECONDS, *paths[:SAMPLED_AT_ONCE]) if paths else ""
+            requests = offsets.read(text)
+            self.sample = at, {path: offsets.of_requests(queued) for path, queued in requests.items() if queued}
+        except remote.Refused as error:
+            why_not = str(error)[:2000]
+        Host.objects.filter(pk=self.host.pk).update(offsets_error=why_not)
 
     def list_all(self) -> None:
         self.listed = time.monotonic()
@@ -225,8 +249,10 @@ def keep_listing(host: Host, listing: Listing, guard: Callable[[], object] = lam
 
 
 @transaction.atomic
-def keep(host: Host, looks: list[Look], guard: Callable[[], object] = lambda: None) -> None:
-    """Add looks to the sums by minute, in a constant number of statements.
+def keep(
+    host: Host, looks: list[Look], guard: Callable[[], object] = lambda: None, sample: Sample | None = None
+) -> None:
+    """Add looks and a sample to the sums by minute, in a constant number of statements.
 
     looks : in order; what is not later than the last kept look is known already
     """
@@ -235,11 +261,14 @@ def keep(host: Host, looks: list[Look], guard: Callable[[], object] = lambda: No
     # Where machines had one name after another, only the latest runs.
     named = dict(ObservedMachine.objects.filter(host=host).order_by("pk").values_list("name", "pk"))
     disks = list(ObservedDisk.objects.filter(machine__in=named.values()).select_related("machine"))
+    sampled_in, sampled = (sample[0].replace(second=0, microsecond=0), sample[1]) if sample else (None, {})
     sums: dict[tuple[int, datetime], Watched] = {}
     for disk in disks:
         seen = _looks_of(disk, looks)
         for minute, watched in by_minute(seen).items():
-            sums[disk.pk, minute] = watched
+            sums[disk.pk, minute] = (
+                replace(watched, offsets=sampled.get(disk.path)) if minute == sampled_in else watched
+            )
         disk.counted_at, last = seen[-1]
         disk.counts = None if last is None else asdict(last)
     _add(sums)

@@ -164,6 +164,9 @@ class BlockSums(models.Model):
     write_seconds = models.FloatField(help_text="s, summed over requests.")
     flushes = models.PositiveBigIntegerField(help_text="Requests.")
     flush_seconds = models.FloatField(help_text="s, summed over requests.")
+    offsets = models.JSONField(
+        null=True, blank=True, help_text="Of samples, laboratory.reach.offsets.Offsets; empty: no sample was taken."
+    )
 
     class Meta:
         abstract = True
@@ -180,9 +183,7 @@ class DiskStatistics(BlockSums):
     disk = models.ForeignKey(ObservedDisk, on_delete=models.CASCADE, related_name="statistics", db_index=False)
     span = models.CharField(max_length=6, choices=Span)
     starts_at = models.DateTimeField()
-    sequential_share = models.FloatField(
-        null=True, blank=True, help_text="Of sampled requests, those that follow on; empty: no sample was taken."
-    )
+    sequential_share = models.FloatField(null=True, blank=True, help_text="Empty: `offsets` says more.")
     busy_seconds = models.FloatField(help_text="s of `seconds` in which the disk did anything.")
 
     class Meta:
@@ -211,7 +212,7 @@ class Signature(BlockSums):
     starts_after = models.FloatField(help_text="s after the benchmark began.")
     workload = models.CharField(max_length=40, help_text="What ran: a workload's slug.")
     guest_fs = models.ForeignKey(FileSystem, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
-    sequential_share = models.FloatField(null=True, blank=True)
+    sequential_share = models.FloatField(null=True, blank=True, help_text="Empty: `offsets` says more.")
     source = models.CharField(
         max_length=120, blank=True, help_text="Of one without a run here: the run elsewhere that it was recorded in."
     )

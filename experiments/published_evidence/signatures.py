@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import transaction
 
+from experiments.laboratory.reach import offsets
 from experiments.laboratory.reach.counters import NAMES
 from experiments.models import FileSystem, Signature
 
@@ -14,7 +15,8 @@ from .files import Entry, read_csv
 _TEXTS = ("workload", "source", "guest_fs")
 _WHOLE = ("machine", *(name for name in NAMES if not name.endswith("seconds")))
 _SECONDS = ("starts_after", "seconds", *(name for name in NAMES if name.endswith("seconds")))
-COLUMNS = (*_TEXTS, *_WHOLE, *_SECONDS)
+COLUMNS = (*_TEXTS, *_WHOLE, *_SECONDS, *offsets.NAMES)
+_FIELDS = (*_TEXTS, *_WHOLE, *_SECONDS, "offsets")
 
 
 def load(path: Path) -> int:
@@ -22,10 +24,10 @@ def load(path: Path) -> int:
 
     Loaded again, it adds nothing; what the file holds no longer is removed. Raises EvidenceError.
     """
-    wanted = {tuple(row.values()): row for row in read(path)}
+    wanted = {_key(row): row for row in read(path)}
     with transaction.atomic():
         known = {row.slug: row for row in FileSystem.objects.all()}
-        held = {_key(row): row.pk for row in Signature.objects.filter(run=None).select_related("guest_fs")}
+        held = {_key(_fields(row)): row.pk for row in Signature.objects.filter(run=None).select_related("guest_fs")}
         Signature.objects.filter(pk__in=[pk for key, pk in held.items() if key not in wanted]).delete()
         new = [row for key, row in wanted.items() if key not in held]
         Signature.objects.bulk_create(
@@ -36,13 +38,18 @@ def load(path: Path) -> int:
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """Return the file's rows, in the order of COLUMNS. Raises EvidenceError."""
+    """Return the file's rows; `offsets` is None where nothing was sampled. Raises EvidenceError."""
     return [_row(entry) for entry in read_csv(path, COLUMNS)]
 
 
-def _key(row: Signature) -> tuple[Any, ...]:
+def _fields(row: Signature) -> dict[str, Any]:
     guest_fs = row.guest_fs.slug if row.guest_fs else ""
-    return tuple(guest_fs if name == "guest_fs" else getattr(row, name) for name in COLUMNS)
+    return {name: guest_fs if name == "guest_fs" else getattr(row, name) for name in _FIELDS}
+
+
+def _key(fields: dict[str, Any]) -> tuple[Any, ...]:
+    sampled = fields["offsets"] or {}
+    return (*(fields[name] for name in _FIELDS[:-1]), *(sampled.get(name) for name in offsets.NAMES))
 
 
 def _row(entry: Entry) -> dict[str, Any]:
@@ -51,14 +58,20 @@ def _row(entry: Entry) -> dict[str, Any]:
         if not row[name]:
             raise entry.error(name, "a name")
     for name in _WHOLE:
-        if not entry.fields[name].isdecimal():
-            raise entry.error(name, "a whole number, 0 or more")
-        row[name] = int(entry.fields[name])
+        row[name] = _whole(entry, name)
     for name in _SECONDS:
         row[name] = _number(entry, name)
     if not row["seconds"]:
         raise entry.error("seconds", "a number above 0")
-    return {name: row[name] for name in COLUMNS}
+    is_sampled = any(entry.fields[name] for name in offsets.NAMES)
+    row["offsets"] = {name: _whole(entry, name) for name in offsets.NAMES} if is_sampled else None
+    return {name: row[name] for name in _FIELDS}
+
+
+def _whole(entry: Entry, name: str) -> int:
+    if not entry.fields[name].isdecimal():
+        raise entry.error(name, "a whole number, 0 or more")
+    return int(entry.fields[name])
 
 
 def _number(entry: Entry, name: str) -> float:

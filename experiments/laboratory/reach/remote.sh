@@ -967,5 +967,40 @@ superblocks) # PATH: the kinds of file systems that begin in a disk image, or on
         fi
     done
     ;;
+requests) # SECONDS DISK...: what is queued meanwhile for those that are block devices, the latest of it; names no program
+    seconds=$1
+    shift
+    tracing=/sys/kernel/tracing
+    [ -d "$tracing/instances" ] || tracing=/sys/kernel/debug/tracing
+    [ -d "$tracing/instances" ] || refuse "the kernel's trace is not to be had: tracefs is not mounted, or the login is not root"
+    for left in "$tracing"/instances/kdb-*; do # of a sample that was killed
+        [ ! -d "$left" ] || [ -d "/proc/${left##*-}" ] || rmdir "$left"
+    done
+    wanted=
+    for disk in "$@"; do
+        case $disk in
+        /*) device=$disk ;;
+        # Below /dev a volume of Proxmox VE has its own name, in a folder by its group or pool: "local-lvm:vm-100-disk-0".
+        *) device=$(find /dev -name "${disk##*[:/]}" -exec readlink -f {} + | sort -u) ;;
+        esac
+        [ -b "$device" ] || continue # also where two are called so
+        number=$(stat --dereference --format '%t %T' "$device")
+        major=$((0x${number% *})) minor=$((0x${number#* }))
+        say "$major,$minor" "$disk"
+        wanted="$wanted || dev == $(((major << 20) | minor))"
+    done
+    [ -n "$wanted" ] || exit 0
+    instance=$tracing/instances/kdb-$$
+    mkdir "$instance"
+    trap 'rmdir "$instance"' EXIT
+    trap 'exit 1' HUP INT TERM
+    echo 256 >"$instance/buffer_size_kb"
+    queued=$instance/events/block/block_bio_queue
+    echo "${wanted# || }" >"$queued/filter"
+    echo 1 >"$queued/enable"
+    sleep "$seconds"
+    echo 0 >"$queued/enable"
+    sed -n 's/.*: block_bio_queue: \([0-9]*,[0-9]*\) F\{0,1\}\([RW]\)[A-Z]* \([0-9]*\) + \([1-9][0-9]*\) \[.*/\1 \2 \3 \4/p' "$instance/trace" | tail -n 4000
+    ;;
 *) refuse "there is no verb $verb" ;;
 esac

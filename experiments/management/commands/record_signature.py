@@ -13,7 +13,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from experiments.campaigns.runs.signatures import Sampler
-from experiments.laboratory.reach import counters
+from experiments.laboratory.reach import counters, offsets, remote
 from experiments.published_evidence.signatures import COLUMNS
 
 _BLOCK = Path("/sys/class/block")
@@ -21,7 +21,10 @@ _LOOK_SECONDS = 0.2
 
 
 class Command(BaseCommand):
-    help = "Run a program and print what a disk did meanwhile, a row every ten seconds, as in fixtures/signatures.csv."
+    help = (
+        "Run a program and print what a disk did meanwhile, a row every ten seconds, as in fixtures/signatures.csv. "
+        "As root it also samples where requests begin."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("device", help="The disk, by its name in /sys/class/block. Nothing else should use it.")
@@ -38,7 +41,13 @@ class Command(BaseCommand):
             raise CommandError(f"There is no disk {options['device']} in {_BLOCK}.")
         if shutil.which(program[0]) is None:
             raise CommandError(f"There is no program {program[0]}.")
-        sampler = Sampler(lambda: {1: counters.of_block_device(counted.read_text())})
+        samples: list[subprocess.Popen[str]] = []  # one begins with each look
+
+        def look() -> dict[int, counters.Counts]:
+            samples.append(_sample(f"/dev/{options['device']}"))
+            return {1: counters.of_block_device(counted.read_text())}
+
+        sampler = Sampler(look)
         began = time.monotonic()
         sampler.take()
         # The program is that of whoever gives the command.
@@ -46,10 +55,15 @@ class Command(BaseCommand):
             while running.poll() is None:
                 time.sleep(_LOOK_SECONDS)
                 sampler.take()
+        stretches = sampler.stretches(time.monotonic() - began)
+        answers = [sample.communicate() for sample in samples]
         if running.returncode:
             raise CommandError(f"{program[0]} ended with {running.returncode}: its rows are not printed.")
         writer = csv.DictWriter(self.stdout, COLUMNS, lineterminator="\n")
-        for stretch in sampler.stretches(time.monotonic() - began):
+        for stretch, (text, why_not) in zip(stretches, answers, strict=False):
+            requests = offsets.read(text).get(f"/dev/{options['device']}")
+            if requests is None:
+                self.stderr.write(f"Where requests begin is not known. {why_not.strip()}")
             writer.writerow(
                 {
                     "workload": options["name"],
@@ -59,5 +73,17 @@ class Command(BaseCommand):
                     "starts_after": round(stretch.starts_after, 1),
                     "seconds": round(stretch.seconds, 2),
                     **{name: round(value, 3) for name, value in asdict(stretch.counts).items()},
+                    **(asdict(offsets.of_requests(requests)) if requests else {}),
                 }
             )
+
+
+def _sample(device: str) -> "subprocess.Popen[str]":
+    """Begin to sample where the requests of a disk begin."""
+    return subprocess.Popen(  # noqa: S603
+        ["sh", "-c", remote.SCRIPT, "kdb-remote", "requests", str(offsets.SECONDS), device],  # noqa: S607
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )

@@ -2,7 +2,8 @@
 
 Conformal prediction by class (Vovk, Gammerman, Shafer 2005): a load is like a class where it is no odder, for that
 class, than LEFT_OUT of the class's own signatures are to its other runs. Odd is what is far from the class, or much
-farther from it than from another one. docs/models/detection.md, sections 2 and 3.
+farther from it than from another one, and of sampled loads also what reads more or less in a row.
+docs/models/detection.md, sections 3 and 4.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-METHOD = 3  # of the way from signatures to a model: another one, and models are made anew
+METHOD = 4  # of the way from signatures to a model: another one, and models are made anew
 LEAST_SIGNATURES = 10  # of a class, and
 LEAST_RUNS = 4  # so many runs, for it to be foretold at all
 FOLDS = 20  # of runs, never of signatures of one run
@@ -28,11 +29,16 @@ class TooFewError(ValueError):
 
 @dataclass(frozen=True)
 class Training:
-    """Known loads, none of them idle or cached. groups: the run that each belongs to."""
+    """Known loads, none of them idle or cached.
+
+    groups : the run that each belongs to
+    following : features.following of each, nan where it was not sampled; None: none was
+    """
 
     features: Matrix
     classes_of: tuple[str, ...]
     groups: tuple[str, ...]
+    following: Matrix | None = None
 
     @property
     def classes(self) -> list[str]:
@@ -40,21 +46,18 @@ class Training:
 
     def chosen(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> "Training":
         at = np.arange(len(self.classes_of))[rows]
-        return Training(self.features[at], tuple(self.classes_of[i] for i in at), tuple(self.groups[i] for i in at))
+        return Training(
+            self.features[at],
+            tuple(self.classes_of[i] for i in at),
+            tuple(self.groups[i] for i in at),
+            None if self.following is None else self.following[at],
+        )
 
 
 def enough(training: Training, told: tuple[str, ...]) -> Training:
     """Leave out the loads of which there is too little. Raises TooFewError where fewer than two of `told` are left."""
-    counts = {
-        name: (
-            training.classes_of.count(name),
-            len({group for group, ran in zip(training.groups, training.classes_of, strict=True) if ran == name}),
-        )
-        for name in training.classes
-    }
-    kept = [
-        name for name, (signatures, runs) in counts.items() if signatures >= LEAST_SIGNATURES and runs >= LEAST_RUNS
-    ]
+    counts = _counts(training)
+    kept = _known_enough(training)
     if len(set(kept) & set(told)) < 2:
         short = ", ".join(
             f"{name} {signatures} of {runs} runs" for name, (signatures, runs) in counts.items() if name in told
@@ -66,17 +69,38 @@ def enough(training: Training, told: tuple[str, ...]) -> Training:
     return training.chosen(np.isin(training.classes_of, kept))
 
 
+def _counts(training: Training) -> dict[str, tuple[int, int]]:
+    """Return class to how many signatures and runs there are of it."""
+    return {
+        name: (
+            training.classes_of.count(name),
+            len({group for group, ran in zip(training.groups, training.classes_of, strict=True) if ran == name}),
+        )
+        for name in training.classes
+    }
+
+
+def _known_enough(training: Training) -> list[str]:
+    return [
+        name
+        for name, (signatures, runs) in _counts(training).items()
+        if signatures >= LEAST_SIGNATURES and runs >= LEAST_RUNS
+    ]
+
+
 @dataclass(frozen=True)
 class Classifier:
     """A fitted model.
 
     told : the workloads; other classes are loads that are none
     sureness : workload to the probability that it ran where it alone is told
+    sampled_sureness : the same for loads that were sampled
     """
 
     training: Training
     told: tuple[str, ...]
     sureness: Mapping[str, float] = field(default_factory=dict)
+    sampled_sureness: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def classes(self) -> list[str]:
@@ -87,8 +111,47 @@ class Classifier:
         """Return the classes that are workloads."""
         return [name for name in self.classes if name in self.told]
 
-    def sets(self, features: Matrix) -> list[tuple[str, ...]]:
-        """Return the classes that each row is like."""
+    def is_workload(self, classes: Sequence[str]) -> bool:
+        """Tell whether these are one class alone, and that a workload."""
+        return len(classes) == 1 and classes[0] in self.told
+
+    def sets(self, features: Matrix, following: Matrix | None = None) -> list[tuple[str, ...]]:
+        """Return the classes that each row is like.
+
+        following : as in Training, of the rows
+        """
+        told = self._sets_by_counters(features)
+        if following is None:
+            return told
+        odd = self._odd_in_following(following)
+        return [tuple(name for name in names if name not in odd_for) for names, odd_for in zip(told, odd, strict=True)]
+
+    def _odd_in_following(self, following: Matrix) -> list[set[str]]:
+        """Return for each row the classes of which too few signatures read as much in a row; none where not sampled."""
+        odd: list[set[str]] = [set() for _ in following]
+        at = np.flatnonzero(~np.isnan(following))
+        for name, (sampled, own) in self._sampled_classes.items() if len(at) else ():
+            p_values = _p_values([own], distances(following[at, None], sampled))[:, 0]
+            for row in at[p_values <= LEFT_OUT]:
+                odd[row].add(name)
+        return odd
+
+    @cached_property
+    def _sampled_classes(self) -> dict[str, tuple[Training, Matrix]]:
+        """Return class, where it was sampled enough, to its samples and how odd each is to its other runs; in order."""
+        following = self.training.following
+        if following is None:
+            return {}
+        sampled = self.training.chosen(~np.isnan(following))
+        classes = {}
+        for name in _known_enough(sampled):
+            of_class = sampled.chosen(np.array(sampled.classes_of) == name)
+            assert of_class.following is not None
+            alone = Training(of_class.following[:, None], of_class.classes_of, of_class.groups)
+            classes[name] = alone, np.sort(distances(alone.features, alone, alone.groups)[:, 0])
+        return classes
+
+    def _sets_by_counters(self, features: Matrix) -> list[tuple[str, ...]]:
         passes = [
             _p_values(own, odd) > LEFT_OUT
             for own, odd in zip(self._own_oddness, _oddness(distances(features, self.training)), strict=True)
@@ -151,7 +214,8 @@ def fit(training: Training, told: tuple[str, ...]) -> Classifier:
     Deterministic: the same signatures make the same model.
     """
     training = enough(training, told)
-    return Classifier(training, told, sureness(Classifier(training, told)))
+    model = Classifier(training, told)
+    return Classifier(training, told, sureness(model), sureness(model, sampled=True))
 
 
 def folds(training: Training) -> list[NDArray[np.bool_]]:
@@ -163,29 +227,46 @@ def folds(training: Training) -> list[NDArray[np.bool_]]:
     return [fold == number for number in range(FOLDS) if (fold == number).any()]
 
 
-def sureness(model: Classifier) -> dict[str, float]:
+def sureness(model: Classifier, *, sampled: bool = False) -> dict[str, float]:
     """Return how often each workload ran where it alone was told, if half of all minutes are of workloads.
 
     The workloads share one half and are foretold by models of the other runs; the other half are loads not known, and
     each class stands for one, foretold by a model of the other classes. Of one more kind half is taken to be told so.
+
+    sampled : of loads that were sampled, which alone are judged then; of no workload where not all were
     """
-    hits, misses, foreign = (dict.fromkeys(model.workloads, 0.0) for _ in range(3))
     ran = np.array(model.training.classes_of)
-    share = {name: 1 / int((ran == name).sum()) for name in model.classes}
+    judged = np.ones(len(ran), dtype=bool)
+    if sampled:
+        following = model.training.following
+        judged = np.zeros(len(ran), dtype=bool) if following is None else ~np.isnan(following)
+    if not set(model.workloads) <= set(ran[judged]):
+        return {}
+    classes = sorted(set(ran[judged]))
+    hits, misses, foreign = (dict.fromkeys(model.workloads, 0.0) for _ in range(3))
+    share = {name: 1 / int((judged & (ran == name)).sum()) for name in classes}
     for rows in folds(model.training):
-        for name, told in _alone(model, rows):
+        for name, told in _alone(model, rows, judged, sampled):
             if name in model.told:
                 (hits if told == name else misses)[told] += share[name] / len(model.workloads)
-    for kind in model.classes:
-        for name, told in _alone(model, ran == kind):
+    for kind in classes:
+        for name, told in _alone(model, ran == kind, judged, sampled):
             foreign[told] += share[name]
-    unknown = {name: (told + 0.5) / (len(model.classes) + 1) for name, told in foreign.items()}
+    unknown = {name: (told + 0.5) / (len(classes) + 1) for name, told in foreign.items()}
     return {name: hits[name] / (hits[name] + misses[name] + unknown[name]) for name in model.workloads}
 
 
-def _alone(model: Classifier, rows: NDArray[np.bool_]) -> Iterator[tuple[str, str]]:
-    """Yield what ran and which workload alone is told, of rows for which one is, by a model that had not seen them."""
-    ran = np.array(model.training.classes_of)[rows].tolist()
-    for name, told in zip(ran, model.without(rows).sets(model.training.features[rows]), strict=True):
-        if len(told) == 1 and told[0] in model.told:
-            yield name, told[0]
+def _alone(
+    model: Classifier, rows: NDArray[np.bool_], judged: NDArray[np.bool_], sampled: bool
+) -> Iterator[tuple[str, str]]:
+    """Yield what ran and which workload alone is told, of the judged rows for which one is, by a model without `rows`.
+
+    sampled : the model may use what was sampled
+    """
+    those = model.training.chosen(rows & judged)
+    if not those.classes_of:
+        return
+    told = model.without(rows).sets(those.features, those.following if sampled else None)
+    for name, classes in zip(those.classes_of, told, strict=True):
+        if model.is_workload(classes):
+            yield name, classes[0]

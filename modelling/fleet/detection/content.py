@@ -13,7 +13,7 @@ OTHERS = {
     "flushed-database": "a database that reads and flushes",
     "log": "small writes, each flushed",
     "unflushed": "writes that are not flushed",
-    "backup": "large reads",
+    "backup": "everything read, one file after another",
     "boot": "a start of a machine",
 }
 

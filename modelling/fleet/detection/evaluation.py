@@ -1,32 +1,47 @@
 """Evaluate a model: by runs left out, by classes left out, and by programs that were held back.
 
-docs/models/detection.md, section 5.
+docs/models/detection.md, section 7.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import isnan
+from typing import Protocol
 
 import numpy as np
 
+from experiments.laboratory.reach import offsets
 from experiments.laboratory.reach.counters import Counts, total
+from experiments.laboratory.reach.offsets import Offsets
 
-from .classifier import Classifier, Training, fit, folds
+from .classifier import Classifier, Matrix, Training, fit, folds
 from .content import HELD_BACK, IDLE, OR, OTHERS, UNLIKE, Bin, Report
-from .features import is_cached, is_idle, matrix
+from .features import following, is_cached, is_idle, matrix
 
 _BINS = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
 
 
+class Load(Protocol):
+    """A load to be told: a signature, or what was watched of a machine."""
+
+    @property
+    def counts(self) -> Counts: ...
+
+    @property
+    def offsets(self) -> Offsets | None: ...
+
+
 @dataclass(frozen=True)
 class Known:
-    """A signature: what ran, in which run, and what the disk did."""
+    """A signature: what ran, in which run, what the disk did, and where its requests began if they were sampled."""
 
     workload: str
     run: str
     seconds: float
     counts: Counts
+    offsets: Offsets | None = None
 
     @property
     def is_idle(self) -> bool:
@@ -40,7 +55,11 @@ def whole_runs(signatures: Iterable[Known]) -> list[Known]:
         of_run.setdefault((signature.run, signature.workload), []).append(signature)
     return [
         Known(
-            workload, run, sum(signature.seconds for signature in parts), total(signature.counts for signature in parts)
+            workload,
+            run,
+            sum(signature.seconds for signature in parts),
+            total(signature.counts for signature in parts),
+            offsets.joined(signature.offsets for signature in parts),
         )
         for (run, workload), parts in of_run.items()
     ]
@@ -59,50 +78,78 @@ def training_of(signatures: Sequence[Known], told: tuple[str, ...]) -> Training:
         matrix([signature.counts for signature in teaching]),
         tuple(signature.workload for signature in teaching),
         tuple(signature.run for signature in teaching),
+        _following(teaching),
     )
 
 
-def sets(model: Classifier, counts: Sequence[Counts]) -> list[tuple[str, ...]]:
-    """Return the classes that each load is like, none of them idle; a cached one is never told as a workload alone."""
-    if not counts:
+def _following(loads: Sequence[Load]) -> Matrix:
+    return np.array([following(load.counts, load.offsets) for load in loads])
+
+
+def is_sampled(load: Load) -> bool:
+    return not isnan(following(load.counts, load.offsets))
+
+
+def sets(model: Classifier, loads: Sequence[Load], *, with_samples: bool = True) -> list[tuple[str, ...]]:
+    """Return the classes that each load is like, none of them idle; a cached one is never told as a workload alone.
+
+    with_samples : use where requests began, of those that were sampled
+    """
+    if not loads:
         return []
+    told = model.sets(matrix([load.counts for load in loads]), _following(loads) if with_samples else None)
     return [
-        () if is_cached(counted) and len(told) == 1 and told[0] in model.told else told
-        for counted, told in zip(counts, model.sets(matrix(counts)), strict=True)
+        () if is_cached(load.counts) and model.is_workload(classes) else classes
+        for load, classes in zip(loads, told, strict=True)
     ]
 
 
-def said(model: Classifier, signature: Known) -> str:
+def said(model: Classifier, signature: Known, *, with_samples: bool = True) -> str:
     """Return the class that a load is like, several joined by `OR`, or that it is idle, or unlike anything known."""
     if signature.is_idle:
         return IDLE
-    return OR.join(sets(model, [signature.counts])[0]) or UNLIKE
+    return OR.join(sets(model, [signature], with_samples=with_samples)[0]) or UNLIKE
 
 
 def model_of(signatures: Sequence[Known], workloads: Sequence[str]) -> tuple[Classifier, Report]:
-    """Return a model of the signatures, and how good it is.
+    """Return a model of the signatures, and how good it is by counters alone.
 
     workloads : of the catalogue; of other loads only OTHERS are learnt
     Raises classifier.TooFewError where fewer than two of the workloads have enough.
     """
     told = tuple(workloads)
     model = fit(training_of(signatures, told), told)
+    return model, _report(model, signatures, with_samples=False)
+
+
+def sampled_report(model: Classifier, signatures: Sequence[Known]) -> Report | None:
+    """Return how good a model is where requests were sampled, by those signatures; None where too few are."""
+    sampled = [signature for signature in signatures if not signature.is_idle and is_sampled(signature)]
+    return _report(model, sampled, with_samples=True) if model.sampled_sureness else None
+
+
+def _report(model: Classifier, signatures: Sequence[Known], *, with_samples: bool) -> Report:
+    told, sureness = model.told, model.sampled_sureness if with_samples else model.sureness
+
+    def says(by: Classifier, signature: Known) -> tuple[str, str]:
+        return signature.workload, said(by, signature, with_samples=with_samples)
+
     runs = whole_runs(signatures)
     known = [signature for signature in signatures if signature.workload in model.classes]
     known_runs = [signature for signature in runs if signature.workload in model.classes]
     without_run = _without_run(model)
     without_class = {name: model.without(np.array(model.training.classes_of) == name) for name in model.classes}
-    alone = [(signature.workload, said(without_run.get(signature.run, model), signature)) for signature in known]
-    joined = [(signature.workload, said(without_run.get(signature.run, model), signature)) for signature in known_runs]
-    foreign = [(signature.workload, said(without_class[signature.workload], signature)) for signature in known_runs]
+    alone = [says(without_run.get(signature.run, model), signature) for signature in known]
+    joined = [says(without_run.get(signature.run, model), signature) for signature in known_runs]
+    foreign = [says(without_class[signature.workload], signature) for signature in known_runs]
     held = [signature for signature in runs if HELD_BACK in signature.workload]
-    held_back = [(signature.workload, said(model, signature)) for signature in held]
+    held_back = [says(model, signature) for signature in held]
     judged = [
         (pair, signature)
         for pair, signature in (*zip(joined, known_runs, strict=True), *zip(held_back, held, strict=True))
         if not (_class(pair[0]) in told and is_cached(signature.counts))
     ]
-    return model, Report(
+    return Report(
         workloads=model.workloads,
         others=[name for name in model.classes if name not in told],
         signatures=_counted(signature.workload for signature in known),
@@ -120,8 +167,8 @@ def model_of(signatures: Sequence[Known], workloads: Sequence[str]) -> tuple[Cla
         confusion_of_runs=confusion(joined),
         without_class=confusion(foreign),
         held_back=confusion(held_back),
-        sureness=dict(model.sureness),
-        calibration=calibration(model, (pair for pair, _ in judged)),
+        sureness=dict(sureness),
+        calibration=calibration(sureness, (pair for pair, _ in judged)),
         known_right=_share(
             _is_right(*pair) for pair, signature in judged if _class(pair[0]) in told and not signature.is_idle
         ),
@@ -155,9 +202,9 @@ def confusion(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
     return {ran: dict(sorted(counter.items())) for ran, counter in sorted(counts.items())}
 
 
-def calibration(model: Classifier, pairs: Iterable[tuple[str, str]]) -> list[Bin]:
+def calibration(sureness: Mapping[str, float], pairs: Iterable[tuple[str, str]]) -> list[Bin]:
     """Compare how sure the model says it is with hits, where one workload alone was told. Empty bins are left out."""
-    told = [(model.sureness[name], _is_right(ran, name)) for ran, name in pairs if name in model.sureness]
+    told = [(sureness[name], _is_right(ran, name)) for ran, name in pairs if name in sureness]
     bins = []
     for low, high in pairwise(_BINS):
         inside = [(sure, right) for sure, right in told if low < sure <= high]

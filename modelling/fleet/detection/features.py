@@ -1,17 +1,18 @@
 """Compute what is compared of two disks' statistics: shares and sizes, which a larger or faster machine has alike.
 
 Rates and times are left out: they say more of the machine and what it lies on than of its load.
-docs/models/detection.md, section 1.
+docs/models/detection.md, sections 1 and 2.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log
+from math import log, nan
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments.laboratory.reach.counters import Counts
+from experiments.laboratory.reach.offsets import Offsets
 
 IDLE_REQUESTS = 2.0  # reads and writes a second, below which a disk is idle
 _ONE_SIDED = 50.0  # reads for each write, or writes for each read: what is more is all the same
@@ -19,6 +20,7 @@ _UNFLUSHED = 0.01  # flushes for each write: what is fewer is all the same
 _FEW = 0.1  # of the requests: the size of so few of a kind counts half
 _MIDDLE = log(16)  # KiB, the size where there is nothing that has one
 _KIB = 1024
+_LEAST_SAMPLED = 20  # requests, for a sample to say where they begin
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,17 @@ def vector(counts: Counts) -> list[float]:
 def matrix(all_counts: Sequence[Counts]) -> NDArray[np.float64]:
     """Return a row for each. Raises as `vector`."""
     return np.array([vector(counts) for counts in all_counts], dtype=float).reshape(len(all_counts), len(FEATURES))
+
+
+def following(counts: Counts, offsets: Offsets | None) -> float:
+    """Return the share of reads that follow on, drawn to 0 where few requests are reads; nan where it is not known.
+
+    counts : that not only flushed
+    """
+    if offsets is None or offsets.sampled_reads + offsets.sampled_writes < _LEAST_SAMPLED:
+        return nan
+    reads = counts.reads / (counts.reads + counts.writes)
+    return reads / (reads + _FEW) * offsets.following_reads / max(offsets.sampled_reads, 1)
 
 
 def _log_size(size_bytes: int, requests: int) -> float:

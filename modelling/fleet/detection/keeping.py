@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from experiments import visible
 from experiments.fleet import selectors as observation
 from experiments.fleet.sums import Watched
 from experiments.laboratory.reach.counters import NAMES, Counts
+from experiments.laboratory.reach.offsets import Offsets
 from experiments.models import CampaignRun, DiskStatistics, Signature, Workload
 from kdb.models import Job
 from kdb.work import jobs
@@ -29,7 +31,7 @@ from modelling.models import DetectedHour, DetectionModel
 
 from .classifier import METHOD, Classifier, TooFewError, Training
 from .content import OR
-from .evaluation import Known, model_of, sets
+from .evaluation import Known, is_sampled, model_of, sampled_report, sets
 from .features import FEATURES, is_idle
 
 logger = logging.getLogger(__name__)
@@ -51,6 +53,7 @@ def signatures() -> list[Known]:
             f"run {row.run_id}" if row.run_id else row.source,
             row.seconds,
             Counts(**{name: getattr(row, name) for name in NAMES}),
+            Offsets(**row.offsets) if row.offsets else None,
         )
         for row in rows
     ]
@@ -66,7 +69,10 @@ def train() -> DetectionModel:
     known = signatures()
     text = json.dumps(
         [
-            [signature.workload, signature.run, signature.seconds, *asdict(signature.counts).values()]
+            [
+                *(signature.workload, signature.run, signature.seconds, *asdict(signature.counts).values()),
+                *(asdict(signature.offsets).values() if signature.offsets else ()),
+            ]
             for signature in known
         ]
     )
@@ -79,7 +85,9 @@ def train() -> DetectionModel:
     fields: dict[str, Any] = {"why_not": "", "training": {}, "report": {}}
     try:
         model, report = model_of(known, workloads)
+        sampled = sampled_report(model, known)
         fields |= {"training": as_json(model), "report": asdict(report)}
+        fields |= {"sampled_report": asdict(sampled) if sampled else {}}
     except TooFewError as error:
         fields["why_not"] = str(error)
     made, _ = DetectionModel.objects.get_or_create(
@@ -104,6 +112,11 @@ def as_json(model: Classifier) -> dict[str, Any]:
         "runs": list(model.training.groups),
         "told": list(model.told),
         "sureness": dict(model.sureness),
+        "following": [
+            None if isnan(share) else share
+            for share in (model.training.following.tolist() if model.training.following is not None else [])
+        ],
+        "sampled_sureness": dict(model.sampled_sureness),
     }
 
 
@@ -116,8 +129,9 @@ def classifier(kept: DetectionModel) -> Classifier | None:
 def _fitted_again(pk: int, digest: str) -> Classifier:
     """Fit a kept model again. digest : so that another database's model with this key is another one"""
     kept = DetectionModel.objects.get(pk=pk, digest=digest).training
-    training = Training(np.array(kept["rows"]), tuple(kept["classes"]), tuple(kept["runs"]))
-    return Classifier(training, tuple(kept["told"]), kept["sureness"])
+    following = np.array(kept["following"], dtype=float)  # nan for None
+    training = Training(np.array(kept["rows"]), tuple(kept["classes"]), tuple(kept["runs"]), following)
+    return Classifier(training, tuple(kept["told"]), kept["sureness"], kept["sampled_sureness"])
 
 
 # Hours
@@ -170,13 +184,14 @@ def hour_of(model: Classifier, minutes: Iterable[Watched]) -> _Hour:
         if is_idle(minute.counts, minute.seconds):
             hour.idle += 1
         else:
-            working.append(minute.counts)
-    for classes in sets(model, working):
+            working.append(minute)
+    for minute, classes in zip(working, sets(model, working), strict=True):
         if not classes:
             hour.unlike += 1
-        elif len(classes) == 1 and classes[0] in model.told:
+        elif model.is_workload(classes):
+            sureness = model.sampled_sureness if is_sampled(minute) else model.sureness
             hour.shares[classes[0]] += 1
-            hour.certainty += model.sureness[classes[0]]
+            hour.certainty += sureness.get(classes[0], model.sureness[classes[0]])
         else:
             hour.others[OR.join(classes)] += 1
     hour.shares, hour.others = dict(hour.shares), dict(hour.others)

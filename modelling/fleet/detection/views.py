@@ -1,5 +1,7 @@
 """Observed hosts and machines in the browser, with what is detected of them, for operators."""
 
+from typing import Any
+
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -26,7 +28,8 @@ def observed_host(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the machines and pools of a host; turn observation on and off."""
     host = get_object_or_404(Host.objects.select_related("hypervisor"), slug=slug)
     may_change, problem = permissions.may_change_host(request.user, host), ""
-    form = ObserveForm(request.POST if request.POST.get("do") == "on" else None, initial={"every": host.observed_every})
+    before = {"every": host.observed_every, "samples_offsets": host.samples_offsets}
+    form = ObserveForm(request.POST if request.POST.get("do") == "on" else None, initial=before)
     pools = {pool.pk: PoolPageForm(instance=pool, prefix=f"pool{pool.pk}") for pool in observation.pools(host)}
     if request.method == "POST":
         if not may_change:
@@ -57,7 +60,7 @@ def _done(request: HttpRequest, host: Host, form: ObserveForm, pools: dict[int, 
     match request.POST.get("do", "").split("-"):
         case ["on"]:
             if form.is_valid():
-                deeds.turn_on(host, user=user_of(request), every=form.cleaned_data["every"])
+                deeds.turn_on(host, user=user_of(request), **form.cleaned_data)
             return form.is_valid()
         case ["off"]:
             deeds.turn_off(host, user=user_of(request))
@@ -114,27 +117,35 @@ def detection_model(request: HttpRequest) -> HttpResponse:
     model = current()
     shown: dict[str, object] = {"model": model, "why_not": selectors.NO_MODEL if model is None else model.why_not}
     if model is not None and not model.why_not:
-        report, words = model.report, names.names()["workload"]
-        classes = [*report["workloads"], *report["others"]]
-        shown |= {
-            "report": report,
-            "least_sureness": selectors.LEAST_SURENESS,
-            "training": [
-                (
-                    said_words(name, words),
-                    *(report[counted].get(name, 0) for counted in ("signatures", "runs", "idle", "cached")),
-                    report["sureness"].get(name),
-                )
-                for name in classes
-            ],
-            "tables": [
-                confusion_table("About a minute", report["confusion_of_runs"], classes, words),
-                confusion_table("Ten seconds", report["confusion"], classes, words),
-                confusion_table("Programs that taught nothing", report["held_back"], classes, words),
-                confusion_table("Loads whose class was left out", report["without_class"], (), words),
-            ],
-        }
+        shown["least_sureness"] = selectors.LEAST_SURENESS
+        parts = [("", "By counters alone", model.report)]
+        parts += [("sampled-", "With samples of where requests begin", model.sampled_report)]
+        shown["parts"] = [_part(*part) for part in parts if part[-1]]
     return render(request, "modelling/detection_model.html", shown)
+
+
+def _part(prefix: str, title: str, report: dict[str, Any]) -> dict[str, object]:
+    """Return what the page shows of one of the two models. prefix : of the ids of its sections"""
+    words, classes = names.names()["workload"], [*report["workloads"], *report["others"]]
+    return {
+        "prefix": prefix,
+        "title": title,
+        "report": report,
+        "training": [
+            (
+                said_words(name, words),
+                *(report[counted].get(name, 0) for counted in ("signatures", "runs", "idle", "cached")),
+                report["sureness"].get(name),
+            )
+            for name in classes
+        ],
+        "tables": [
+            confusion_table("About a minute", report["confusion_of_runs"], classes, words),
+            confusion_table("Ten seconds", report["confusion"], classes, words),
+            confusion_table("Programs that taught nothing", report["held_back"], classes, words),
+            confusion_table("Loads whose class was left out", report["without_class"], (), words),
+        ],
+    }
 
 
 def _hypervisor(host: Host) -> str:

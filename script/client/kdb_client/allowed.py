@@ -22,8 +22,18 @@ from .errors import KdbError
 
 _PATH = re.compile(r"(?<![\w.<$)}-])/[\w.][\w.+/-]*")
 _VERBS = re.compile(r"^([a-z][a-z-]*(?: \| [a-z][a-z-]*)*)\)(?: #|$)", re.MULTILINE)
-# Verbs of remote.sh that no runner is asked for: of virtual machines, and of programs that come from the server.
-_LEFT_OUT = {"format-disk", "give", "make-overlay", "note-domain", "note-proxmox", "put-filebench", "start-xen"}
+# Verbs of remote.sh that no runner is asked for: of virtual machines, and of programs that come from the server; and
+# `requests`, which the owner writes in where observation is to sample.
+_LEFT_OUT = {
+    "format-disk",
+    "give",
+    "make-overlay",
+    "note-domain",
+    "note-proxmox",
+    "put-filebench",
+    "requests",
+    "start-xen",
+}
 _PLAIN = re.compile(r"[\w.:-]+")
 # Verbs of remote.sh that start a program: how many words come before it.
 _STARTS = {"start": 7, "arm": 4}

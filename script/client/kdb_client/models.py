@@ -599,6 +599,7 @@ NullEnum: TypeAlias = None
 
 class Observe(TypedDict):
     every: NotRequired[int]
+    samples_offsets: NotRequired[bool]
 
 
 class ObservedDisk(TypedDict):
@@ -619,8 +620,10 @@ class ObservedHost(TypedDict):
     slug: str
     is_observed: bool
     observed_every: int
+    samples_offsets: bool
     observed_at: str | None
     observation_error: str | None
+    offsets_error: str | None
 
 
 class ObservedMachine(TypedDict):
@@ -1786,6 +1789,7 @@ class DetectionModel(TypedDict):
     signatures: int
     why_not: str | None
     report: DetectionReport | NullEnum | None
+    sampled_report: DetectionReport | NullEnum | None
 
 
 class Difference(TypedDict):

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from experiments.campaigns import checks, hosts
 from experiments.campaigns.forms import HostForm
-from experiments.fleet import watching
+from experiments.fleet import deeds, watching
 from experiments.models import DiskStatistics, Host, ObservedDisk, ObservedPool
 from kdb.work import jobs
 from modelling.fleet.moving import by_hand
@@ -160,3 +160,8 @@ def test_what_does_not_go_with_the_api_is_told_by_the_form(change, field, why):
     form = HostForm(GIVEN | change)
     assert not form.is_valid()
     assert why in " ".join(form.errors[field])
+
+
+def test_by_its_api_no_requests_are_sampled(door, owner):
+    with pytest.raises(hosts.HostError, match="By its API no requests are sampled"):
+        deeds.turn_on(register(door), user=owner, samples_offsets=True)

@@ -8,8 +8,10 @@ from django.utils.timezone import now
 
 from experiments.fleet import deeds, keeping, watching
 from experiments.fleet.driver.contract import ListedDisk, ListedMachine, ListedPool, Listing
+from experiments.laboratory.reach import offsets, remote
 from experiments.laboratory.reach.counters import Counts
-from experiments.models import DiskStatistics, Host, ObservedMachine
+from experiments.laboratory.reach.offsets import Offsets
+from experiments.models import DiskStatistics, Host, ObservedDisk, ObservedMachine
 from kdb.models import Job
 from kdb.work import jobs
 from tests import factories
@@ -169,6 +171,61 @@ def test_turning_on_twice_is_one_entry_and_one_job():
     assert Job.objects.count() == 1
     deeds.turn_off(host, user=None)
     assert [entry.action for entry in host.audit_entries.all()] == ["observation on", "observation off"]
+
+
+def test_samples_are_taken_where_the_operator_says_so():
+    host = factories.make_host()
+    deeds.turn_on(host, user=None)
+    deeds.turn_on(host, user=None, samples_offsets=True)
+    host.refresh_from_db()
+    assert host.samples_offsets
+    assert [entry.detail for entry in host.audit_entries.all()] == ["every 10 s", "every 10 s, with samples"]
+
+
+def sampled(host: Host, path: str, monkeypatch, answer="7,0\t{disk}\n7,0 W 8 8\n7,0 W 16 8\n") -> watching._Watch:
+    """Return a watch that took a sample of a disk with this path, and got this answer."""
+    ObservedDisk.objects.update(path=path)
+
+    def call(machine, verb, seconds, disk):
+        assert (verb, seconds) == ("requests", offsets.SECONDS)
+        if "{disk}" not in answer:
+            raise remote.Refused(answer)
+        return answer.format(disk=disk)
+
+    monkeypatch.setattr(watching.remote, "call", call)
+    watch = watching._Watch(host, None, lambda: None)
+    watch.take_sample()
+    return watch
+
+
+@pytest.mark.parametrize("path", ["/dev/vg/mail", "/dev/zvol/tank/vm-100-disk-0", "local-lvm:vm-100-disk-0"])
+def test_disks_that_may_be_devices_of_the_host_are_sampled(host, path, monkeypatch):
+    _, by_path = sampled(host, path, monkeypatch).sample
+    assert by_path == {path: Offsets(sampled_writes=2, following_writes=1)}
+
+
+@pytest.mark.parametrize("path", ["/srv/xfs/mail.raw", "local:100/vm-100-disk-0.qcow2", "/dev/vg/$(reboot)", "-x", ""])
+def test_of_images_in_files_no_sample_is_asked_for(host, path, monkeypatch):
+    watch = sampled(host, path, monkeypatch, answer="asked for {disk}")
+    assert watch.sample[1] == {}
+
+
+def test_a_host_that_cannot_sample_says_why(host, monkeypatch):
+    assert sampled(host, "/dev/vg/mail", monkeypatch, answer="tracefs is not mounted").sample is None
+    host.refresh_from_db()
+    assert (host.offsets_error, host.observation_error) == ("tracefs is not mounted", "")
+    sampled(host, "/dev/vg/mail", monkeypatch)
+    host.refresh_from_db()
+    assert host.offsets_error == ""
+
+
+def test_a_sample_is_kept_with_the_minute_that_it_was_taken_in(host):
+    ObservedDisk.objects.update(path="/dev/vg/mail")
+    sample = (NOON + timedelta(seconds=5), {"/dev/vg/mail": Offsets(sampled_writes=30, following_writes=4)})
+    watching.keep(host, [look(0), look(20, writes=20)], sample=sample)
+    watching.keep(host, [look(50, writes=50), look(70, writes=70)])
+    first, second = DiskStatistics.objects.filter(span="minute").order_by("starts_at")
+    assert (Offsets(**first.offsets), second.offsets) == (sample[1]["/dev/vg/mail"], None)
 
 
 def test_kept_counters_are_read_back_as_they_were(host):

@@ -28,6 +28,13 @@ def load_of(workload: str) -> engines.Load:
     return engines.load("fio", "fio-3.33", workload, "/srv/kdb/.kdb", "/srv/kdb/.kdb/fs", 30, 100)
 
 
+def test_the_list_to_begin_with_lets_no_requests_be_sampled(whole):
+    assert whole.against(REMOTE, ["requests", "5", "/dev/vg/mail"]) == "the verb requests is not in the list"
+    more = Allowed((), (), (), {REMOTE: ["requests *"]})
+    assert more.against(REMOTE, ["requests", "5", "/dev/vg/mail"]) == ""
+    assert more.changes_something
+
+
 @pytest.mark.parametrize("workload", engines.WORKLOADS)
 def test_the_list_to_begin_with_lets_a_campaign_measure_by_fio(whole, workload):
     load = load_of(workload)

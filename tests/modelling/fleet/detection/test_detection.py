@@ -1,11 +1,12 @@
 """Models that tell workloads: on loads made here, whose truth is known, and on those that come with KDB."""
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
 
 from experiments.laboratory.reach.counters import NAMES, Counts
+from experiments.laboratory.reach.offsets import Offsets
 from experiments.published_evidence import signatures as published
 from modelling.fleet.detection.classifier import LEAST_RUNS, Classifier, TooFewError, Training, distances, fit
 from modelling.fleet.detection.content import IDLE, OTHERS, UNLIKE
@@ -15,11 +16,12 @@ from modelling.fleet.detection.evaluation import (
     confusion,
     model_of,
     said,
+    sampled_report,
     sets,
     training_of,
     whole_runs,
 )
-from modelling.fleet.detection.features import FEATURES, is_cached, is_idle, vector
+from modelling.fleet.detection.features import FEATURES, following, is_cached, is_idle, vector
 from tests.test_architecture import ROOT
 
 KIB = 1024
@@ -57,7 +59,13 @@ def signatures(shapes=SHAPES, runs=8, each=2) -> list[Known]:
 
 def shipped() -> list[Known]:
     return [
-        Known(row["workload"], row["source"], row["seconds"], Counts(**{name: row[name] for name in NAMES}))
+        Known(
+            row["workload"],
+            row["source"],
+            row["seconds"],
+            Counts(**{name: row[name] for name in NAMES}),
+            Offsets(**row["offsets"]) if row["offsets"] else None,
+        )
         for row in published.read(ROOT / "fixtures/signatures.csv")
     ]
 
@@ -130,7 +138,9 @@ def test_a_side_of_which_hardly_anything_reaches_the_disk_is_cached(counts, cach
 def test_a_load_of_another_size_and_rate_is_told_as_the_same(model, shipped_model):
     for fitted, known in ((model, signatures()), (shipped_model, shipped())):
         counts = [signature.counts for signature in known if not signature.is_idle]
-        assert sets(fitted, [times(counted, 40) for counted in counts]) == sets(fitted, counts)
+        assert sets(fitted, [Known("", "", 10.0, times(counted, 40)) for counted in counts]) == sets(
+            fitted, [Known("", "", 10.0, counted) for counted in counts]
+        )
 
 
 def test_known_loads_of_another_size_are_told(model):
@@ -178,6 +188,61 @@ def test_programs_that_are_held_back_teach_nothing_and_judge_the_model(model):
     assert report.held_back == {"backup:tar": {UNLIKE: 1}, "none:imap": {"mail": 1}, "web:nginx": {"web": 1}}
     assert report.foreign_told == 0.5
     assert (judged.classes, judged.sureness) == (model.classes, model.sureness)
+
+
+# Samples
+
+
+def in_a_row(share: float, reads: int = 400) -> Offsets:
+    return Offsets(sampled_reads=reads, following_reads=round(share * reads), sampled_writes=reads // 4)
+
+
+def sampled_signatures(runs=8) -> list[Known]:
+    """Return signatures of which a web server reads a fifth in a row, and mail and files a half."""
+    rng = np.random.default_rng(5)
+    share = {"mail": 0.5, "web": 0.2, "files": 0.5}
+    return [
+        replace(known, offsets=in_a_row(share[known.workload] + rng.uniform(-0.05, 0.05)))
+        for known in signatures(runs=runs)
+    ]
+
+
+def test_the_share_of_reads_that_follow_on_counts_by_the_share_of_reads():
+    assert following(Counts(reads=300, writes=100), in_a_row(0.5)) == pytest.approx(0.5 * 0.75 / 0.85)
+    assert following(Counts(writes=100), Offsets(sampled_writes=99)) == 0
+
+
+@pytest.mark.parametrize("offsets", [None, Offsets(sampled_reads=10, sampled_writes=9)])
+def test_without_a_sample_of_twenty_requests_it_is_not_known(offsets):
+    assert np.isnan(following(Counts(reads=300, writes=100), offsets))
+
+
+def test_what_has_a_classs_counters_and_reads_in_another_way_is_unlike_it():
+    """So a copy of a tree differs from a web server: it reads as much and as small, but in a row."""
+    model, _ = model_of(sampled_signatures(), list(SHAPES))
+    web = load(SHAPES["web"], 60, seed=7)
+    assert said(model, Known("", "", 60, web, in_a_row(0.2))) == "web"
+    assert said(model, Known("", "", 60, web, in_a_row(0.9))) == UNLIKE
+    assert said(model, Known("", "", 60, web)) == "web"
+
+
+def test_a_class_that_was_not_sampled_is_told_by_its_counters_alone():
+    some = [replace(known, offsets=None) if known.workload == "web" else known for known in sampled_signatures()]
+    model, _ = model_of(some, list(SHAPES))
+    assert said(model, Known("", "", 60, load(SHAPES["web"], 60, seed=7), in_a_row(0.9))) == "web"
+    assert sampled_report(model, some) is None
+
+
+def test_samples_have_a_report_and_a_sureness_of_their_own():
+    copies = [
+        replace(known, workload="none:copy", offsets=in_a_row(0.9)) for known in signatures({"web": SHAPES["web"]})
+    ]
+    model, report = model_of([*sampled_signatures(), *copies], list(SHAPES))
+    sampled = sampled_report(model, [*sampled_signatures(), *copies])
+    assert (report.held_back["none:copy"], sampled.held_back["none:copy"]) == ({"web": 8}, {UNLIKE: 8})
+    assert (report.foreign_told, sampled.foreign_told) == (1, 0)
+    assert sampled.sureness.keys() == SHAPES.keys()
+    assert model_of(signatures(), list(SHAPES))[0].sureness == model.sureness
 
 
 def test_runs_are_foretold_by_models_of_other_runs():
@@ -235,7 +300,7 @@ def test_whole_runs_join_what_one_run_did():
 
 
 def test_calibration_counts_what_was_right_in_each_bin(model):
-    stated = Classifier(model.training, model.told, {"mail": 0.6, "web": 0.97})
+    stated = {"mail": 0.6, "web": 0.97}
     pairs = [("mail", "mail"), ("none:x", "mail"), ("web:nginx", "web"), ("web", "mail or web"), ("web", UNLIKE)]
     low, high = calibration(stated, pairs)
     assert (low.signatures, low.mean, low.right) == (2, pytest.approx(0.6), 0.5)

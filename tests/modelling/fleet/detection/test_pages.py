@@ -103,7 +103,7 @@ def test_what_is_not_told_apart_and_what_is_no_workload_is_said_beside_the_mix(c
     text = client.get(f"/laboratory/observed/{machine.pk}/").content.decode()
     for words in (
         "50 % a database that reads and flushes or varmail (not told apart)",
-        "33 % large reads",
+        "33 % everything read, one file after another",
         "Plans do not use it: Only 17 % of the minutes",
     ):
         assert words in text, words
