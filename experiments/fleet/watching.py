@@ -53,7 +53,7 @@ Look = tuple[datetime, dict[str, dict[str, Counts]]]
 Sample = tuple[datetime, dict[str, Offsets]]  # by the disk's path
 Source = ObservedMachine.GuestSource
 # Paths below /dev, and volumes of Proxmox VE: its images in folders end in a format (".qcow2").
-_MAY_BE_DEVICE = re.compile(r"/dev/[\w./+-]+|[\w.-]+:([\w-]+/)?[\w-]+", re.ASCII)
+_MAY_BE_DEVICE = re.compile(r"/dev/[\w./+-]{1,500}|[\w.-]{1,100}:([\w-]{1,100}/)?[\w-]{1,200}", re.ASCII)
 DRIVERS: dict[str, ListingDriver] = {Host.Driver.LIBVIRT: libvirt_listing, Host.Driver.PROXMOX: proxmox_listing}
 
 
