@@ -1,4 +1,4 @@
-"""Where requests of disks begin: a few seconds of the kernel's own trace, as sums that add up over samples and disks.
+"""Tell where requests of disks begin, by a few seconds of the kernel's own trace, in sums that add up.
 
 The trace has each request as it is queued for a block device, `requests` of remote.sh prints it so:
 

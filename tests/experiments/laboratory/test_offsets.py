@@ -1,4 +1,4 @@
-"""Where requests begin: read from the kernel's trace as remote.sh prints it, and summed up."""
+"""Requests are read from the kernel's trace as remote.sh prints it, and what follows on is counted."""
 
 import random
 
