@@ -22,10 +22,9 @@ def cpu_seconds(pid: int) -> float:
 
     A descendant that has ended is counted by the parent that waited for it, so the sum never falls.
     """
-    total = 0.0
-    with suppress(psutil.NoSuchProcess):
-        root = psutil.Process(pid)
-        for process in (root, *root.children(recursive=True)):
-            with suppress(psutil.NoSuchProcess):
-                total += sum(process.cpu_times()[:4])  # user, system, and both of those it waited for
-    return total
+    while psutil.pid_exists(pid):
+        with suppress(psutil.NoSuchProcess):  # one that ends before it is read has been counted by nobody: again
+            root = psutil.Process(pid)
+            processes = (root, *root.children(recursive=True))  # parents first, or what has just ended counts twice
+            return sum(sum(process.cpu_times()[:4]) for process in processes)  # user, system, both of those waited for
+    return 0.0
