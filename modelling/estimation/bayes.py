@@ -29,6 +29,7 @@ from .ordinal import Comparison, Lists
 # are right to 1e-8, and to 1e-5 where there are many treatments.
 _FINE, _COARSE = (8, 1e-5), (5, 3e-2)
 _MANY = 30  # treatments
+_AT_ONCE = 2**18  # numbers of an array that is made for a sum
 _CUTS = np.array([-6.0, -3.0, -1.0, 1.0, 3.0, 6.0])  # of tau around its mode, in standard deviations
 _NEGLIGIBLE = 1e-10  # weight of a node that is left out
 _CENTRAL = (0.15865525393145707, 0.8413447460685429)  # of a normal distribution: one standard deviation
@@ -127,10 +128,11 @@ class Posterior:
         size = len(self.treatments)
         i, j = np.triu_indices(size, 1)
         ahead = np.zeros(len(i))
-        for weight, mean, covariance in zip(self.weights, self.means, self.covariances + self.extras, strict=True):
-            own = np.diag(covariance)
-            spread = np.sqrt(own[i] + own[j] - 2 * covariance[i, j])
-            ahead += weight * ndtr((mean[i] - mean[j]) / spread)
+        covariances = self.covariances + self.extras
+        for part in np.array_split(np.arange(len(self.weights)), 1 + ahead.size * len(self.weights) // _AT_ONCE):
+            own = np.diagonal(covariances[part], axis1=1, axis2=2)
+            spread = np.sqrt(own[:, i] + own[:, j] - 2 * covariances[part][:, i, j])
+            ahead += self.weights[part] @ ndtr((self.means[part][:, i] - self.means[part][:, j]) / spread)
         total = np.full((size, size), 0.5)
         total[i, j], total[j, i] = ahead, 1.0 - ahead
         return total
@@ -574,25 +576,28 @@ def _of_many(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, ma
     size = len(order)
     uniform, normal = _points(size)
     node = np.minimum(np.searchsorted(np.cumsum(weights), uniform), len(weights) - 1)
-    best, slower, loss = np.zeros(size), np.zeros(size), np.zeros(size)
-    for t in np.unique(node):
+    by_node = np.argsort(node, kind="stable")
+    drawn = normal[by_node]
+    value, pulled, alone = np.empty_like(drawn), np.empty_like(drawn), np.empty_like(drawn)
+    used, starts = np.unique(node[by_node], return_index=True)
+    for t, start, end in zip(used, starts, [*starts[1:], len(node)], strict=True):
         # A shift common to all entries changes nothing; some of it makes the covariance invertible.
         covariance = covariances[t] + np.trace(covariances[t]) / size
         factor = np.linalg.cholesky(covariance + np.finfo(float).eps * np.trace(covariance) * np.eye(size))
         unfactor, _ = dtrtri(factor, lower=1)
-        drawn = normal[node == t]
-        alone = 1.0 / (unfactor**2).sum(axis=0)  # the inverse of the covariance's inverse, on its diagonal
-        value = drawn @ factor.T + means[t]
-        given_others = value - drawn @ unfactor * alone
-        rows, top = np.arange(len(value)), np.argmax(value, axis=1)
-        lead = given_others - value[rows, top, None]
-        value[rows, top] = -np.inf
-        lead[rows, top] = given_others[rows, top] - value.max(axis=1)
-        deviation = np.sqrt(alone)
-        ahead = ndtr(lead / deviation)
-        best += ahead.sum(axis=0)
-        slower += ndtr((math.log1p(-margin) - lead) / deviation).sum(axis=0)
-        loss += shortfall(lead, deviation, 1.0 - ahead).sum(axis=0)
+        value[start:end] = drawn[start:end] @ factor.T + means[t]
+        pulled[start:end] = drawn[start:end] @ unfactor
+        alone[start:end] = 1.0 / (unfactor**2).sum(axis=0)  # the inverse of the covariance's inverse, on its diagonal
+    given_others = value - pulled * alone
+    rows, top = np.arange(len(value)), np.argmax(value, axis=1)
+    lead = given_others - value[rows, top, None]
+    value[rows, top] = -np.inf
+    lead[rows, top] = given_others[rows, top] - value.max(axis=1)
+    deviation = np.sqrt(alone)
+    ahead = ndtr(lead / deviation)
+    best = ahead.sum(axis=0)
+    slower = ndtr((math.log1p(-margin) - lead) / deviation).sum(axis=0)
+    loss = shortfall(lead, deviation, 1.0 - ahead).sum(axis=0)
     back = np.argsort(order)
     return Forecast((best / best.sum())[back], (slower / len(node))[back], (loss / len(node))[back])
 
