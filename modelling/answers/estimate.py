@@ -52,7 +52,6 @@ def estimate(question: Question, as_of: int | None = None, *, with_draft: int | 
     ranking = ranking_of(question, as_of, with_draft=with_draft)
     measured = frames.metrics_measured(question, as_of=as_of, with_draft=with_draft)
     others = other_arms(question, ranking, measured, as_of, with_draft=with_draft)
-    budget.look(ahead=0.05)
     return Estimate(
         question=question,
         ranking=ranking,
@@ -160,7 +159,7 @@ def ranked(question: Question, arms: pd.DataFrame, findings: pd.DataFrame, as_of
     if as_of is not None:
         published = published.filter(number__lte=as_of)
     newest = published.order_by("-number").values_list("created_at__year", flat=True).first()
-    budget.look(ahead=0.05)
+    budget.look(ahead=0.1)
     return rank(
         arms,
         findings,
@@ -178,6 +177,7 @@ def _best_by_machines(question: Question, ranking: Ranking) -> dict[int, tuple[s
         return {}
     best = {}
     for count in counts:
+        budget.look(ahead=0.05)
         arms = ranking.arms[ranking.arms["vm_count"] == count]
         without = ranking.findings.iloc[:0]
         alone = rank(arms, without, AXES[question.axis], assumptions(), lacking=lacking(question))
