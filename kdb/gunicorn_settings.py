@@ -6,11 +6,15 @@ What is loaded is loaded once, in the parent, and shared by the processes that i
 import gc
 from typing import Any
 
+from kdb.work import memory
+
 workers = 2
 threads = 32  # a slow client holds one until it is done; they are made as they are needed
 loglevel = "warning"
 control_socket_disable = True  # it would lie in HOME
 preload_app = True
+
+memory.share_between_threads()
 
 
 def when_ready(server: Any) -> None:

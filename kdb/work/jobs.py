@@ -46,6 +46,7 @@ from django.utils.timezone import now
 from kdb.models import Job
 from kdb.operating import request_ids, upgrades
 from kdb.operating.failures import failure, is_unavailable
+from kdb.work import memory
 
 logger = logging.getLogger(__name__)
 
@@ -92,6 +93,7 @@ def load_handlers() -> None:
 
 def load_to_share() -> None:
     """Load what jobs need before a fork, and keep the collector from writing to it, which would copy it."""
+    memory.share_between_threads()
     load_handlers()
     gc.collect()
     gc.freeze()

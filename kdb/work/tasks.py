@@ -6,7 +6,7 @@ from celery import Task, signals
 
 from kdb.celery import app
 from kdb.operating import upgrades
-from kdb.work import jobs, ticks
+from kdb.work import jobs, memory, ticks
 
 
 @signals.worker_init.connect
@@ -18,6 +18,7 @@ def before_the_pool_is_forked(**kwargs: Any) -> None:
 def run_job(job_id: int) -> None:
     if not upgrades.end_outdated_worker():  # else the row waits for a worker of the new version
         jobs.run(job_id)
+        memory.give_back()
 
 
 @app.task(name="experiments.tick", bind=True)

@@ -21,7 +21,7 @@ from django.db import Error, close_old_connections
 
 from kdb.operating import upgrades
 from kdb.signals import worker_process_began
-from kdb.work import jobs, supervisor, ticks
+from kdb.work import jobs, memory, supervisor, ticks
 
 logger = logging.getLogger(__name__)
 
@@ -137,6 +137,7 @@ def _take_jobs(queue: str, is_wanted: IsWanted) -> None:
             job_id = jobs.next_waiting(queue)
             if job_id is not None and not upgrades.end_outdated_worker():
                 jobs.run(job_id)
+                memory.give_back()
                 continue
         except Error as error:
             logger.warning("could not ask for jobs reason=%r", error)
