@@ -33,6 +33,7 @@ from playwright.sync_api import expect
 
 from kdb.operating import outages
 from kdb.operating.status import Probe
+from modelling.foretelling import selectors as foretelling
 from tests import evidence, made_once, worked_out
 
 # Playwright's synchronous API keeps an event loop in this thread, which Django takes for async code.
@@ -297,6 +298,7 @@ def _clear_caches() -> Iterator[None]:
 def _empty_caches() -> None:
     for cache in caches.all(initialized_only=True):
         cache.clear()
+    foretelling.kept_model.cache_clear()
 
 
 # The network

@@ -15,11 +15,12 @@ from django.core.cache.backends.locmem import LocMemCache
 from django.db.backends.signals import connection_created
 
 from modelling.answers import estimate
+from modelling.foretelling import selectors as foretelling
 from modelling.here import sittings
 from modelling.kept_answers import snapshots
 from modelling.validation import reports
 
-CACHES = ("worked-out", "rankings", "models", "verdicts", "arms")
+CACHES = ("worked-out", "rankings", "verdicts", "arms")
 # Who has them in memory has kept them, or reads what is kept, or what was measured in laboratories.
 NOT_SHARED = ("modelling.answer:", "modelling.doubts", "modelling.aged", "modelling.causes:")
 PATCHING = {"monkeypatch", "settings", "django_assert_num_queries", "django_assert_max_num_queries"}
@@ -116,5 +117,6 @@ def install() -> None:
     snapshots._answered = _shared(snapshots._answered)
     reports._result = _shared(reports._result)
     estimate._in_one_metric = _shared(estimate._in_one_metric)
+    foretelling.model = _shared(foretelling.model)
     sittings.known_of = _shared(sittings.known_of)
     connection_created.connect(_watch_connection)

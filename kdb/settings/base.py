@@ -111,11 +111,6 @@ CACHES: dict[str, dict[str, Any]] = {
         "LOCATION": "rankings",
         "OPTIONS": {"MAX_ENTRIES": 100},
     },
-    "models": {  # of everything published, now or at a revision, some 50 MB each (modelling.foretelling)
-        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
-        "LOCATION": "models",
-        "OPTIONS": {"MAX_ENTRIES": 2, "CULL_FREQUENCY": 2},
-    },
     "verdicts": {
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
         "LOCATION": "verdicts",

@@ -21,9 +21,9 @@ around their mode); West 1987 (10.1093/biomet/74.3.646, Student's t as a mixture
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -111,11 +111,12 @@ class Prediction:
 class _Draw(NamedTuple):
     """One draw of the standard deviations with the posterior it gives.
 
-    weight : of the draw; squares : (names,) squared; root : (n, n) lower Cholesky root of the cells' covariance, in
-    single precision, because it is what a kept model consists of; solved : (n,) covariance's inverse times outcomes
+    log_weight : of the draw, up to a constant; squares : (names,) squared; root : (n, n) lower Cholesky root of the
+    cells' covariance, in single precision, because it is what a kept model consists of; solved : (n,) covariance's
+    inverse times outcomes
     """
 
-    weight: float
+    log_weight: float
     squares: np.ndarray
     root: np.ndarray
     solved: np.ndarray
@@ -139,12 +140,12 @@ def published_proposal() -> Proposal:
 @dataclass(frozen=True)
 class Hierarchy:
     """The fitted model. spreads : name to its standard deviation (of contexts: multiplier) at the mode; factors :
-    laboratory to the square of its factor there."""
+    laboratory to the square of its factor there; draws : gives them, from memory or made anew."""
 
     cells: pd.DataFrame
     spreads: Mapping[str, float]
     factors: Mapping[str, float]
-    draws: tuple[_Draw, ...]
+    draws: Callable[[], Iterable[_Draw]]
     proposal: Proposal
 
     def contrast(
@@ -176,8 +177,9 @@ class Hierarchy:
                 alike[place] += sign * (states[:, None] & (values[:, None] == known))
                 valued[place] += states
         shared = self._shared_with(where)
-        means, squares = [], []
-        for draw in self.draws:
+        logs, means, squares = [], [], []
+        for draw in self.draws():
+            logs.append(draw.log_weight)
             by_choice, anywhere, within, residuals = _split(draw.squares)
             towards = (1.0 + np.tensordot(anywhere, shared, 1)) * np.tensordot(by_choice, alike, 1)
             known_share = (solve_triangular(draw.root, towards.T, lower=True, check_finite=False) ** 2).sum(axis=0)
@@ -186,7 +188,7 @@ class Hierarchy:
             inside = whole * within.sum() + 2.0 * residuals.sum()
             means.append(np.repeat((towards @ draw.solved)[:, None], len(_FACTORS), axis=1))
             squares.append((outside + noise)[:, None] + inside[:, None] * _FACTORS)
-        weights = np.repeat([draw.weight / len(_FACTORS) for draw in self.draws], len(_FACTORS))
+        weights = np.repeat(weights_of(logs) / len(_FACTORS), len(_FACTORS))
         both = zip(np.concatenate(means, axis=1), np.sqrt(np.concatenate(squares, axis=1)), strict=True)
         return [Prediction(weights, *mixture) for mixture in both]
 
@@ -200,7 +202,7 @@ class Hierarchy:
         return shared
 
 
-def fit(cells: pd.DataFrame, near: Proposal | None = None) -> Hierarchy:
+def fit(cells: pd.DataFrame, near: Proposal | None = None, *, keeps: bool = True) -> Hierarchy:
     """Fit the model.
 
     Parameters
@@ -210,6 +212,7 @@ def fit(cells: pd.DataFrame, near: Proposal | None = None) -> Hierarchy:
         outcome float, ln speed; variance float > 0, of the outcome
     near : of a fit to nearly the same cells, where there is one: the search begins at its mode, and the draws are made
         by its curvature. A fit takes a quarter of the time then; the draws' weights make up for the difference.
+    keeps : the draws, 32 times 4 n² bytes; else each call of `contrasts` makes them anew
 
     Raises EvidenceError without cells.
     """
@@ -231,11 +234,12 @@ def fit(cells: pd.DataFrame, near: Proposal | None = None) -> Hierarchy:
     logs, _ = _logarithms(mode)
     at = np.exp(logs)
     root = near.root if near is not None else _root(covariance, mode)
+    draws = partial(_draws, covariance, mode, root)
     return Hierarchy(
         cells,
         dict(zip(NAMES, at[: len(NAMES)].tolist(), strict=True)),
         dict(zip(covariance.laboratories, at[len(NAMES) :].tolist(), strict=True)),
-        tuple(_draws(covariance, mode, root)),
+        partial(iter, tuple(draws())) if keeps else draws,
         Proposal(dict(zip((*NAMES, *covariance.laboratories), mode.tolist(), strict=True)), root),
     )
 
@@ -257,23 +261,25 @@ def _root(covariance: "_Covariance", mode: np.ndarray) -> np.ndarray:
     return root
 
 
-def _draws(covariance: "_Covariance", mode: np.ndarray, root: np.ndarray) -> list[_Draw]:
+def _draws(covariance: "_Covariance", mode: np.ndarray, root: np.ndarray) -> Iterator[_Draw]:
     """Draw the standard deviations from the normal approximation at the mode of their scores, each draw weighted by
     how much more likely it is than that approximation says; the laboratories' factors stay at the mode."""
     from scipy.stats import qmc
 
     count = len(NAMES)
-    solutions, logs_of_weights = [], []
     for normal in ndtri(qmc.Sobol(count, seed=1).random(_DRAWS)):
         scores = mode.copy()
         scores[:count] = np.clip(scores[:count] + root @ normal, -4.0, 4.0)
         logs, _ = _logarithms(scores)
-        value, solution = covariance.solved(logs)
-        logs_of_weights.append(value - scores @ scores / 2 + normal @ normal / 2)
-        root_of_cells, solved = solution
-        solutions.append((np.exp(2 * logs[:count]), root_of_cells.astype(np.float32), solved))
-    weights = np.minimum(np.exp(np.array(logs_of_weights) - np.median(logs_of_weights)), 10.0)
-    return [_Draw(float(weight), *draw) for weight, draw in zip(weights / weights.sum(), solutions, strict=True)]
+        value, (root_of_cells, solved) = covariance.solved(logs)
+        log_weight = value - scores @ scores / 2 + normal @ normal / 2
+        yield _Draw(float(log_weight), np.exp(2 * logs[:count]), root_of_cells.astype(np.float32), solved)
+
+
+def weights_of(logs: Sequence[float]) -> np.ndarray:
+    """Return the weights of draws from their logarithms; none counts ten times as much as the median."""
+    weights = np.minimum(np.exp(np.array(logs) - np.median(logs)), 10.0)
+    return weights / weights.sum()
 
 
 class _Covariance:

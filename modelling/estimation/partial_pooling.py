@@ -28,7 +28,7 @@ from scipy.special import gammainccinv, gammaln, ndtr, ndtri
 from kdb.disk_path import SETTINGS
 
 from .bayes import Posterior
-from .hierarchy import CHOICES, NAMES, Hierarchy
+from .hierarchy import CHOICES, NAMES, Hierarchy, weights_of
 
 FREEDOM = 3.0  # of a laboratory's Student's t
 # Cells are means over what a laboratory varied, so they deviate less than the single ones the scales were learnt from.
@@ -88,11 +88,12 @@ def published_scales() -> Scales:
 
 def scales_of(model: Hierarchy) -> Scales:
     """Return the scales that a fitted hierarchy has drawn; a workload's deviations count as part of the effects."""
-    squares = dict(zip(NAMES, np.array([draw.squares for draw in model.draws]).T, strict=True))
+    draws = list(model.draws())
+    squares = dict(zip(NAMES, np.array([draw.squares for draw in draws]).T, strict=True))
     of_load = 1.0 + squares["workload"] + squares["direction"] + squares["access"]
     return Scales(
         names=tuple(CHOICES),
-        weights=np.array([draw.weight for draw in model.draws]),
+        weights=weights_of([draw.log_weight for draw in draws]),
         choices=AVERAGED**2 * of_load[:, None] * np.array([squares[name] for name in CHOICES]).T,
         storage=(squares["storage"] + squares["workload and storage"]) / of_load,
         group=squares["group"] / of_load,

@@ -1,7 +1,7 @@
 """The hierarchical model of everything published."""
 
 from collections.abc import Mapping
-from functools import partial
+from functools import lru_cache
 
 import pandas as pd
 from django.conf import settings
@@ -11,7 +11,6 @@ from modelling.answers.estimate import assumptions
 from modelling.estimation.hierarchy import Hierarchy, fit, published_proposal
 from modelling.estimation.network import EvidenceError
 from modelling.evidence import counts, frames, research_groups
-from modelling.evidence.keeping import remembered
 from modelling.evidence.question import Question
 
 from .cells import CONTAINER, choices, kind_of_load, of_lists, of_numbers
@@ -37,7 +36,7 @@ def forecast(
     """
     if counts.has_more_arms_than(MOST_ARMS):
         return None
-    kept = remembered(f"modelling.hierarchy:{as_of or counts.revision()}", partial(_model_or_none, as_of), "models")
+    kept = kept_model(as_of or counts.revision(), as_of)
     shared = containers()
     first, second = (
         choices({**side, "virtualisation": CONTAINER if side.get("hypervisor") in shared else ""}) for side in (a, b)
@@ -49,7 +48,10 @@ def forecast(
     return foretell(kept, first, second, where, margin())
 
 
-def _model_or_none(as_of: int | None) -> Hierarchy | None:
+@lru_cache(maxsize=1)  # some 50 MB; another is fitted in a second
+def kept_model(revision: int, as_of: int | None) -> Hierarchy | None:
+    """Return the model of a revision, None where nothing can be compared; kept as it is: pickled it would take twice
+    that, and a copy at each look. as_of : as for `forecast`"""
     try:
         return model(as_of)
     except EvidenceError:

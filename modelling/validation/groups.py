@@ -131,14 +131,14 @@ def foretell_groups(cells: pd.DataFrame, progress: Callable[[], object] = lambda
 
     cells : as for modelling.estimation.hierarchy.fit; progress : called before each group
     """
-    near = fit(cells).proposal if cells["group"].nunique() > 1 else None  # of one group, nothing is left
+    near = fit(cells, keeps=False).proposal if cells["group"].nunique() > 1 else None  # of one group, nothing is left
     tables = []
     for group, own in cells.groupby("group", sort=True) if near else ():
         progress()
         contrasts = list(_contrasts(own))
         if contrasts:
             rest = cells[cells["group"] != group].reset_index(drop=True)
-            tables.append(_foretold(contrasts, own, fit(rest, near).contrasts).assign(group=group))
+            tables.append(_foretold(contrasts, own, fit(rest, near, keeps=False).contrasts).assign(group=group))
     if not tables:
         return None
     together = pd.concat(tables, ignore_index=True)

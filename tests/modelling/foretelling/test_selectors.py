@@ -1,7 +1,6 @@
 """Forecasts of two entries, as comparisons and mixes ask for them."""
 
 import pytest
-from django.core.cache import caches
 
 from modelling.foretelling import selectors
 from tests.factories import make_case_study, make_configuration, make_measurement, publish
@@ -45,7 +44,6 @@ def test_a_forecast_as_of_a_revision_knows_what_was_known_then(volumes):
         make_measurement(value, configuration=configuration)
     publish(case_study)
 
-    caches["models"].clear()
     assert selectors.forecast(LVM, ZVOL, "varmail", None).ratio < known.ratio
     assert selectors.forecast(LVM, ZVOL, "varmail", None, as_of=1).ratio == pytest.approx(known.ratio, rel=1e-6)
 
