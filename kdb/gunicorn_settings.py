@@ -20,6 +20,8 @@ memory.share_between_threads()
 def when_ready(server: Any) -> None:
     """Do once what each process would do at its first requests, and leave all that is loaded to the kernel to share:
     the collector would write to each of its pages. The imports are late, as gunicorn reads this before it loads KDB."""
+    import scipy.stats  # noqa: F401 - a third of a second of each process's first answer
+
     from kdb import wsgi
     from kdb.api import schema
 
