@@ -69,8 +69,8 @@ def disagreements(arms: pd.DataFrame, axis: Axis, scales: Scales) -> tuple[int, 
     arms : of modelling.estimation.arms.comparable_arms
     """
     known = scales.with_settings
-    mean = known.draw(None)
-    columns = {name: float(mean.choices[place]) for place, name in enumerate(known.names)}
+    choices, storage, group, laboratory, trial, residual = (part[0] for part in known.mean())
+    columns = dict(zip(known.names, choices.tolist(), strict=True))
     of_pair: dict[tuple[str, str], list[Finding]] = {}
     for pair, finding in _findings(arms):
         of_pair.setdefault(pair, []).append(finding)
@@ -78,18 +78,16 @@ def disagreements(arms: pd.DataFrame, axis: Axis, scales: Scales) -> tuple[int, 
     for pair, findings in of_pair.items():
         if len(findings) < 2:
             continue
-        choices = choices_of(axis, pair, arms)
-        of_choices = sum(columns.get(name, 0.0) * _stated_sides(choices[name]) for name in choices)
+        stated = choices_of(axis, pair, arms)
+        of_choices = sum(columns.get(name, 0.0) * _stated_sides(stated[name]) for name in stated)
         for one, other in combinations(findings, 2):
             compared += 1
             has_one_kind = one.storages == other.storages and len(one.storages) == 1 and "" not in one.storages
-            by_disk = 0.0 if has_one_kind else mean.storage
+            by_disk = 0.0 if has_one_kind else storage
             square = one.variance + other.variance
             for finding in (one, other):
                 n = finding.laboratories
-                square += (
-                    of_choices * (mean.group + by_disk + (mean.laboratory + mean.trial) / n) + 2 * mean.residual / n
-                )
+                square += of_choices * (group + by_disk + (laboratory + trial) / n) + 2 * residual / n
             z = abs(one.difference - other.difference) / sqrt(square)
             if z > LIMIT:
                 found.append(Disagreement(pair, (one, other), z))

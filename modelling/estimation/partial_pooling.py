@@ -42,6 +42,7 @@ _LEARNT = [column for column in CHOICES if column in SETTINGS]
 PUBLISHED = Path(__file__).with_name("scales.json")
 _LEVEL = 100.0  # variance of levels: flat
 _NODES = 64
+_AT_ONCE = 2**18  # numbers of an array of several nodes
 _FEW = 8  # laboratories whose factors are drawn as well; of more they stay at their mode
 _STEP = 0.1  # of differences between slopes
 # A new laboratory's factor stands for intervals of its distribution that are narrow towards the tail.
@@ -73,10 +74,17 @@ class Scales:
         mean = self.choices[:, [self.names.index(name) for name in _LEARNT]].mean(axis=1, keepdims=True)
         return replace(self, names=(*self.names, SETTING), choices=np.hstack([self.choices, mean]))
 
-    def draw(self, number: int | None) -> "_Draw":
-        """Return one of the draws; None: their mean."""
-        parts = (self.choices, self.storage, self.group, self.laboratory, self.trial, self.residual)
-        return _Draw(*(self.weights @ part if number is None else part[number] for part in parts))
+    def mean(self) -> "_Draws":
+        """Return their mean, as one draw."""
+        return _Draws(*((self.weights @ part)[None] for part in self._parts))
+
+    def draws(self, numbers: np.ndarray) -> "_Draws":
+        """Return these of the draws."""
+        return _Draws(*(part[numbers] for part in self._parts))
+
+    @property
+    def _parts(self) -> tuple[np.ndarray, ...]:
+        return self.choices, self.storage, self.group, self.laboratory, self.trial, self.residual
 
 
 @lru_cache
@@ -103,13 +111,19 @@ def scales_of(model: Hierarchy) -> Scales:
     )
 
 
-class _Draw(NamedTuple):
+class _Draws(NamedTuple):
+    """K draws of the variances; each (K,), choices (K, choices)."""
+
     choices: np.ndarray
-    storage: float
-    group: float
-    laboratory: float
-    trial: float
-    residual: float
+    storage: np.ndarray
+    group: np.ndarray
+    laboratory: np.ndarray
+    trial: np.ndarray
+    residual: np.ndarray
+
+    def apart(self, name: str) -> np.ndarray:
+        """Return one that multiplies (K, B, n, n)."""
+        return getattr(self, name)[:, None, None, None]
 
 
 def posterior(entries: pd.DataFrame, cells: pd.DataFrame, scales: Scales, storage: str = "") -> Posterior:
@@ -141,13 +155,13 @@ class _Batch(NamedTuple):
 
 
 class _Fitted(NamedTuple):
-    """The shared effects given all variances, with the slopes of the ln likelihood by the logarithms of the two
-    multipliers and of the laboratories' factors."""
+    """The shared effects given K draws of all variances, with the slopes of the ln likelihood by the logarithms of the
+    two multipliers and of the laboratories' factors."""
 
-    value: float
-    mean: np.ndarray  # (G,)
-    covariance: np.ndarray  # (G, G)
-    slopes: np.ndarray | None  # (2 + laboratories,)
+    value: np.ndarray  # (K,)
+    mean: np.ndarray  # (K, G)
+    covariance: np.ndarray  # (K, G, G)
+    slopes: np.ndarray | None  # (K, 2 + laboratories)
 
 
 class _Model:
@@ -170,6 +184,8 @@ class _Model:
         place, laboratories = pd.factorize(cells["laboratory"], sort=True)
         self.laboratories = len(laboratories)
         self.batches = list(self._batches(cells, values, incidence, place))
+        # Of the largest array that one draw of the variances takes.
+        self.numbers = max([self.asked.shape[1] ** 2, *(batch.laboratory.size for batch in self.batches)])
 
     def _batches(
         self, cells: pd.DataFrame, values: np.ndarray, incidence: np.ndarray, place: np.ndarray
@@ -196,7 +212,7 @@ class _Model:
 
     def posterior(self) -> Posterior:
         count = 2 + self.laboratories
-        central = self.scales.draw(None)
+        central = self.scales.mean()
         mode = minimize(
             lambda scores: tuple(-part for part in self._scored(scores, central)),
             np.zeros(count),
@@ -217,90 +233,97 @@ class _Model:
         root = np.linalg.cholesky((vectors / np.maximum(values, 1.0)) @ vectors.T)
         normals, uniform = _nodes(drawn_of)
         drawn = np.searchsorted(np.cumsum(self.scales.weights), uniform * self.scales.weights.sum())
-        logs, means, covariances, extras = [], [], [], []
-        new, shares = _new_factors(FREEDOM)
-        for normal, number in zip(normals, drawn, strict=True):
-            scores = mode.copy()
-            scores[:drawn_of] = np.clip(mode[:drawn_of] + root @ normal, -4.0, 4.0)
-            draw = self.scales.draw(int(number))
-            multipliers = np.exp(scores[:2] * (EFFECTS, DEVIATIONS))
-            fitted = self._fitted(multipliers, _factors(scores[2:], FREEDOM)[0], draw, with_slopes=False)
-            logs.append(fitted.value - scores @ scores / 2 + normal @ normal / 2)
-            mean, covariance, extra = self._of_entries(fitted, draw, multipliers, new)
-            means.append(np.broadcast_to(mean, (len(new), len(mean))))
-            covariances.append(np.broadcast_to(covariance, extra.shape))
-            extras.append(extra)
-        weights = np.exp(np.array(logs) - max(logs))
+        scores = np.tile(mode, (len(normals), 1))
+        scores[:, :drawn_of] = np.clip(mode[:drawn_of] + normals @ root.T, -4.0, 4.0)
+        at_once = max(1, _AT_ONCE // self.numbers)
+        parts = [
+            self._at(scores[begin : begin + at_once], self.scales.draws(drawn[begin : begin + at_once]))
+            for begin in range(0, len(normals), at_once)
+        ]
+        values, means, covariances, extras = (np.concatenate(part) for part in zip(*parts, strict=True))
+        logs = values - (scores**2).sum(axis=1) / 2 + (normals**2).sum(axis=1) / 2
+        weights = np.exp(logs - logs.max())
+        shares = _new_factors(FREEDOM)[1]
         return Posterior(
             tuple(self.entries.index),
             np.outer(weights / weights.sum(), shares).ravel(),
-            np.concatenate(means),
-            np.concatenate(covariances),
-            np.concatenate(extras),
+            np.repeat(means, len(shares), axis=0),
+            np.repeat(covariances, len(shares), axis=0),
+            extras.reshape(-1, *extras.shape[2:]),
         )
 
-    def _of_entries(
-        self, fitted: _Fitted, draw: _Draw, multipliers: np.ndarray, new: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return mean (n,) and covariance (n, n) of the entries as a mean over laboratories, and (factors, n, n) of
-        what a new laboratory of each factor adds."""
-        mean = self.asked @ fitted.mean
+    def _at(self, scores: np.ndarray, draws: _Draws) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return ln likelihoods (K,), mean (K, n) and covariance (K, n, n) of the entries as a mean over laboratories,
+        and (K, factors, n, n) of what a new laboratory of each factor adds. scores : (K, 2 + laboratories)"""
+        multipliers = np.exp(scores[:, :2] * (EFFECTS, DEVIATIONS))
+        fitted = self._fitted(multipliers, _factors(scores[:, 2:], FREEDOM)[0], draws, with_slopes=False)
+        mean = fitted.mean @ self.asked.T
         covariance = self.asked @ fitted.covariance @ self.asked.T
-        alike = np.tensordot(draw.choices[self.used], self.alike, 1)
-        effects, deviations = multipliers**2
-        anywhere = 0.0 if self.storage else effects * draw.storage
-        own = (draw.group + draw.laboratory + draw.trial) * alike + draw.residual * np.eye(len(mean))
-        return mean, covariance, anywhere * alike + new[:, None, None] * deviations * own
+        alike = np.tensordot(draws.choices[:, self.used], self.alike, 1)
+        effects, deviations = (multipliers**2).T[:, :, None, None]
+        anywhere = np.zeros_like(effects) if self.storage else effects * draws.storage[:, None, None]
+        own = (draws.group + draws.laboratory + draws.trial)[:, None, None] * alike
+        own += draws.residual[:, None, None] * np.eye(mean.shape[1])
+        new = _new_factors(FREEDOM)[0][:, None, None]
+        return fitted.value, mean, covariance, (anywhere * alike)[:, None] + new * (deviations * own)[:, None]
 
-    def _scored(self, scores: np.ndarray, draw: _Draw) -> tuple[float, np.ndarray]:
+    def _scored(self, scores: np.ndarray, draw: _Draws) -> tuple[float, np.ndarray]:
         """Return ln posterior density of the scores up to a constant, and its gradient."""
         widths = np.array([EFFECTS, DEVIATIONS])
         factors, slopes = _factors(scores[2:], FREEDOM)
-        fitted = self._fitted(np.exp(scores[:2] * widths), factors, draw)
+        fitted = self._fitted(np.exp(scores[:2] * widths)[None], factors[None], draw)
         assert fitted.slopes is not None
-        gradient = fitted.slopes * np.concatenate([widths, slopes])
-        return fitted.value - scores @ scores / 2, gradient - scores
+        gradient = fitted.slopes[0] * np.concatenate([widths, slopes])
+        return float(fitted.value[0]) - scores @ scores / 2, gradient - scores
 
     def _fitted(
-        self, multipliers: np.ndarray, factors: np.ndarray, draw: _Draw, *, with_slopes: bool = True
+        self, multipliers: np.ndarray, factors: np.ndarray, draws: _Draws, *, with_slopes: bool = True
     ) -> _Fitted:
-        effects, deviations = multipliers**2
-        by_choice = draw.choices[self.used]
-        prior = effects * by_choice[self.choice_of] * np.where(self.is_by_storage, draw.storage, 1.0)
-        precision, right = np.diag(1.0 / prior), np.zeros(len(prior))
-        value = -np.log(prior).sum() / 2
+        """Fit K times. multipliers : (K, 2); factors : (K, laboratories)"""
+        effects, deviations = (multipliers**2).T
+        deviations = deviations[:, None, None, None]
+        by_choice = draws.choices[:, self.used]
+        prior = effects[:, None] * by_choice[:, self.choice_of]
+        prior *= np.where(self.is_by_storage, draws.storage[:, None], 1.0)
+        count, size = prior.shape
+        precision, right = np.zeros((count, size, size)), np.zeros((count, size))
+        _diagonal(precision)[...] = 1.0 / prior
+        value = -np.log(prior).sum(axis=1) / 2
         solved = []
         for batch in self.batches:
-            factor = factors[batch.places]
+            factor = factors[:, batch.places]
             alike = np.tensordot(by_choice, batch.choices, 1)
-            within = alike * (draw.laboratory * batch.laboratory + draw.trial * batch.trial)
-            _diagonal(within)[...] += (1 - SHARED) * draw.residual
-            within = deviations * within * factor[:, :, None]
-            apart = deviations * (draw.group * alike + SHARED * draw.residual * batch.entry) + within
+            within = alike * (draws.apart("laboratory") * batch.laboratory + draws.apart("trial") * batch.trial)
+            _diagonal(within)[...] += (1 - SHARED) * draws.residual[:, None, None]
+            within = deviations * within * factor[..., None]
+            apart = draws.apart("group") * alike + SHARED * draws.apart("residual") * batch.entry
+            apart = deviations * apart + within
             covariance = apart + _LEVEL * batch.trial
             _diagonal(covariance)[...] += batch.variance
             inverse = np.linalg.inv(covariance)
             weighed = inverse @ batch.incidence
-            flat = weighed.reshape(-1, len(prior))
-            precision += batch.incidence.reshape(-1, len(prior)).T @ flat
+            flat = weighed.reshape(count, -1, size)
+            precision += batch.incidence.reshape(-1, size).T @ flat
             right += batch.outcome.ravel() @ flat
-            own = np.einsum("bij,bj->bi", inverse, batch.outcome)
-            value -= (batch.outcome * own).sum() / 2 + np.linalg.slogdet(covariance)[1].sum() / 2
-            solved.append((inverse, weighed, own, within, apart, factor))
+            own = np.einsum("kbij,bj->kbi", inverse, batch.outcome)
+            value -= (np.einsum("bi,kbi->k", batch.outcome, own) + np.linalg.slogdet(covariance)[1].sum(axis=1)) / 2
+            solved.append((inverse, weighed, own, within, apart))
         covariance = np.linalg.inv(precision)
-        mean = covariance @ right
-        value += right @ mean / 2 - np.linalg.slogdet(precision)[1] / 2
+        mean = np.einsum("kij,kj->ki", covariance, right)
+        value += np.einsum("ki,ki->k", right, mean) / 2 - np.linalg.slogdet(precision)[1] / 2
         if not with_slopes:
-            return _Fitted(float(value), mean, covariance, None)
-        slopes = np.zeros(2 + self.laboratories)
-        slopes[0] = ((mean**2 + np.diag(covariance)) / prior).sum() - len(prior)
-        for batch, (inverse, weighed, own, within, apart, _) in zip(self.batches, solved, strict=True):
-            rest = own - weighed @ mean
-            slope = rest[:, :, None] * rest[:, None, :] - inverse + weighed @ covariance @ weighed.transpose(0, 2, 1)
-            slopes[1] += (slope * apart).sum()
-            of_cell = (slope * within).sum(axis=2) / 2
-            slopes[2:] += np.bincount(batch.places.ravel(), of_cell.ravel(), minlength=self.laboratories)
-        return _Fitted(float(value), mean, covariance, slopes)
+            return _Fitted(value, mean, covariance, None)
+        slopes = np.zeros((count, 2 + self.laboratories))
+        slopes[:, 0] = ((mean**2 + _diagonal(covariance)) / prior).sum(axis=1) - size
+        for batch, (inverse, weighed, own, within, apart) in zip(self.batches, solved, strict=True):
+            rest = own - np.einsum("kbig,kg->kbi", weighed, mean)
+            slope = rest[..., :, None] * rest[..., None, :] - inverse
+            slope += weighed @ covariance[:, None] @ weighed.swapaxes(2, 3)
+            slopes[:, 1] += (slope * apart).sum(axis=(1, 2, 3))
+            of_cell = (slope * within).sum(axis=3) / 2
+            for row, cells in zip(slopes, of_cell, strict=True):
+                row[2:] += np.bincount(batch.places.ravel(), cells.ravel(), minlength=self.laboratories)
+        return _Fitted(value, mean, covariance, slopes)
 
 
 def _factors(scores: np.ndarray, freedom: float) -> tuple[np.ndarray, np.ndarray]:
@@ -356,5 +379,5 @@ def _alike(codes: np.ndarray) -> np.ndarray:
 
 
 def _diagonal(stack: np.ndarray) -> np.ndarray:
-    """Return the diagonals (B, n) of (B, n, n), to be written to."""
-    return np.einsum("bii->bi", stack)
+    """Return the diagonals (..., n) of (..., n, n), to be written to."""
+    return np.einsum("...ii->...i", stack)

@@ -54,7 +54,7 @@ def _truth(scales: Scales, rows: pd.DataFrame, draws: int) -> tuple[np.ndarray, 
     effects, deviations = np.exp(
         rng.normal(size=(2, draws)) * [[partial_pooling.EFFECTS], [partial_pooling.DEVIATIONS]]
     )
-    draw = scales.draw(0)
+    draw = partial_pooling._Draws(*(part[0] for part in scales.draws(np.array([0]))))
     place = scales.names.index("guest_fs")
     shared = effects[:, None] * np.sqrt(draw.choices[place]) * rng.normal(size=(draws, 2))
     of_choice = draw.choices[place]
@@ -175,7 +175,7 @@ def test_the_gradient_is_that_of_the_posterior():
         ignore_index=True,
     )
     model = partial_pooling._Model(PAIRS, rows, published_scales(), "")
-    central, scores = published_scales().draw(None), np.array([0.3, -0.4, 0.2, -0.6, 0.5])
+    central, scores = published_scales().mean(), np.array([0.3, -0.4, 0.2, -0.6, 0.5])
     _, gradient = model._scored(scores, central)
     for place in range(len(scores)):
         step = np.zeros(len(scores))
