@@ -93,8 +93,6 @@ def load_handlers() -> None:
 
 def load_to_share() -> None:
     """Load what jobs need before a fork, and keep the collector from writing to it, which would copy it."""
-    import scipy.stats  # noqa: F401 - a third of a second of each process's first answer, and 15 MiB
-
     memory.share_between_threads()
     load_handlers()
     gc.collect()

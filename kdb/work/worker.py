@@ -1,8 +1,9 @@
 """The worker where there is no Redis: `manage.py work`. It asks the database for jobs twice a second.
 
 The parent has neither connections nor threads, because it forks: two processes a queue, each of which does one job at a
-time, and one that ticks. They share what is loaded; one that ends is forked again. Told to stop (SIGTERM), each ends
-its job first; SIGQUIT interrupts the job, which goes back. Where the parent was killed they end after their jobs. Where
+time, and one that ticks. They share what is loaded; one that ends is forked again. Those of a laboratory here, which
+most have not, are forked when the process that ticks has seen a job for them. Told to stop (SIGTERM), each ends its job
+first; SIGQUIT interrupts the job, which goes back. Where the parent was killed they end after their jobs. Where
 the supervisor was killed nobody else would hurry them: the parent interrupts them by one alarm, and kills by the next.
 """
 
@@ -32,19 +33,22 @@ AGAIN_SECONDS = 1  # after a process ended by itself
 GROWTH_MIB = 64  # that jobs may leave behind: Python keeps what it has had, so the process ends and another is forked
 LOST_AFTER_SECONDS = 10  # an interrupted job has given itself back by then; else its lease runs out
 
+_ENDED_WELL, _FAILED, _SAW_LABORATORY = 0, 1, 2  # exit statuses of processes
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGALRM)
 IsWanted = Callable[[], bool]
+Work = Callable[[IsWanted], None]
 
 
 class Worker:
     """A parent that keeps its processes running until it is told to stop."""
 
-    def __init__(self, queues: Sequence[str] = (ANYBODYS, LOCAL_LABORATORY)) -> None:
-        self._missing: list[Callable[[IsWanted], None]] = [
-            *(partial(_take_jobs, queue) for queue in queues for _ in range(PROCESSES)),
-            _tick,
+    def __init__(self, queues: Sequence[str] = ()) -> None:
+        """queues : to serve; without, those of this machine"""
+        self._missing: list[Work] = [
+            *_of_queues(queues or (ANYBODYS,)),
+            partial(_tick, looks_for_laboratory=not queues),
         ]
-        self._running: dict[int, Callable[[IsWanted], None]] = {}
+        self._running: dict[int, Work] = {}
         self._is_stopping = False
         self._were_interrupted = False
 
@@ -60,13 +64,17 @@ class Worker:
             if not self._running:
                 return
             pid, status = os.waitpid(-1, 0)
-            self._missing.append(self._running.pop(pid))
+            ended, status = self._running.pop(pid), os.waitstatus_to_exitcode(status)
+            if status == _SAW_LABORATORY:
+                self._missing += [*_of_queues((LOCAL_LABORATORY,)), partial(_tick, looks_for_laboratory=False)]
+                continue
+            self._missing.append(ended)
             if not self._is_stopping:
                 if status:
-                    logger.warning("a process of the worker ended status=%s", os.waitstatus_to_exitcode(status))
+                    logger.warning("a process of the worker ended status=%s", status)
                 time.sleep(AGAIN_SECONDS)
 
-    def _start(self, work: Callable[[IsWanted], None]) -> None:
+    def _start(self, work: Work) -> None:
         parent = os.getpid()
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)  # until it is known whom to pass them on to
         try:
@@ -96,10 +104,14 @@ class Worker:
                 os.kill(pid, number)
 
 
-def _be_process(work: Callable[[IsWanted], None], parent: int) -> None:
+def _of_queues(queues: Sequence[str]) -> list[Work]:
+    return [partial(_take_jobs, queue) for queue in queues for _ in range(PROCESSES)]
+
+
+def _be_process(work: Work, parent: int) -> None:
     """Do the work of a process that was just forked, and end it."""
     told_to_stop = []
-    status = 1
+    status = _FAILED
 
     def interrupt(number: int, frame: object) -> None:
         signal.signal(signal.SIGQUIT, signal.SIG_IGN)  # what goes back is not interrupted again
@@ -112,9 +124,9 @@ def _be_process(work: Callable[[IsWanted], None], parent: int) -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
         worker_process_began.send(sender=Worker)
         work(lambda: not told_to_stop and os.getppid() == parent)
-        status = 0
-    except SystemExit:
-        status = 0
+        status = _ENDED_WELL
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else _ENDED_WELL
     except BaseException:
         logger.exception("a process of the worker failed")
     finally:
@@ -144,8 +156,11 @@ def _take_jobs(queue: str, is_wanted: IsWanted) -> None:
         time.sleep(POLL_SECONDS)
 
 
-def _tick(is_wanted: IsWanted) -> None:
-    """Tick at once and then by the clock. A failed tick is logged; the next one takes up what it left."""
+def _tick(is_wanted: IsWanted, *, looks_for_laboratory: bool) -> None:
+    """Tick at once and then by the clock. A failed tick is logged; the next one takes up what it left.
+
+    looks_for_laboratory : end where a job waits for the laboratory of this machine, so that the parent learns of it
+    """
     name, again_at, is_first = f"kdb@{socket.gethostname()}", 0.0, True
     while is_wanted():
         if time.monotonic() >= again_at:
@@ -156,4 +171,9 @@ def _tick(is_wanted: IsWanted) -> None:
                 is_first = False
             except Exception:
                 logger.exception("a tick failed")
+        try:
+            if looks_for_laboratory and jobs.next_waiting(LOCAL_LABORATORY) is not None:
+                raise SystemExit(_SAW_LABORATORY)
+        except Error as error:
+            logger.warning("could not ask for jobs reason=%r", error)
         time.sleep(POLL_SECONDS)

@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management import BaseCommand, CommandError, CommandParser
 
-from kdb.work.worker import ANYBODYS, LOCAL_LABORATORY, Worker
+from kdb.work.worker import Worker
 
 
 class Command(BaseCommand):
@@ -18,4 +18,4 @@ class Command(BaseCommand):
     def handle(self, *args: Any, queue: list[str] | None, **options: Any) -> None:
         if settings.REDIS_URL:
             raise CommandError("REDIS_URL is set, so workers are woken by it: run `celery --app kdb worker`.")
-        Worker(queue or (ANYBODYS, LOCAL_LABORATORY)).run()
+        Worker(queue or ()).run()

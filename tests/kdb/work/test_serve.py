@@ -170,7 +170,7 @@ def test_a_first_start_ends_its_jobs_quietly_keeps_its_files_to_itself_and_gives
     server = start()
     server.wait_until_ready()
     wait_until(lambda: server.ask("SELECT count(*) FROM experiments_workerheartbeat") == [(1,)])
-    wait_until(lambda: len(server.family()) == 9)  # web with two workers; a worker with two a queue, and one that ticks
+    wait_until(lambda: len(server.family()) == 7)  # web with two workers; a worker with two, and one that ticks
     with closing(sqlite3.connect(server.data_dir / "kdb.sqlite3")) as database:
         database.execute("SELECT count(*) FROM experiments_casestudy")  # the last to close takes the WAL away
         readable = [path for path in (server.data_dir, *server.data_dir.rglob("*")) if path.stat().st_mode & 0o077]
@@ -213,7 +213,7 @@ def test_killed_children_come_back_and_a_killed_server_takes_them_along(migrated
         wait_until_gone(orphans)
         if word == "gunicorn":
             wait_until(lambda: server.status() == 503)  # told so until it is back
-    wait_until(lambda: len(server.family()) == 9)
+    wait_until(lambda: len(server.family()) == 7)
     wait_until(server.answers)
     wait_until(lambda: server.ask("SELECT max(seen_at) FROM experiments_workerheartbeat") > seen)
 

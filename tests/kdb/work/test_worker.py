@@ -94,11 +94,13 @@ class Place:
     def enqueue(self, count: int, steps: int = 6, **environment: str) -> None:
         self.enqueue_jobs("count_slowly", count, {"steps": steps, "seconds": 0.25}, **environment)
 
-    def enqueue_jobs(self, kind: str, count: int, arguments: dict[str, Any], **environment: str) -> None:
+    def enqueue_jobs(
+        self, kind: str, count: int, arguments: dict[str, Any], queue: str = "", **environment: str
+    ) -> None:
         text = json.dumps({**arguments, "file": str(self.notes)})
         if not (self.environment | environment)["REDIS_URL"]:  # then a row is all that is asked
             row = {"kind": kind, "arguments": text, "state": "queued", "attempt": 1, "created_at": f"{now():%F %T}"}
-            row |= dict.fromkeys(("queue", "owner", "error"), "") | {"progress": 0}
+            row |= {"queue": queue, "owner": "", "error": "", "progress": 0}
             statement = f"INSERT INTO experiments_job ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
             with closing(sqlite3.connect(self.data_dir / "kdb.sqlite3")) as database, database:
                 database.executemany(statement, [[*row.values()]] * count)
@@ -156,6 +158,20 @@ def test_a_worker_killed_in_the_middle_loses_nothing(place):
     assert {job.progress for job in place.jobs()} == {6}
     # Each step of each job was done, and only the two under way at the kill may have been done twice.
     assert 18 <= len(place.steps_done()) <= 20
+
+
+def test_processes_for_the_laboratory_are_forked_when_it_has_a_job(place):
+    place.enqueue(1, steps=1)
+    worker = place.start_worker()
+    wait_until(lambda: place.jobs()[0].state == "done")
+    assert len(psutil.Process(worker.pid).children()) == 3  # two that take jobs, and one that ticks
+
+    place.enqueue_jobs("count_slowly", 2, {"steps": 6, "seconds": 0.25}, queue="lab-local")
+    wait_until(lambda: {job.state for job in place.jobs()} == {"done"})
+
+    assert len({job.owner for job in place.jobs()[1:]}) == 2  # at once
+    assert len(psutil.Process(worker.pid).children()) == 5
+    assert "WARNING" not in (place.data_dir / "worker.log").read_text()
 
 
 def test_one_killed_pool_process_loses_nothing(place):
