@@ -1,6 +1,7 @@
 """script/bench --served counts the right processes."""
 
 import importlib
+import os
 import re
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
 
+import psutil
 import psycopg
 import pytest
 
@@ -102,3 +104,13 @@ def test_what_postgresql_did_for_a_connection_counts_also_when_that_has_ended(po
         connection.execute("SELECT sum(n) FROM generate_series(1, 5000000) n")
 
     assert _costs.cpu_seconds(service.pid) - before > 0.2
+
+
+def test_where_a_process_has_ended_before_it_is_read_all_are_read_again(monkeypatch):
+    with subprocess.Popen(["true"]) as child:
+        ended = psutil.Process(child.pid)
+    listings = [[ended], []]
+    monkeypatch.setattr(psutil.Process, "children", lambda self, recursive: listings.pop(0))
+
+    assert _costs.cpu_seconds(os.getpid()) > 0
+    assert listings == []

@@ -1,4 +1,4 @@
-"""What a process holds of the memory: glibc keeps what was freed, each thread its own, unless it is told otherwise."""
+"""Hold no memory that was freed: glibc keeps it, for each thread apart, unless it is told otherwise."""
 
 import ctypes
 import platform

@@ -33,10 +33,10 @@ AGAIN_SECONDS = 1  # after a process ended by itself
 GROWTH_MIB = 64  # that jobs may leave behind: Python keeps what it has had, so the process ends and another is forked
 LOST_AFTER_SECONDS = 10  # an interrupted job has given itself back by then; else its lease runs out
 
-_ENDED_WELL, _FAILED, _SAW_LABORATORY = 0, 1, 2  # exit statuses of processes
+_ENDED_WELL, _FAILED, _SAW_LABORATORY = 0, 1, 2  # exit statuses of processes; the last is only returned by `_tick`
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGALRM)
 IsWanted = Callable[[], bool]
-Work = Callable[[IsWanted], None]
+Work = Callable[[IsWanted], int]  # which returns the exit status
 
 
 class Worker:
@@ -123,10 +123,9 @@ def _be_process(work: Work, parent: int) -> None:
         signal.signal(signal.SIGQUIT, interrupt)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
         worker_process_began.send(sender=Worker)
-        work(lambda: not told_to_stop and os.getppid() == parent)
+        status = work(lambda: not told_to_stop and os.getppid() == parent)
+    except SystemExit:
         status = _ENDED_WELL
-    except SystemExit as end:
-        status = end.code if isinstance(end.code, int) else _ENDED_WELL
     except BaseException:
         logger.exception("a process of the worker failed")
     finally:
@@ -141,7 +140,7 @@ def _resident_mib() -> float:
         return 0.0
 
 
-def _take_jobs(queue: str, is_wanted: IsWanted) -> None:
+def _take_jobs(queue: str, is_wanted: IsWanted) -> int:
     began_with = _resident_mib()
     while is_wanted() and _resident_mib() < began_with + GROWTH_MIB:
         try:
@@ -154,9 +153,10 @@ def _take_jobs(queue: str, is_wanted: IsWanted) -> None:
         except Error as error:
             logger.warning("could not ask for jobs reason=%r", error)
         time.sleep(POLL_SECONDS)
+    return _ENDED_WELL
 
 
-def _tick(is_wanted: IsWanted, *, looks_for_laboratory: bool) -> None:
+def _tick(is_wanted: IsWanted, *, looks_for_laboratory: bool) -> int:
     """Tick at once and then by the clock. A failed tick is logged; the next one takes up what it left.
 
     looks_for_laboratory : end where a job waits for the laboratory of this machine, so that the parent learns of it
@@ -173,7 +173,8 @@ def _tick(is_wanted: IsWanted, *, looks_for_laboratory: bool) -> None:
                 logger.exception("a tick failed")
         try:
             if looks_for_laboratory and jobs.next_waiting(LOCAL_LABORATORY) is not None:
-                raise SystemExit(_SAW_LABORATORY)
+                return _SAW_LABORATORY
         except Error as error:
             logger.warning("could not ask for jobs reason=%r", error)
         time.sleep(POLL_SECONDS)
+    return _ENDED_WELL

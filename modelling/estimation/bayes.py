@@ -29,11 +29,11 @@ from .ordinal import Comparison, Lists
 # are right to 1e-8, and to 1e-5 where there are many treatments.
 _FINE, _COARSE = (8, 1e-5), (5, 3e-2)
 _MANY = 30  # treatments
-_AT_ONCE = 2**18  # numbers of an array that is made for a sum
+AT_ONCE = 2**18  # numbers of an array that is made for a sum
 _CUTS = np.array([-6.0, -3.0, -1.0, 1.0, 3.0, 6.0])  # of tau around its mode, in standard deviations
 _NEGLIGIBLE = 1e-10  # weight of a node that is left out
 _CENTRAL = (0.15865525393145707, 0.8413447460685429)  # of a normal distribution: one standard deviation
-_AT_ONCE = 200_000  # cells of the arrays over tau, trials and treatments: what a cache holds
+AT_ONCE = 200_000  # cells of the arrays over tau, trials and treatments: what a cache holds
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Posterior:
         i, j = np.triu_indices(size, 1)
         ahead = np.zeros(len(i))
         covariances = self.covariances + self.extras
-        for part in np.array_split(np.arange(len(self.weights)), 1 + ahead.size * len(self.weights) // _AT_ONCE):
+        for part in np.array_split(np.arange(len(self.weights)), 1 + ahead.size * len(self.weights) // AT_ONCE):
             own = np.diagonal(covariances[part], axis1=1, axis2=2)
             spread = np.sqrt(own[:, i] + own[:, j] - 2 * covariances[part][:, i, j])
             ahead += self.weights[part] @ ndtr((self.means[part][:, i] - self.means[part][:, j]) / spread)
@@ -263,7 +263,7 @@ def posterior(
 
 
 def _chunks(taus: np.ndarray, cells: int) -> list[np.ndarray]:
-    return np.array_split(taus, -(-len(taus) * cells // _AT_ONCE))
+    return np.array_split(taus, -(-len(taus) * cells // AT_ONCE))
 
 
 class _Numbers:

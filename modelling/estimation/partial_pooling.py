@@ -27,7 +27,7 @@ from scipy.special import gammainccinv, gammaln, ndtr, ndtri
 
 from kdb.disk_path import SETTINGS
 
-from .bayes import Posterior
+from .bayes import AT_ONCE, Posterior
 from .hierarchy import CHOICES, NAMES, Hierarchy, weights_of
 
 FREEDOM = 3.0  # of a laboratory's Student's t
@@ -42,7 +42,6 @@ _LEARNT = [column for column in CHOICES if column in SETTINGS]
 PUBLISHED = Path(__file__).with_name("scales.json")
 _LEVEL = 100.0  # variance of levels: flat
 _NODES = 64
-_AT_ONCE = 2**18  # numbers of an array of several nodes
 _FEW = 8  # laboratories whose factors are drawn as well; of more they stay at their mode
 _STEP = 0.1  # of differences between slopes
 # A new laboratory's factor stands for intervals of its distribution that are narrow towards the tail.
@@ -120,10 +119,6 @@ class _Draws(NamedTuple):
     laboratory: np.ndarray
     trial: np.ndarray
     residual: np.ndarray
-
-    def apart(self, name: str) -> np.ndarray:
-        """Return one that multiplies (K, B, n, n)."""
-        return getattr(self, name)[:, None, None, None]
 
 
 def posterior(entries: pd.DataFrame, cells: pd.DataFrame, scales: Scales, storage: str = "") -> Posterior:
@@ -235,7 +230,7 @@ class _Model:
         drawn = np.searchsorted(np.cumsum(self.scales.weights), uniform * self.scales.weights.sum())
         scores = np.tile(mode, (len(normals), 1))
         scores[:, :drawn_of] = np.clip(mode[:drawn_of] + normals @ root.T, -4.0, 4.0)
-        at_once = max(1, _AT_ONCE // self.numbers)
+        at_once = max(1, AT_ONCE // self.numbers)
         parts = [
             self._at(scores[begin : begin + at_once], self.scales.draws(drawn[begin : begin + at_once]))
             for begin in range(0, len(normals), at_once)
@@ -281,7 +276,9 @@ class _Model:
     ) -> _Fitted:
         """Fit K times. multipliers : (K, 2); factors : (K, laboratories)"""
         effects, deviations = (multipliers**2).T
-        deviations = deviations[:, None, None, None]
+        group, laboratory, trial, residual, deviations = (
+            part[:, None, None, None] for part in (*draws[2:], deviations)
+        )
         by_choice = draws.choices[:, self.used]
         prior = effects[:, None] * by_choice[:, self.choice_of]
         prior *= np.where(self.is_by_storage, draws.storage[:, None], 1.0)
@@ -293,10 +290,10 @@ class _Model:
         for batch in self.batches:
             factor = factors[:, batch.places]
             alike = np.tensordot(by_choice, batch.choices, 1)
-            within = alike * (draws.apart("laboratory") * batch.laboratory + draws.apart("trial") * batch.trial)
-            _diagonal(within)[...] += (1 - SHARED) * draws.residual[:, None, None]
+            within = alike * (laboratory * batch.laboratory + trial * batch.trial)
+            _diagonal(within)[...] += (1 - SHARED) * residual[..., 0]
             within = deviations * within * factor[..., None]
-            apart = draws.apart("group") * alike + SHARED * draws.apart("residual") * batch.entry
+            apart = group * alike + SHARED * residual * batch.entry
             apart = deviations * apart + within
             covariance = apart + _LEVEL * batch.trial
             _diagonal(covariance)[...] += batch.variance

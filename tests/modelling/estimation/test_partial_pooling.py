@@ -189,3 +189,13 @@ def test_how_entries_and_laboratories_are_numbered_changes_nothing():
     one = posterior(ENTRIES, rows, published_scales())
     other = posterior(ENTRIES.iloc[::-1], rows.iloc[::-1], published_scales())
     assert other.effects[::-1] == pytest.approx(one.effects, abs=1e-6)
+
+
+def test_how_many_draws_are_fitted_at_once_changes_nothing(monkeypatch):
+    rows = pd.concat([of_laboratories(3, 0.4), cells(("ext4", 0.2), ("xfs", 0.0), laboratory="other")])
+    together = posterior(ENTRIES, rows, published_scales())
+    monkeypatch.setattr(partial_pooling, "AT_ONCE", 5 * 36)
+    in_parts = posterior(ENTRIES, rows, published_scales())
+
+    for name in ("weights", "means", "covariances", "extras"):
+        np.testing.assert_allclose(getattr(in_parts, name), getattr(together, name), rtol=1e-9, atol=1e-12)
