@@ -17,7 +17,7 @@ MOST = 20  # case studies that are told one by one
 
 
 def anecdotes(arms: pd.DataFrame, label: Callable[[str], str]) -> tuple[Anecdote, ...]:
-    """Tell what the anecdotes of each case study say. arms : of modelling.answers.estimate.comparable_anecdotes"""
+    """Tell what the anecdotes of each case study say. arms : of modelling.answers.estimate._comparable_anecdotes"""
     slugs = sorted(arms["case_study"].unique())[:MOST]
     titles = dict(CaseStudy.objects.filter(slug__in=slugs).values_list("slug", "title")) if slugs else {}
     told = (_of_study(slug, titles[slug], arms[arms["case_study"] == slug], label) for slug in slugs)

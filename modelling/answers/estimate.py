@@ -1,7 +1,7 @@
 """The estimate that an answer is made of: evidence from the database, ranked under the assumptions of the settings."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -9,12 +9,13 @@ from django.conf import settings
 
 from experiments.models import KnowledgeRevision
 from kdb.cost import budget
-from kdb.units import METRICS
+from kdb.units import METRICS, THROUGHPUT
 from modelling.estimation.arms import Spread, comparable_arms
 from modelling.estimation.ranking import Assumptions, Ranking, rank
 from modelling.estimation.value import Components, RunSet, run_sets
 from modelling.evidence import frames, names
 from modelling.evidence.axes import AXES, Axis, entry_parts
+from modelling.evidence.frames import Evidence
 from modelling.evidence.needs import lacking
 from modelling.evidence.question import Question
 
@@ -29,12 +30,12 @@ REPETITIONS = 2  # of each entry that is still to be measured: the fewest that s
 class Estimate:
     """All that is worked out for a question before anything is said of it.
 
-    measured : what frames.metrics_measured finds
+    measured : what the evidence finds measured
     others : metric to the arms that may be compared in it, of each metric but the ranking's
     best_by_machines : number of machines to the entries that come first by its arms alone, where the answer
         leaves it open
     run_sets : what a reader could measure on his own machine, with what the choice gains by it
-    anecdotes : of comparable_anecdotes
+    anecdotes : of _comparable_anecdotes
     """
 
     question: Question
@@ -49,9 +50,10 @@ class Estimate:
 
 def estimate(question: Question, as_of: int | None = None, *, with_draft: int | None = None) -> Estimate:
     """Work out all that the answer to the question says. as_of, with_draft : as for ranking_of"""
-    ranking = ranking_of(question, as_of, with_draft=with_draft)
-    measured = frames.metrics_measured(question, as_of=as_of, with_draft=with_draft)
-    others = other_arms(question, ranking, measured, as_of, with_draft=with_draft)
+    evidence = Evidence(question, with_draft, as_of)
+    ranking = _ranking(evidence)
+    measured = evidence.metrics_measured()
+    others = _other_arms(evidence, ranking, measured)
     return Estimate(
         question=question,
         ranking=ranking,
@@ -60,7 +62,7 @@ def estimate(question: Question, as_of: int | None = None, *, with_draft: int | 
         best_by_machines=_best_by_machines(question, ranking),
         run_sets=_run_sets(ranking, AXES[question.axis]),
         trade_offs=trade_offs(ranking, others, AXES[question.axis], assumptions()),
-        anecdotes=comparable_anecdotes(question, ranking, as_of, with_draft=with_draft),
+        anecdotes=_comparable_anecdotes(evidence, ranking),
     )
 
 
@@ -88,58 +90,49 @@ def ranking_of(question: Question, as_of: int | None = None, *, with_draft: int 
     By throughput where the question names no metric, and where neither numbers nor lists compare anything in it, by
     the first other metric that does.
     """
+    return _ranking(Evidence(question, with_draft, as_of))
+
+
+def _ranking(evidence: Evidence) -> Ranking:
     names.forget()  # what is made of it is kept with names: those that are public now
-    ranking = _in_one_metric(question, as_of, with_draft)
-    if question.metric or ranking.parts:
+    asked = evidence.question.metric
+    ranking = _in_one_metric(evidence, asked or THROUGHPUT)
+    if asked or ranking.parts:
         return ranking
-    measured = {metric for metric, *_ in frames.metrics_measured(question, as_of=as_of, with_draft=with_draft)}
+    measured = {metric for metric, *_ in evidence.metrics_measured()}
     for metric in METRICS:
         if metric in measured and metric != ranking.metric:
-            other = _in_one_metric(replace(question, metric=metric), as_of, with_draft)
+            other = _in_one_metric(evidence, metric)
             if other.parts:
                 return other
     return ranking
 
 
-def other_arms(
-    question: Question,
-    ranking: Ranking,
-    measured: Iterable[tuple[str, str, str]],
-    as_of: int | None = None,
-    *,
-    with_draft: int | None = None,
+def _other_arms(
+    evidence: Evidence, ranking: Ranking, measured: Iterable[tuple[str, str, str]]
 ) -> dict[str, pd.DataFrame]:
-    """Return each metric except the ranking's with the arms that may be compared in it; a query each.
+    """Return each metric except the ranking's with the arms that may be compared in it.
 
-    measured : what frames.metrics_measured finds; as_of, with_draft : as for ranking_of
+    measured : of the evidence
     """
     others = {metric for metric, *_ in measured} - {ranking.metric}
+    axis = AXES[evidence.question.axis]
     return {
-        metric: comparable_arms(
-            frames.arms(replace(question, metric=metric), as_of=as_of, with_draft=with_draft, as_reported=True),
-            AXES[question.axis],
-            assumptions().spread,
-        )
+        metric: comparable_arms(evidence.arms(metric, as_reported=True), axis, assumptions().spread)
         for metric in METRICS
         if metric in others
     }
 
 
-def comparable_anecdotes(
-    question: Question, ranking: Ranking, as_of: int | None = None, *, with_draft: int | None = None
-) -> pd.DataFrame:
+def _comparable_anecdotes(evidence: Evidence, ranking: Ranking) -> pd.DataFrame:
     """Return the arms below the minimum that may be compared, with those beside them: by the metric of the ranking, or
-    where there is no ranking and the question names no metric, by the first that has some.
-
-    as_of, with_draft : as for ranking_of
-    """
-    beside = ranking.arms.iloc[:0]
-    told = frames.metrics_of_anecdotes(question, as_of=as_of, with_draft=with_draft)
+    where there is no ranking and the question names no metric, by the first that has some."""
+    question, beside = evidence.question, ranking.arms.iloc[:0]
+    told = evidence.metrics_of_anecdotes()
     first = question.metric or ranking.metric
     others = [] if question.metric or ranking.parts else [metric for metric in told if metric != first]
     for metric in (first, *others) if told else ():
-        asked = replace(question, metric=metric)
-        arms = frames.arms(asked, as_of=as_of, with_draft=with_draft, with_anecdotes=True)
+        arms = evidence.arms(metric, with_anecdotes=True)
         beside = arms[arms["case_study"].isin(arms["case_study"][arms[frames.ANECDOTE]])]
         beside = comparable_arms(beside, AXES[question.axis], assumptions().spread)
         beside = beside[beside["group"].isin(beside["group"][beside[frames.ANECDOTE]])]
@@ -148,9 +141,8 @@ def comparable_anecdotes(
     return beside
 
 
-def _in_one_metric(question: Question, as_of: int | None, with_draft: int | None) -> Ranking:
-    arms = frames.arms(question, as_of=as_of, with_draft=with_draft)
-    return ranked(question, arms, frames.findings(question, as_of=as_of, with_draft=with_draft), as_of)
+def _in_one_metric(evidence: Evidence, metric: str) -> Ranking:
+    return ranked(evidence.question, evidence.arms(metric), evidence.findings(metric), evidence.as_of)
 
 
 def ranked(question: Question, arms: pd.DataFrame, findings: pd.DataFrame, as_of: int | None = None) -> Ranking:
@@ -180,8 +172,8 @@ def _best_by_machines(question: Question, ranking: Ranking) -> dict[int, tuple[s
         budget.look(ahead=0.05)
         arms = ranking.arms[ranking.arms["vm_count"] == count]
         without = ranking.findings.iloc[:0]
-        alone = rank(arms, without, AXES[question.axis], assumptions(), lacking=lacking(question))
-        if len(alone.parts) == 1:
+        alone = rank(arms, without, AXES[question.axis], assumptions(), lacking=lacking(question), only_whole=True)
+        if alone.parts:
             best[count] = alone.parts[0].leading
     return best
 

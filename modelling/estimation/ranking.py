@@ -199,6 +199,7 @@ def rank(
     storage_asked: bool = False,
     this_year: int | None = None,
     lacking: Callable[[str], tuple[str, ...]] = _lacks_nothing,
+    only_whole: bool = False,
 ) -> Ranking:
     """Order the entries of an axis, best first.
 
@@ -208,6 +209,7 @@ def rank(
     axis : what is ranked
     storage_asked : whether the question names a kind of storage; this_year : of the question; both for the strength
     lacking : of the key of an entry, what of the needs it does not have; the estimates do not depend on it
+    only_whole : give no part where there would be several; that costs little, as nothing is estimated
 
     Returns
     -------
@@ -219,7 +221,7 @@ def rank(
     nets = networks(of_laboratories)
     lists = [tuple(entries) for entries in scored.groupby("list")["entry"].unique()] if len(scored) else []
     joined = _joined(nets, lists)
-    if not joined:
+    if not joined or (only_whole and len(joined) > 1):
         return Ranking((), used, scored, storage_asked, this_year)
     facts = {key: {**told, "lacks": lacking(key)} for key, told in _entry_facts(used, scored, axis).items()}
     everything = posterior(

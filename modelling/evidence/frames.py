@@ -1,9 +1,9 @@
 """The one door out of the database: evidence as DataFrames, with their columns written down."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from itertools import islice, product, repeat
 from math import isnan
@@ -143,34 +143,110 @@ _FINDING_FILTERS = {
 }
 
 
-def arms(
-    question: Question,
-    *,
-    with_draft: int | None = None,
-    as_of: int | None = None,
-    as_reported: bool = False,
-    with_anecdotes: bool = False,
-) -> pd.DataFrame:
-    """Return every published arm that the question admits, one row an arm. Native ones count where NATIVE is asked for.
+@dataclass(frozen=True)
+class Evidence:
+    """All published evidence that a question admits, in any metric; read once, however often an answer asks for it.
 
+    question : its metric admits nothing and excludes nothing here
     with_draft : a case study that counts as if it were published (modelling.previews.preview)
     as_of : what counted at this knowledge revision, in place of what counts now
-    as_reported : leave out what was reported in another metric of the same quantity
-    with_anecdotes : those as well that are below the minimum, with a column ANECDOTE that tells which
-    Columns: the keys of _ARM_COLUMNS, with types and units there, and backend (of kdb.host_storage, empty: not
-    stated), host_storage (a key of it, missing: not stated) and research_group; texts as categories.
-    Of one metric: the question's, else throughput; numbers of the same quantity count in it (fairplay.in_metric).
-    Scores of several benchmarks are none: they measure nothing in common, so not even their ratios may be pooled.
     """
-    metric = question.metric or THROUGHPUT
-    asked = replace(question, metric=metric if as_reported else None)
-    columns = [*_COLUMNS, ANECDOTE] if with_anecdotes else _COLUMNS
-    rows = in_metric(_admitted(asked, with_draft, as_of, [*columns, "benchmark"], with_anecdotes), metric)
-    if question.metric == SCORE and rows["benchmark"].nunique() > 1:
-        rows = rows.iloc[:0]
-    rows = pd.DataFrame({name: _as_shown(name, rows[name].array) for name in columns})
-    # Groups are read anew: a study that joins two groups changes those of arms kept in memory since long before.
-    return research_groups.add_to(rows, research_groups.of(_counting(with_draft, as_of)))
+
+    question: Question
+    with_draft: int | None = None
+    as_of: int | None = None
+
+    def arms(self, metric: str, *, as_reported: bool = False, with_anecdotes: bool = False) -> pd.DataFrame:
+        """Return every arm of one metric, one row an arm; numbers of the same quantity count in it
+        (fairplay.in_metric). Native ones count where NATIVE is asked for.
+
+        as_reported : leave out what was reported in another metric of the same quantity
+        with_anecdotes : those as well that are below the minimum, with a column ANECDOTE that tells which
+        Columns: the keys of _ARM_COLUMNS, with types and units there, and backend (of kdb.host_storage, empty: not
+        stated), host_storage (a key of it, missing: not stated) and research_group; texts as categories.
+        Scores of several benchmarks are none: they measure nothing in common, so not even their ratios may be pooled.
+        """
+        rows = self._rows if with_anecdotes else self._counting_rows
+        rows = rows[rows["metric"] == metric] if as_reported else in_metric(rows, metric)
+        if metric == SCORE and rows["benchmark"].nunique() > 1:
+            rows = rows.iloc[:0]
+        without = ["benchmark"] if with_anecdotes else ["benchmark", ANECDOTE]
+        return rows.drop(columns=without).reset_index(drop=True)
+
+    def metrics_measured(self) -> list[tuple[str, str, str]]:
+        """Return metric, unit and case study of everything, in whatever it is measured, each once."""
+        columns = self._counting_rows[["metric", "unit", "case_study"]]
+        return sorted(columns.drop_duplicates().itertuples(index=False, name=None))
+
+    def metrics_of_anecdotes(self) -> list[str]:
+        """Return the metrics of what would be admitted if it were not below the minimum."""
+        return sorted(self._rows["metric"][self._rows[ANECDOTE]].unique())
+
+    def findings(self, metric: str) -> pd.DataFrame:
+        """Return every ordinal finding, one row a finding; lists speak of throughput alone.
+
+        Columns: the keys of _FINDING_COLUMNS, and case_studies tuple of slugs; research_groups tuple of names;
+        host_storage str, that of a file on host_fs; cache_mode str, where all configurations of its publication under
+        the hypervisor agree in one, else empty; losing tuple of what durability.losing_options says of each
+        configuration it speaks of. A tier list names neither VM count nor block size.
+        """
+        asked = replace(self.question, metric=metric)
+        rows = list(
+            _admitted_findings(asked, _counts("case_studies", self.with_draft, self.as_of))
+            .annotate(laboratory=laboratory("case_studies__"))
+            .values_list(
+                "pk", "case_studies__slug", "laboratory", "case_studies__vm_counts", *_FINDING_COLUMNS.values()
+            )
+            .order_by(*_FINDINGS_IN_ORDER, "pk", "case_studies__slug")
+        )
+        if asked.vm_count is not None:
+            rows = [row for row in rows if asked.vm_count in row[3]]
+        frame = pd.DataFrame.from_records(
+            rows, columns=["pk", "case_study", "laboratory", "vm_counts", *_FINDING_COLUMNS]
+        )
+        if frame.empty:
+            return frame.assign(case_studies=[], research_groups=[], host_storage=[], cache_mode=[], losing=[])
+        return _once(frame, self._research_groups)
+
+    @cached_property
+    def _rows(self) -> pd.DataFrame:
+        """Return the arms with the columns of `arms`, benchmark, and ANECDOTE; those below the minimum, too."""
+        question = self.question
+        rows = _of_workload(question.workload, self._counting_studies, self.with_draft, self.as_of)
+        admits = _admits(question, rows)
+        columns = (*_COLUMNS, "benchmark", ANECDOTE)
+        shown = pd.DataFrame({name: _as_shown(name, rows[name].array[admits]) for name in columns})
+        # Groups are read anew: a study that joins two groups changes those of arms kept in memory since long before.
+        return research_groups.add_to(shown, self._research_groups)
+
+    @cached_property
+    def _counting_rows(self) -> pd.DataFrame:
+        below = self._rows[ANECDOTE]
+        return self._rows[~below] if below.any() else self._rows
+
+    @cached_property
+    def _counting_studies(self) -> dict[int, tuple[datetime, int | None]]:
+        """Return the case studies that count, each to when it was published and the latest revision at which single
+        rows of it ended: another database has no other of the same."""
+        rows = _counting(self.with_draft, self.as_of).order_by()
+        return {
+            pk: (published, ended)
+            for pk, published, ended in rows.values_list("pk", "published_revision__created_at", "rows_ended_revision")
+        }
+
+    @cached_property
+    def _research_groups(self) -> dict[str, str]:
+        return research_groups.of(_counting(self.with_draft, self.as_of))
+
+
+def arms(question: Question, *, as_of: int | None = None, with_draft: int | None = None) -> pd.DataFrame:
+    """Return every arm in the question's metric, else in throughput, as Evidence gives it. as_of, with_draft : of it"""
+    return Evidence(question, with_draft, as_of).arms(question.metric or THROUGHPUT)
+
+
+def findings(question: Question, *, as_of: int | None = None) -> pd.DataFrame:
+    """Return every ordinal finding that the question admits, as Evidence gives it. as_of : of it"""
+    return Evidence(question, as_of=as_of).findings(question.metric or THROUGHPUT)
 
 
 def _counting(with_draft: int | None, as_of: int | None) -> CaseStudyQuerySet:
@@ -180,34 +256,15 @@ def _counting(with_draft: int | None, as_of: int | None) -> CaseStudyQuerySet:
     return CaseStudy.objects.filter(Q(status=CaseStudy.Status.PUBLISHED) | Q(pk=with_draft or 0))
 
 
-def _counting_studies(with_draft: int | None, as_of: int | None) -> dict[int, tuple[datetime, int | None]]:
-    """Return the case studies that count, each to when it was published and the latest revision at which single rows
-    of it ended: another database has no other of the same."""
-    rows = _counting(with_draft, as_of).order_by()
-    return {
-        pk: (published, ended)
-        for pk, published, ended in rows.values_list("pk", "published_revision__created_at", "rows_ended_revision")
-    }
-
-
-def _admitted(
-    question: Question,
-    with_draft: int | None,
-    as_of: int | None,
-    columns: list[str],
-    with_anecdotes: bool = False,
-) -> pd.DataFrame:
-    """Return these columns of the arms that the question admits, in any metric where it names none; of `arms`, of
-    _FILTERED_BY, and those of _FEW as categories."""
-    counting = _counting_studies(with_draft, as_of)
-    rows = _of_workload(question.workload, counting, with_draft, as_of)
-    admits = pd.Series(True, index=rows.index) if with_anecdotes else ~rows[ANECDOTE]
+def _admits(question: Question, rows: pd.DataFrame) -> np.ndarray:
+    """Return (rows,) bool, whether the question admits each. rows : of _of_workload"""
+    admits = pd.Series(True, index=rows.index)
     if question.hypervisor != EMULATOR:
         admits &= rows["virtualisation"] != "emulated"
     if question.hypervisor != NATIVE:
         admits &= rows["hypervisor"] != NATIVE
     for name, value in question.filters.items():
-        if name in _ARM_FILTERS:
+        if name in _ARM_FILTERS and name != "metric":
             admits &= rows[name] == value
     if question.host_storage:
         backend, host_fs = host_storage_parts(question.host_storage)
@@ -220,8 +277,7 @@ def _admitted(
         admits &= rows["is_reviewed"] & (rows["origin"] == Arm.Origin.MEASURED)
     if question.grade == "A":
         admits &= rows["variance"].notna()
-    index, admitted = rows.index[admits], admits.to_numpy()
-    return pd.DataFrame({name: rows[name].array[admitted] for name in columns}, index)  # rows.loc takes twice as long
+    return admits.to_numpy()
 
 
 def _as_shown(name: str, values: Any) -> Any:
@@ -242,7 +298,7 @@ def _of_workload(
 ) -> pd.DataFrame:
     """Return the workload's arms of these case studies, by case study, in each in the order of summaries.
 
-    counting : of _counting_studies
+    counting : of Evidence
 
     What is published does not change until rows of it end, so the arms of each case study are read once and kept for a
     while: a publication costs its own arms. Drafts do change.
@@ -422,24 +478,6 @@ def _categories(values: Sequence[Any]) -> pd.Categorical:
     return pd.Categorical.from_codes(np.append(places, -1)[codes], pd.Index(texts, dtype="str"))
 
 
-def metrics_measured(
-    question: Question, *, with_draft: int | None = None, as_of: int | None = None
-) -> list[tuple[str, str, str]]:
-    """Return metric, unit and case study of everything the question admits, in whatever it is measured, each once.
-
-    with_draft, as_of : as for `arms`.
-    """
-    rows = _admitted(replace(question, metric=None), with_draft, as_of, ["metric", "unit", "case_study"])
-    return sorted(rows.drop_duplicates().itertuples(index=False, name=None))
-
-
-def metrics_of_anecdotes(question: Question, *, with_draft: int | None = None, as_of: int | None = None) -> list[str]:
-    """Return the metrics of what the question would admit if it were not below the minimum. with_draft, as_of : as for
-    `arms`"""
-    rows = _admitted(replace(question, metric=None), with_draft, as_of, ["metric", ANECDOTE], with_anecdotes=True)
-    return sorted(rows["metric"][rows[ANECDOTE]].unique())
-
-
 def reached(questions: Iterable[Question], case_study_ids: list[int]) -> set[Question]:
     """Return the questions whose answer evidence of these case studies, published or not, can change.
 
@@ -531,27 +569,9 @@ def has_idle_filter(question: Question, as_of: int | None = None) -> bool:
     )
 
 
-def findings(question: Question, *, with_draft: int | None = None, as_of: int | None = None) -> pd.DataFrame:
-    """Return every published ordinal finding that the question admits, one row a finding.
-
-    with_draft, as_of : as for `arms`. Columns: the keys of _FINDING_COLUMNS, and case_studies tuple of slugs;
-    research_groups tuple of names; host_storage str, that of a file on host_fs; cache_mode str, where all
-    configurations of its publication under the hypervisor agree in one, else empty; losing tuple of what
-    durability.losing_options says of each configuration it speaks of. A tier list names neither VM
-    count nor block size.
-    """
-    rows = list(
-        _admitted_findings(question, _counts("case_studies", with_draft, as_of))
-        .annotate(laboratory=laboratory("case_studies__"))
-        .values_list("pk", "case_studies__slug", "laboratory", "case_studies__vm_counts", *_FINDING_COLUMNS.values())
-        .order_by(*_FINDINGS_IN_ORDER, "pk", "case_studies__slug")
-    )
-    if question.vm_count is not None:
-        rows = [row for row in rows if question.vm_count in row[3]]
-    frame = pd.DataFrame.from_records(rows, columns=["pk", "case_study", "laboratory", "vm_counts", *_FINDING_COLUMNS])
-    if frame.empty:
-        return frame.assign(case_studies=[], research_groups=[], host_storage=[], cache_mode=[], losing=[])
-    groups = research_groups.of(_counting(with_draft, as_of))
+def _once(frame: pd.DataFrame, groups: Mapping[str, str]) -> pd.DataFrame:
+    """Return one row for each finding. frame : one for each of its case studies; groups : laboratory to its research
+    group"""
     frame["research_group"] = [groups.get(name, name) for name in frame["laboratory"]]
     studies = frame.groupby("pk")["case_study"].agg(tuple)
     groups_of = frame.groupby("pk")["research_group"].agg(lambda names: tuple(sorted(set(names))))

@@ -11,8 +11,9 @@ from kdb.units import METRICS, THROUGHPUT
 from modelling.answers.estimate import assumptions, ranking_of
 from modelling.estimation.mixes import Mix, mix
 from modelling.estimation.ranking import METHOD, Ranking
-from modelling.evidence import counts, frames, names
+from modelling.evidence import counts, names
 from modelling.evidence.axes import AXES
+from modelling.evidence.frames import Evidence
 from modelling.evidence.keeping import remembered
 from modelling.evidence.question import Question
 from modelling.explanations.selectors import forecast_between
@@ -120,8 +121,8 @@ def _in_one_metric(
 
 def _common_metrics(question: Question, shares: Mapping[str, float], as_of: int | None) -> set[str]:
     """Return the metrics in which each of the workloads was measured. To count is cheap; to rank is not."""
-    measured = (frames.metrics_measured(replace(question, workload=workload), as_of=as_of) for workload in shares)
-    return set.intersection(*({metric for metric, *_ in rows} for rows in measured))
+    evidence = (Evidence(replace(question, workload=workload), as_of=as_of) for workload in shares)
+    return set.intersection(*({metric for metric, *_ in admitted.metrics_measured()} for admitted in evidence))
 
 
 def _by_metric(

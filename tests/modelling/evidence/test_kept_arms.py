@@ -1,5 +1,6 @@
 """Arms are read once, by all processes together: a publication costs its own, and nothing that changes is kept."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -196,3 +197,22 @@ def test_set_ups_are_told_of_the_newest_case_studies_and_the_answer_says_so(monk
 
 def modes(told) -> set[str]:
     return {value.value for fact in told.facts if fact.fact == "Cache mode" for value in fact.stated}
+
+
+def test_what_a_question_admits_is_looked_up_once_however_often_an_answer_asks(django_assert_num_queries):
+    publish(study("first"))
+    frames.arms(ASKED)
+    evidence = frames.Evidence(ASKED)
+    with django_assert_num_queries(2):  # which case studies count, and whose groups they are of
+        for metric in ("throughput", "latency", "throughput"):
+            evidence.arms(metric)
+            evidence.arms(metric, as_reported=True, with_anecdotes=True)
+        evidence.metrics_measured()
+        evidence.metrics_of_anecdotes()
+
+
+def test_a_metric_of_the_question_neither_adds_to_its_evidence_nor_takes_from_it():
+    publish(study("first"))
+    by_latency = frames.Evidence(replace(ASKED, metric="latency"))
+    assert_frame_equal(by_latency.arms("throughput"), frames.Evidence(ASKED).arms("throughput"))
+    assert by_latency.arms("latency").empty

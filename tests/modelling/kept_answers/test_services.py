@@ -176,13 +176,13 @@ def test_a_retracted_case_study_leaves_the_answer():
 
 def test_an_answer_is_not_kept_where_a_publication_came_between(monkeypatch):
     published_pair()
-    real = frames.findings
+    real = frames.Evidence.findings
 
-    def slow(question, **about):  # a publication is committed while the evidence is being read
+    def slow(evidence, metric):  # a publication is committed while the evidence is being read
         published_pair()
-        return real(question, **about)
+        return real(evidence, metric)
 
-    monkeypatch.setattr(frames, "findings", slow)
+    monkeypatch.setattr(frames.Evidence, "findings", slow)
     snapshots.compute_snapshot(MAIL)
     assert not RankingSnapshot.objects.exists()
 
