@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from experiments.models import CaseStudy
@@ -13,6 +14,7 @@ from experiments.models.case_study import laboratory
 from modelling.estimation.network import Network
 from modelling.estimation.ranking import RankedPart, Ranking, links_of
 from modelling.evidence.axes import COLUMN_LABELS, Axis
+from modelling.evidence.fairplay import first_of_each, is_stated, numbered
 from modelling.evidence.question import Question
 from modelling.evidence.words import listed
 from modelling.workloads.cache_effect import Limits
@@ -89,11 +91,15 @@ def evidence(ranking: Ranking, studies: Mapping[str, Study]) -> tuple[StudyEvide
     """Return the case studies the answer rests on, with what each contributes and where it stands."""
     counts: dict[str, Counter[str]] = {}
     sources: dict[str, set[str]] = {}
-    of_kind = ranking.arms.groupby(["case_study", "origin"])["measurements"].sum()
-    for (slug, origin), number in of_kind.items():
+    arms = ranking.arms
+    number = numbered(arms, ["case_study", "origin"])
+    of_kind = arms[["case_study", "origin"]].iloc[first_of_each(number)].itertuples(index=False, name=None)
+    rows = np.bincount(number, arms["measurements"])
+    for (slug, origin), measurements in zip(of_kind, rows.tolist(), strict=True):
         kind = "measurements" if origin == "measured" else "derived"
-        counts.setdefault(slug, Counter())[kind] = int(number)
-    for slug, source in ranking.arms[["case_study", "source"]].drop_duplicates().itertuples(index=False, name=None):
+        counts.setdefault(slug, Counter())[kind] = int(measurements)
+    each = first_of_each(numbered(arms, ["case_study", "source"]))
+    for slug, source in arms[["case_study", "source"]].iloc[each].itertuples(index=False, name=None):
         sources.setdefault(slug, set()).add(source)
     for row in ranking.findings.itertuples(index=False):
         for slug in row.case_studies:
@@ -116,21 +122,29 @@ def evidence(ranking: Ranking, studies: Mapping[str, Study]) -> tuple[StudyEvide
 
 def _protocols(arms: pd.DataFrame) -> dict[str, str]:
     """Say how each case study measured what counts: "3 runs a number, of 120 s; no spread stated"."""
-    told = arms[["runs", "run_seconds"]].assign(stated=~arms["assumed"])
-    by_study = told.groupby(arms["case_study"], observed=True)
-    # A look into a frame takes longer than all else that is said here.
-    low, high, known = (rows.to_dict() for rows in (by_study.min(), by_study.max(), by_study.count()))
-    spreads = by_study["stated"].sum().to_dict()
+    if arms.empty:
+        return {}
+    study = numbered(arms, ["case_study"])
+    slugs, arms_of = arms["case_study"].iloc[first_of_each(study)], np.bincount(study)
+    runs, seconds = (_spans(study, arms[column].to_numpy(dtype=float)) for column in ("runs", "run_seconds"))
+    of_all, spreads = np.bincount(study, arms["runs"].notna()), np.bincount(study, ~arms["assumed"])
     protocols = {}
-    for slug, every in by_study.size().items():
-        counts = _span(low["runs"][slug], high["runs"][slug]) if known["runs"][slug] == every else ""
+    for place, slug in enumerate(slugs):
+        every, spread = int(arms_of[place]), int(spreads[place])
+        counts = runs[place] if of_all[place] == every else ""
         repeated = f"{counts} run{'' if counts == '1' else 's'} a number" if counts else "number of runs not stated"
-        seconds = _span(low["run_seconds"][slug], high["run_seconds"][slug]) if known["run_seconds"][slug] else ""
-        length = f"of {seconds} s" if seconds else "length not stated"
-        spread = spreads[slug]
+        length = f"of {seconds[place]} s" if seconds[place] else "length not stated"
         stated = "spread stated" if spread == every else f"spread of {spread} of {every}" if spread else "no spread"
         protocols[slug] = f"{repeated}, {length}; {stated}"
     return protocols
+
+
+def _spans(number: np.ndarray, values: np.ndarray) -> list[str]:
+    """Return from what to what the values of each number of `numbered` go; "" where all are missing."""
+    order = np.argsort(number, kind="stable")
+    begins = np.flatnonzero(np.diff(number[order], prepend=-1))
+    ends = zip(np.fmin.reduceat(values[order], begins), np.fmax.reduceat(values[order], begins), strict=True)
+    return ["" if np.isnan(low) else _span(low, high) for low, high in ends]
 
 
 def _span(least: float, most: float) -> str:
@@ -160,7 +174,7 @@ def equal(axis: Axis, question: Question, ranking: Ranking, part: RankedPart) ->
     """Say what is equal in every comparison of a part, and what is only assumed to be: some arms do not state it."""
     columns = list(axis.all_held(question.hypervisor))
     arms = ranking.arms.loc[ranking.arms["entry"].isin(part.members), columns]
-    missing = {column: arms[column].isna() | (arms[column] == "") for column in columns}
+    missing = {column: ~is_stated(arms[column]) for column in columns}
     held = [column for column in missing if column in axis.held or not missing[column].all()]
     assumed = [column for column in held if missing[column].any() and column not in axis.set_by_entry]
     return {

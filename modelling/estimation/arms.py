@@ -16,7 +16,7 @@ from scipy.special import stdtrit
 
 from kdb.units import METRICS
 from modelling.evidence.axes import AXES, Axis, entry_key
-from modelling.evidence.fairplay import MEASUREMENT_FIELDS, first_of_each, group_numbers, numbered, varies
+from modelling.evidence.fairplay import MEASUREMENT_FIELDS, first_of_each, group_numbers, is_stated, numbered, varies
 from modelling.evidence.normal import NORMAL_95
 
 from .network import Trial
@@ -73,7 +73,7 @@ def comparable_arms(arms: pd.DataFrame, axis: Axis, spread: Spread) -> pd.DataFr
     cell = pd.Series(numbered(arms, ["configuration_id", *MEASUREMENT_FIELDS]))
     stands = np.empty(len(arms), dtype=bool)
     stands[measured_first] = ~cell.iloc[measured_first].duplicated()
-    arms = arms[stands]
+    arms = arms if stands.all() else arms[stands]
     group = group_numbers(arms, axis.held, axis.held_where_stated)
     arms = arms.assign(entry=entry_keys(arms, axis), group=group, **_variances(arms, spread))
     return arms[varies(group, arms["entry"])[group]]
@@ -94,14 +94,8 @@ def with_entry(arms: pd.DataFrame, axis: Axis) -> pd.DataFrame:
     """Return the arms that state everything that makes up an entry of the axis."""
     states = np.ones(len(arms), dtype=bool)
     for column in axis.required:
-        states &= _is_stated(arms[column])
+        states &= is_stated(arms[column])
     return arms if states.all() else arms[states] if states.any() else arms[:0]
-
-
-def _is_stated(column: pd.Series) -> np.ndarray:
-    if isinstance(column.dtype, pd.CategoricalDtype):  # the code of a missing value is -1
-        return np.append(np.asarray(column.cat.categories != "", dtype=bool), False)[column.cat.codes.to_numpy()]
-    return (column.notna() & (column != "")).to_numpy(dtype=bool)
 
 
 def entry_keys(arms: pd.DataFrame, axis: Axis) -> pd.Categorical:
@@ -162,10 +156,9 @@ def spread_of_entries(arms: pd.DataFrame) -> dict[str, tuple[float, float]]:
     arms : DataFrame of comparable_arms. Without one whose runs are all equal: that is rounding, and tells of no spread.
     """
     _, freedom, squares = _own_spread(arms)
-    sums = pd.DataFrame({"entry": arms["entry"].array, "freedom": freedom, "squares": squares})
-    sums = sums.groupby("entry").sum()
-    known = sums[sums["squares"] > 0]
-    return {str(row.Index): (float(row.freedom), float(row.squares / row.freedom)) for row in known.itertuples()}
+    entry, names = pd.factorize(arms["entry"], sort=True)
+    sums = zip(names, np.bincount(entry, freedom).tolist(), np.bincount(entry, squares).tolist(), strict=True)
+    return {str(name): (degrees, total / degrees) for name, degrees, total in sums if total > 0}
 
 
 def trials(arms: pd.DataFrame) -> list[Trial]:

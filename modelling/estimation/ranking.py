@@ -15,7 +15,7 @@ from kdb.content import Among
 from kdb.units import THROUGHPUT
 from modelling.evidence.axes import Axis, entry_key
 from modelling.evidence.durability import losing_options
-from modelling.evidence.fairplay import came_along
+from modelling.evidence.fairplay import came_along, varies
 from modelling.evidence.question import Grade
 
 from .arms import Spread, comparable_arms, trials
@@ -266,9 +266,9 @@ def scored_findings(findings: pd.DataFrame, axis: Axis) -> pd.DataFrame:
     standing = (text * np.where(findings["is_outstanding"], 2.0, 1.0)).where(text == table, (text + table) / 2)
     values = findings[list(axis.entry)].itertuples(index=False, name=None)
     held = [column for column in axis.held if column in findings.columns]
-    numbers = findings.groupby(["publication", "hypervisor", *held]).ngroup()
+    numbers = findings.groupby(["publication", "hypervisor", *held]).ngroup().to_numpy()
     scored = findings.assign(entry=[entry_key(axis, value) for value in values], list=numbers, standing=standing)
-    return scored[scored.groupby("list")["entry"].transform("nunique") > 1]
+    return scored[varies(numbers, scored["entry"])[numbers]]
 
 
 def _joined(nets: list[Network], lists: list[tuple[str, ...]]) -> list[tuple[str, ...]]:

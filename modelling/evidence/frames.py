@@ -191,22 +191,27 @@ class Evidence:
         configuration it speaks of. A tier list names neither VM count nor block size.
         """
         asked = replace(self.question, metric=metric)
-        rows = list(
+        rows = (
             _admitted_findings(asked, _counts("case_studies", self.with_draft, self.as_of))
             .annotate(laboratory=laboratory("case_studies__"))
-            .values_list(
-                "pk", "case_studies__slug", "laboratory", "case_studies__vm_counts", *_FINDING_COLUMNS.values()
-            )
             .order_by(*_FINDINGS_IN_ORDER, "pk", "case_studies__slug")
         )
-        if asked.vm_count is not None:
-            rows = [row for row in rows if asked.vm_count in row[3]]
-        frame = pd.DataFrame.from_records(
-            rows, columns=["pk", "case_study", "laboratory", "vm_counts", *_FINDING_COLUMNS]
+        told: dict[int, tuple[Any, ...]] = {}
+        studies: dict[int, dict[str, str]] = {}  # of each finding, with the laboratory of each
+        of_study = ("laboratory", "case_studies__slug", "case_studies__vm_counts")
+        for lab, slug, vm_counts, pk, *facts in rows.values_list(*of_study, "pk", *_FINDING_COLUMNS.values()):
+            if asked.vm_count is None or asked.vm_count in vm_counts:
+                told.setdefault(pk, (pk, *facts))
+                studies.setdefault(pk, {})[slug] = lab
+        frame = pd.DataFrame.from_records(list(told.values()), columns=["pk", *_FINDING_COLUMNS])
+        groups = self._research_groups if told else {}
+        frame = frame.assign(
+            case_studies=[tuple(labs) for labs in studies.values()],
+            research_groups=[
+                tuple(sorted({groups.get(lab, lab) for lab in labs.values()})) for labs in studies.values()
+            ],
         )
-        if frame.empty:
-            return frame.assign(case_studies=[], research_groups=[], host_storage=[], cache_mode=[], losing=[])
-        return _once(frame, self._research_groups)
+        return frame.assign(**_of_configurations(frame))
 
     @cached_property
     def _rows(self) -> pd.DataFrame:
@@ -569,21 +574,15 @@ def has_idle_filter(question: Question, as_of: int | None = None) -> bool:
     )
 
 
-def _once(frame: pd.DataFrame, groups: Mapping[str, str]) -> pd.DataFrame:
-    """Return one row for each finding. frame : one for each of its case studies; groups : laboratory to its research
-    group"""
-    frame["research_group"] = [groups.get(name, name) for name in frame["laboratory"]]
-    studies = frame.groupby("pk")["case_study"].agg(tuple)
-    groups_of = frame.groupby("pk")["research_group"].agg(lambda names: tuple(sorted(set(names))))
-    frame = frame.drop_duplicates("pk").drop(columns=["laboratory", "research_group"])
-    frame = frame.assign(case_studies=frame["pk"].map(studies), research_groups=frame["pk"].map(groups_of))
-    modes, losing = _options(frame)
-    keys = list(frame[["publication", "hypervisor", "guest_fs", "host_fs"]].itertuples(index=False, name=None))
-    return frame.assign(
-        host_storage=[host_storage_key(FILE, host_fs) for host_fs in frame["host_fs"]],
-        cache_mode=[modes.get(key[:2], "") for key in keys],
-        losing=[tuple(losing.get(key, ())) for key in keys],
-    )
+def _of_configurations(findings: pd.DataFrame) -> dict[str, list[Any]]:
+    """Return what the configurations behind each finding have, as Evidence.findings gives it; one query."""
+    modes, losing = _options(findings)
+    keys = list(findings[["publication", "hypervisor", "guest_fs", "host_fs"]].itertuples(index=False, name=None))
+    return {
+        "host_storage": [host_storage_key(FILE, host_fs) for *_, host_fs in keys],
+        "cache_mode": [modes.get(key[:2], "") for key in keys],
+        "losing": [tuple(losing.get(key, ())) for key in keys],
+    }
 
 
 def workloads_of_findings() -> set[str]:
