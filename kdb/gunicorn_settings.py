@@ -26,7 +26,7 @@ def when_ready(server: Any) -> None:
     from kdb.api import schema
 
     schema.prepare()
-    wsgi.show_first_page()
+    wsgi.answer_nobody()
     gc.collect()
     gc.freeze()
 

@@ -5,6 +5,9 @@ from django.dispatch import Signal
 # Sent with each tick, after the jobs were looked after.
 ticked = Signal()
 
+# Sent by the web server before it forks: what is made then is shared by the processes that answer.
+web_server_began = Signal()
+
 # Sent by each process of a worker before its first job.
 worker_process_began = Signal()
 

@@ -48,13 +48,16 @@ def _count_alone(error: OSError) -> None:
     logger.warning("the processes of the web server count each by itself reason=%s", error.strerror)
 
 
-def show_first_page() -> None:
-    """Show the first page to nobody: with its templates, the catalogue's names and what lies behind each choice read,
-    the first visitor waits for none of that. Nothing stays open in a process that is going to fork."""
+def answer_nobody() -> None:
+    """Show the first page to nobody, and let applications do what their first answers would: with its templates, the
+    catalogue's names and what lies behind each choice read, the first visitor waits for none of that. Nothing stays
+    open in a process that is going to fork."""
     from kdb.cost import leaving
+    from kdb.signals import web_server_began
 
     host = {"SERVER_NAME": first_host(settings.ALLOWED_HOSTS), "SERVER_PORT": "80", "wsgi.url_scheme": "http"}
     leaving.respond({"PATH_INFO": "/", **host})
+    web_server_began.send_robust(sender=application)  # it serves what it can, whatever is not yet there
     connections.close_all()
 
 

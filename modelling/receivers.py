@@ -6,13 +6,14 @@ that publish nothing do without.
 
 from typing import Any
 
+from django.conf import settings
 from django.dispatch import receiver
 
 from experiments.models import Host
 from experiments.signals import claims_changed, knowledge_changed, run_wanted
 from kdb.cost import leaving
 from kdb.notifications.models import Delivery
-from kdb.signals import delivery_due, ticked
+from kdb.signals import delivery_due, ticked, web_server_began
 from kdb.work import jobs
 
 from .here.signals import sitting_ended
@@ -40,6 +41,26 @@ def renew_what_depends(sender: Any, case_study_ids: list[int], revision: int, **
     verdicts.renew()
     effects.renew()
     conflicts.KEPT.renew()
+
+
+@receiver(web_server_began)
+def answer_the_examples(sender: Any, **kwargs: Any) -> None:
+    """Work out one of the questions of the first page, as what that loads is shared then, and have those kept that a
+    first visitor follows."""
+    from .answer_pages.views import examples
+    from .answers.answer import answer
+    from .answers.estimate import estimate
+    from .evidence import counts, frames
+    from .kept_answers import selectors, snapshots
+
+    asked = [
+        question for question in examples() if not frames.has_more_arms_than(settings.KDB_MOST_ARMS_AT_ONCE, question)
+    ]
+    if asked:
+        answer(estimate(asked[0]), counts.revision())
+    kept = selectors.kept_answers(asked)
+    if missing := [question for question in asked if question not in kept]:
+        snapshots.ask_worker(*missing)
 
 
 @receiver(claims_changed)

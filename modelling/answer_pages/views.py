@@ -360,14 +360,17 @@ def _first_page(is_fragment: bool) -> str:
     """Render the form with nothing asked, kept for a while: until something is published it is the same for all."""
     key = f"modelling.first_page:{counts.revision()}:{names.stamp()}:{is_fragment}"
     page: Any = caches["bodies"].get_or_set(
-        key, lambda: _rendered(is_fragment, form=VisitorForm(), examples=_examples()), _KEPT_SECONDS
+        key,
+        lambda: _rendered(is_fragment, form=VisitorForm(), examples=[_as_link(question) for question in examples()]),
+        _KEPT_SECONDS,
     )
     return page
 
 
-def _examples() -> list[dict[str, str]]:
+def examples() -> list[Question]:
+    """Return what a first visitor may ask."""
     known = names.names()["workload"]
-    return [_as_link(question) for question in EXAMPLES if question.workload in known]
+    return [question for question in EXAMPLES if question.workload in known]
 
 
 def _as_link(question: Question) -> dict[str, str]:

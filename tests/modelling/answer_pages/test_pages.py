@@ -6,6 +6,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from kdb.models import Job
+from kdb.signals import web_server_began
+from kdb.work import jobs
+from modelling.answer_pages.views import examples
+from modelling.kept_answers import selectors, snapshots
 from modelling.models import RankingSnapshot
 from tests.factories import make_configuration, make_measurement, publish
 
@@ -36,6 +41,16 @@ def ranked(response) -> list[str]:
 
 
 # Before a question
+
+
+def test_a_server_that_begins_has_the_questions_that_it_offers_answered(published_evidence):
+    ((_, failed),) = web_server_began.send_robust(sender=None)
+    assert failed is None
+    jobs.run(Job.objects.get(kind=snapshots.JOB).pk)
+    assert all(selectors.kept_answers(examples()).values())
+    Job.objects.all().delete()
+    web_server_began.send_robust(sender=None)  # it begins once more
+    assert not Job.objects.exists()
 
 
 def test_the_front_page_explains_itself_and_offers_questions(client: Client, published_evidence):
