@@ -79,6 +79,7 @@ def test_postgresql_says_by_its_code_what_failed(db, code, expected):
     assert failure(caught(fail)) is expected
 
 
+@pytest.mark.slow
 def test_a_server_that_is_not_there_is_away():
     assert failure(caught(lambda: psycopg.connect("postgres://127.0.0.1:1/kdb"))) is Failure.DATABASE_AWAY
     assert failure(caught(redis.Redis(port=1).ping)) is Failure.BROKER_AWAY

@@ -50,6 +50,7 @@ def away() -> redis.ConnectionError:
     return met.value
 
 
+@pytest.mark.slow
 def test_an_outage_is_one_line_without_a_traceback_and_then_a_sum(log, minutes, caplog, away):
     for _ in range(214):
         log.logger.error("could not count path=%s", "/", exc_info=away)
