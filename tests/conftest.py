@@ -5,12 +5,15 @@ Which tests run where is decided here, from what a test uses, so few tests have 
     script/test, one run      SQLite and no Redis: everything, browser included
     script/test, the other    PostgreSQL and Redis (--services): what is marked `postgresql`, `redis` or `both`,
                               and what commits
-    script/test --quick       what neither touches a database nor starts processes nor is marked `slow`
+    script/test --quick       what neither touches a database nor starts processes (`server`) nor is marked `slow`;
+                              hypothesis tries a fifth of its examples
     script/test --all         also what is marked `nightly`, which no other run has; and on PostgreSQL all that
                               touches the database and is not marked `sqlite`
 """
 
+import gc
 import importlib
+import itertools
 import os
 import re
 import shutil
@@ -48,7 +51,7 @@ _BEGAN = pytest.StashKey[float]()
 
 # A machine may be busy: how long one example takes says nothing about what is tested.
 hypothesis.settings.register_profile("kdb", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
-hypothesis.settings.load_profile("kdb")
+hypothesis.settings.register_profile("quick", hypothesis.settings.get_profile("kdb"), max_examples=20)  # of 100
 worked_out.install()
 
 # Which tests run
@@ -59,7 +62,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--services", action="store_true", help="Only what PostgreSQL and Redis can change.")
     group.addoption("--embedded", action="store_true", help="Only what needs neither PostgreSQL nor Redis.")
     group.addoption("--quick", action="store_true", help="Only what computes: no database, no process, nothing slow.")
+    group.addoption("--taken", metavar="FOLDER", help="Pass over files that another run with this folder has begun.")
     group.addoption("--all", action="store_true", help="Also what is marked `nightly`.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    hypothesis.settings.load_profile("quick" if config.getoption("quick") else "kdb")
 
 
 def touches_database(item: pytest.Item) -> bool:
@@ -80,15 +88,44 @@ def is_for_services(item: pytest.Item, marks: set[str], *, all_tiers: bool) -> b
     return all_tiers or "both" in marks or commits(item)
 
 
+NOT_QUICK = {"browser", "server", "slow", "nightly", "postgresql", "redis"}
+
+
+def is_quick(item: pytest.Item) -> bool:
+    return not touches_database(item) and not NOT_QUICK & {mark.name for mark in item.iter_markers()}
+
+
 # What a file has that has a test for the services by default: their marks, and what commits.
 FOR_SERVICES = re.compile(r"mark\.(?:both|postgresql|redis)\b|transaction=True|transactional_db")
 
+# The line at the head of a file that marks every test in it as none of --quick. A file without it is read.
+NONE_IS_QUICK = re.compile(
+    rf"^pytestmark = \[?[^#\n]*\bmark\.(?:django_db|{'|'.join(sorted(NOT_QUICK))})\b", re.MULTILINE
+)
+
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out files without any test for the services: to collect them takes longer than to run the tests of some."""
-    if not config.getoption("services") or config.getoption("all") or collection_path.suffix != ".py":
+    """Leave out files without any test for the services, and those whose tests are all not quick, by their text.
+
+    To collect them takes longer than to run the tests of some.
+    """
+    services, quick = config.getoption("services") and not config.getoption("all"), config.getoption("quick")
+    if not (services or quick) or collection_path.suffix != ".py":
         return None
-    return None if FOR_SERVICES.search(collection_path.read_text(encoding="utf-8")) else True
+    text = collection_path.read_text(encoding="utf-8")
+    is_left_out = (services and not FOR_SERVICES.search(text)) or (quick and NONE_IS_QUICK.search(text))
+    return True if is_left_out else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
+    """Let the garbage collector skip what collecting makes: thousands of tests, none of which is ever garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -101,12 +138,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         marks = {mark.name for mark in item.iter_markers()}
         needs_services = bool(marks & {"postgresql", "redis"})
         for_services = is_for_services(item, marks, all_tiers=config.getoption("all"))
-        not_quick = {"browser", "server", "slow", "nightly", "postgresql", "redis"}
-        is_quick = not touches_database(item) and not marks & not_quick
         if (
             (config.getoption("services") and not for_services)
             or (config.getoption("embedded") and needs_services)
-            or (config.getoption("quick") and not is_quick)
+            or (config.getoption("quick") and not is_quick(item))
             or ("nightly" in marks and not config.getoption("all"))
         ):
             elsewhere.append(item)
@@ -124,6 +159,38 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = kept
     if hasattr(config, "workerinput"):  # of several processes, so that none is left with it when the others are done
         items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def takes(folder: Path, file: Path) -> bool:
+    """Tell whether no other run has begun a file of tests; from now on, this one has."""
+    try:
+        (folder / str(file).replace("/", "+")).touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Take one file after the other from the same list as other runs (--taken), with no process that deals them out.
+
+    That process would have to start, and to collect, before its workers do.
+    """
+    folder = session.config.getoption("taken")
+    if not folder or session.testsfailed or session.config.option.collectonly:
+        return None
+    files = itertools.groupby(session.items, key=lambda item: item.path)
+    mine = (item for file, items in files if takes(Path(folder), file) for item in items)
+    item = next(mine, None)
+    while item:
+        following = next(mine, None)
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if session.shouldfail:
+            raise session.Failed(session.shouldfail)
+        if session.shouldstop:
+            raise session.Interrupted(session.shouldstop)
+        item = following
+    return True
 
 
 # What a test takes

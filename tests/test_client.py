@@ -61,6 +61,7 @@ def test_its_types_are_those_of_the_document(tmp_path):
     assert MODELS.read_text() == made.read_text(), "KDB_WRITE_CLIENT=1 writes it anew"
 
 
+@pytest.mark.slow
 def test_its_command_takes_the_axes_and_filters_of_a_ranking():
     schema = CachedGenerator(api_version="v1").get_schema(public=True)
     parameters = schema["paths"]["/api/v1/rankings/{axis}/"]["get"]["parameters"]

@@ -4,6 +4,7 @@ import socket
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import psutil
 import pytest
@@ -15,6 +16,7 @@ from django.test import RequestFactory
 from experiments.models import CaseStudy, KnowledgeRevision
 from modelling.models import Arm
 from tests import evidence
+from tests.conftest import NONE_IS_QUICK, is_quick, takes
 from tests.factories import make_case_study
 
 
@@ -83,14 +85,42 @@ def test_the_browser_opens_a_page_of_the_live_server(live_server, page):
     assert page.get_by_role("button", name="Sign in").is_visible()
 
 
-@pytest.mark.parametrize(("arguments", "ending"), [([], "1 passed, 1 deselected"), (["--all"], "2 passed")])
-def test_the_nightly_tier_runs_only_where_all_is_asked_for(pytestconfig, tmp_path, arguments, ending):
-    (tmp_path / "conftest.py").write_text(
-        "from tests.conftest import pytest_addoption, pytest_collection_modifyitems\n"
-    )
-    (tmp_path / "test_tiers.py").write_text(
-        "import pytest\n\ndef test_always(): ...\n\n@pytest.mark.nightly\ndef test_at_night(): ...\n"
-    )
+TIERS = """
+import pytest
+
+def test_always(): ...
+
+@pytest.mark.slow
+def test_seconds(): ...
+
+@pytest.mark.server
+def test_processes(): ...
+
+@pytest.mark.nightly
+def test_at_night(): ...
+"""
+HOOKS = "pytest_addoption, pytest_configure, pytest_ignore_collect, pytest_collection_modifyitems, pytest_runtestloop"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "ending"),
+    [
+        ([], "3 passed, 1 deselected"),
+        (["--all"], "4 passed"),
+        (["--quick"], "1 passed, 3 deselected"),
+    ],
+    ids=["default", "all", "quick"],
+)
+def test_each_tier_runs_what_is_its_own(pytestconfig, tmp_path, arguments, ending):
+    (tmp_path / "conftest.py").write_text(f"from tests.conftest import {HOOKS}\n")
+    (tmp_path / "test_tiers.py").write_text(TIERS)
+    if "--quick" in arguments:
+        (tmp_path / "test_rows.py").write_text("pytestmark = pytest.mark.django_db\nraise AssertionError('collected')")
+        (tmp_path / "test_of_another_run.py").write_text("def test_begun_there(): raise AssertionError('run twice')")
+        (tmp_path / "taken").mkdir()
+        assert takes(tmp_path / "taken", tmp_path / "test_of_another_run.py")
+        arguments = ["--quick", f"--taken={tmp_path / 'taken'}"]
     command = [
         sys.executable,
         "-m",
@@ -106,6 +136,34 @@ def test_the_nightly_tier_runs_only_where_all_is_asked_for(pytestconfig, tmp_pat
     assert f"{ending} in" in ran.stdout.splitlines()[-1]
 
 
+HEADS = {
+    "pytestmark = pytest.mark.django_db": True,
+    "pytestmark = [pytest.mark.sqlite, pytest.mark.django_db(transaction=True)]": True,
+    "pytestmark = pytest.mark.slow  # a minute": True,
+    "pytestmark = pytest.mark.sqlite": False,
+    "pytestmark = [pytest.mark.sqlite]  # not pytest.mark.django_db": False,
+    "@pytest.mark.slow": False,
+    "def test_x():\n    pytestmark = pytest.mark.slow": False,
+}
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_a_file_whose_head_marks_every_test_as_not_quick_is_left_out_by_its_text(head):
+    assert bool(NONE_IS_QUICK.search(f"import pytest\n\n{head}\n")) == HEADS[head]
+
+
+def test_no_file_that_is_left_out_by_its_text_has_a_quick_test(request):
+    """Of the files that this run collected: in the default tier, all."""
+    files = {item.path for item in request.session.items}
+    left_out = {path for path in files if NONE_IS_QUICK.search(path.read_text())}
+    assert not [item.nodeid for item in request.session.items if item.path in left_out and is_quick(item)]
+
+
+def test_of_two_runs_that_share_their_files_one_takes_each(tmp_path):
+    assert [takes(tmp_path, Path(file)) for file in ("/a/b.py", "/a/b.py", "/a/c.py")] == [True, False, True]
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives orphans to whom it is told to")
 def test_what_a_run_that_was_broken_off_left_ends_with_it(pytestconfig):
     """A laboratory, say: its parent, a process of pytest, was killed."""

@@ -18,6 +18,8 @@ from kdb.api.schema import EXAMPLES, CachedGenerator
 
 from .walk import walk
 
+pytestmark = pytest.mark.slow
+
 ROWS = 3  # of a list that an example keeps
 LONGEST = 400  # characters of a text that an example keeps
 

@@ -13,6 +13,8 @@ from modelling.comparisons.forms import entry_choices
 from modelling.evidence import names
 from tests.factories import make_raw_file
 
+pytestmark = pytest.mark.slow
+
 WITHOUT_ENTITY_TAG = {"status"}
 
 

@@ -75,6 +75,7 @@ def usage(area) -> Usage:
     return Usage.of(dict(remote.facts(printed)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("whose", ["the benchmark's", "a guest's", "somebody else's"])
 def test_a_machine_tells_whose_processor_time_it_was(tmp_path, whose):
     """A process of ours works in the area, or is a QEMU of its machines; what it used is ours as long as it lives."""
@@ -104,7 +105,7 @@ def test_a_machine_tells_what_others_write(tmp_path):
     written = f"open({str(tmp_path / 'data')!r}, 'wb').write(bytes(2**23))"
     subprocess.run(["python3", "-c", written], check=True)
     after = usage(tmp_path)
-    assert between(before, after).write_mib_s * (after.up - before.up) >= 8
+    assert between(before, after).write_mib_s * (after.up - before.up) >= 8 - 1e-6  # what was divided by the seconds
 
 
 # Curves

@@ -21,6 +21,7 @@ def test_an_output_is_read_as_an_import_reads_it():
     assert not read_output("host", b"", nothing).runs
 
 
+@pytest.mark.slow
 def test_an_output_that_needs_too_much_memory_fails_its_run():
     printed = "sysbench total file size\u1234\n".encode() + b"x\n" * 60 * 2**20
     with pytest.raises(RunFailed, match=r"^host: reading its output took more than 256 MiB of memory\.$"):
@@ -32,6 +33,7 @@ def test_an_output_that_is_a_table_fails_its_run():
         read_output("machine-1", b"workload,value,unit\nvarmail,1,MiB/s\n", nothing)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_given_up_is_not_read_to_its_end():
     class GivenUpError(Exception):
         pass

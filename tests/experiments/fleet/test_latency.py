@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
+import pytest
 
 from experiments.fleet import latency
 
@@ -28,6 +29,7 @@ def told(milliseconds: np.ndarray, since: int = LEARNT) -> list[int]:
     return [at for at, each in judged.items() if each and each.is_slow]
 
 
+@pytest.mark.slow
 def test_a_disk_like_itself_is_called_slow_less_than_once_in_a_disk_year():
     rng = np.random.default_rng(1)
     days = 40

@@ -42,6 +42,7 @@ def test_what_never_ends_is_cut_off_while_it_is_read(script, limit):
         printed(script)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "script", ["import time; time.sleep(600)", "import time\nwhile True: print(end='.', flush=True)"]
 )

@@ -361,6 +361,7 @@ def test_only_plain_names_are_written(tmp_path, name):
     assert (done.returncode, "not a plain name" in done.stderr) == (90, True)
 
 
+@pytest.mark.slow
 def test_only_the_disk_that_the_campaign_gave_is_formatted(tmp_path):
     call("begin", tmp_path, 1)
     done = call("format-disk", tmp_path, 1, "fs", "somebody-elses-disk", "ext4")

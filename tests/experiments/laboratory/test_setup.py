@@ -100,6 +100,7 @@ def check_settings_are_gone(machine):
     assert machine.run(["stat", "-c", "%a", "/etc/libvirt/qemu.conf"]).text.strip() == "640"
 
 
+@pytest.mark.slow
 def test_settings_of_an_earlier_version_are_offered_to_be_taken_out(machine, settings_of_an_earlier_version):
     found = setup.look(machine, with_guests=False)
     assert found.is_root
@@ -115,6 +116,7 @@ def test_undoing_takes_the_settings_of_an_earlier_version_out(machine, settings_
     check_settings_are_gone(machine)
 
 
+@pytest.mark.slow
 def test_what_the_package_manager_refuses_is_told_in_its_words(machine):
     step = setup.Step("", "", "", "install", ("no-such-package-anywhere",))
     with pytest.raises(remote.Refused, match="Unable to locate package no-such-package-anywhere"):

@@ -61,6 +61,7 @@ def test_a_line_that_cannot_be_read_is_named(tmp_path, line, said):
         signatures.read(written(tmp_path, line))
 
 
+@pytest.mark.slow
 def test_what_a_disk_does_while_a_program_runs_is_recorded_as_the_file_has_it(tmp_path, monkeypatch):
     monkeypatch.setattr(recording, "STRETCH_SECONDS", 0.3)
     disk = next(Path("/sys/class/block").iterdir()).name

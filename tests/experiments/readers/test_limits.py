@@ -59,6 +59,7 @@ def test_more_fio_jobs_than_are_read_are_counted():
     assert reasons(text) == ["10,001 jobs of fio (line 1) in one file; at most 10,000 are read: split it"]
 
 
+@pytest.mark.slow
 def test_more_phoronix_results_than_are_read_are_counted():
     result = (
         "<Result><Identifier>pts/tiobench-1.3.1</Identifier><Scale>MB/s</Scale>"
@@ -299,6 +300,7 @@ def test_a_file_that_takes_too_long_is_stopped_and_the_next_is_read():
         assert len([*process.content(process.read([HEADER, ROW], lambda: None)).rows()]) == 1
 
 
+@pytest.mark.slow
 def test_a_file_that_needs_too_much_memory_is_refused_and_the_next_is_read():
     with ReadingProcess(memory_bytes=256 * 2**20) as process:
         with pytest.raises(NotRead, match="more than 256 MiB of memory"):
@@ -306,6 +308,7 @@ def test_a_file_that_needs_too_much_memory_is_refused_and_the_next_is_read():
         assert len([*process.content(process.read([HEADER, ROW], lambda: None)).rows()]) == 1
 
 
+@pytest.mark.slow
 def test_nobody_waits_for_what_is_not_wanted_any_more():
     class NotWantedError(Exception):
         pass
@@ -320,6 +323,7 @@ def test_nobody_waits_for_what_is_not_wanted_any_more():
         assert process.read([HEADER, ROW], lambda: None) >= 0
 
 
+@pytest.mark.slow
 def test_a_process_that_somebody_ended_is_an_error_with_its_status():
     with ReadingProcess() as process:
         process.read([HEADER, ROW], lambda: None)

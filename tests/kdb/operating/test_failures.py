@@ -13,6 +13,8 @@ import redis
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import DatabaseError, connection, transaction
 from django.urls import reverse
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from kdb.models import Job
 from kdb.operating import failures
@@ -81,7 +83,7 @@ def test_postgresql_says_by_its_code_what_failed(db, code, expected):
 
 def test_a_server_that_is_not_there_is_away():
     assert failure(caught(lambda: psycopg.connect("postgres://127.0.0.1:1/kdb"))) is Failure.DATABASE_AWAY
-    assert failure(caught(redis.Redis(port=1).ping)) is Failure.BROKER_AWAY
+    assert failure(caught(redis.Redis(port=1, retry=Retry(NoBackoff(), 0)).ping)) is Failure.BROKER_AWAY
 
 
 def test_a_locked_sqlite_is_busy_and_a_missing_table_is_a_mistake(tmp_path):

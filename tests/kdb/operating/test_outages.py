@@ -10,6 +10,8 @@ from io import StringIO
 
 import pytest
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from kdb.operating import outages
 from tests.kdb.work.test_serve import ROOT
@@ -46,7 +48,7 @@ def minutes(monkeypatch) -> list[tuple]:
 def away() -> redis.ConnectionError:
     """Return the error that a server which is not there is met by."""
     with pytest.raises(redis.ConnectionError) as met:
-        redis.Redis(port=1).ping()
+        redis.Redis(port=1, retry=Retry(NoBackoff(), 0)).ping()  # else it waits and asks again for seconds
     return met.value
 
 

@@ -13,6 +13,8 @@ from django.conf import settings
 from django.test import RequestFactory
 from whitenoise.middleware import WhiteNoiseMiddleware
 
+pytestmark = pytest.mark.slow
+
 CHARTS = "vendor/chart.umd.min.js"
 PRODUCTION = {
     "DJANGO_SETTINGS_MODULE": "kdb.settings.production",

@@ -169,6 +169,7 @@ def test_what_is_said_again_of_a_known_change_is_nothing():
     assert newest.newest_p(values[:50], changed=[40]) > 0.01
 
 
+@pytest.mark.slow
 def test_changes_of_ten_percent_are_found_soon_and_little_else():
     """A small world of the command's; the page has the large ones."""
     world = research.scaled(research.WORLDS[0], 0.04)

@@ -239,6 +239,7 @@ def arms_of_designs(designs, rng):
     return arms(*rows)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(
     st.integers(0, 2**32 - 1),

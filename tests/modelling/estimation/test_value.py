@@ -50,6 +50,7 @@ def test_all_of_k_equal_entries_without_error_gain_the_largest_of_k_normals():
         assert gain == pytest.approx(0.2 * largest, rel=0.02)
 
 
+@pytest.mark.slow
 def test_what_is_expected_after_runs_is_the_mean_of_drawn_machines_that_show_the_like():
     """Brute force: draw machines, make the runs, keep those near what was seen."""
     known, rng = heavy(), np.random.default_rng(3)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +25,7 @@ def frames(draw):
     return pd.DataFrame(columns)
 
 
+@pytest.mark.slow
 @given(frames())
 def test_rows_have_one_number_where_all_columns_agree_and_missing_agrees_with_missing(frame):
     expected = frame.groupby(list(frame), sort=False, dropna=False, observed=True).ngroup()
@@ -39,6 +41,7 @@ def test_rows_that_differ_in_the_first_of_very_many_columns_differ():
     assert numbered(frame, frame).tolist() == [0, 1]
 
 
+@pytest.mark.slow
 @given(frames(), st.data())
 def test_a_missing_value_is_one_that_rows_can_differ_in(frame, data):
     column = frame.iloc[:, 0]

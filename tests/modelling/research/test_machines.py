@@ -1,9 +1,12 @@
 """A few runs chosen one by one: as docs/models/here.md says, on fewer machines."""
 
 import numpy as np
+import pytest
 
 from modelling.estimation.partial_pooling import published_scales
 from modelling.research.machines import TROUBLES, simulate
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_few_runs_cost_far_less_than_what_was_published():

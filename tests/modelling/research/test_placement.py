@@ -55,6 +55,7 @@ def test_no_policy_gains_more_than_the_oracle_in_any_world(informed):
     assert informed["never"].harmed == informed["never"].bytes_copied == 0
 
 
+@pytest.mark.slow
 def test_doubt_taken_into_account_harms_fewer_of_those_it_moves():
     """Over eight draws of three worlds: in a single one a rounding of the machine's can decide over one machine."""
     drawn = [simulated(laboratories=3, seed=seed) for seed in range(1, 9)]
@@ -72,6 +73,7 @@ def on_disks():
     return simulated(laboratories=3, machines=200, disks=0.7)
 
 
+@pytest.mark.slow
 def test_runs_on_each_pool_recover_what_pools_gain_and_harm_next_to_nobody(on_disks):
     measured, oracle = on_disks["measured"], on_disks["oracle"]
     assert np.mean(measured.gains) >= 0.7 * np.mean(oracle.gains) > 0.1
@@ -80,12 +82,14 @@ def test_runs_on_each_pool_recover_what_pools_gain_and_harm_next_to_nobody(on_di
     assert on_disks["kdb"].runs == 0 < measured.runs <= 3 * 3 * 2 * 4  # fleets, runs, workloads, pools
 
 
+@pytest.mark.slow
 def test_one_run_a_pool_and_workload_tells_less_than_three(on_disks):
     fewer = simulated(laboratories=3, machines=200, disks=0.7, runs=1)["measured"]
     assert fewer.runs <= 3 * 2 * 4 < on_disks["measured"].runs
     assert np.mean(fewer.gains) < np.mean(on_disks["measured"].gains)
 
 
+@pytest.mark.slow
 def test_who_knows_file_systems_alone_harms_machines_where_disks_differ(on_disks):
     kdb, measured = on_disks["kdb"], on_disks["measured"]
     assert kdb.harmed > 0.05 * kdb.lives > 5 * measured.harmed
@@ -107,6 +111,7 @@ def test_runs_tell_pools_of_one_file_system_apart():
     assert 0 < made <= 12
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_and_every_policy_sees_the_same_machines():
     first, again, other = (simulated(2, machines=20, seed=seed) for seed in (1, 1, 2))
     told = [

@@ -51,6 +51,7 @@ def weeks():
     return simulate(beliefs(0.4), 50, 2, Rules(), 1, waiting=0.0, policies=policies)
 
 
+@pytest.mark.slow
 def test_plans_that_measure_gain_more_than_rules_that_do_not_and_send_nobody_to_and_fro(weeks):
     others = max(float(np.mean(weeks[policy].gains)) for policy in (NEVER, SPACE, STORAGE_DRS))
     for policy in (MEASURED, LEARNS):
@@ -61,12 +62,14 @@ def test_plans_that_measure_gain_more_than_rules_that_do_not_and_send_nobody_to_
     assert weeks[NEVER].moves == weeks[NEVER].harmed == weeks[NEVER].slowed == 0
 
 
+@pytest.mark.slow
 def test_trial_moves_teach_without_a_run(weeks):
     trial = weeks[TRIALS]
     assert trial.runs == 0 < trial.trials < trial.moves
     assert np.mean(trial.gains) > 0
 
 
+@pytest.mark.slow
 def test_every_policy_sees_the_same_machines_and_the_same_seed_gives_the_same(weeks):
     again = simulate(beliefs(0.4), 50, 2, Rules(), 1, waiting=0.0, policies=(STORAGE_DRS, SPACE))
     assert (again[SPACE], again[STORAGE_DRS]) == (weeks[SPACE], weeks[STORAGE_DRS])

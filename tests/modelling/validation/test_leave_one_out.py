@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -71,26 +72,36 @@ TWO_WORKLOADS = evidence(
 )
 
 
+@cache
+def of_two_workloads():
+    """Return the report on TWO_WORKLOADS, which several tests read from several sides."""
+    return report(TWO_WORKLOADS)
+
+
+@pytest.mark.slow
 def test_the_network_foretells_a_study_that_finds_what_others_found():
-    told = outcomes(report(TWO_WORKLOADS))["network"]
+    told = outcomes(of_two_workloads())["network"]
     assert [outcome.order for outcome in told] == [("xfs", "btrfs", "ext4")] * 3
     assert [(outcome.kendall, outcome.top) for outcome in told] == [(1.0, 1.0)] * 3
     assert max(error for outcome in told for error in outcome.errors) < 0.01  # drawn a little towards no difference
 
 
+@pytest.mark.slow
 def test_what_is_best_for_one_workload_misleads_the_naive_about_another():
-    told = outcomes(report(TWO_WORKLOADS))
+    told = outcomes(of_two_workloads())
     assert [outcome.kendall for outcome in told["mean"]] == [-1.0] * 3  # file servers weigh more
     assert all(outcome.kendall < 0 for outcome in told["ext4"])
 
 
+@pytest.mark.slow
 def test_better_and_worse_are_counted_over_what_both_answer():
-    found = report(TWO_WORKLOADS)
+    found = of_two_workloads()
     # Mail: the mean is wrong, three times better. File server: both right. On fs-pair the same again.
     assert summary(found, "network", "guest-fs").duels["mean"] == (3, 3, 0)
     assert summary(found, "mean", "guest-fs").duels["ext4"] == (3, 0, 3)
 
 
+@pytest.mark.slow
 def test_the_component_model_adds_up_what_was_never_measured_together():
     rows = [
         frames.arm(100.0, case_study="a", guest_fs="ext4", host_fs="ext4"),
@@ -106,6 +117,7 @@ def test_the_component_model_adds_up_what_was_never_measured_together():
     assert told["network"][0].reason
 
 
+@pytest.mark.slow
 def test_components_that_always_come_together_are_not_told_apart():
     rows = [
         frames.arm(value, case_study=study, hypervisor=hypervisor, host_fs=host, guest_fs="ext4")
@@ -121,6 +133,7 @@ def test_components_that_always_come_together_are_not_told_apart():
     assert [bool(outcome.reason) for outcome in told] == [False, False, True]
 
 
+@pytest.mark.slow
 def test_a_study_that_nobody_overlaps_cannot_be_predicted():
     rows = [*guests("a", MAIL), *guests("b", MAIL)]
     rows += [
@@ -219,13 +232,15 @@ def test_what_has_no_order_cannot_be_scored(truth, told, why):
         score(task(truth), Forecast(told))
 
 
+@pytest.mark.slow
 def test_means_are_over_what_was_answered():
-    found = report(TWO_WORKLOADS)
+    found = of_two_workloads()
     total = summary(found, "network")
     assert (total.asked, total.answered) == (18, 18)  # three studies, two workloads; guest, pair and configuration
     assert summaries([]) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_list", [False, True])
 def test_the_network_foretells_what_the_ranking_of_the_others_would_say(with_list):
     noise = np.random.default_rng(7).normal(0, 0.2, size=(4, 3))

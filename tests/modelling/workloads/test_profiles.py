@@ -410,6 +410,7 @@ def test_a_profile_is_json():
     assert json.loads(json.dumps(asdict(known_profiles()["varmail"]), allow_nan=False))["concurrency"] == 16
 
 
+@pytest.mark.slow
 @given(damaged_personalities())
 @settings(max_examples=300, deadline=None)
 def test_the_shares_of_any_profile_add_up(text):

@@ -242,6 +242,7 @@ def test_only_lambda_depends_on_the_unit_and_nothing_on_the_order(values, factor
             assert theirs.usl.misfit == pytest.approx(ours.usl.misfit, rel=1e-3, abs=1e-6)
 
 
+@pytest.mark.slow
 @given(series, st.sampled_from([None, 0.0, 1e-8, SPREAD, 1.0]))
 @settings(max_examples=300, deadline=None)
 def test_any_series_has_a_named_verdict_and_finite_numbers(values, variance):

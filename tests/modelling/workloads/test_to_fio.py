@@ -220,6 +220,7 @@ def asked_of(profile: Profile) -> dict[str, float]:
     return {"reads": requests.reads, "writes": requests.writes, "flushes": requests.flushes, **bytes_}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("fio"), reason="needs fio")
 @pytest.mark.parametrize("name", ["reads of 24 KiB", "sequences"])
 def test_fio_asks_for_what_the_profile_says(name, tmp_path):

@@ -401,6 +401,7 @@ BOMBS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "said"), BOMBS.values(), ids=list(BOMBS))
 def test_a_small_text_cannot_become_large_work(text, said):
     started = time.process_time()
@@ -515,6 +516,7 @@ WORDS = [
 ]
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join))
 @settings(max_examples=500, deadline=None)
 def test_any_order_of_words_is_read_or_refused(text):

@@ -12,6 +12,8 @@ from experiments.fleet.driver.proxmox.moving import ProxmoxMoving
 from experiments.laboratory.reach.remote import Refused
 from tests.experiments.fleet.driver.proxmox.node import SIZE, TOTAL, UUID, LocalConnection, Node
 
+pytestmark = pytest.mark.server
+
 CONFIGURATION = """\
 #Mail%3A%20scsi0%3A not a disk
 agent: enabled=1,fstrim_cloned_disks=1

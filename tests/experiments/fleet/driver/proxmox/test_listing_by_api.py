@@ -20,6 +20,8 @@ from tests.experiments.fleet.driver.proxmox.door import ALL, TOKEN, Door
 from tests.experiments.fleet.driver.proxmox.node import NUMBER, SIZE, TOTAL, UUID, LocalConnection, Node
 from tests.experiments.fleet.driver.proxmox.test_listing import CONFIGURATION
 
+pytestmark = pytest.mark.server
+
 PAGE = Path("docs/observation.md")
 SECRET = TOKEN.partition("=")[2]
 
