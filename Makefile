@@ -10,7 +10,7 @@ run: ## the application, at the address it prints
 test: ## what decides in most cases, in minutes
 	script/test
 
-quick: ## what only computes, in a minute
+quick: ## what only computes, in half a minute
 	script/test --quick
 
 night: ## everything, on both databases
