@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 
+from kdb.database.digest import Digest
 from kdb.units import METRICS, UNITS
 
 
@@ -128,13 +129,10 @@ class Measurement(Observation):
             ),
             models.UniqueConstraint(
                 F("configuration"),
-                F("variant"),
-                F("vm_count"),
-                F("operation"),
-                Coalesce("block_size_bytes", 0),
-                F("metric"),
-                F("repetition"),
-                Coalesce("machine", 0),
+                Digest(
+                    *("variant", "vm_count", Coalesce("block_size_bytes", 0), "metric", "repetition"),
+                    *(Coalesce("machine", 0), "operation"),
+                ),
                 name="experiments_measurement_cell_is_unique",
             ),
         ]
