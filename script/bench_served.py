@@ -99,10 +99,10 @@ class Served(NamedTuple):
             connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)
             connection.request("GET", address)
             response = connection.getresponse()
-            status, said = response.status, response.read()
+            status, body = response.status, response.read()
             connection.close()
             if status not in (200, 202) or time.monotonic() > deadline:
-                raise SystemExit(f"{address} answers {status}: {said[:300]!r}")
+                raise SystemExit(f"{address} answers {status}: {body[:300]!r}")
             if status == 202:
                 time.sleep(0.5)
 
@@ -190,7 +190,7 @@ def measure(server: Served, turns: int, requests: int) -> dict[str, Cost]:
             cost = cost_of(server, lambda addresses=addresses: ask_all(addresses), len(addresses))
             costs.setdefault(what, []).append(cost)
         costs.setdefault(IDLE, []).append(cost_of(server, lambda: time.sleep(10), 10))
-    return {what: Cost(*map(statistics.mean, zip(*each, strict=True))) for what, each in costs.items()}
+    return {what: Cost(*map(statistics.mean, zip(*turn_costs, strict=True))) for what, turn_costs in costs.items()}
 
 
 def told(costs: dict[str, Cost], recorded: dict[str, Cost]) -> str:
