@@ -1,4 +1,4 @@
-"""What everything costs as case studies are added: arms grow, not only repetitions. Called by script/bench --studies.
+"""The cost of everything as case studies are added: arms grow, not only repetitions. Called by script/bench --studies.
 
 Each study is of a laboratory of its own: 100 configurations (5 hypervisors x 5 guest x 4 host file systems) under 10
 workloads, 5 repetitions each; 5,000 measurements, 1,000 arms. One database grows from size to size. At each size one

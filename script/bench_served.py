@@ -1,4 +1,4 @@
-"""What a request costs the processor where KDB is served as users run it. Called by script/bench --served.
+"""The processor time of a request where KDB is served as users run it. Called by script/bench --served.
 
 `manage.py serve` runs on a database of its own with the published evidence: on SQLite, and on a PostgreSQL and a Redis
 that are started here. A client asks one request after the other, each on a connection of its own, as a proxy does.
@@ -59,7 +59,7 @@ NEW_QUESTIONS = [
 
 
 class Cost(NamedTuple):
-    """Of one request (or second), in milliseconds of the processor; `loop` is what the fixed piece of work took."""
+    """The processor milliseconds of one request (or second); `loop` is what the fixed piece of work took."""
 
     web: float
     workers: float

@@ -63,7 +63,7 @@ class LeftOutRows:
 
 @dataclass(frozen=True)
 class Conditions:
-    """What is said beside one table, section by section.
+    """The conditions that are stated beside one table, section by section.
 
     columns : heading to column of the template
     values : heading of numbers to columns of the template, and "percent_of": heading to the base row's words

@@ -157,7 +157,7 @@ class StepForm(forms.Form):
 
 
 class ColumnsForm(StepForm):
-    """What each column holds."""
+    """The step that asks what each column holds."""
 
     NUMBERS = ("unit", "workload", "operation", "block_size_bytes", "metric")
 
@@ -264,7 +264,7 @@ class ColumnsForm(StepForm):
 
 
 class EverywhereForm(StepForm):
-    """What holds for the whole table and stands in no column."""
+    """The step that asks what holds for the whole table and stands in no column."""
 
     MAIN = (
         *("hypervisor", "host_fs", "backend", "guest_fs", "guest_access", "vm_count"),
@@ -360,7 +360,10 @@ def lists() -> dict[str, list[str]]:
 
 
 class NamesForm(StepForm):
-    """What the table's words are in the catalogue: every word of its columns of names, and what else is not known."""
+    """The step that asks what the table's words are in the catalogue.
+
+    It asks for every word of the columns of names, and for what else is not known.
+    """
 
     def build(self) -> None:
         self.names = names_of(conditions(self.said))
@@ -609,7 +612,7 @@ class RowsForm(StepForm):
 
 
 class SourceForm(StepForm):
-    """What the study is, what it was measured on, and who published it."""
+    """The step that asks what the study is, what it was measured on, and who published it."""
 
     SOURCE = {
         "title": "Title of the source",

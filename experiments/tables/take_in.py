@@ -39,7 +39,7 @@ class NotTaken(Exception):  # noqa: N818 - the user's matter, not a failure of o
 
 @dataclass
 class Reading:
-    """What a table says under its conditions.
+    """The content of a table, read under its conditions.
 
     rows : columns of the template, names of the catalogue as slugs; measurements : the same as they would be filed
     unknown : kind and name to the first line, of names that the catalogue lacks and nobody proposed
