@@ -207,8 +207,8 @@ def seconds_of(parameters: Mapping[str, Any]) -> float | None:
         match = re.fullmatch(r"(\d+(?:\.\d+)?) ?(ms|s|m)?", str(parameters.get(name, "")).strip().lower())
         if match:
             return float(match[1]) * {"ms": 0.001, "s": 1.0, "m": 60.0}[match[2] or "s"]
-    found = _SECONDS.search(str(parameters.get("job", "")))
-    return float(found[1]) if found else None
+    seconds_in_job = _SECONDS.search(str(parameters.get("job", "")))
+    return float(seconds_in_job[1]) if seconds_in_job else None
 
 
 def warm_up_of(parameters: Mapping[str, Any]) -> float | None:

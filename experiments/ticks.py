@@ -32,10 +32,10 @@ def _numbers(case_study: CaseStudy) -> Iterator[Number]:
         )
     )
     derived = DerivedValue.objects.filter(configuration__case_study=case_study, is_evidence=True).order_by()
-    found = [*cells[:MOST_NUMBERS], *((*row, 1, None, 0) for row in derived.values_list(*_CELL)[:MOST_NUMBERS])]
-    configurations = case_study.configurations.select_related("host_fs").in_bulk({row[0] for row in found})
-    variants = WorkloadVariant.objects.in_bulk({row[1] for row in found})
-    for configuration, variant, vm_count, *_, repeated, stated, deviations in found:
+    all_cells = [*cells[:MOST_NUMBERS], *((*row, 1, None, 0) for row in derived.values_list(*_CELL)[:MOST_NUMBERS])]
+    configurations = case_study.configurations.select_related("host_fs").in_bulk({row[0] for row in all_cells})
+    variants = WorkloadVariant.objects.in_bulk({row[1] for row in all_cells})
+    for configuration, variant, vm_count, *_, repeated, stated, deviations in all_cells:
         runs = repeated if repeated >= protocol.LEAST_RUNS else stated or case_study.repetitions
         has_spread = repeated >= protocol.LEAST_RUNS or bool(deviations and runs)
         where = configurations[configuration]

@@ -1,4 +1,4 @@
-"""How a class of content tells the API's document what its fields mean. No Django.
+"""Annotations by which a class of content tells the API's document what its fields mean. No Django.
 
     ratio: Annotated[float | None, "Null: only tier lists place it."]
     grade: Annotated[str, Among(GRADES)]

@@ -1,4 +1,4 @@
-"""How gunicorn serves KDB, here and in docker-compose.yml: it reads its settings from this module.
+"""The settings of gunicorn, which serves KDB here and in docker-compose.yml: it reads this module.
 
 What is loaded is loaded once, in the parent, and shared by the processes that it forks.
 """

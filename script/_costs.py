@@ -1,4 +1,4 @@
-"""What processes take of the processor, and what a fixed piece of work takes now, to divide by."""
+"""The processor time that processes take, and that a fixed piece of work takes now, to divide by."""
 
 import time
 from contextlib import suppress

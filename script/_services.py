@@ -76,8 +76,8 @@ class Service:
         while not self.answers():
             if self.process.poll() is not None or time.monotonic() > deadline:
                 self.stop()
-                said = self.log.read_text(errors="replace")[-2000:]
-                raise CannotStartError(f"{self.command[0]} does not start:\n{said}")
+                log_end = self.log.read_text(errors="replace")[-2000:]
+                raise CannotStartError(f"{self.command[0]} does not start:\n{log_end}")
             time.sleep(0.05)
 
     @property

@@ -191,17 +191,17 @@ def estimate_large_networks() -> None:
     print("\nNetwork of 1,000 configurations and 100,000 contrasts")
     for arms, trials in ((2, 100_000), (5, 10_000), (46, 97)):  # arms (arms - 1) / 2 contrasts a trial
         chosen = [rng.choice(len(names), arms, replace=False) for _ in range(trials)]
-        found = [
+        simulated_trials = [
             Trial.from_arms(
                 str(n), [names[i] for i in at], effects[at] + rng.normal(0, 0.07, arms), np.full(arms, 0.005)
             )
             for n, at in enumerate(chosen)
         ]
         start = time.perf_counter()
-        (network,) = networks(found)
+        (network,) = networks(simulated_trials)
         network.random.p_scores()
         estimated = time.perf_counter()
-        additive(found, {name: components_of(name) for name in names})
+        additive(simulated_trials, {name: components_of(name) for name in names})
         ended = time.perf_counter()
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(
@@ -236,8 +236,8 @@ def rank_many_entries() -> None:
             rank(frame, findings(), AXES["fs-pair"], assumptions())
             turns.append(time.process_time() - start)
         spent[studies] = 1000 * min(turns)
-    said = ", ".join(f"{n} case studies {ms:.0f} ms ({ms / spent[1]:.1f})" for n, ms in spent.items())
-    print(f"ranking of 100 entries, {os.environ['OPENBLAS_NUM_THREADS']} threads for matrices: {said}", flush=True)
+    costs = ", ".join(f"{n} case studies {ms:.0f} ms ({ms / spent[1]:.1f})" for n, ms in spent.items())
+    print(f"ranking of 100 entries, {os.environ['OPENBLAS_NUM_THREADS']} threads for matrices: {costs}", flush=True)
 
 
 IMPORTED = 100_000
@@ -355,7 +355,9 @@ def print_overhead(run, seconds: int) -> None:
     wall = (run.finished_at - run.started_at).total_seconds()
     lines = list(run.lines.values_list("text", "at"))
     took = {text: (after - at).total_seconds() for (text, at), (_, after) in pairwise(lines)}
-    made = sum(each for text, each in took.items() if text.startswith(("make an image", "make the files")))
+    made = sum(
+        step_seconds for text, step_seconds in took.items() if text.startswith(("make an image", "make the files"))
+    )
     reference = took.get(steps.CALIBRATE, 0.0)
     overhead = wall - run.facts["benchmark_seconds"] - made - reference
     print(
@@ -363,7 +365,7 @@ def print_overhead(run, seconds: int) -> None:
         f"making file system and files {made:.1f} s, "
         f"reference load {reference:.1f} s, overhead {overhead:.1f} s or {overhead / wall:.1%}"
     )
-    print("  " + ", ".join(f"{text}: {each:.1f} s" for text, each in took.items()), flush=True)
+    print("  " + ", ".join(f"{text}: {step_seconds:.1f} s" for text, step_seconds in took.items()), flush=True)
 
 
 # The same as a run of KDB, by hand: the same file system, files and load, and nothing that asks, counts or waits.
@@ -444,14 +446,14 @@ def measure_bias(tree: str, seconds: int, pairs: int = 10, workload: str = "varm
         steering.start(steering.create(campaign, user=None))
         ratios = []
         for number in range(1, pairs + 1):
-            found = {}
+            throughputs = {}
             for way in random.sample(("by hand", "by KDB"), 2):
                 os.sync()  # what the run before has removed is no load of this one
                 time.sleep(SETTLE_SECONDS)
-                found[way] = by_hand() if way == "by hand" else throughput(do_next_run(campaign))
-            ratios.append(math.log(found["by KDB"] / found["by hand"]))
-            said = ", ".join(f"{way} {value:.1f} MiB/s" for way, value in found.items())
-            print(f"pair {number}: {said}; ratio {math.exp(ratios[-1]):.3f}", flush=True)
+                throughputs[way] = by_hand() if way == "by hand" else throughput(do_next_run(campaign))
+            ratios.append(math.log(throughputs["by KDB"] / throughputs["by hand"]))
+            figures = ", ".join(f"{way} {value:.1f} MiB/s" for way, value in throughputs.items())
+            print(f"pair {number}: {figures}; ratio {math.exp(ratios[-1]):.3f}", flush=True)
         mean, half = statistics.mean(ratios), student.ppf(0.975, pairs - 1) * statistics.stdev(ratios) / pairs**0.5
         low, high = math.exp(mean - half), math.exp(mean + half)
         print(f"KDB / by hand: {math.exp(mean):.3f}, 95 % interval {low:.3f} to {high:.3f}", flush=True)

@@ -1,4 +1,4 @@
-"""What everything costs as case studies are added: arms grow, not only repetitions. Called by script/bench --studies.
+"""The cost of everything as case studies are added: arms grow, not only repetitions. Called by script/bench --studies.
 
 Each study is of a laboratory of its own: 100 configurations (5 hypervisors x 5 guest x 4 host file systems) under 10
 workloads, 5 repetitions each; 5,000 measurements, 1,000 arms. One database grows from size to size. At each size one
@@ -201,14 +201,14 @@ def measure_scale(sizes: list[int]) -> None:
     call_command("migrate", verbosity=0)
     call_command("flush", verbosity=0, interactive=False)
     entries, client = catalogue(), Client()
-    sizes, found, there = sorted(sizes), {}, 0
+    sizes, costs, there = sorted(sizes), {}, 0
     for size in sizes:
-        found[size] = measure(size, entries, there, client)
+        costs[size] = measure(size, entries, there, client)
         there = size
-    width = max(map(len, found[sizes[0]].cpu))
+    width = max(map(len, costs[sizes[0]].cpu))
     print(f"\nCPU ms {'':<{width - 6}}" + "".join(f"{size:>9}" for size in sizes) + "   largest / smallest; queries")
-    for what, smallest in found[sizes[0]].cpu.items():
-        each = [found[size].cpu[what] for size in sizes]
-        queries = [str(found[size].queries[what]) for size in sizes if what in found[size].queries]
-        ratio = f"{each[-1] / smallest:>8.1f}" if smallest else ""
-        print(f"{what:<{width}} " + "".join(f"{ms:>9.1f}" for ms in each) + f" {ratio}   {' '.join(queries)}")
+    for what, smallest in costs[sizes[0]].cpu.items():
+        milliseconds = [costs[size].cpu[what] for size in sizes]
+        queries = [str(costs[size].queries[what]) for size in sizes if what in costs[size].queries]
+        ratio = f"{milliseconds[-1] / smallest:>8.1f}" if smallest else ""
+        print(f"{what:<{width}} " + "".join(f"{ms:>9.1f}" for ms in milliseconds) + f" {ratio}   {' '.join(queries)}")

@@ -1,4 +1,4 @@
-"""What a request costs the processor where KDB is served as users run it. Called by script/bench --served.
+"""The processor time of a request where KDB is served as users run it. Called by script/bench --served.
 
 `manage.py serve` runs on a database of its own with the published evidence: on SQLite, and on a PostgreSQL and a Redis
 that are started here. A client asks one request after the other, each on a connection of its own, as a proxy does.
@@ -59,7 +59,7 @@ NEW_QUESTIONS = [
 
 
 class Cost(NamedTuple):
-    """Of one request (or second), in milliseconds of the processor; `loop` is what the fixed piece of work took."""
+    """The processor milliseconds of one request (or second); `loop` is what the fixed piece of work took."""
 
     web: float
     workers: float
@@ -99,10 +99,10 @@ class Served(NamedTuple):
             connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)
             connection.request("GET", address)
             response = connection.getresponse()
-            status, said = response.status, response.read()
+            status, body = response.status, response.read()
             connection.close()
             if status not in (200, 202) or time.monotonic() > deadline:
-                raise SystemExit(f"{address} answers {status}: {said[:300]!r}")
+                raise SystemExit(f"{address} answers {status}: {body[:300]!r}")
             if status == 202:
                 time.sleep(0.5)
 
@@ -190,7 +190,7 @@ def measure(server: Served, turns: int, requests: int) -> dict[str, Cost]:
             cost = cost_of(server, lambda addresses=addresses: ask_all(addresses), len(addresses))
             costs.setdefault(what, []).append(cost)
         costs.setdefault(IDLE, []).append(cost_of(server, lambda: time.sleep(10), 10))
-    return {what: Cost(*map(statistics.mean, zip(*each, strict=True))) for what, each in costs.items()}
+    return {what: Cost(*map(statistics.mean, zip(*turn_costs, strict=True))) for what, turn_costs in costs.items()}
 
 
 def told(costs: dict[str, Cost], recorded: dict[str, Cost]) -> str:

@@ -100,17 +100,17 @@ def fuzzed(name: str, seconds: int, *, keep: bool) -> Row:
             done = subprocess.run(
                 command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False
             )
-        said = (folder / "log").read_text(errors="replace")
+        log_text = (folder / "log").read_text(errors="replace")
         if done.returncode:
-            row.findings.append(finding_in(said) or f"ended with {done.returncode}, see {folder}/log")
+            row.findings.append(finding_in(log_text) or f"ended with {done.returncode}, see {folder}/log")
             shutil.copy(folder / "log", folder / f"finding-{len(row.findings)}.log")
-        return said
+        return log_text
 
     while (left := ends_at - time.monotonic()) > 1 and len(row.findings) < MOST_FINDINGS:
-        said = run("fuzz", left)
-        counts = re.findall(r"^#(\d+)|number_of_executed_units: (\d+)", said, re.MULTILINE)
+        output = run("fuzz", left)
+        counts = re.findall(r"^#(\d+)|number_of_executed_units: (\d+)", output, re.MULTILINE)
         row.executions += max((int(one or other) for one, other in counts), default=0)
-        row.branches = max([row.branches, *map(int, re.findall(r" cov: (\d+)", said))])
+        row.branches = max([row.branches, *map(int, re.findall(r" cov: (\d+)", output))])
     if keep:
         run("keep", 0)
         row.kept = sum(1 for _ in (ROOT / "tests/data/fuzz" / name).glob("*"))
@@ -118,10 +118,10 @@ def fuzzed(name: str, seconds: int, *, keep: bool) -> Row:
     return row
 
 
-def finding_in(said: str) -> str:
+def finding_in(log_text: str) -> str:
     """Return the exception, or what libFuzzer says of time and memory, with the name of the file that has the input."""
-    errors = re.findall(r"Uncaught Python exception: ===\n(.+)|ERROR: libFuzzer: (.+)", said)
-    files = re.findall(r"Test unit written to .*/(\S+)", said)
+    errors = re.findall(r"Uncaught Python exception: ===\n(.+)|ERROR: libFuzzer: (.+)", log_text)
+    files = re.findall(r"Test unit written to .*/(\S+)", log_text)
     return ": ".join([*files[-1:], next((one or other)[:160] for one, other in errors)]) if errors else ""
 
 
@@ -217,13 +217,13 @@ def keep_smallest(name: str, seconds: int) -> int:
 
 
 def _lines_reached(check: Any, data: bytes) -> set[tuple[str, int]]:
-    found: set[tuple[str, int]] = set()
+    lines: set[tuple[str, int]] = set()
     prefixes = tuple(f"{ROOT}/{name}/" for name in OURS)
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
         if not frame.f_code.co_filename.startswith(prefixes):
             return None
-        found.add((frame.f_code.co_filename, frame.f_lineno))
+        lines.add((frame.f_code.co_filename, frame.f_lineno))
         return trace
 
     sys.settrace(trace)
@@ -231,7 +231,7 @@ def _lines_reached(check: Any, data: bytes) -> set[tuple[str, int]]:
         check(data)
     finally:
         sys.settrace(None)
-    return found
+    return lines
 
 
 if __name__ == "__main__":

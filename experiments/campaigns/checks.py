@@ -230,17 +230,17 @@ def _check_driver(campaign: Campaign, say: Say) -> None:
 
 def _check_disks(campaign: Campaign, say: Say) -> None:
     """Say why a host storage or a value of an option runs with nothing else that is chosen; with some is enough."""
-    found = {
+    problems_of_disk = {
         (host_fs, combination): list(_disk_problems(campaign, host_fs, combination))
         for host_fs in campaign.host_file_systems
         for combination in disks.combinations(campaign.disk)
     }
     in_it: dict[str, list[list[tuple[str, str]]]] = {}
-    for (host_fs, combination), problems in found.items():
+    for (host_fs, combination), problems in problems_of_disk.items():
         for word in (host_fs, *combination.split()):
             in_it.setdefault(word, []).append(problems)
-    for each in in_it.values():
-        for name, sentence in min(each, key=len):
+    for problem_lists in in_it.values():
+        for name, sentence in min(problem_lists, key=len):
             say(name, sentence)
 
 

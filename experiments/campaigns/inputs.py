@@ -77,7 +77,7 @@ class CampaignFieldsSerializer(PlanSerializer):
 
 
 class NightlySerializer(FormFields):
-    """How long a night of a campaign may be."""
+    """The time that a campaign may take each night."""
 
     form = NightlyForm
 

@@ -137,8 +137,8 @@ def _lint(case_study: CaseStudy) -> list[dict[str, Any]]:
     """Return the lint of the latest import that was filed: it looked at the whole draft. What the ticks say as of now
     is left out."""
     filed = case_study.imports.filter(state=ImportBatch.State.FILED).order_by("-filed_at")
-    found = filed.values_list("report__lint", flat=True).first() or []
-    return [finding for finding in found if finding["rule"] != BELOW_MINIMUM]
+    findings = filed.values_list("report__lint", flat=True).first() or []
+    return [finding for finding in findings if finding["rule"] != BELOW_MINIMUM]
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ class ObservedHostSerializer(ReadSerializer):
 
 
 class ObserveSerializer(FormFields):
-    """How often its machines are looked at."""
+    """The interval at which a host's machines are looked at."""
 
     form = ObserveForm
     fills_in = True

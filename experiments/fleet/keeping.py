@@ -46,8 +46,8 @@ def roll_up(run: jobs.JobRun) -> None:
 
 
 def _newest_hour() -> datetime | None:
-    found: datetime | None = DiskStatistics.objects.filter(span="hour").aggregate(at=Max("starts_at"))["at"]
-    return found
+    hour: datetime | None = DiskStatistics.objects.filter(span="hour").aggregate(at=Max("starts_at"))["at"]
+    return hour
 
 
 def _sum_up(finer: str, coarser: str, truncated: type[TruncHour | TruncDay], late: timedelta) -> None:

@@ -83,10 +83,10 @@ def _seconds_a_request(last: datetime) -> dict[int, dict[datetime, float]]:
         .filter(requests__gte=latency.LEAST_REQUESTS, took__gt=0)
         .values_list("disk_id", "starts_at", "requests", "took")
     )
-    found: dict[int, dict[datetime, float]] = defaultdict(dict)
+    seconds: dict[int, dict[datetime, float]] = defaultdict(dict)
     for disk_id, at, count, took in rows.iterator(chunk_size=5000):
-        found[disk_id][at] = took / count
-    return found
+        seconds[disk_id][at] = took / count
+    return seconds
 
 
 def _tell_of_slow(host: Host, disks: list[tuple[ObservedDisk, latency.Judged]]) -> None:

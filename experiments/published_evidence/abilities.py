@@ -127,7 +127,7 @@ ABILITIES: Mapping[str, Ability] = MappingProxyType(
 )
 
 ABILITY_CHOICES = [(slug, slug) for slug in ABILITIES]  # as the API's document names them
-FOUND_CHOICES = [(found, found) for found in FOUND]
+FOUND_CHOICES = [(finding, finding) for finding in FOUND]
 
 
 @dataclass(frozen=True)
@@ -163,17 +163,17 @@ def facts() -> Facts:
 
 def read(path: Path) -> Facts:
     """Return the facts of a file, in its order. Raises EvidenceError, which names file, line and field."""
-    found: dict[tuple[str, str], dict[str, Fact]] = {}
+    facts_of_choice: dict[tuple[str, str], dict[str, Fact]] = {}
     names: dict[tuple[str, str], str] = {}
     for entry in read_csv(path, COLUMNS):
         fact = _fact(entry)
         choice = fact.kind, fact.choice
         if (name := names.setdefault(choice, fact.name)) != fact.name:
             raise entry.error("name", f"{name!r}, as in an earlier line on {fact.choice}")
-        if fact.ability in found.setdefault(choice, {}):
+        if fact.ability in facts_of_choice.setdefault(choice, {}):
             raise entry.error("ability", f"one that no earlier line says of {fact.choice}")
-        found[choice][fact.ability] = fact
-    return found
+        facts_of_choice[choice][fact.ability] = fact
+    return facts_of_choice
 
 
 def _fact(entry: Entry) -> Fact:

@@ -57,10 +57,10 @@ class _Study:
 
 def slugs(folder: Path) -> list[str]:
     """Return the case studies of a folder. Raises EvidenceError where there is none."""
-    found = sorted(path.parent.name for path in folder.glob(f"*/{CONDITIONS}"))
-    if not found:
+    study_slugs = sorted(path.parent.name for path in folder.glob(f"*/{CONDITIONS}"))
+    if not study_slugs:
         raise EvidenceError(f"{folder.name}: found no folder with {CONDITIONS}, allowed is at least one")
-    return found
+    return study_slugs
 
 
 def read(folder: Path, papers: Path) -> Studies:

@@ -89,31 +89,31 @@ def _judge(line: int, cells: list[str], before: int, columns: int) -> list[tuple
     if len(cells) != before + columns:
         reason = f"the line is cut, or has cells too many: {len(cells)}, {before + columns} are expected"
         return [(0, Refusal(line, reason))]
-    said, values = cells[0].strip(), cells[before:]
+    label, values = cells[0].strip(), cells[before:]
     if before > 1 and cells[1] == "LIB":
-        return [(0, Refusal(line, f"{said[:80]}: a result that is better when less is none of those known here"))]
-    unit = _UNIT.fullmatch(said)
-    name, _, description = (unit[1] if unit else said).partition(" - ")
+        return [(0, Refusal(line, f"{label[:80]}: a result that is better when less is none of those known here"))]
+    unit = _UNIT.fullmatch(label)
+    name, _, description = (unit[1] if unit else label).partition(" - ")
     identifier = TEST.fullmatch(name.strip())
     test = identifier[1] if identifier else _TITLES.get(name.strip().lower(), "")
     units = [scale for of, scale in UNITS if of == test]
     scale = unit[2] if unit and unit[2] in units else ""
     if not scale and len(units) > 1:
-        return [(0, Refusal(line, f"{said[:80]}: the table has no unit; send composite.xml"))]
+        return [(0, Refusal(line, f"{label[:80]}: the table has no unit; send composite.xml"))]
     if not units or (unit and not scale and ":" not in unit[2]):
-        return [(0, Refusal(line, f"{said[:80]} is no storage test whose unit is known here"))]
+        return [(0, Refusal(line, f"{label[:80]} is no storage test whose unit is known here"))]
     attribute, factor = UNITS[test, scale or units[0]]
     parameters = described(description)
     operation = OPERATIONS.get(parameters.pop("test", parameters.pop("type", "")).lower(), "mixed")
-    found: list[tuple[int, Run | Refusal]] = []
+    outcomes: list[tuple[int, Run | Refusal]] = []
     for column, value in enumerate(values):
         if not value.strip():
             continue  # this system did not run it
         if not NUMBER.fullmatch(value.strip()) or not float(value):
-            found.append((column, Refusal(line, f"{test}: the test failed, there is no value")))
+            outcomes.append((column, Refusal(line, f"{test}: the test failed, there is no value")))
             continue
         figure = {attribute: float(value) * factor}
-        found.append(
+        outcomes.append(
             (
                 column,
                 Run(
@@ -129,4 +129,4 @@ def _judge(line: int, cells: list[str], before: int, columns: int) -> list[tuple
                 ),
             )
         )
-    return found
+    return outcomes

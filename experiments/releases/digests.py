@@ -26,8 +26,8 @@ def digest(document: dict[str, Any], tables: Iterable[Iterable[list[Any]]]) -> s
         order = sorted(range(len(columns)), key=columns.__getitem__)
         checksum.update(b"\0")
         for cells in lines:
-            said = io.StringIO()
+            csv_text = io.StringIO()
             told = [(columns[at], cells[at]) for at in order if str(cells[at]) not in _NOTHING]
-            csv.writer(said).writerows(told)
-            checksum.update(said.getvalue().encode())
+            csv.writer(csv_text).writerows(told)
+            checksum.update(csv_text.getvalue().encode())
     return checksum.hexdigest()

@@ -40,7 +40,7 @@ _LONGEST_TITLE = 80  # characters of a name in a message
 
 @dataclass
 class Report:
-    """What a load did, by short names here. came : new case studies; kept : which were not taken, and why"""
+    """The outcome of a load, by short names here. came : new case studies; kept : which were not taken, and why"""
 
     origin: str = ""
     number: int = 0

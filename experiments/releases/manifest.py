@@ -131,11 +131,11 @@ def parsed(data: bytes) -> Manifest:
         told = "; ".join(f"{fault.json_path}: {fault.message[:_SHOWN]}" for fault in faults)
         raise ReleaseError(f"release.json: {told}")
     del document["format"], document["version"]
-    found = cattrs.structure(document, Manifest)
+    manifest = cattrs.structure(document, Manifest)
     for name, keys in (
-        ("path", [entry.path for entry in found.case_studies]),
-        ("slug", [(entry.origin.identity, entry.slug) for entry in found.case_studies]),
+        ("path", [entry.path for entry in manifest.case_studies]),
+        ("slug", [(entry.origin.identity, entry.slug) for entry in manifest.case_studies]),
     ):
         if len(set(keys)) != len(keys):
             raise ReleaseError(f"release.json, case_studies: a {name} is there twice.")
-    return found
+    return manifest

@@ -37,7 +37,7 @@ _LEAST_LETTERS = 4  # of a machine's name that is looked for in texts; "db" and 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be written. only : short names of case studies; empty: all that is published
+    """The release that is to be written. only : short names of case studies; empty: all that is published
     drop : further words that no text may tell; with_files : also the raw files, which nothing is dropped from"""
 
     name: str = ""
@@ -51,7 +51,7 @@ class Wanted:
 
 @dataclass
 class Told:
-    """What a release tells. dropped : by case study, what was left out of its texts, and what stands for it"""
+    """The contents of a release. dropped : by case study, what was left out of its texts, and what stands for it"""
 
     number: int = 0
     case_studies: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What reviewers should look at of sources, as data."""
+"""The API of what reviewers should look at in sources."""
 
 from typing import Any
 

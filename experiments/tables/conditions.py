@@ -63,7 +63,7 @@ class LeftOutRows:
 
 @dataclass(frozen=True)
 class Conditions:
-    """What is said beside one table, section by section.
+    """The conditions that are stated beside one table, section by section.
 
     columns : heading to column of the template
     values : heading of numbers to columns of the template, and "percent_of": heading to the base row's words
@@ -139,9 +139,9 @@ def conditions_of(given: Mapping[str, Any]) -> Conditions:
         },
         words=words,
         leave_out=tuple(
-            _left_out(f"leave_out {number}", each) for number, each in enumerate(_list(given, "leave_out"), start=1)
+            _left_out(f"leave_out {number}", rule) for number, rule in enumerate(_list(given, "leave_out"), start=1)
         ),
-        new=tuple(_new(f"new {number}", each) for number, each in enumerate(_list(given, "new"), start=1)),
+        new=tuple(_new(f"new {number}", entry) for number, entry in enumerate(_list(given, "new"), start=1)),
         decimal=decimal,
     )
 
@@ -198,8 +198,8 @@ def _left_out(place: str, given: Any) -> LeftOutRows:
 
 def _new(place: str, given: Any) -> dict[str, str]:
     if not isinstance(given, dict) or given.get(IS_A) not in NEW_KINDS:
-        found = given.get(IS_A) if isinstance(given, dict) else given
-        raise _wrong(f"{place}.{IS_A}", found, f"one of {', '.join(NEW_KINDS)}")
+        given_kind = given.get(IS_A) if isinstance(given, dict) else given
+        raise _wrong(f"{place}.{IS_A}", given_kind, f"one of {', '.join(NEW_KINDS)}")
     for name in ("slug", "name"):
         if not given.get(name):
             raise _wrong(f"{place}.{name}", given.get(name), "a text")
@@ -248,8 +248,8 @@ def _check_keys(place: str, given: Any, allowed: Collection[str]) -> None:
             raise ConditionsError(f"{place}: found the key {name[:80]!r}, allowed are {', '.join(allowed)}")
 
 
-def _wrong(place: str, found: Any, allowed: str) -> ConditionsError:
-    shown = "nothing" if found in (None, "", [], {}) else str(found)[:80]
+def _wrong(place: str, given: Any, allowed: str) -> ConditionsError:
+    shown = "nothing" if given in (None, "", [], {}) else str(given)[:80]
     return ConditionsError(f"{place}: found {shown}, allowed is {allowed}")
 
 
@@ -291,7 +291,7 @@ def _value(value: Any) -> str:
     if isinstance(value, Mapping) and not value:
         return "{}"
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(_as_said(name))} = {_value(each)}" for name, each in value.items()) + " }"
+        return "{ " + ", ".join(f"{_key(_as_said(name))} = {_value(fact)}" for name, fact in value.items()) + " }"
     if isinstance(value, list) and len(value) > 1 and isinstance(value[0], str):
-        return "[\n" + "".join(f"    {_value(each)},\n" for each in value) + "]"
+        return "[\n" + "".join(f"    {_value(text)},\n" for text in value) + "]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -111,27 +111,27 @@ def _headings(table: PlainTable, conditions: Conditions, errors: list[Wrong]) ->
     for heading, section in told.items():
         if _plain(heading) not in header:
             errors.append(Wrong(None, section, heading, f"a heading of the table: {', '.join(header)}"))
-    values = {_plain(heading): said for heading, said in conditions.values.items()}
+    values = {_plain(heading): fields for heading, fields in conditions.values.items()}
     columns = {_plain(heading): name for heading, name in conditions.columns.items()}
     for at, text in enumerate(header):
         words = conditions.words.get(table.header[at], conditions.words.get(text, {}))
         if text in values:
-            said = {name: value for name, value in values[text].items() if name != "percent_of"}
-            yield _Heading(at, text, "value", said, percent_of=values[text].get("percent_of", {}))
+            fields = {name: value for name, value in values[text].items() if name != "percent_of"}
+            yield _Heading(at, text, "value", fields, percent_of=values[text].get("percent_of", {}))
             continue
         if (name := columns.get(text, "")) == IGNORED or not (text or words):
             continue
-        said = {}
+        fields = {}
         if not name:
             try:
-                name, said = _meaning(text)
+                name, fields = _meaning(text)
             except UnknownHeader as unknown:
                 if not words:
                     allowed = f"{unknown}; or say what it holds under [columns], [values] or [words]"
                     errors.append(Wrong(None, text, "this heading", allowed))
                     continue
         words = words or conditions.words.get(name, {})
-        yield _Heading(at, text, name, said, {_plain(word).casefold(): given for word, given in words.items()})
+        yield _Heading(at, text, name, fields, {_plain(word).casefold(): given for word, given in words.items()})
 
 
 def _plain(text: str) -> str:
@@ -147,10 +147,15 @@ def _meaning(text: str) -> tuple[str, dict[str, str]]:
         if bracket is None or (unit := spelled_unit(bracket[2])) is None or fold(bracket[1]) not in METRIC_HEADERS:
             raise
         return "value", {"unit": bracket[2]} | ({"metric": unit.metric} if fold(bracket[1]) == "latency" else {})
-    said = {"unit": header.unit, "metric": header.metric, "vm_count": header.vm_count, "repetition": header.repetition}
+    fields = {
+        "unit": header.unit,
+        "metric": header.metric,
+        "vm_count": header.vm_count,
+        "repetition": header.repetition,
+    }
     if header.vm_count == "0":
-        said["hypervisor"] = "native"
-    return header.name, {name: value for name, value in said.items() if value}
+        fields["hypervisor"] = "native"
+    return header.name, {name: value for name, value in fields.items() if value}
 
 
 # Rows
@@ -179,8 +184,8 @@ class _Table:
                 continue
             try:
                 self.row(line, [_plain(cell) for cell in cells])
-            except _Found as found:
-                self.wrong(line, found)
+            except _Found as problem:
+                self.wrong(line, problem)
             if len(self.converted.errors) >= MAX_ERRORS or len(self.converted.rows) > MAX_ROWS:
                 allowed = f"at most {MAX_ROWS:,} rows and fewer than {MAX_ERRORS} errors"
                 self.converted.errors.append(Wrong(line, "table", "more", f"{allowed}; the rest was not read"))
@@ -191,8 +196,8 @@ class _Table:
                 shown = ", ".join(map(str, rows.lines or rows.where.values()))
                 self.converted.errors.append(Wrong(None, f"leave_out: {rows.reason}", shown, "rows that the table has"))
 
-    def wrong(self, line: int, found: _Found) -> None:
-        self.converted.errors.append(Wrong(line, *found.args))
+    def wrong(self, line: int, problem: _Found) -> None:
+        self.converted.errors.append(Wrong(line, *problem.args))
 
     def is_left_out(self, line: int, cells: Sequence[str]) -> LeftOutRows | None:
         if line in self.left_out_by_line:
@@ -222,8 +227,8 @@ class _Table:
             is_measured = True
             try:
                 self.converted.rows.append({LINE: str(line), **self.measurement(heading, cells, fields)})
-            except _Found as found:
-                self.wrong(line, found)
+            except _Found as problem:
+                self.wrong(line, problem)
         if not is_measured:
             self.converted.left_out.append(LeftOut(line, "not measured"))
 

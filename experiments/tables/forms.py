@@ -157,12 +157,12 @@ class StepForm(forms.Form):
 
 
 class ColumnsForm(StepForm):
-    """What each column holds."""
+    """The step that asks what each column holds."""
 
     NUMBERS = ("unit", "workload", "operation", "block_size_bytes", "metric")
 
     def build(self) -> None:
-        said = self.said
+        document = self.said
         choices = [
             ("", "not said yet"),
             (IGNORED, "nothing: leave it out"),
@@ -174,9 +174,9 @@ class ColumnsForm(StepForm):
         metrics = [("", "by the unit"), *((name, metric.label) for name, metric in METRICS.items())]
         bases = self._bases()
         for at, heading in enumerate(self.table.header):
-            numbers = said.get("values", {}).get(heading)
-            role = VALUE if numbers is not None else said.get("columns", {}).get(heading, "")
-            if not role and heading in said.get("words", {}):
+            numbers = document.get("values", {}).get(heading)
+            role = VALUE if numbers is not None else document.get("columns", {}).get(heading, "")
+            if not role and heading in document.get("words", {}):
                 role = WORDS
             if role.startswith(PARAMETER) and fold(role.removeprefix(PARAMETER)) == fold(heading):
                 role = PARAMETER
@@ -225,17 +225,19 @@ class ColumnsForm(StepForm):
         columns: dict[str, str] = {}
         values: dict[str, dict[str, Any]] = {}
         words: dict[str, Any] = {
-            heading: said for heading, said in self.said.get("words", {}).items() if heading in FIELDS
+            heading: meanings for heading, meanings in self.said.get("words", {}).items() if heading in FIELDS
         }
         for at, heading in enumerate(self.table.header):
             role = self.cleaned_data[f"role-{at}"]
-            said = {name: text for name in self.NUMBERS if (text := self.cleaned_data[f"{name}-{at}"].strip())}
+            fields = {name: text for name in self.NUMBERS if (text := self.cleaned_data[f"{name}-{at}"].strip())}
             before = self.said.get("values", {}).get(heading, {})
-            said = {name: value for name, value in before.items() if name not in (*self.NUMBERS, "percent_of")} | said
+            fields = {
+                name: value for name, value in before.items() if name not in (*self.NUMBERS, "percent_of")
+            } | fields
             if bases := self.cleaned_data.get(f"percent_of-{at}"):
-                said["percent_of"] = dict(base.split("\t", 1) for base in bases)
-            if role == VALUE and said:
-                values[heading] = said
+                fields["percent_of"] = dict(base.split("\t", 1) for base in bases)
+            if role == VALUE and fields:
+                values[heading] = fields
             elif role == WORDS:
                 distinct = dict.fromkeys(row[at] for row in self.table.rows if row[at])
                 words[heading] = self.said.get("words", {}).get(heading) or {
@@ -262,7 +264,7 @@ class ColumnsForm(StepForm):
 
 
 class EverywhereForm(StepForm):
-    """What holds for the whole table and stands in no column."""
+    """The step that asks what holds for the whole table and stands in no column."""
 
     MAIN = (
         *("hypervisor", "host_fs", "backend", "guest_fs", "guest_access", "vm_count"),
@@ -358,7 +360,10 @@ def lists() -> dict[str, list[str]]:
 
 
 class NamesForm(StepForm):
-    """What the table's words are in the catalogue: every word of its columns of names, and what else is not known."""
+    """The step that asks what the table's words are in the catalogue.
+
+    It asks for every word of the columns of names, and for what else is not known.
+    """
 
     def build(self) -> None:
         self.names = names_of(conditions(self.said))
@@ -370,9 +375,9 @@ class NamesForm(StepForm):
         told = {(kind, spelling) for _, _, kind, word, slug in asked for spelling in (fold(word), fold(slug))}
         asked += [("", "", kind, word, "") for kind, word in self.reading.unknown if (kind, fold(word)) not in told]
         asked += [("", "", kind, slug, slug) for kind, slug in self.proposed if (kind, fold(slug)) not in told]
-        asked.sort(key=lambda each: bool(each[4]))  # what is not known first
+        asked.sort(key=lambda question: bool(question[4]))  # what is not known first
         self.more = max(0, len(asked) - MOST_ASKED)
-        self.asked = {_field_name("name", *each[:4]): each for each in asked[:MOST_ASKED]}
+        self.asked = {_field_name("name", *question[:4]): question for question in asked[:MOST_ASKED]}
         for name, (heading, column, kind, word, slug) in self.asked.items():
             self._add(name, heading, column, kind, word, slug)
         self.several = list(self._several())[:MOST_ASKED]
@@ -380,7 +385,7 @@ class NamesForm(StepForm):
     def _words_of_columns(self) -> Iterator[tuple[str, str, str, str, str]]:
         """Yield heading, column, kind, word and what it is so far, "" for not known, of words that rows have."""
         words = self.said.get("words", {})
-        left_out = {each.line for each in self.reading.left_out}
+        left_out = {omission.line for omission in self.reading.left_out}
         rows = zip(self.table.lines, self.table.rows, strict=True)
         taken = [row for line, row in rows if line not in left_out]
         for at, heading in enumerate(self.table.header):
@@ -389,16 +394,16 @@ class NamesForm(StepForm):
             if not kind and column not in normalise.CHOICES:
                 continue
             for word in list(dict.fromkeys(row[at] for row in taken if row[at]))[:MOST_WORDS]:
-                said = next(
+                meaning = next(
                     (given for known, given in words.get(heading, {}).items() if fold(known) == fold(word)), None
                 )
-                if said is not None and set(said) - {column}:
+                if meaning is not None and set(meaning) - {column}:
                     continue  # a file says more of it than can be said here
-                found = self.names.find(kind, word) if kind else _choice_of(column, word)
+                known_slug = self.names.find(kind, word) if kind else _choice_of(column, word)
                 if kind == "hypervisor" and fold(word) in NATIVE:
-                    found = "native"
-                slug = (said or {}).get(column) or found or ""
-                if kind or not found or said:
+                    known_slug = "native"
+                slug = (meaning or {}).get(column) or known_slug or ""
+                if kind or not known_slug or meaning:
                     yield heading, column, kind, word, slug
 
     def _add(self, name: str, heading: str, column: str, kind: str, word: str, slug: str) -> None:
@@ -508,12 +513,12 @@ class NamesForm(StepForm):
         for heading, word, name in self.several:
             parts = (part.partition("=") for part in self.cleaned_data[name].split(";") if part.strip())
             words[heading][word] = {column.strip(): value.strip() for column, _, value in parts}
-        said = {**self.said, "words": {heading: given for heading, given in words.items() if given}}
-        said |= {"new": list(new.values()), "leave_out": leave_out}
+        document = {**self.said, "words": {heading: given for heading, given in words.items() if given}}
+        document |= {"new": list(new.values()), "leave_out": leave_out}
         for section in ("everywhere", "values"):
-            said[section] = _renamed(said.get(section, {}), renamed)
-        said["words"] = {heading: _renamed(given, renamed) for heading, given in said["words"].items()}
-        return said
+            document[section] = _renamed(document.get(section, {}), renamed)
+        document["words"] = {heading: _renamed(given, renamed) for heading, given in document["words"].items()}
+        return document
 
 
 def _field_name(*parts: str) -> str:
@@ -583,10 +588,10 @@ class RowsForm(StepForm):
             if match is None:
                 raise forms.ValidationError(f"{part[:20]!r} is no line; lines are like 4, 7-9.")
             first, last = int(match[1]), int(match[2] or match[1])
-            found = {line for line in known if first <= line <= last}
-            if not found:
+            matching_lines = {line for line in known if first <= line <= last}
+            if not matching_lines:
                 raise forms.ValidationError(f"The table has no row on line {part}.")
-            lines |= found
+            lines |= matching_lines
         return sorted(lines)
 
     def clean(self) -> dict[str, Any]:
@@ -607,7 +612,7 @@ class RowsForm(StepForm):
 
 
 class SourceForm(StepForm):
-    """What the study is, what it was measured on, and who published it."""
+    """The step that asks what the study is, what it was measured on, and who published it."""
 
     SOURCE = {
         "title": "Title of the source",
@@ -668,8 +673,8 @@ class SourceForm(StepForm):
         self.fields["source-note"].widget = forms.Textarea(attrs={"rows": 2})
         for name, field in self.fields.items():
             section, _, key = name.partition("-")
-            said = self.said.get(section, {}).get(key, "")
-            field.initial = "\n".join(said) if isinstance(said, list) else said
+            initial = self.said.get(section, {}).get(key, "")
+            field.initial = "\n".join(initial) if isinstance(initial, list) else initial
         if "source" not in self.said:
             self.fields["source-read_on"].initial = localdate()
         if not self.fields["case_study-slug"].initial and (title := self.said.get("case_study", {}).get("title")):
@@ -697,14 +702,14 @@ class SourceForm(StepForm):
         return [field for field in sections if field.name not in shown]
 
     def document(self) -> Document:
-        said = {**self.said}
+        document = {**self.said}
         for section in ("case_study", "storage", "server", "source"):
             asked = {
                 name.partition("-")[2]: value
                 for name, value in self.cleaned_data.items()
                 if name.startswith(f"{section}-")
             }
-            kept = {name: value for name, value in said.get(section, {}).items() if name not in asked}
+            kept = {name: value for name, value in document.get(section, {}).items() if name not in asked}
             for name, value in asked.items():
                 if name in ("authors", "notes"):
                     value = [line.strip() for line in value.splitlines() if line.strip()]
@@ -712,8 +717,8 @@ class SourceForm(StepForm):
                     value = value.isoformat()
                 if value not in (None, "", []):
                     kept[name] = value
-            said[section] = kept
-        return said
+            document[section] = kept
+        return document
 
 
 FORMS: dict[str, type[StepForm]] = {

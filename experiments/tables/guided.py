@@ -46,12 +46,12 @@ def begin(user: User, name: str, content: bytes, document: Document) -> PastedTa
 
     name : of the file; empty for pasted text, which is called by the caption of its first table
     """
-    found = tables_in(content)
+    tables = tables_in(content)
     if PastedTable.objects.filter(owner=user, case_study=None).count() >= MOST:
         raise TooMany(f"You have {MOST} tables that are not drafts yet: finish or forget one of them first.")
-    name = name or pipeline.file_name(f"{found[0].caption[:100].rstrip('.') or 'pasted table'}.txt")
-    kept = PastedTable(owner=user, name=name, content=content, number=0 if len(found) == 1 else None)
-    kept.conditions = document or (_suggested(found[0]) if kept.number == 0 else {})
+    name = name or pipeline.file_name(f"{tables[0].caption[:100].rstrip('.') or 'pasted table'}.txt")
+    kept = PastedTable(owner=user, name=name, content=content, number=0 if len(tables) == 1 else None)
+    kept.conditions = document or (_suggested(tables[0]) if kept.number == 0 else {})
     kept.save()
     return kept
 
@@ -102,22 +102,24 @@ def document_of(text: str) -> Document:
         raise ConditionsError(f"no TOML: {error}") from error
     if not isinstance(given.get("case_study", {}), dict):
         raise ConditionsError("case_study: allowed is a table, [case_study]")
-    said = asdict(conditions(given))
-    said["case_study"] = {
-        name: value for name, value in said["case_study"].items() if name in given.get("case_study", {})
+    document = asdict(conditions(given))
+    document["case_study"] = {
+        name: value for name, value in document["case_study"].items() if name in given.get("case_study", {})
     }
-    said["leave_out"] = [
+    document["leave_out"] = [
         {name: list(value) if name == "lines" else value for name, value in rows.items() if value}
-        for rows in said["leave_out"]
+        for rows in document["leave_out"]
     ]
-    return {name: list(value) if name == "new" else value for name, value in said.items() if value}
+    return {name: list(value) if name == "new" else value for name, value in document.items() if value}
 
 
 def as_file(kept: PastedTable) -> str:
     """Return the file of conditions that says what was said so far."""
-    said = conditions(kept.conditions)
+    all_conditions = conditions(kept.conditions)
     own = kept.conditions.get("case_study", {})
-    named = Conditions(**{**vars(said), "case_study": {name: said.case_study[name] for name in own}})
+    named = Conditions(
+        **{**vars(all_conditions), "case_study": {name: all_conditions.case_study[name] for name in own}}
+    )
     return as_toml(named)
 
 
@@ -137,14 +139,14 @@ class Step:
 
 def steps(kept: PastedTable, table: PlainTable | None, read: Reading | None) -> list[Step]:
     """Return the steps, and which of them are done."""
-    said = kept.conditions
-    columns = {**said.get("columns", {}), **said.get("values", {}), **said.get("words", {})}
-    has_numbers = bool(said.get("values")) or suggest.VALUE in said.get("columns", {}).values()
-    study = {**said.get("case_study", {}), **said.get("storage", {})}
+    document = kept.conditions
+    columns = {**document.get("columns", {}), **document.get("values", {}), **document.get("words", {})}
+    has_numbers = bool(document.get("values")) or suggest.VALUE in document.get("columns", {}).values()
+    study = {**document.get("case_study", {}), **document.get("storage", {})}
     done = {
         "table": table is not None,
         "columns": table is not None and has_numbers and all(heading in columns for heading in table.header),
-        "everywhere": "everywhere" in said,
+        "everywhere": "everywhere" in document,
         "names": read is not None and not read.unknown,
         "rows": read is not None and not read.wrong,
         "source": all(name in study for name in ("slug", "title", "description")),
@@ -155,10 +157,12 @@ def steps(kept: PastedTable, table: PlainTable | None, read: Reading | None) -> 
 def finish(kept: PastedTable, table: PlainTable) -> CaseStudy:
     """Make the draft. Raises NotTaken."""
     try:
-        said = conditions_of(kept.conditions)
+        checked_conditions = conditions_of(kept.conditions)
     except ConditionsError as error:
         raise take_in.NotTaken([Wrong(None, "conditions", "a gap", str(error))]) from error
-    draft = take_in.take_in(kept.name, bytes(kept.content), table, said, user=kept.owner, door=ImportBatch.Door.BROWSER)
+    draft = take_in.take_in(
+        kept.name, bytes(kept.content), table, checked_conditions, user=kept.owner, door=ImportBatch.Door.BROWSER
+    )
     kept.case_study = draft
     kept.save(update_fields=["case_study"])
     return draft

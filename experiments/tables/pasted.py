@@ -63,19 +63,19 @@ def tables_in(content: bytes | str) -> list[PlainTable]:
 
 
 def _checked(tables: Iterable[PlainTable]) -> list[PlainTable]:
-    found: list[PlainTable] = []
+    checked_tables: list[PlainTable] = []
     rows = cells = 0
-    for each in tables:
-        rows += len(each.rows)
-        cells += len(each.rows) * len(each.header)
+    for plain_table in tables:
+        rows += len(plain_table.rows)
+        cells += len(plain_table.rows) * len(plain_table.header)
         if rows > MAX_ROWS or cells > MAX_CELLS:
             raise Refused(f"more than {MAX_ROWS:,} rows or {MAX_CELLS:,} cells. Copy the table alone.")
-        found.append(each)
-        if len(found) > MAX_TABLES:
+        checked_tables.append(plain_table)
+        if len(checked_tables) > MAX_TABLES:
             raise Refused(f"more than {MAX_TABLES} tables. Copy the table alone.")
-    if not found:
+    if not checked_tables:
         raise Refused("There is no table in it: a line of headings and at least one row of two cells are needed.")
-    return found
+    return checked_tables
 
 
 def _table(heads: Sequence[Row], rows: Sequence[Row], caption: str = "") -> PlainTable | None:
@@ -146,8 +146,8 @@ def _of_bars(lines: list[str]) -> Iterator[PlainTable]:
         if not is_table:
             before = next((line for _, line in reversed(part) if line.strip()), before)
             continue
-        if any(_is_bar_rule(line) for _, line in part) and (found := _of_bar_block(part, before.strip("#*: "))):
-            yield found
+        if any(_is_bar_rule(line) for _, line in part) and (plain_table := _of_bar_block(part, before.strip("#*: "))):
+            yield plain_table
         before = ""
 
 
@@ -232,8 +232,8 @@ def _of_delimited(text: str, delimiter: str) -> Iterator[PlainTable]:
     caption, after_break = "", False
 
     def finished() -> Iterator[PlainTable]:
-        if heads and (found := _table([heads], rows, caption)):
-            yield found
+        if heads and (plain_table := _table([heads], rows, caption)):
+            yield plain_table
 
     def records() -> Iterator[Row]:
         last = 0
@@ -280,14 +280,14 @@ def _of_columns(lines: list[str]) -> Iterator[PlainTable]:
             continue
         part = [(number, line.expandtabs()) for number, line in block]
         try:
-            found = _of_column_block(part, caption)
+            plain_table = _of_column_block(part, caption)
         except Refused as error:
             problem = problem or error
-            found = None
-        caption = "" if found else part[-1][1].strip(" :#")
-        if found:
+            plain_table = None
+        caption = "" if plain_table else part[-1][1].strip(" :#")
+        if plain_table:
             is_any = True
-            yield found
+            yield plain_table
     if problem and not is_any:
         raise problem
 
@@ -363,14 +363,14 @@ def _of_html(text: str) -> Iterator[PlainTable]:
         return
     etree.strip_elements(page, "script", "style", "template", with_tail=False)
     whole = list(page.iter("table")) or [page]  # rows alone were copied
-    rows_of: dict[Any, list[Any]] = {each: [] for each in whole}
+    rows_of: dict[Any, list[Any]] = {table_element: [] for table_element in whole}
     for row in page.iter("tr"):
         owner = next(row.iterancestors("table"), page)
         rows_of.setdefault(owner, []).append(row)
-    for each, rows in rows_of.items():
-        caption = next((child for child in each.iterchildren("caption")), None)
-        if found := _of_html_rows(rows, _words(caption) if caption is not None else ""):
-            yield found
+    for table_element, rows in rows_of.items():
+        caption = next((child for child in table_element.iterchildren("caption")), None)
+        if plain_table := _of_html_rows(rows, _words(caption) if caption is not None else ""):
+            yield plain_table
 
 
 def _of_html_rows(rows: list[Any], caption: str) -> PlainTable | None:
@@ -452,5 +452,5 @@ def _of_workbook(data: bytes) -> Iterator[PlainTable]:
             continue
         width = max(len(cells) for _, cells in rows[first:])
         padded = [(line, cells + [""] * (width - len(cells))) for line, cells in rows[first:]]
-        if found := _table(padded[:1], padded[1:], name):
-            yield found
+        if plain_table := _table(padded[:1], padded[1:], name):
+            yield plain_table

@@ -96,24 +96,24 @@ def unit_in(heading: str) -> str:
 
 def said_of_numbers(heading: str, names: Names) -> dict[str, str]:
     """Return what a heading says of its numbers: unit, load, block size, metric."""
-    said = {}
+    fields = {}
     unit, folded = unit_in(heading), heading.casefold()
     if unit:
-        said["unit"] = unit
+        fields["unit"] = unit
     if match := _BLOCK.search(heading):
-        said["block_size_bytes"] = match[1]
+        fields["block_size_bytes"] = match[1]
     way = "random" if "rand" in folded else "sequential" if "seq" in folded else ""
     has = {word: re.search(rf"{word}|\b{word[0]}\b", folded) is not None for word in ("read", "write")}
     what = "mixed" if all(has.values()) or "mix" in folded or "rw" in folded else next((w for w in has if has[w]), "")
     if way and what and (workload := names.find("workload", f"{way} {what}")):
-        said["workload"] = workload
+        fields["workload"] = workload
     elif what and what != "mixed":
-        said["operation"] = f"{way} {what}".strip().replace("sequential ", "").replace(" ", "-")
+        fields["operation"] = f"{way} {what}".strip().replace("sequential ", "").replace(" ", "-")
     if nth := re.search(r"p(50|95|99)\b|\b(50|95|99)(?:th|\.0|%)", folded):
-        said["metric"] = f"latency_p{nth[1] or nth[2]}"
+        fields["metric"] = f"latency_p{nth[1] or nth[2]}"
     elif "latency" in folded:
-        said["metric"] = "latency"
-    return {name: value for name, value in said.items() if name != "metric" or value in METRICS}
+        fields["metric"] = "latency"
+    return {name: value for name, value in fields.items() if name != "metric" or value in METRICS}
 
 
 def close_entry(word: str, spellings: Mapping[str, str]) -> str:

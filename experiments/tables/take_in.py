@@ -39,7 +39,7 @@ class NotTaken(Exception):  # noqa: N818 - the user's matter, not a failure of o
 
 @dataclass
 class Reading:
-    """What a table says under its conditions.
+    """The content of a table, read under its conditions.
 
     rows : columns of the template, names of the catalogue as slugs; measurements : the same as they would be filed
     unknown : kind and name to the first line, of names that the catalogue lacks and nobody proposed
@@ -99,8 +99,8 @@ def read(table: PlainTable, conditions: Conditions) -> Reading:
 
 def _resolved(row: Mapping[str, str], names: Names) -> dict[str, str]:
     """Return the row with the slugs of the catalogue in place of other spellings."""
-    found = {name: names.find(kind, row[name]) for name, kind in REFERENCES.items() if name in row}
-    return {**row, **{name: slug for name, slug in found.items() if slug}}
+    slugs = {name: names.find(kind, row[name]) for name, kind in REFERENCES.items() if name in row}
+    return {**row, **{name: slug for name, slug in slugs.items() if slug}}
 
 
 def _wrong_entries(conditions: Conditions) -> list[Wrong]:
@@ -211,24 +211,24 @@ def posted(conditions: Conditions) -> dict[str, Any]:
 
 def _publication(conditions: Conditions) -> Publication | None:
     """Return the source: the one that everybody sees by its DOI or address, else a new one. Raises ValidationError."""
-    said = {name: value for name, value in conditions.source.items() if value not in ("", [], None)}
-    if not said:
+    facts = {name: value for name, value in conditions.source.items() if value not in ("", [], None)}
+    if not facts:
         return None
     for key in ("doi", "address"):
-        if key in said and (known := visible.publications().filter(**{key: said[key]}).first()):
+        if key in facts and (known := visible.publications().filter(**{key: facts[key]}).first()):
             return known
-    authors = said.get("authors", [])
-    said["authors"] = [authors] if isinstance(authors, str) else authors
-    said.setdefault("title", conditions.case_study["title"])
-    said.setdefault("slug", _free_slug(conditions.case_study["slug"]))
-    said.setdefault("is_reviewed", False)
-    fields = {each.name for each in Publication._meta.concrete_fields}
-    for name in said.keys() - fields:  # a fact that publications have no field for
-        said["note"] = " ".join(
-            filter(None, [said.get("note", ""), f"{name.replace('_', ' ').capitalize()}: {said.pop(name)}."])
+    authors = facts.get("authors", [])
+    facts["authors"] = [authors] if isinstance(authors, str) else authors
+    facts.setdefault("title", conditions.case_study["title"])
+    facts.setdefault("slug", _free_slug(conditions.case_study["slug"]))
+    facts.setdefault("is_reviewed", False)
+    fields = {column.name for column in Publication._meta.concrete_fields}
+    for name in facts.keys() - fields:  # a fact that publications have no field for
+        facts["note"] = " ".join(
+            filter(None, [facts.get("note", ""), f"{name.replace('_', ' ').capitalize()}: {facts.pop(name)}."])
         )
-    publication = Publication(**said, is_draft=True)
-    publication.full_clean(exclude=() if said["authors"] else ("authors",))
+    publication = Publication(**facts, is_draft=True)
+    publication.full_clean(exclude=() if facts["authors"] else ("authors",))
     return publication
 
 

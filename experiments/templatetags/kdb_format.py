@@ -168,10 +168,10 @@ def grade_badge(grade: str) -> SafeString:
 
 
 @register.filter
-def found_tag(found: str) -> SafeString:
+def found_tag(finding: str) -> SafeString:
     """Return whether a choice has an ability as a small mark; what is not known or left open is no more than a word."""
-    tone = {"yes": "tag tag-good", "with limits": "tag tag-open", "no": "tag tag-bad"}.get(found, "muted")
-    return format_html('<span class="{}">{}</span>', tone, found)
+    tone = {"yes": "tag tag-good", "with limits": "tag tag-open", "no": "tag tag-bad"}.get(finding, "muted")
+    return format_html('<span class="{}">{}</span>', tone, finding)
 
 
 @register.filter

@@ -1,1 +1,1 @@
-"""How the databases are opened, read from and filled."""
+"""Code that opens the databases, reads from them and fills them."""

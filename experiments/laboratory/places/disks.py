@@ -107,12 +107,12 @@ def in_libvirt(values: Mapping[str, str]) -> dict[str, str]:
 
 def in_qm(values: Mapping[str, str]) -> list[str]:
     """Return the words of a disk of Proxmox VE's `qm` that say these options."""
-    said = {word: values[name] for name, word in _QM.items() if name in values}
-    if said.get("discard") == "unmap":
-        said["discard"] = "on"
+    options = {word: values[name] for name, word in _QM.items() if name in values}
+    if options.get("discard") == "unmap":
+        options["discard"] = "on"
     if values.get("iothread") == "yes":
-        said["iothread"] = "1"
-    return [f"{word}={value}" for word, value in said.items()]
+        options["iothread"] = "1"
+    return [f"{word}={value}" for word, value in options.items()]
 
 
 def pinned(cpus: Sequence[int], number: int, vcpus: int) -> tuple[int, ...]:

@@ -57,20 +57,20 @@ def scan(host: str, port: int) -> str:
 def _judged(host: str, port: int) -> Found:
     """Return the addresses that a connection may be made to. Raises Unreachable, NotAllowed."""
     try:
-        found = addresses(host, port, seconds=ssh.CONNECT_SECONDS)
+        resolved = addresses(host, port, seconds=ssh.CONNECT_SECONDS)
     except OSError as error:
         raise ssh.Unreachable(f"{host} port {port} is not reached by HTTPS: its name is not known.") from error
-    if any(is_of_the_machine_itself(place[0]) for _, place in found):
+    if any(is_of_the_machine_itself(place[0]) for _, place in resolved):
         raise ssh.NotAllowed(f"{host} is a link-local address, or where a cloud keeps its metadata.")
-    return found
+    return resolved
 
 
 def _get(
-    host: str, port: int, found: Found, path: str, *, pinned: bytes, seconds: float, most: int = 0, **headers: str
+    host: str, port: int, resolved: Found, path: str, *, pinned: bytes, seconds: float, most: int = 0, **headers: str
 ) -> Reply:
     name = f"[{host}]" if ":" in host and not host.startswith("[") else host
     address = f"https://{name}:{port}/api2/json{path}"
-    return call("GET", address, found, headers=headers, seconds=seconds, most_bytes=most, pinned=pinned)
+    return call("GET", address, resolved, headers=headers, seconds=seconds, most_bytes=most, pinned=pinned)
 
 
 def _unreachable(label: str, error: NotReached) -> ssh.Unreachable:
@@ -113,15 +113,15 @@ class ApiConnection(ssh.Connection):
             ) from other
         except NotReached as error:
             raise _unreachable(str(place), error) from error
-        said = f"GET {path}: {reply.status} {reply.reason}"[:_REASON]
+        status_line = f"GET {path}: {reply.status} {reply.reason}"[:_REASON]
         if reply.status == 401:
-            raise ssh.LoginRefused(f"{place} does not take the token: {said}")
+            raise ssh.LoginRefused(f"{place} does not take the token: {status_line}")
         if reply.status == 403:
-            raise ssh.NotAllowed(f"{place} does not allow it to the token: {said}")
+            raise ssh.NotAllowed(f"{place} does not allow it to the token: {status_line}")
         if reply.is_cut:
             raise ssh.TooMuch(f"{place} sent more than {most:,} bytes in answer to one request. Nothing of it is used.")
         if reply.status != 200:
-            return ssh.Answer(1, b"", said)
+            return ssh.Answer(1, b"", status_line)
         try:
             document: Any = json.loads(reply.body)
         except ValueError:

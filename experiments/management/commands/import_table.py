@@ -59,14 +59,16 @@ class Command(BaseCommand):
             raise CommandError(f"{refused} of {len(list(_pairs(paths)))} tables were not taken in.")
 
     def _take_in(self, table: Path, conditions: Path, user: User | None) -> CaseStudy:
-        said = read_conditions(conditions.read_text(encoding="utf-8-sig"))
+        stated_conditions = read_conditions(conditions.read_text(encoding="utf-8-sig"))
         content = table.read_bytes()
         as_csv = table_of_csv(text_of(content)) if table.suffix == ".csv" else None
         tables = [as_csv] if as_csv else tables_in(content)
         if len(tables) != 1:
             raise Refused(f"found {len(tables)} tables, allowed is one: put each into a file of its own")
-        draft = take_in.take_in(table.name, content, tables[0], said, user=user, door=ImportBatch.Door.COMMAND)
-        for left_out in take_in.read(tables[0], said).left_out:
+        draft = take_in.take_in(
+            table.name, content, tables[0], stated_conditions, user=user, door=ImportBatch.Door.COMMAND
+        )
+        for left_out in take_in.read(tables[0], stated_conditions).left_out:
             self.stdout.write(f"{table}, line {left_out.line}: left out, {left_out.reason}")
         return draft
 
@@ -101,10 +103,10 @@ def _pairs(paths: list[Path]) -> Iterator[tuple[Path, Path]]:
             yield waiting, path
             waiting = None
         elif path.is_dir():
-            found = sorted(path.glob(CONDITIONS)) or sorted(path.glob(f"*/{CONDITIONS}"))
-            if not found:
+            conditions_files = sorted(path.glob(CONDITIONS)) or sorted(path.glob(f"*/{CONDITIONS}"))
+            if not conditions_files:
                 raise CommandError(f"{path}: found no {CONDITIONS}, allowed is one, or folders with one each.")
-            for conditions in found:
+            for conditions in conditions_files:
                 tables = sorted(conditions.parent.glob(TABLE))
                 if len(tables) != 1:
                     raise CommandError(f"{conditions.parent}: found {len(tables)} files {TABLE}, allowed is one.")

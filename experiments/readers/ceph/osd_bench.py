@@ -46,8 +46,8 @@ class OsdBench:
         text = text_of(data)
         outcomes = Outcomes("results", MAX_RUNS)
         lines = LineNumbers(text)
-        found = [*_OBJECT.finditer(text), *_LOGGED.finditer(text)]
-        for match in sorted(found, key=lambda match: match.start()):
+        matches = [*_OBJECT.finditer(text), *_LOGGED.finditer(text)]
+        for match in sorted(matches, key=lambda match: match.start()):
             line = lines.at(match.start())
             if match.re is _LOGGED:
                 block = int(match[4]) * 1024 ** _POWERS[match[5]]

@@ -128,10 +128,10 @@ class _Report:
         yield from self.refused
         for section, (block, is_random, queue) in _TESTS.items():
             for verb in ("read", "write"):
-                found = self.figures.get((section, verb))
-                if not found:
+                figure = self.figures.get((section, verb))
+                if not figure:
                     continue
-                line, value, unit = found
+                line, value, unit = figure
                 if not value:
                     yield Refusal(line, f"0 {unit} is no result")
                     continue

@@ -55,10 +55,10 @@ class HdTune:
         every = Outcomes("figures", MAX_RUNS)
         disks: dict[str, tuple[int, list[Run]]] = {}
         report: tuple[int, re.Match[str]] | None = None
-        found: dict[str, tuple[int, float]] = {}
+        figures: dict[str, tuple[int, float]] = {}
 
         def close() -> None:
-            for outcome in _judge(report, found):
+            for outcome in _judge(report, figures):
                 every.add(outcome)
                 if isinstance(outcome, Run) and report:
                     disks.setdefault(report[1][2], (report[0], []))[1].append(outcome)
@@ -67,9 +67,9 @@ class HdTune:
             line = line[:MAX_LINE].strip()
             if match := _BANNER.match(line):
                 close()
-                report, found = (number, match), {}
+                report, figures = (number, match), {}
             elif (match := _FIGURE.match(line)) and match[3] in _UNITS[match[1]]:
-                found.setdefault(match[1], (number, float(match[2])))
+                figures.setdefault(match[1], (number, float(match[2])))
         close()
         if not every.count:
             every.add(Refusal(None, "there is no benchmark of HD Tune with its average and access time"))
@@ -77,14 +77,14 @@ class HdTune:
         return by_name("disks", reading, disks)
 
 
-def _judge(report: tuple[int, re.Match[str]] | None, found: dict[str, tuple[int, float]]) -> Iterator[Run | Refusal]:
+def _judge(report: tuple[int, re.Match[str]] | None, figures: dict[str, tuple[int, float]]) -> Iterator[Run | Refusal]:
     if not report:
-        if found:
-            yield Refusal(min(line for line, _ in found.values()), "the line above it that names the disk is missing")
+        if figures:
+            yield Refusal(min(line for line, _ in figures.values()), "the line above it that names the disk is missing")
         return
     is_pro = bool(report[1][1])
     for name in ("Transfer Rate Average", "Access Time"):
-        line, value = found.get(name, (report[0], None))
+        line, value = figures.get(name, (report[0], None))
         access = "random-" if name == "Access Time" else ""
         operations = tuple(f"{access}{verb}" for verb in (("read", "write") if is_pro else ("read",)))
         if value is None:

@@ -49,7 +49,7 @@ class Settings:
     def read(self, data: bytes) -> Reading:
         facts: list[Fact] = []
         side = ""
-        said: dict[str, dict[str, tuple[int, str]]] = {}
+        settings_about: dict[str, dict[str, tuple[int, str]]] = {}
         for number, line in lines_of(text_of(data)):
             line = line[:MAX_LINE].rstrip()
             if number == 1:
@@ -58,11 +58,11 @@ class Settings:
             elif match := _LINE.match(line):
                 about, name, value = match[1], match[2], match[3]
                 if about != NOT_SEEN:
-                    said.setdefault(about, {})[name] = number, value
+                    settings_about.setdefault(about, {})[name] = number, value
                 facts.append(Fact(about, name, _typed(value), number, _fills(side, about, name)))
                 if len(facts) > MAX_FACTS:
                     raise TooMuch(len(facts), "settings", MAX_FACTS)
-        for about, of_it in said.items():
+        for about, of_it in settings_about.items():
             facts += _derived(side, about, of_it)
         if not side or not facts:
             return Reading(self.name, refused=(Refusal(None, "there is no setting below the first line: it is cut"),))
@@ -81,17 +81,23 @@ def _typed(value: str) -> str | int:
     return int(value) if value.isascii() and value.isdecimal() and len(value) < 16 else value
 
 
-def _derived(side: str, about: str, said: Mapping[str, tuple[int, str]]) -> Iterator[Fact]:
+def _derived(side: str, about: str, settings: Mapping[str, tuple[int, str]]) -> Iterator[Fact]:
     """Yield the settings that follow from the lines on one thing, each with the line that decides."""
 
     def value(name: str) -> str:
-        return said[name][1] if name in said else ""
+        return settings[name][1] if name in settings else ""
 
-    def fact(setting: str, found: str | int, *names: str) -> Fact:
-        return Fact(about, setting, found, next((said[name][0] for name in names if name in said), None), setting)
+    def fact(setting: str, derived_value: str | int, *names: str) -> Fact:
+        return Fact(
+            about,
+            setting,
+            derived_value,
+            next((settings[name][0] for name in names if name in settings), None),
+            setting,
+        )
 
     if about == "machine":
-        yield from _releases(side, said)
+        yield from _releases(side, settings)
         return
     if side == "guest":
         return
@@ -99,7 +105,7 @@ def _derived(side: str, about: str, said: Mapping[str, tuple[int, str]]) -> Iter
         if value(name).isdecimal() and int(value(name)):
             yield fact("volume_block_bytes", int(value(name)), name)
             break
-    if compression := _compression(said):
+    if compression := _compression(settings):
         yield fact("compression", compression, "zfs_compression", "mount_options", "file_system")
     chain = value("lies_on").split()
     if value("image_encrypted") == "yes":
@@ -115,52 +121,57 @@ def _derived(side: str, about: str, said: Mapping[str, tuple[int, str]]) -> Iter
         yield fact("snapshot", "storage", "zfs_snapshots", "lvm_snapshots")
     elif any(kept):
         yield fact("snapshot", "none", "image_snapshots", "zfs_snapshots", "lvm_snapshots")
-    if allocation := _allocation(said):
+    if allocation := _allocation(settings):
         yield fact("allocation", allocation, "lvm_segment", "zfs_refreservation", "allocated_percent")
-    if "zfs_type" not in said and (raids := {word for word in chain if word in _RAIDS}):
+    if "zfs_type" not in settings and (raids := {word for word in chain if word in _RAIDS}):
         if len(raids) == 1:
             yield fact("pool_layout", _RAIDS[raids.pop()], "lies_on")
-    elif "zfs_type" not in said and chain.count("disk") == 1 and value("transport") and value("file_system") != "btrfs":
+    elif (
+        "zfs_type" not in settings
+        and chain.count("disk") == 1
+        and value("transport")
+        and value("file_system") != "btrfs"
+    ):
         yield fact("pool_layout", "single", "lies_on")  # a controller that hides its disks tells no transport
     if kind := _kind(value("disks_rotate"), value("transport")):
         yield fact("storage_kind", kind, "transport", "disks_rotate")
 
 
-def _releases(side: str, said: Mapping[str, tuple[int, str]]) -> Iterator[Fact]:
-    line, qemu = said.get("qemu_release", (None, ""))
-    if "pve_release" in said:
-        line, release = said["pve_release"]
+def _releases(side: str, settings: Mapping[str, tuple[int, str]]) -> Iterator[Fact]:
+    line, qemu = settings.get("qemu_release", (None, ""))
+    if "pve_release" in settings:
+        line, release = settings["pve_release"]
         yield Fact("machine", "hypervisor", "proxmox-ve", line, "hypervisor")
         told = f"Proxmox VE {release} (QEMU {qemu})" if qemu else f"Proxmox VE {release}"
         yield Fact("machine", "hypervisor_release", told, line, "hypervisor_release")
     elif qemu:
         yield Fact("machine", "hypervisor_release", f"QEMU {qemu}", line, "hypervisor_release")
-    if "zfs_release" in said:
-        line, release = said["zfs_release"]
+    if "zfs_release" in settings:
+        line, release = settings["zfs_release"]
         yield Fact("machine", f"{side}_fs_release", f"OpenZFS {release}", line, f"{side}_fs_release")
 
 
-def _compression(said: Mapping[str, tuple[int, str]]) -> str:
+def _compression(settings: Mapping[str, tuple[int, str]]) -> str:
     """Return the setting of KDB: "on" of ZFS is LZ4, and levels are left out; "" where it is not known."""
-    if "zfs_compression" in said:
-        found = said["zfs_compression"][1]
-        return "lz4" if found == "on" else re.sub(r"^(zstd|gzip)-.*", r"\1", found)
-    file_system = said.get("file_system", (0, ""))[1]
+    if "zfs_compression" in settings:
+        compression = settings["zfs_compression"][1]
+        return "lz4" if compression == "on" else re.sub(r"^(zstd|gzip)-.*", r"\1", compression)
+    file_system = settings.get("file_system", (0, ""))[1]
     if file_system == "btrfs":
-        options = said.get("mount_options", (0, ""))[1]
+        options = settings.get("mount_options", (0, ""))[1]
         stated = re.search(r"(?:^|,)compress(?:-force)?=([a-z]{1,10})", options)
         return stated[1] if stated else "" if "compress" in options else "off"
     return "off" if file_system in _UNCOMPRESSED else ""
 
 
-def _allocation(said: Mapping[str, tuple[int, str]]) -> str:
-    segment = said.get("lvm_segment", (0, ""))[1]
+def _allocation(settings: Mapping[str, tuple[int, str]]) -> str:
+    segment = settings.get("lvm_segment", (0, ""))[1]
     if segment:
         return "sparse" if segment == "thin" else "falloc"
-    if said.get("zfs_type", (0, ""))[1] == "volume" and "zfs_refreservation" in said:
-        return "sparse" if said["zfs_refreservation"][1] in ("none", "0") else "falloc"
-    taken = said.get("allocated_percent", (0, ""))[1]
-    if said.get("image_format", (0, ""))[1] == "raw" and taken.isdecimal() and int(taken) < _SPARSE_BELOW:
+    if settings.get("zfs_type", (0, ""))[1] == "volume" and "zfs_refreservation" in settings:
+        return "sparse" if settings["zfs_refreservation"][1] in ("none", "0") else "falloc"
+    taken = settings.get("allocated_percent", (0, ""))[1]
+    if settings.get("image_format", (0, ""))[1] == "raw" and taken.isdecimal() and int(taken) < _SPARSE_BELOW:
         return "sparse"
     return ""  # qcow2 may be empty or have its tables alone, and what is full may be reserved or written
 

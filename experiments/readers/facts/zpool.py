@@ -124,6 +124,6 @@ class _Pool:
         if len(kinds) == 1 and (kind := kinds.pop()) not in ("spare", "replacing"):
             yield Fact(f"pool {self.name}", "pool_layout", names.get(kind, kind), parts[0][0], "pool_layout")
         beside = [word for group, word in (("logs", "slog"), ("special", "special")) if group in self.parts]
-        found = "-".join(beside) or ("cache" if "cache" in self.parts else "none")
+        devices = "-".join(beside) or ("cache" if "cache" in self.parts else "none")
         if parts:
-            yield Fact(f"pool {self.name}", "pool_devices", found, parts[0][0], "pool_devices")
+            yield Fact(f"pool {self.name}", "pool_devices", devices, parts[0][0], "pool_devices")

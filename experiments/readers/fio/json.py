@@ -324,18 +324,18 @@ def _belied(options: dict[str, Any], parts: dict[str, list[float]], requests: fl
 
     requests : as counted; 0 where this version does not count them
     """
-    found: list[str] = []
+    belied_options: list[str] = []
     if "verify" in options or "mixed" in parts:  # it reads what it wrote, or counts both ways as one
-        return found
+        return belied_options
     for name in ("rw", "readwrite"):
         rw = str(options.get(name, "")).partition(":")[0].strip().lower()
         if rw in OPERATIONS and set(parts) != {OPERATIONS[rw].removeprefix("random-")}:
-            found.append(name)
+            belied_options.append(name)
     for name in ("bs", "blocksize"):
         size = _block_size(options.get(name), list(parts)) if not {"bsrange", "bssplit"} & options.keys() else None
         if size and requests and abs(sum(part[0] for part in parts.values()) / requests / size - 1) > FITS:
-            found.append(name)
-    return found
+            belied_options.append(name)
+    return belied_options
 
 
 def _part(direction: str, line: int, part: list[float]) -> Operation:

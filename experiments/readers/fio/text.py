@@ -198,7 +198,7 @@ def _judge(
     if all(part.latency_ms is not None for _, part in parts):
         latency = sum(part.iops * (part.latency_ms or 0) for _, part in parts) / rate
     all_loads = [load, *others] if load else []
-    is_alike = {name: len({each[n] for each in all_loads}) == 1 for name, n in _OF_LOAD.items()}
+    is_alike = {name: len({job_load[n] for job_load in all_loads}) == 1 for name, n in _OF_LOAD.items()}
     operation, could_be = operation_of(load[3] if load else "", names)
     if others and not is_alike["rw"]:
         operation, could_be = "mixed", ()
@@ -224,7 +224,7 @@ def _judge(
         else (),
         parameters={**options, "numjobs": jobs},
         note=NOTE,
-        warnings=(NOTE, *((added_up([each[1] for each in all_loads]),) if others else ())),
+        warnings=(NOTE, *((added_up([job_load[1] for job_load in all_loads]),) if others else ())),
     )
 
 

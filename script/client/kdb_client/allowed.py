@@ -88,12 +88,12 @@ class Allowed:
     def read(cls, path: Path) -> "Allowed":
         """Return the list of a file. Raises KdbError where it is not one."""
         try:
-            found = tomllib.loads(path.read_text(encoding="utf-8"))
-            scripts = found.pop("scripts", {})
-            lists = {name: found.pop(name, []) for name in ("pools", "programs", "benchmarks")}
-            if found:
+            sections = tomllib.loads(path.read_text(encoding="utf-8"))
+            scripts = sections.pop("scripts", {})
+            lists = {name: sections.pop(name, []) for name in ("pools", "programs", "benchmarks")}
+            if sections:
                 raise KdbError(
-                    f"{path}: there is no {', '.join(found)}; there are pools, programs, benchmarks, scripts."
+                    f"{path}: there is no {', '.join(sections)}; there are pools, programs, benchmarks, scripts."
                 )
             for name, texts in {**lists, **scripts}.items():
                 if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):

@@ -72,11 +72,11 @@ class Client:
         """Yield all rows of a list, page by page: `rows("measurements", case_study="p1")`."""
         path, page = f"{path.strip('/')}/", dict(filters)
         while True:
-            found = self.get(path, **page)
-            yield from found["results"]
-            if not found["next"]:
+            answer = self.get(path, **page)
+            yield from answer["results"]
+            if not answer["next"]:
                 return
-            page = dict(parse_qsl(urlsplit(found["next"]).query))  # never another server's address
+            page = dict(parse_qsl(urlsplit(answer["next"]).query))  # never another server's address
 
     def upload(
         self,
@@ -106,20 +106,20 @@ class Client:
             if answer.status == 304:
                 self._kept.move_to_end(url)
                 return kept
-            found = json.loads(answer.body)
+            document = json.loads(answer.body)
             if answer.status != 202:
                 break
-            if found.get("error"):
-                raise NotReadyError(f"The answer could not be worked out: {found['error']}")
+            if document.get("error"):
+                raise NotReadyError(f"The answer could not be worked out: {document['error']}")
             pause = _pause(answer.headers)
             if time.monotonic() + pause > give_up_at:
                 raise NotReadyError("The answer is still being worked out; ask again later.")
             time.sleep(pause)
         if new_tag := answer.headers.get("ETag"):
-            self._kept[url] = (new_tag, found)
+            self._kept[url] = (new_tag, document)
             if len(self._kept) > _KEPT_ANSWERS:
                 self._kept.popitem(last=False)
-        return found
+        return document
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """Return what the server answers to this JSON. A server that asks to wait is asked again."""

@@ -76,7 +76,7 @@ def watch(client: Client, options: argparse.Namespace) -> int:
 
 def _watch_import(client: Client, number: int, options: argparse.Namespace) -> int:
     ends = {"ready": 0, "filed": 0, "faulty": 1, "discarded": 1}
-    return _until(lambda: client.import_(number), _import_text, ends.get, options, failed=lambda found: found["error"])
+    return _until(lambda: client.import_(number), _import_text, ends.get, options, failed=lambda batch: batch["error"])
 
 
 def _watch_question(client: Client, options: argparse.Namespace) -> int:
@@ -88,12 +88,12 @@ def _watch_question(client: Client, options: argparse.Namespace) -> int:
     def said(ranking: Any) -> Any:
         return ranking["verdict"], [(entry["rank"], entry["key"]) for entry in ranking["entries"]]
 
-    first = found = ask()
-    _show(found, _ranking_text, options.json)
-    while said(found) == said(first):
+    first = latest = ask()
+    _show(latest, _ranking_text, options.json)
+    while said(latest) == said(first):
         time.sleep(options.every)
-        found = ask()
-    _show(found, _ranking_text, options.json)
+        latest = ask()
+    _show(latest, _ranking_text, options.json)
     return 0
 
 
@@ -102,18 +102,18 @@ def _until(
     text: Callable[[Any], str],
     end: Callable[[str], int | None],
     options: argparse.Namespace,
-    failed: Callable[[Any], Any] = lambda found: "",
+    failed: Callable[[Any], Any] = lambda answer: "",
 ) -> int:
     """Say what it is like whenever that changes, until it has ended; the exit status of that end."""
     last = None
     while True:
-        found = ask()
-        if (words := text(found)) != last:
-            _show(found, text, options.json)
+        answer = ask()
+        if (words := text(answer)) != last:
+            _show(answer, text, options.json)
             last = words
-        if failed(found):
+        if failed(answer):
             return 1
-        if (code := end(found["state"])) is not None:
+        if (code := end(answer["state"])) is not None:
             return code
         time.sleep(options.every)
 
@@ -121,8 +121,8 @@ def _until(
 # Words
 
 
-def _show(found: Any, text: Callable[[Any], str], as_json: bool) -> None:
-    print(json.dumps(found) if as_json else text(found), flush=True)
+def _show(answer: Any, text: Callable[[Any], str], as_json: bool) -> None:
+    print(json.dumps(answer) if as_json else text(answer), flush=True)
 
 
 def _ranking_text(ranking: Any) -> str:

@@ -258,13 +258,13 @@ def _fio(job: str, guardian: Guardian) -> float:
     text, output = Path(folder) / "job.fio", Path(folder) / "output.json"
     text.write_text(job, encoding="utf-8")
     status, complaints = guardian.run(["fio", "--output-format=json", f"--output={output}", str(text)])
-    said = output.read_text(encoding="utf-8") if output.exists() else ""
+    report = output.read_text(encoding="utf-8") if output.exists() else ""
     remove_folder(folder)
     guardian.forget(FOLDER, folder)
     if status:
         raise KdbError(f"fio failed: {complaints}")
     try:
-        jobs = json.loads(said[said.index("{") :])["jobs"]
+        jobs = json.loads(report[report.index("{") :])["jobs"]
         errors = [job["error"] for job in jobs if job["error"]]
         rate = sum(job[direction]["iops"] for job in jobs for direction in ("read", "write"))
     except (ValueError, KeyError, TypeError):

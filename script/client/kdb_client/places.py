@@ -178,17 +178,17 @@ def _release(command: Sequence[str]) -> str:
         done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     except OSError:
         return ""
-    found = re.search(r"\d+\.[\w.+~-]*\w", done.stdout + done.stderr)
-    return found.group() if found else ""
+    match = re.search(r"\d+\.[\w.+~-]*\w", done.stdout + done.stderr)
+    return match.group() if match else ""
 
 
 def _virtual() -> str:
     """Return what a machine runs under, as systemd calls it; "" where it is none, or systemd is not there."""
     try:
-        said = subprocess.run(["systemd-detect-virt", "--vm"], capture_output=True, text=True, check=False).stdout
+        hypervisor = subprocess.run(["systemd-detect-virt", "--vm"], capture_output=True, text=True, check=False).stdout
     except FileNotFoundError:
         return ""
-    return said.strip().removeprefix("none")
+    return hypervisor.strip().removeprefix("none")
 
 
 def _cpuinfo() -> str:

@@ -299,8 +299,8 @@ class Runner:
 
 def _answer(number: int, outcome: str, *, status: int | None = None, output: bytes = b"", errors: str = "") -> Any:
     printed = base64.b64encode(output).decode()
-    said = errors.replace("\0", " ")
-    return {"id": number, "outcome": outcome, "status": status, "output": printed, "error_output": said}
+    error_output = errors.replace("\0", " ")
+    return {"id": number, "outcome": outcome, "status": status, "output": printed, "error_output": error_output}
 
 
 def _run(number: int, program: Sequence[str], given: bytes, seconds: int, most: int, folder: Path) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def file_systems_by_agent(host: Connection, machine: ListedMachine) -> list[str]
 
 def _configurations(host: Connection, numbers: Iterable[int]) -> dict[int, Configuration]:
     """Return the configurations of machines, without those that went meanwhile. Raises Refused."""
-    found = {}
+    configurations = {}
     for number in numbers:
         place = f"/nodes/localhost/qemu/{number}"
         try:
@@ -58,8 +58,8 @@ def _configurations(host: Connection, numbers: Iterable[int]) -> dict[int, Confi
             if "does not exist" not in str(error):
                 raise
             continue
-        found[number] = Configuration(number, now, {}, snapshots)
-    return found
+        configurations[number] = Configuration(number, now, {}, snapshots)
+    return configurations
 
 
 def _options(answer: Any) -> dict[str, str]:

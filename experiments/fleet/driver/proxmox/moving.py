@@ -259,7 +259,7 @@ class ProxmoxMoving:
         if str(ha.get("state") or "") not in _HA_AT_REST:
             raise NotSure(f"High availability is at the machine: {ha['state']}.", Image.OLD)
         there = self._asked("/nodes/localhost/storage")
-        was_shared = any(each.get("shared") for each in there if each.get("storage") == drive.storage)
+        was_shared = any(storage.get("shared") for storage in there if storage.get("storage") == drive.storage)
         if was_shared and not about.get("shared"):
             raise Forbidden(
                 f"High availability starts the machine on other nodes, which do not have {storage_of(move.new)}.",
