@@ -69,7 +69,7 @@ class CurveTable:
 
 @dataclass(frozen=True)
 class StrengthPicture:
-    """How many research groups and how wide an interval an answer rests on, as one small drawing has them.
+    """A small drawing of how many research groups and how wide an interval an answer rests on.
 
     dots : of at most four research groups, whether each is there; left, width : of the interval on a logarithmic scale,
         percent of it; None: no numbers compare two entries

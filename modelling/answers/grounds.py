@@ -70,7 +70,7 @@ def _text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Study:
-    """What a case study says of all its values. storage : its kind, whose limits are known; "": not stated"""
+    """A case study's statements about all its values. storage : its kind, whose limits are known; "": not stated"""
 
     title: str
     scope: str

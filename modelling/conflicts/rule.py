@@ -44,7 +44,7 @@ FURTHER = {
 
 @dataclass(frozen=True)
 class Finding:
-    """What one research group found of a pair: d and v of the module's text, its laboratories and kinds of disk."""
+    """One research group's finding about a pair: d and v of the module's text, its laboratories and kinds of disk."""
 
     group: str
     difference: float

@@ -48,7 +48,7 @@ class Block:
 
 
 class Machine(NamedTuple):
-    """What is known of n entries on one machine: a mixture of T normals of ln speed, up to a constant common to all.
+    """The knowledge of n entries on one machine: a mixture of T normals of ln speed, up to a constant common to all.
 
     weights : (T,) of sum one; means : (T, n); covariances : (T, n, n); noise : (T,) variances of a run
     """

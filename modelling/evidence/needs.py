@@ -39,7 +39,7 @@ Parts = Mapping[str, tuple[str, str]]  # part of an entry to kind and slug of it
 
 @dataclass(frozen=True)
 class Fulfilment:
-    """What is known of one ability of one entry.
+    """The knowledge of whether one entry has one ability.
 
     found : of STANDINGS; left open: it rests on parts that neither the entry nor the question names
     facts : what it follows from; not_known : choices of which it is not known, as (kind, slug)

@@ -29,7 +29,7 @@ _OF_A_PAIR = {"guest_fs", "host_fs", "backend"}
 
 
 class OnPools(NamedTuple):
-    """What is known of a guest on n pools of a host under one workload.
+    """The knowledge of a guest on n pools of a host under one workload.
 
     machine : of the pools, in their order; measured : those that runs were made on; runs : that count
     sitting : whose runs they are; None: nothing was run, and it is what was published, beside disks that nobody knows

@@ -122,7 +122,7 @@ def kept_answers(questions: list[Question]) -> dict[Question, bool]:
 
 @dataclass(frozen=True)
 class KeptVerdict:
-    """What the newest kept answer to a question says in short.
+    """The newest kept answer to a question in short.
 
     best : keys of the entries to use; first : key of the first entry, None where nothing is ranked
     """

@@ -78,7 +78,7 @@ class ToldPart:
 
 @dataclass(frozen=True)
 class Told:
-    """What an answer tells, as the rules ask for it. metric : in which its entries are compared"""
+    """The statements of an answer in the form that the rules need. metric : in which its entries are compared"""
 
     question: Question
     metric: str

@@ -33,7 +33,7 @@ BY = ("all", "choice", "load", "storage", "group")
 
 @dataclass(frozen=True)
 class Form:
-    """How well one form of forecast did.
+    """The score of one form of forecast.
 
     by : of BY; name : the axis or kind of choice, what a load does, the kind of disk, the group that was left out; ""
         where it is not stated

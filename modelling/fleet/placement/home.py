@@ -60,7 +60,7 @@ class Load(NamedTuple):
 
 
 class Home(NamedTuple):
-    """What is known of n pools for one load: a mixture of normals of their ln speed.
+    """The knowledge of n pools for one load: a mixture of normals of their ln speed.
 
     measured : of them, those that were run on under every workload of the load
     runs : that count; numbers : of the moves that count

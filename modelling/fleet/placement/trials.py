@@ -1,4 +1,5 @@
-"""What would tell where machines are better off of which a plan knows too little: a few runs, or one trial move.
+"""Proposals for machines of which a plan knows too little: a few runs, or one trial move, that would tell where they
+are better off.
 
 The worth of either is that of runs before they are made (`value.expected_gains`): a run shows a pool's speed with its
 error, a trial move the difference of two. No Django. Source: docs/models/placement.md, "What would tell".
