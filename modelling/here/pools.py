@@ -108,10 +108,10 @@ def _told(
     is_the_guest = np.arange(len(keys)) < len(pools)
     known = machine.apart(among(published, keys), lie_on, are_alike=is_the_guest)
     now = machine.before(known, VARIATION**2)
-    now = machine.after(now, [Block(tuple(at[choice] for choice in each.entries), each.outcomes) for each in blocks])
+    now = machine.after(now, [Block(tuple(at[choice] for choice in block.entries), block.outcomes) for block in blocks])
     return OnPools(
         machine.among(now, range(len(pools))),
         frozenset(pool for pool, _ in ran.values()),
-        sum(len(each.entries) for each in blocks),
+        sum(len(block.entries) for block in blocks),
         sitting.pk if sitting else None,
     )

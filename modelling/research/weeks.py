@@ -467,7 +467,7 @@ class _Plans:
             least=site.rules.margin / 2,
         )
         places = {name: place for place, name in enumerate(site.names)}
-        return [(slot_of[each.machine], places[each.pools[1]]) for each in told if each.kind == TRIAL]
+        return [(slot_of[proposal.machine], places[proposal.pools[1]]) for proposal in told if proposal.kind == TRIAL]
 
 
 def _aged(outcome: Outcome, week: int) -> Outcome:
