@@ -30,18 +30,19 @@ def chips(form: VisitorForm, question: Question, machine: Machine, as_of: int | 
 
     form : with them filled in
     """
-    said: list[tuple[str, Any, str]] = [("workload", question.workload, ""), ("axis", question.axis, "")]
+    chosen: list[tuple[str, Any, str]] = [("workload", question.workload, ""), ("axis", question.axis, "")]
     for name, value in question.filters.items():
         unset: dict[str, Any] = {name: None}
-        said.append((name, value, address(replace(question, **unset), as_of, machine.given)))
+        chosen.append((name, value, address(replace(question, **unset), as_of, machine.given)))
     for need in question.needs:
         rest = tuple(other for other in question.needs if other != need)
-        said.append(("needs", need, address(replace(question, needs=rest), as_of, machine.given)))
+        chosen.append(("needs", need, address(replace(question, needs=rest), as_of, machine.given)))
     for name, value in machine.given.items():
         others = {other: fact for other, fact in machine.given.items() if other != name}
-        said.append((name, value, address(question, as_of, others)))
+        chosen.append((name, value, address(question, as_of, others)))
     return [
-        Chip(str(form.fields[name].label), _named(form, name, value), _field(form, name), w) for name, value, w in said
+        Chip(str(form.fields[name].label), _named(form, name, value), _field(form, name), w)
+        for name, value, w in chosen
     ]
 
 

@@ -1,4 +1,4 @@
-"""How an answer is cited: text, BibTeX, CSL-JSON, and schema.org, each with its permanent address."""
+"""The citation of an answer as text, BibTeX, CSL-JSON and schema.org, each with its permanent address."""
 
 import hashlib
 import json

@@ -69,7 +69,7 @@ class CurveTable:
 
 @dataclass(frozen=True)
 class StrengthPicture:
-    """How many research groups and how wide an interval an answer rests on, as one small drawing has them.
+    """A small drawing of how many research groups and how wide an interval an answer rests on.
 
     dots : of at most four research groups, whether each is there; left, width : of the interval on a logarithmic scale,
         percent of it; None: no numbers compare two entries
@@ -202,14 +202,14 @@ _FARTHEST = 8.0  # times faster or slower that the scale of the drawing ends at
 def _strength(answer: Answer, table: RankedTable) -> StrengthPicture:
     """Draw the research groups behind an answer, and what its first would be against its nearest rival elsewhere."""
     groups = answer.grounds.groups
-    said = capital(counted(groups, "independent research group"))
+    groups_in_words = capital(counted(groups, "independent research group"))
     rival = next((entry for entry, *_ in table.lines if entry.low is not None and entry.low != entry.high), None)
     dots = tuple(number < groups for number in range(MOST_DOTS))
     if rival is None or rival.low is None or rival.high is None:
-        return StrengthPicture(dots, None, None, f"{said}; no numbers compare the entries.")
+        return StrengthPicture(dots, None, None, f"{groups_in_words}; no numbers compare the entries.")
     left, right = (_along(end) for end in (rival.low, rival.high))
     span = f"{_rough(rival.low)} to {_rough(rival.high)}"
-    sentence = f"{said}; {rival.label} on other machines: {span} times {table.reference}."
+    sentence = f"{groups_in_words}; {rival.label} on other machines: {span} times {table.reference}."
     return StrengthPicture(dots, left, right - left, sentence)
 
 

@@ -76,8 +76,8 @@ def _best(answer: Answer) -> list[RankedEntry]:
 
 
 def _known(answer: Answer, best: Sequence[RankedEntry]) -> str:
-    said = _SAID.get(answer.verdict.kind)
-    return said.format(best=some([entry.label for entry in best])) if said and best else "not known"
+    phrase = _SAID.get(answer.verdict.kind)
+    return phrase.format(best=some([entry.label for entry in best])) if phrase and best else "not known"
 
 
 def _against(

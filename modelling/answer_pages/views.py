@@ -237,17 +237,20 @@ def _answered(asked: Asked, kept: Edition | None, wanted: Wanted, laboratory: La
     return body
 
 
-def _loads(said: Said | None) -> list[tuple[str, str]]:
+def _loads(understanding: Said | None) -> list[tuple[str, str]]:
     """Return each workload under which published evidence compares what a text asks without one, and the address of the
     text's likeliest reading under it."""
-    if said is None or not said.readings:
+    if understanding is None or not understanding.readings:
         return []
-    reading, workloads = said.readings[0], names.names()["workload"]
+    reading, workloads = understanding.readings[0], names.names()["workload"]
     compared = compared_under(workloads) or {}
     machine = {name: value for name, value in reading.filters.items() if name in MACHINE_FIELDS}
     filters: dict[str, Any] = {name: value for name, value in reading.filters.items() if name not in machine}
     return [
-        (label, words.address(Question(reading.axis, workload, **filters), beside={**machine, "text": said.text}))
+        (
+            label,
+            words.address(Question(reading.axis, workload, **filters), beside={**machine, "text": understanding.text}),
+        )
         for workload, label in workloads.items()
         if compared.get(workload, {}).get(reading.axis)
     ]

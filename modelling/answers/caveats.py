@@ -80,8 +80,8 @@ def _varies(axis: Axis, column: str, arms: pd.DataFrame) -> bool:
 
 def _moderation(axis: Axis, column: str, arms: pd.DataFrame) -> str:
     """Say how many laboratories each value of the column is of, where a ratio is an average over several."""
-    each = arms.loc[(arms[column] != "").to_numpy(), [column, "laboratory"]].drop_duplicates()
-    laboratories = each.groupby(column, observed=True).size()
+    combinations = arms.loc[(arms[column] != "").to_numpy(), [column, "laboratory"]].drop_duplicates()
+    laboratories = combinations.groupby(column, observed=True).size()
     spelled = catalogue.names()["storage"] if column == "storage" else {}
     kinds = [f"{spelled.get(value, value)} ({counted(count, *_LABORATORY)})" for value, count in laboratories.items()]
     few = sum(laboratories >= 2) < 2

@@ -43,7 +43,7 @@ def _pairs(parts: Sequence[RankedPart], arms: Mapping[str, pd.DataFrame]) -> Ite
     for part in parts:
         entry = {metric: frame["entry"].to_numpy() for metric, frame in arms.items()}
         first = {metric: _in_order(frame, entry[metric] == part.reference) for metric, frame in arms.items()}
-        for key in (each.key for each in sorted(part.entries, key=lambda each: each.rank)):
+        for key in (ranked.key for ranked in sorted(part.entries, key=lambda ranked: ranked.rank)):
             if key == part.reference:
                 continue
             for metric, frame in arms.items():

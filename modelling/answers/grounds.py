@@ -70,7 +70,7 @@ def _text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Study:
-    """What a case study says of all its values. storage : its kind, whose limits are known; "": not stated"""
+    """A case study's statements about all its values. storage : its kind, whose limits are known; "": not stated"""
 
     title: str
     scope: str
@@ -98,8 +98,8 @@ def evidence(ranking: Ranking, studies: Mapping[str, Study]) -> tuple[StudyEvide
     for (slug, origin), measurements in zip(of_kind, rows.tolist(), strict=True):
         kind = "measurements" if origin == "measured" else "derived"
         counts.setdefault(slug, Counter())[kind] = int(measurements)
-    each = first_of_each(numbered(arms, ["case_study", "source"]))
-    for slug, source in arms[["case_study", "source"]].iloc[each].itertuples(index=False, name=None):
+    source_rows = first_of_each(numbered(arms, ["case_study", "source"]))
+    for slug, source in arms[["case_study", "source"]].iloc[source_rows].itertuples(index=False, name=None):
         sources.setdefault(slug, set()).add(source)
     for row in ranking.findings.itertuples(index=False):
         for slug in row.case_studies:

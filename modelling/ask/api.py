@@ -43,7 +43,7 @@ class AskView(PublicView):
         """
         form = TextForm(request.query_params)
         refuse_faults(form, request.query_params)
-        said = asdict(understood(form.cleaned_data["text"]))
-        for word in said["understood"]:
+        understanding = asdict(understood(form.cleaned_data["text"]))
+        for word in understanding["understood"]:
             del word["rest"]
-        return Response(said)
+        return Response(understanding)

@@ -7,9 +7,9 @@ from .gather import understood
 
 def found_in(text: str) -> list[Hit]:
     """Return the readings of a text, the likeliest first, then pages that answer where no ranking does."""
-    said = understood(text)
+    understanding = understood(text)
     readings = [
         Hit("Comparison" if len(reading.entries) > 1 else "Answer", reading.title, reading.address, "")
-        for reading in said.readings
+        for reading in understanding.readings
     ]
-    return readings + [Hit("Answer", page.title, page.address, page.sentence) for page in said.pages]
+    return readings + [Hit("Answer", page.title, page.address, page.sentence) for page in understanding.pages]

@@ -64,7 +64,7 @@ def _sides(
         (release, [host for host in hosts if _has(host["facts"], fact.name, release, is_guest)])
         for release in (fact.before, fact.after)
     ]
-    if address and all(found for _, found in having):
+    if address and all(with_release for _, with_release in having):
         for release, (host, *_) in having:
             yield Side(release, host["name"], f"{address}&{urlencode({'host': host['pk']})}")
 

@@ -112,7 +112,7 @@ class SeriesLine:
 
 @dataclass(frozen=True)
 class Handling:
-    """What members say of a change."""
+    """The judgement of a laboratory's members on a change."""
 
     component: ClassVar[str] = "ChangeHandling"
 

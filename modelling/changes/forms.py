@@ -1,4 +1,4 @@
-"""What pages and the API are told of series and changes, checked."""
+"""The forms that check what pages and the API are told of series and changes."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ LEAST_P, LARGEST_P = 1e-9, 0.1
 
 
 class SensitivityForm(forms.Form):
-    """How sure a change has to be to be marked."""
+    """The form for the certainty that a change must have to be marked."""
 
     p = forms.FloatField(
         required=False,

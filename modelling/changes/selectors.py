@@ -1,4 +1,4 @@
-"""What pages and the API show of series and changes."""
+"""The selectors of series and changes for pages and the API."""
 
 from collections.abc import Mapping
 from datetime import date

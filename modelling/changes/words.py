@@ -1,4 +1,4 @@
-"""What is said of a change. No Django."""
+"""The sentences about a change. No Django."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -100,7 +100,7 @@ def _verdict(comparison: Comparison, labels: Mapping[str, str], relative: str, w
     others = sorted(known[first], key=lambda key: known[first][key][0])
     if not others:
         return f"Nothing is known of {listed(labels.values(), 'or')} against each other in numbers."
-    said = []
+    clauses = []
     for place, key in enumerate(others):
         value, low, high = known[first][key]
         what = f"the {relative}" if place == 0 else "that"
@@ -108,9 +108,9 @@ def _verdict(comparison: Comparison, labels: Mapping[str, str], relative: str, w
             f"{'95 % ' if place == 0 else ''}{low:.2f} to {high:.2f}{' in a new laboratory' if place == 0 else ''}"
         )
         either = ", which may be either way" if low < 1 < high else ""
-        said.append(f"{ratio(value)} {what} of {labels[key]} ({interval}{either})")
+        clauses.append(f"{ratio(value)} {what} of {labels[key]} ({interval}{either})")
     joined = counted(len(others) + 1, "entry", "entries")
-    sentence = f"{labels[first]} comes first of {joined} for {load(workload)}: {listed(said)}."
+    sentence = f"{labels[first]} comes first of {joined} for {load(workload)}: {listed(clauses)}."
     apart = [label for key, label in labels.items() if key != first and key not in known[first]]
     return sentence + (f" Nothing is known of it against {listed(apart, 'or')} in numbers." if apart else "")
 

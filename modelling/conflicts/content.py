@@ -1,4 +1,4 @@
-"""What is said of research groups that disagree."""
+"""The content of conflicts between research groups."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -6,7 +6,7 @@ from typing import Annotated
 
 @dataclass(frozen=True)
 class Side:
-    """What one research group found of the pair."""
+    """The finding of one research group about the pair."""
 
     component = "ConflictSide"
 

@@ -56,7 +56,7 @@ def conflicts(revision: int) -> Conflicts:
     every = frames.every_arm()
     every = every[(every["hypervisor"] != NATIVE) & (every["virtualisation"] != "emulated")]
     taken = assumptions()
-    compared, found = 0, []
+    compared, conflicting = 0, []
     for workload, of_workload in every.groupby("workload", observed=True):
         by_metric = {metric: in_metric(of_workload, metric) for metric in _METRICS}
         for metric, axis in product(_METRICS, AXES.values()):
@@ -66,10 +66,12 @@ def conflicts(revision: int) -> Conflicts:
             comparable = comparable_arms(arms, axis, taken.spread)
             count, disagreeing = disagreements(comparable, axis, taken.scales)
             compared += count
-            found += [(Question(axis.name, str(workload)), comparable, disagreement) for disagreement in disagreeing]
-    found.sort(key=lambda row: -row[2].z)
-    listed = tuple(_conflict(*row) for row in found[:MOST])
-    return Conflicts(revision, compared, listed, left_out=len(found) - len(listed))
+            conflicting += [
+                (Question(axis.name, str(workload)), comparable, disagreement) for disagreement in disagreeing
+            ]
+    conflicting.sort(key=lambda row: -row[2].z)
+    listed = tuple(_conflict(*row) for row in conflicting[:MOST])
+    return Conflicts(revision, compared, listed, left_out=len(conflicting) - len(listed))
 
 
 def _conflict(question: Question, arms: pd.DataFrame, disagreement: Disagreement) -> Conflict:

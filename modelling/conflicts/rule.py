@@ -44,7 +44,7 @@ FURTHER = {
 
 @dataclass(frozen=True)
 class Finding:
-    """What one research group found of a pair: d and v of the module's text, its laboratories and kinds of disk."""
+    """One research group's finding about a pair: d and v of the module's text, its laboratories and kinds of disk."""
 
     group: str
     difference: float
@@ -74,7 +74,7 @@ def disagreements(arms: pd.DataFrame, axis: Axis, scales: Scales) -> tuple[int, 
     of_pair: dict[tuple[str, str], list[Finding]] = {}
     for pair, finding in _findings(arms):
         of_pair.setdefault(pair, []).append(finding)
-    compared, found = 0, []
+    compared, disagreeing = 0, []
     for pair, findings in of_pair.items():
         if len(findings) < 2:
             continue
@@ -90,8 +90,8 @@ def disagreements(arms: pd.DataFrame, axis: Axis, scales: Scales) -> tuple[int, 
                 square += of_choices * (group + by_disk + (laboratory + trial) / n) + 2 * residual / n
             z = abs(one.difference - other.difference) / sqrt(square)
             if z > LIMIT:
-                found.append(Disagreement(pair, (one, other), z))
-    return compared, sorted(found, key=lambda row: (-row.z, row.entries, row.findings[0].group))
+                disagreeing.append(Disagreement(pair, (one, other), z))
+    return compared, sorted(disagreeing, key=lambda row: (-row.z, row.entries, row.findings[0].group))
 
 
 def _stated_sides(values: pd.Series) -> int:

@@ -48,7 +48,7 @@ class Block:
 
 
 class Machine(NamedTuple):
-    """What is known of n entries on one machine: a mixture of T normals of ln speed, up to a constant common to all.
+    """The knowledge of n entries on one machine: a mixture of T normals of ln speed, up to a constant common to all.
 
     weights : (T,) of sum one; means : (T, n); covariances : (T, n, n); noise : (T,) variances of a run
     """
@@ -156,7 +156,7 @@ def next_block(machine: Machine, names: Sequence[str]) -> tuple[int, ...]:
     known = Components(machine.weights, machine.means, machine.covariances, np.zeros_like(machine.covariances))
     order = leading(known, names)[: 2 * LARGEST]
     few = reduced(known.among(order))
-    sets = [each.places for each in candidates(len(order)) if len(each.places) <= LARGEST]
+    sets = [candidate.places for candidate in candidates(len(order)) if len(candidate.places) <= LARGEST]
     gains = expected_gains(few, sets, float(machine.weights @ machine.noise))
     best = max(range(len(sets)), key=lambda number: (gains[number] / len(sets[number]), -number))
     return tuple(order[place] for place in sets[best])

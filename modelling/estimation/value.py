@@ -31,7 +31,7 @@ _COMPONENTS = 12
 
 
 class Components(NamedTuple):
-    """What is known of n entries in a laboratory that nobody has seen: a mixture of T normals of ln speed.
+    """The knowledge of n entries in a laboratory that nobody has seen: a mixture of T normals of ln speed.
 
     weights : (T,) of sum one; means : (T, n); covariances : (T, n, n) of the means over laboratories
     extras : (T, n, n) of what one laboratory deviates from them

@@ -41,7 +41,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Ladder:
-    """What may be said of entries in the order of their estimates.
+    """The verdicts on entries in the order of their estimates.
 
     kind : of KINDS; verdicts : of CHOICES, one an entry
     against : place of the entry that the first is held against, where numbers compare two
@@ -124,7 +124,7 @@ def durable(always_unsafe: Sequence[bool]) -> list[bool]:
 
 @dataclass(frozen=True)
 class Contrast:
-    """What is known of two entries that numbers join, by their keys.
+    """The contrast between two entries that numbers join; `first` and `second` are their keys.
 
     ratio : estimated, first to second; low, high : of its 95 % interval in a new laboratory
     measured : how many times as fast as the second each laboratory measured the first, ascending

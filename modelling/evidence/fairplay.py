@@ -47,8 +47,8 @@ def _apart_where_stated(numbers: np.ndarray, column: pd.Series) -> np.ndarray:
     and one of what is not stated."""
     codes, values = _coded(column)
     stated = is_stated(column)
-    said = np.unique(numbers[stated] * len(values) + codes[stated])
-    has_several = np.bincount(said // max(len(values), 1), minlength=int(numbers.max(initial=0)) + 1) > 1
+    group_values = np.unique(numbers[stated] * len(values) + codes[stated])
+    has_several = np.bincount(group_values // max(len(values), 1), minlength=int(numbers.max(initial=0)) + 1) > 1
     if not has_several.any():
         return numbers
     own = np.where(stated & has_several[numbers], codes + 1, 0)

@@ -18,5 +18,5 @@ def shared(named: Collection[str], entries: Collection[str]) -> list[tuple[str, 
 
     named : keys that the sentence names; entries : keys that it chooses among
     """
-    said, there = ({hypervisor_of(key) for key in keys} for keys in (named, entries))
-    return [pair for pair in RUNS.items() if set(pair) <= there and set(pair) & said]
+    named_hypervisors, there = ({hypervisor_of(key) for key in keys} for keys in (named, entries))
+    return [pair for pair in RUNS.items() if set(pair) <= there and set(pair) & named_hypervisors]

@@ -39,7 +39,7 @@ Parts = Mapping[str, tuple[str, str]]  # part of an entry to kind and slug of it
 
 @dataclass(frozen=True)
 class Fulfilment:
-    """What is known of one ability of one entry.
+    """The knowledge of whether one entry has one ability.
 
     found : of STANDINGS; left open: it rests on parts that neither the entry nor the question names
     facts : what it follows from; not_known : choices of which it is not known, as (kind, slug)
@@ -110,11 +110,11 @@ def _of_choice(ability: Ability, choice: tuple[str, str], known: Facts) -> Fulfi
 
 def _joined(ability: Ability, told: Sequence[Fulfilment], decisive: Callable[[Sequence[int]], int]) -> Fulfilment:
     """Join the facts of several parts: the worst of them decides, or the best."""
-    found = _FROM_WORST[decisive([_FROM_WORST.index(one.found) for one in told])]
-    those = [one for one in told if one.found == found]
+    standing = _FROM_WORST[decisive([_FROM_WORST.index(one.found) for one in told])]
+    those = [one for one in told if one.found == standing]
     return Fulfilment(
         ability,
-        found,
+        standing,
         tuple(dict.fromkeys(fact for one in those for fact in one.facts)),
         tuple(dict.fromkeys(choice for one in those for choice in one.not_known)),
     )

@@ -96,7 +96,7 @@ class Tier:
 
 @dataclass(frozen=True)
 class CameAlong:
-    """What came along with two entries where both were measured, and may be the cause in their place.
+    """The columns that came along with two entries where both were measured, and may be the cause in their place.
 
     differing : columns in which the two differ
     left_open : columns that every hypervisor sets by itself, where not both sides state them

@@ -68,8 +68,8 @@ class Told(NamedTuple):
 def told_of(question: Question, sittings: Iterable[Sitting]) -> list[Told]:
     """Return what these sittings say of the question, from the first on that compares two of its entries."""
     told = [_told(question, sitting) for sitting in sittings if sitting.workload == question.workload]
-    first = next((place for place, each in enumerate(told) if len(each.compared) > 1), len(told))
-    return [each for each in told[first:] if each.blocks]
+    first = next((place for place, evidence in enumerate(told) if len(evidence.compared) > 1), len(told))
+    return [evidence for evidence in told[first:] if evidence.blocks]
 
 
 class State(NamedTuple):
@@ -111,7 +111,7 @@ def here(question: Question, laboratory: Laboratory, told: Sequence[Told]) -> He
         name=laboratory.name,
         machine=first.sitting.machine,
         place=place_of(axis, first),
-        sittings=tuple(each.sitting.pk for each in told),
+        sittings=tuple(evidence.sitting.pk for evidence in told),
         kind=kind,
         sentence=sentence,
         entries=rows,
@@ -133,7 +133,10 @@ def state(question: Question, ranking: Ranking, told: Sequence[Told], beside: Se
     first, compared, axis = told[0], told[0].compared, AXES[question.axis]
     mine = {(first.sitting.pk, choice): first.of[choice] for choice in compared.values()}
     others = {
-        (each.sitting.pk, choice): each.of[choice] for each in told for block in each.blocks for choice in block.entries
+        (evidence.sitting.pk, choice): evidence.of[choice]
+        for evidence in told
+        for block in evidence.blocks
+        for choice in block.entries
     }
     others = {run: bearing for run, bearing in others.items() if run not in mine}
     keys = [*compared, *(key for key in beside if key not in compared)]
@@ -147,9 +150,9 @@ def state(question: Question, ranking: Ranking, told: Sequence[Told], beside: Se
     known = apart(among(everything, all_keys), places, are_alike=not others)
     at = dict(zip(mine, count())) | dict(zip(others, count(len(keys))))
     blocks = [
-        Block(tuple(at[each.sitting.pk, choice] for choice in block.entries), block.outcomes)
-        for each in reversed(told)
-        for block in each.blocks
+        Block(tuple(at[evidence.sitting.pk, choice] for choice in block.entries), block.outcomes)
+        for evidence in reversed(told)
+        for block in evidence.blocks
     ]
     now = machine.after(machine.before(known, VARIATION**2), blocks)
     runs = Counter(choice for block in first.blocks for choice in block.entries)

@@ -1,4 +1,4 @@
-"""What a sitting says: how its choices stand on this machine and elsewhere, and what to run next. No Django."""
+"""The content of a sitting: how its choices stand on this machine and elsewhere, and what to run next. No Django."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Standing:
-    """How one choice stands."""
+    """The standing of one choice."""
 
     component: ClassVar[str] = "SittingStanding"
 
@@ -55,7 +55,7 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class Load:
-    """What a run does."""
+    """The load that a run makes."""
 
     engine: str
     job: Annotated[str, "The text of a job for fio; @FOLDER@ stands for an empty folder."]
@@ -75,7 +75,7 @@ class Like:
 
 @dataclass(frozen=True)
 class Change:
-    """How one choice changed since the decision before."""
+    """The change of one choice since the decision before."""
 
     component: ClassVar[str] = "SittingChange"
 
@@ -89,7 +89,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Decision:
-    """What is known of a machine so far, the best choice first."""
+    """The decision on a machine from what is known so far, the best choice first."""
 
     component: ClassVar[str] = "SittingDecision"
 
@@ -108,7 +108,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class EntryHere:
-    """How one entry stands on the machine, and elsewhere; speed as a multiple of the first one's."""
+    """The standing of one entry on the machine, and elsewhere; speed as a multiple of the first one's."""
 
     key: str
     label: str

@@ -1,4 +1,4 @@
-"""What pages and the API are told of laboratories, checked."""
+"""The forms that check what pages and the API are told of laboratories."""
 
 from django import forms
 

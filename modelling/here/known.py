@@ -1,4 +1,4 @@
-"""What published evidence says of a machine's choices before anything is measured on it."""
+"""The knowledge that published evidence gives of a machine's choices before anything is measured on it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from .content import Choice
 
 
 class Known(NamedTuple):
-    """What is known of n choices on a machine that nobody measured, and the question that it was asked of."""
+    """The knowledge of n choices on a machine that nobody measured, and the question that it comes from."""
 
     components: Components
     question: str  # its key; "" where nothing published bears on it

@@ -14,7 +14,7 @@ MOST_SITTINGS = 10_000
 
 
 class Refused(Exception):  # noqa: N818
-    """What was asked of a laboratory cannot be done; the text says why."""
+    """A request to a laboratory cannot be carried out; the text says why."""
 
 
 def laboratories_of(user: Any) -> QuerySet[Laboratory]:

@@ -38,13 +38,15 @@ def here(
     compared = [set(sittings[0].compared) if sittings else set() for sittings in own.values()]
     measured = sorted(set.intersection(*compared))
     missing = tuple(workload for workload, sittings in own.items() if not sittings)
-    first = max((s[0] for s in own.values() if s), key=lambda each: each.sitting.pk, default=None)
+    first = max((s[0] for s in own.values() if s), key=lambda evidence: evidence.sitting.pk, default=None)
     answer = MixHere(
         laboratory=laboratory.slug,
         name=laboratory.name,
         machine=first.sitting.machine if first else "",
         place=place_of(axis, first) if first else "",
-        sittings=tuple(sorted({each.sitting.pk for sittings in own.values() for each in sittings}, reverse=True)),
+        sittings=tuple(
+            sorted({evidence.sitting.pk for sittings in own.values() for evidence in sittings}, reverse=True)
+        ),
         kind=verdict.NOT_KNOWN,
         sentence="",
         entries=(),
@@ -78,8 +80,8 @@ def here(
 def _measured_at(told: Mapping[str, Sequence[Told]]) -> Where | None:
     """Return where choices were compared last under every workload, else under any; None: nowhere."""
     newest: dict[Where, int] = {}
-    for each in (each for sittings in told.values() for each in sittings if len(each.compared) > 1):
-        newest[_where(each)] = max(newest.get(_where(each), 0), each.sitting.pk)
+    for evidence in (evidence for sittings in told.values() for evidence in sittings if len(evidence.compared) > 1):
+        newest[_where(evidence)] = max(newest.get(_where(evidence), 0), evidence.sitting.pk)
     last_first = sorted(newest, key=lambda where: -newest[where])
     whole = (where for where in last_first if all(_from(where, sittings) for sittings in told.values()))
     return next(whole, next(iter(last_first), None))
@@ -91,5 +93,7 @@ def _where(told: Told) -> Where:
 
 def _from(where: Where | None, told: Sequence[Told]) -> Sequence[Told]:
     """Return these sittings from the newest on that compared choices there; earlier ones follow at a distance."""
-    at = next((n for n, each in enumerate(told) if len(each.compared) > 1 and _where(each) == where), len(told))
+    at = next(
+        (n for n, evidence in enumerate(told) if len(evidence.compared) > 1 and _where(evidence) == where), len(told)
+    )
     return told[at:]

@@ -29,7 +29,7 @@ _OF_A_PAIR = {"guest_fs", "host_fs", "backend"}
 
 
 class OnPools(NamedTuple):
-    """What is known of a guest on n pools of a host under one workload.
+    """The knowledge of a guest on n pools of a host under one workload.
 
     machine : of the pools, in their order; measured : those that runs were made on; runs : that count
     sitting : whose runs they are; None: nothing was run, and it is what was published, beside disks that nobody knows
@@ -108,10 +108,10 @@ def _told(
     is_the_guest = np.arange(len(keys)) < len(pools)
     known = machine.apart(among(published, keys), lie_on, are_alike=is_the_guest)
     now = machine.before(known, VARIATION**2)
-    now = machine.after(now, [Block(tuple(at[choice] for choice in each.entries), each.outcomes) for each in blocks])
+    now = machine.after(now, [Block(tuple(at[choice] for choice in block.entries), block.outcomes) for block in blocks])
     return OnPools(
         machine.among(now, range(len(pools))),
         frozenset(pool for pool, _ in ran.values()),
-        sum(len(each.entries) for each in blocks),
+        sum(len(block.entries) for block in blocks),
         sitting.pk if sitting else None,
     )

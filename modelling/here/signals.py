@@ -1,4 +1,4 @@
-"""What a sitting tells the rest of the system."""
+"""The signals by which a sitting tells the rest of the system."""
 
 from django.dispatch import Signal
 

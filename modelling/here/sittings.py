@@ -27,7 +27,7 @@ _AHEAD = 30  # further runs that are looked at to say how many it may take
 
 
 class Refused(Exception):  # noqa: N818
-    """What was asked cannot be done; the text says why."""
+    """The request cannot be carried out; the text says why."""
 
 
 def begin(

@@ -1,4 +1,4 @@
-"""What a sitting says, in sentences. No Django."""
+"""The sentences of a sitting. No Django."""
 
 import shlex
 from collections.abc import Sequence

@@ -125,14 +125,14 @@ def _read_published() -> Newest:
     states_one = Q(*(~Q(**{fact: ""}) for fact in _OF), _connector=Q.OR)
     rows = Configuration.objects.filter(states_one, case_study__status=CaseStudy.Status.PUBLISHED)
     alike = rows.order_by().values(*_FIELDS).annotate(study=Min("case_study__slug"))  # however many configurations
-    found = _newest(
+    configured = _newest(
         (place, seen)
         for row in alike
         for place, release in _of_configuration(row)
         if (seen := _seen(release, f"case study {row['study']}", row["study"]))
     )
     shared = _of_sittings(Sitting.objects.filter(case_study__status=CaseStudy.Status.PUBLISHED))
-    return _newest([*found.items(), *shared.items()])
+    return _newest([*configured.items(), *shared.items()])
 
 
 def _newest_studies(slugs: set[str]) -> set[str]:
@@ -221,17 +221,17 @@ def _seen(release: str, where: str, case_study: str = "") -> Seen | None:
     QEMU's number is taken where it is named, else the first; "0.7.0-rc4" comes before "0.7.0".
     """
     of_qemu = re.search(r"qemu[^\d,;]{0,9}(\d{1,9}(?:\.\d{1,9}){1,9})", release, re.IGNORECASE)
-    found = of_qemu or re.search(r"(\d{1,9}(?:\.\d{1,9}){1,9})", release) or re.search(r"(\d{1,9})", release)
-    if found is None:
+    match = of_qemu or re.search(r"(\d{1,9}(?:\.\d{1,9}){1,9})", release) or re.search(r"(\d{1,9})", release)
+    if match is None:
         return None
-    is_final = re.match(r"[-~.]?(rc|beta|alpha|pre)", release[found.end() :], re.IGNORECASE) is None
-    return Seen((tuple(map(int, found.group(1).split("."))), is_final, release), release, where, case_study)
+    is_final = re.match(r"[-~.]?(rc|beta|alpha|pre)", release[match.end() :], re.IGNORECASE) is None
+    return Seen((tuple(map(int, match.group(1).split("."))), is_final, release), release, where, case_study)
 
 
-def _newest(found: Iterable[tuple[Place, Seen]]) -> Newest:
+def _newest(seen_releases: Iterable[tuple[Place, Seen]]) -> Newest:
     """Return the newest of each place; of equal ones the first by where it was seen."""
     newest: dict[Place, Seen] = {}
-    for place, seen in found:
+    for place, seen in seen_releases:
         if place not in newest or (seen.number, newest[place].where) > (newest[place].number, seen.where):
             newest[place] = seen
     return newest

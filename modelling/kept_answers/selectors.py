@@ -122,7 +122,7 @@ def kept_answers(questions: list[Question]) -> dict[Question, bool]:
 
 @dataclass(frozen=True)
 class KeptVerdict:
-    """What the newest kept answer to a question says in short.
+    """The newest kept answer to a question in short.
 
     best : keys of the entries to use; first : key of the first entry, None where nothing is ranked
     """
@@ -146,10 +146,10 @@ def kept_verdicts(questions: Iterable[Question]) -> dict[Question, KeptVerdict |
     """
     of_key = {question.key: question for question in questions}
     newest = RankingSnapshot.objects.followed().filter(Q(is_followed=False), question__in=of_key, method=METHOD)
-    said = ("verdict__kind", "verdict__strength", "grounds__groups", "grounds__laboratories", "best")
+    paths = ("verdict__kind", "verdict__strength", "grounds__groups", "grounds__laboratories", "best")
     # As text: of SQLite a plain path reads the key "6.10" as a number.
     first = {"first": KT("result__entries__0__key"), "first_verdict": KT("result__entries__0__verdict")}
-    fields = (*(f"result__{name}" for name in said), *first)
+    fields = (*(f"result__{name}" for name in paths), *first)
     rows = newest.annotate(**first).values_list("question", "revision", "superseded_by", *fields)
     kept = {
         of_key[key]: KeptVerdict(revision, coming, kind, strength, groups, laboratories, tuple(best), first, verdict)

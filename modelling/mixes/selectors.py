@@ -72,13 +72,15 @@ def _with_age(question: Question, told: Given) -> Given:
     of_mix: dict[str, list[Aged]] = {}
     for share in result["shares"]:
         own = alone[share["workload"]]
-        found = changes.get(own, ())
-        if found:
-            weaken(share["verdict"], [aged.sentence for aged in found])
-        of_mix[own.workload] = [aged for aged in found if share["has_numbers"] and aged.is_of(own, keys)]
+        own_changes = changes.get(own, ())
+        if own_changes:
+            weaken(share["verdict"], [aged.sentence for aged in own_changes])
+        of_mix[own.workload] = [aged for aged in own_changes if share["has_numbers"] and aged.is_of(own, keys)]
     if any(of_mix.values()):
         weaken(result["verdict"], of_shares({name: [aged.sentence for aged in of_mix[name]] for name in of_mix}))
-    return replace(told, result=result, changes=tuple(aged for found in of_mix.values() for aged in found))
+    return replace(
+        told, result=result, changes=tuple(aged for share_changes in of_mix.values() for aged in share_changes)
+    )
 
 
 def _alone(by: Question, workload: str) -> Question:

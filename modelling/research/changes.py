@@ -52,7 +52,7 @@ WORLDS = (
 
 @dataclass
 class Tally:
-    """What came of a world.
+    """The outcome of a world.
 
     delays : points after the first changed one until it was told; misplaced : points by which its place was wrong, both
     a number each change found; false : told without any; seconds : of the processor

@@ -40,7 +40,7 @@ BINS = np.linspace(0.0, 1.0, 11)
 
 
 class World(NamedTuple):
-    """How worlds are drawn, all in ln ratio.
+    """The distribution that worlds are drawn from, all in ln ratio.
 
     kind : of KINDS; effects : standard deviation of the true effects; tau : that of a contrast between laboratories,
     before what its kind adds

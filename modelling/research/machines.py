@@ -26,7 +26,7 @@ FACTORIAL = 3  # repetitions of each entry
 
 @dataclass(frozen=True)
 class Trouble:
-    """How runs on a machine go wrong. drift : as DRIFT; disturbed : share of runs; slower : mean ln speed they lose"""
+    """The faults of runs on a machine. drift : as DRIFT; disturbed : share of runs; slower : mean ln speed they lose"""
 
     name: str
     drift: float = 0.0

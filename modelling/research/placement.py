@@ -125,7 +125,7 @@ def simulate(
         world = World(known, laboratories, noise, rules, rng)
         gained, before = (
             dict.fromkeys(POLICIES, 0.0),
-            {way: (each.harmed, each.lives) for way, each in outcomes.items()},
+            {way: (so_far.harmed, so_far.lives) for way, so_far in outcomes.items()},
         )
         for size in _sites(machines):
             site, of_host, lot = fleet(size, world, rng), world.site_effects(rng), rng.integers(2**32)

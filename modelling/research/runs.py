@@ -38,7 +38,7 @@ GUESTS, HOSTS = ENTRIES[:3], ENTRIES[:3]
 
 @dataclass(frozen=True)
 class World:
-    """How worlds are drawn. None: as the model has it before any evidence.
+    """The distribution that worlds are drawn from. None: as the model has it before any evidence.
 
     effects : standard deviation of what choices do; tau : of a contrast between laboratories; freedom : of Student's t,
     by which laboratories (each as a whole) deviate; None: normal

@@ -55,7 +55,7 @@ _USUAL = (16.0, 0.5, 0.5)
 
 @dataclass
 class Tally:
-    """What a policy came to over all worlds.
+    """The outcome of a policy over all worlds.
 
     gains : of each world, mean ln speed of a machine and moment against never moving, copies' cost taken off
     lives : machines that were there; harmed : of them, moved and better off had they alone stayed, by however little
@@ -112,7 +112,7 @@ def simulate(
 
 
 class _Life:
-    """What each machine saw: sums over moments of ln speed, and what it would have seen had it alone stayed."""
+    """The sums over moments of the ln speed that each machine saw, and would have seen had it alone stayed."""
 
     def __init__(self, machines: int) -> None:
         self.speed, self.stayed, self.moments = (np.zeros(machines) for _ in range(3))
@@ -467,7 +467,7 @@ class _Plans:
             least=site.rules.margin / 2,
         )
         places = {name: place for place, name in enumerate(site.names)}
-        return [(slot_of[each.machine], places[each.pools[1]]) for each in told if each.kind == TRIAL]
+        return [(slot_of[proposal.machine], places[proposal.pools[1]]) for proposal in told if proposal.kind == TRIAL]
 
 
 def _aged(outcome: Outcome, week: int) -> Outcome:

@@ -78,7 +78,7 @@ class ToldPart:
 
 @dataclass(frozen=True)
 class Told:
-    """What an answer tells, as the rules ask for it. metric : in which its entries are compared"""
+    """The statements of an answer in the form that the rules need. metric : in which its entries are compared"""
 
     question: Question
     metric: str
@@ -290,10 +290,14 @@ def imperative_of_one_group(answers: Mapping[Question, Told], claims: Sequence[C
             if part.groups >= LEAST_GROUPS:
                 continue
             far = {entry.key for entry in part.entries if entry.ratio is not None and entry.ratio * APART <= 1}
-            said = [f"use {key}" for key in sorted(part.used)] + [f"avoid {key}" for key in sorted(part.avoided - far)]
-            if said:
-                sentence = f"{told.question.key}: {listed(said)}, by {part.groups or 'no'} research group with numbers."
-                yield Breach("one group", (told.question.key,), tuple(said), sentence)
+            advice = [f"use {key}" for key in sorted(part.used)] + [
+                f"avoid {key}" for key in sorted(part.avoided - far)
+            ]
+            if advice:
+                sentence = (
+                    f"{told.question.key}: {listed(advice)}, by {part.groups or 'no'} research group with numbers."
+                )
+                yield Breach("one group", (told.question.key,), tuple(advice), sentence)
 
 
 Rule = Callable[[Mapping[Question, Told], Sequence[Claimed]], Iterator[Breach]]

@@ -126,7 +126,7 @@ def supported_claims() -> list[Claimed]:
     have, so there a claim counts that makes one comparison.
     """
     rows = ClaimVerdict.objects.filter(verdict=ClaimVerdict.Kind.SUPPORTED).select_related("claim")
-    said: list[Iterator[Claimed]] = []
+    orders: list[Iterator[Claimed]] = []
     for row in rows.order_by("claim__code", "scope"):
         checks = parse_checks(row.claim.checks)
         is_own = row.scope == ClaimVerdict.Scope.OWN
@@ -134,5 +134,5 @@ def supported_claims() -> list[Claimed]:
         if condition is None or isinstance(condition, Untestable):
             continue
         if is_own or (isinstance(condition, Order | Within) and len(condition.quantities) == 2):
-            said.append(claimed(row.claim.code, condition))
-    return list(dict.fromkeys(chain.from_iterable(said)))
+            orders.append(claimed(row.claim.code, condition))
+    return list(dict.fromkeys(chain.from_iterable(orders)))

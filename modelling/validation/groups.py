@@ -33,7 +33,7 @@ BY = ("all", "choice", "load", "storage", "group")
 
 @dataclass(frozen=True)
 class Form:
-    """How well one form of forecast did.
+    """The score of one form of forecast.
 
     by : of BY; name : the axis or kind of choice, what a load does, the kind of disk, the group that was left out; ""
         where it is not stated
@@ -199,16 +199,16 @@ def calibration(contrasts: pd.DataFrame) -> list[Calibration]:
     weights, below, faster = (contrasts[column].to_numpy() for column in ("weight", "below", "faster"))
     whole = float(weights.sum())
     points = [
-        Calibration("interval", said, float(np.average(np.abs(below - 0.5) < said / 2, weights=weights)), whole)
-        for said in SAID
+        Calibration("interval", coverage, float(np.average(np.abs(below - 0.5) < coverage / 2, weights=weights)), whole)
+        for coverage in SAID
     ]
     sure, right = np.maximum(faster, 1.0 - faster), (contrasts["measured"].to_numpy() > 0) == (faster > 0.5)
     for low, high in pairwise(_SURER):
         inside = (sure >= low) & ((sure < high) | (high == 1.0))
         if inside.any():
             mine = weights[inside]
-            said, came_true = (float(np.average(values[inside], weights=mine)) for values in (sure, right))
-            points.append(Calibration("direction", said, came_true, float(mine.sum())))
+            probability, came_true = (float(np.average(values[inside], weights=mine)) for values in (sure, right))
+            points.append(Calibration("direction", probability, came_true, float(mine.sum())))
     return points
 
 
@@ -221,11 +221,11 @@ def examples(contrasts: pd.DataFrame) -> list[Example]:
 
 def _example(row: Any) -> Example:
     low, middle, high = (float(row.forecast.quantile(share)) for share in (0.025, 0.5, 0.975))
-    found, differing = float(row.measured), row.differing
+    measured, differing = float(row.measured), row.differing
     if middle < 0:
-        low, middle, high, found = -high, -middle, -low, -found
+        low, middle, high, measured = -high, -middle, -low, -measured
         differing = tuple(Differing(choice.column, choice.second, choice.first) for choice in differing)
-    ratios = (float(np.exp(value)) for value in (middle, low, high, found))
+    ratios = (float(np.exp(value)) for value in (middle, low, high, measured))
     return Example(row.group, differing, row.load, row.storage, *ratios)
 
 

@@ -48,9 +48,9 @@ class Lexicon:
             if key := fold(phrase):
                 meanings[key].setdefault(name, phrase)
                 spelled.add(phrase)
-        self.meanings = {key: tuple(found) for key, found in meanings.items()}
+        self.meanings = {key: tuple(names) for key, names in meanings.items()}
         self._silent = {fold(word) for word in silent}
-        self._labels = {key: name.label for key, found in self.meanings.items() if (name := found[0]).label}
+        self._labels = {key: name.label for key, names in self.meanings.items() if (name := names[0]).label}
         words = {fold(word) for phrase in spelled for word in re.findall(r"\w+", phrase)}
         self._words = {word for word in words if len(word) >= _SHORTEST_CORRECTED}
         self._with: dict[str, list[str]] = defaultdict(list)
@@ -61,14 +61,14 @@ class Lexicon:
     def find(self, phrase: str) -> tuple[Name, ...]:
         """Return the meanings of a phrase, in the singular where it is known as that only; none where it has none."""
         key = fold(phrase)
-        if found := self.meanings.get(key):
-            return found
+        if names := self.meanings.get(key):
+            return names
         if key in self._silent:
             return ()
         for ending in _ENDINGS:
             stem = key.removesuffix(ending)
-            if stem != key and len(stem) > len(ending) + 1 and (found := self.meanings.get(stem)):
-                return tuple(name for name in found if name.label)
+            if stem != key and len(stem) > len(ending) + 1 and (names := self.meanings.get(stem)):
+                return tuple(name for name in names if name.label)
         return ()
 
     def is_silent(self, word: str) -> bool:
@@ -101,7 +101,7 @@ class Lexicon:
         ]
         return sorted(
             ((SequenceMatcher(None, key, known).ratio(), known) for known in looked_at),
-            key=lambda found: (-found[0], found[1]),
+            key=lambda match: (-match[0], match[1]),
         )
 
 

@@ -111,7 +111,7 @@ def parse(text: str, lexicon: Lexicon) -> Parsed:
 
 
 def _pieces(text: str, lexicon: Lexicon) -> Iterator[Piece]:
-    tokens = [(found.start(), found.end()) for found in _TOKEN.finditer(text)]
+    tokens = [(match.start(), match.end()) for match in _TOKEN.finditer(text)]
     spelled = [_spelled(text[start:end], lexicon) for start, end in tokens]
     place = 0
     while place < len(tokens):
@@ -150,11 +150,11 @@ def _counted(text: str, tokens: Sequence[tuple[int, int]], place: int) -> tuple[
     """Return the number of machines, the size or the plain number that begins here, and its number of tokens."""
     word = fold(text[slice(*tokens[place])])
     following = [fold(text[slice(*token)]) for token in tokens[place + 1 : place + 3]]
-    if found := re.fullmatch(r"(\d{1,5})x?(vms?)", word):
-        return _machines(int(found[1])), 1
+    if match := re.fullmatch(r"(\d{1,5})x?(vms?)", word):
+        return _machines(int(match[1])), 1
     number = NUMBERS.get(word)
-    if number is None and (found := re.fullmatch(r"(\d{1,5})x?", word)):
-        number = int(found[1])
+    if number is None and (match := re.fullmatch(r"(\d{1,5})x?", word)):
+        number = int(match[1])
     if number and following:
         skipped = (
             following[:1]
@@ -398,7 +398,7 @@ def _extended(
     kinds = _STORED if kind == PLACE else (kind, "host_storage") if kind == "image_format" else (kind,)
 
     def belongs(number: int) -> bool:
-        return any(pieces[piece].has(each) for piece in segments[number] for each in kinds)
+        return any(pieces[piece].has(joinable) for piece in segments[number] for joinable in kinds)
 
     while first and links[first - 1] == COMMA and belongs(first - 1):
         first -= 1

@@ -79,7 +79,7 @@ class Asks:
     @cached_property
     def workloads(self) -> list[tuple[str, str]]:
         """Return what runs as (workload, family), named families before patterns of access, each workload once."""
-        found: dict[str, str] = {}
+        family_of: dict[str, str] = {}
         for kind in ("family", "workload"):
             for piece in self.pieces:
                 if (name := piece.names[0] if piece.names else None) and name.kind == kind:
@@ -90,8 +90,8 @@ class Asks:
                         else name.slug
                     )
                     if slug:
-                        found.setdefault(slug, family)
-        return list(found.items())
+                        family_of.setdefault(slug, family)
+        return list(family_of.items())
 
     @cached_property
     def alternatives(self) -> list[list[Columns]]:
@@ -155,26 +155,26 @@ class Asks:
     @cached_property
     def given(self) -> dict[str, str]:
         """Return the columns that have one value, whatever is asked."""
-        found: dict[str, str] = {}
+        stated: dict[str, str] = {}
         differing = {column for group in self.alternatives for column in _differing(group)}
         inside = {number for group in self.parsed.groups for member in group.members for number in member}
         for number, piece in enumerate(self.pieces):
             for column, value in self._columns(piece).items() if number not in inside else ():
-                found.setdefault(column, value)
+                stated.setdefault(column, value)
         for group in self.alternatives:
-            found |= {column: value for column, value in group[0].items() if column not in differing}
+            stated |= {column: value for column, value in group[0].items() if column not in differing}
         for number in (*self.parsed.asked, *self.parsed.beside):
             axis = self.pieces[number].of("axis")
             if axis and axis.slug in SETTINGS:
                 narrowed = {fold(word): filters for word, filters in SETTINGS[axis.slug].narrowed.items()}
-                found = {**narrowed.get(fold(self.pieces[number].words), {}), **found}
+                stated = {**narrowed.get(fold(self.pieces[number].words), {}), **stated}
         for column in ("file_system", "host_fs"):
-            if column in found and "host_storage" in found:
-                stored = _stored({"host_storage": found["host_storage"], "host_fs": found[column]})["host_storage"]
-                if stored != found["host_storage"] or (found[column], stored) in _ZFS:
-                    found["host_storage"] = stored
-                    del found[column]
-        return {column: value for column, value in found.items() if column not in differing}
+            if column in stated and "host_storage" in stated:
+                stored = _stored({"host_storage": stated["host_storage"], "host_fs": stated[column]})["host_storage"]
+                if stored != stated["host_storage"] or (stated[column], stored) in _ZFS:
+                    stated["host_storage"] = stored
+                    del stated[column]
+        return {column: value for column, value in stated.items() if column not in differing}
 
     @cached_property
     def pages(self) -> list[Pointer]:
@@ -238,8 +238,8 @@ class Asks:
         for name in piece.names:
             if name.kind != "axis":
                 continue
-            said = {role for role in (GUEST, HOST) if self.parsed.says(role)} | {name.slug.removesuffix("_fs")}
-            if name.slug in _PLACED and {GUEST, HOST} <= said and not _PLACED & self.given.keys():
+            roles = {role for role in (GUEST, HOST) if self.parsed.says(role)} | {name.slug.removesuffix("_fs")}
+            if name.slug in _PLACED and {GUEST, HOST} <= roles and not _PLACED & self.given.keys():
                 yield Draft("fs-pair", self.given)
             column = (
                 {GUEST: "guest_fs", HOST: "host_fs"}.get(piece.role, name.slug)
@@ -292,14 +292,14 @@ class Asks:
     # Readings
 
     def readings(self) -> list[Reading]:
-        found: dict[tuple[Any, ...], Reading] = {}
+        unique_readings: dict[tuple[Any, ...], Reading] = {}
         for draft in self.drafts():
             for workload, family in self.workloads or [("", "")]:
                 for finished in self._finished(draft):
                     reading = self._reading(finished, workload, family)
-                    found.setdefault((reading.axis, workload, tuple(reading.filters.items())), reading)
+                    unique_readings.setdefault((reading.axis, workload, tuple(reading.filters.items())), reading)
         order = {workload: place for place, (workload, _) in enumerate(self.workloads)}
-        return sorted(found.values(), key=lambda reading: order.get(reading.workload, 0))[:MOST]
+        return sorted(unique_readings.values(), key=lambda reading: order.get(reading.workload, 0))[:MOST]
 
     def _finished(self, draft: Draft) -> Iterator[Draft]:
         """Yield the draft with the filters beside its axis; a file system without a role in both roles."""

@@ -1,4 +1,4 @@
-"""How sure the next test must be so that few of all discoveries are false: LORD++.
+"""The significance level of the next test, such that few of all discoveries are false: LORD++.
 
 Source: Ramdas, Yang, Wainwright and Jordan 2017, arXiv:1710.00499; docs/models/change.md.
 """

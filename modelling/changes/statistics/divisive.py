@@ -67,9 +67,9 @@ def change_points(values: Numbers, most_p: float = MOST_P, window: int = WINDOW)
     places: set[int] = set()
     start = 0
     while start < len(values):
-        found = _within(values[start : start + window], min(FIRST_PASS * most_p, 1.0))
-        places.update(start + place for place in found)
-        start = max(start + max(found, default=0), start + window // 2)
+        in_window = _within(values[start : start + window], min(FIRST_PASS * most_p, 1.0))
+        places.update(start + place for place in in_window)
+        start = max(start + max(in_window, default=0), start + window // 2)
     return _merged(values, sorted(places), most_p)
 
 

@@ -1,4 +1,4 @@
-"""Whether the newest point of a series shows a change: one p-value a point, valid wherever the change is.
+"""The test for a change at the newest point of a series: one p-value a point, valid wherever the change is.
 
 Source: docs/models/change.md. Outliers are drawn in, the variance is that of the whole series, and Bonferroni's
 inequality pays for looking at several places.

@@ -48,9 +48,9 @@ def mix_words(mix: Mix | None, names: Mapping[str, str], hypervisor: str, machin
     return MixWords(text, f"{percent(mix.probability)} sure on average; {watched}.{unplanned}", address)
 
 
-def said_words(said: str, names: Mapping[str, str]) -> str:
+def said_words(detected: str, names: Mapping[str, str]) -> str:
     """Name what was said of a load: a class, or several that are not told apart."""
-    classes = [names.get(name, _WORDS.get(name, name)) for name in said.split(OR)]
+    classes = [names.get(name, _WORDS.get(name, name)) for name in detected.split(OR)]
     return OR.join(classes) + (" (not told apart)" if len(classes) > 1 else "")
 
 
@@ -116,8 +116,8 @@ def confusion_table(
     title: str, confusion: Mapping[str, Mapping[str, int]], classes: Sequence[str], names: Mapping[str, str]
 ) -> ConfusionTable:
     """Lay out a confusion. right: share of those not idle; None where none is known by that name"""
-    told = {said for counted in confusion.values() for said in counted}
-    columns = sorted(told, key=lambda said: (said in (UNLIKE, IDLE), said.count(OR), said))
+    told = {detected for counted in confusion.values() for detected in counted}
+    columns = sorted(told, key=lambda detected: (detected in (UNLIKE, IDLE), detected.count(OR), detected))
     rows = []
     for ran, counted in confusion.items():
         of_class, _, program = ran.partition(HELD_BACK)

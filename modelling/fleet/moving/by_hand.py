@@ -34,7 +34,7 @@ def targets(host: Host) -> Room:
     if not takes_volumes(host):
         pools = pools.exclude(host_fs="")
     room = {pool: max(pool.free_bytes - pool.reserve_bytes - coming[pool.pk], 0) for pool in pools}
-    return dict(sorted(room.items(), key=lambda each: -each[1]))
+    return dict(sorted(room.items(), key=lambda pool_room: -pool_room[1]))
 
 
 def takes_volumes(host: Host) -> bool:
@@ -71,7 +71,7 @@ def empty(
         disks = ObservedDisk.objects.filter(pool=pool).select_related("machine__host", "pool")
         for disk in disks.order_by("-size_bytes", "pk"):
             try:
-                made.append(_asked(disk, to or max(room, key=lambda each: room[each], default=pool), room, user))
+                made.append(_asked(disk, to or max(room, key=lambda target: room[target], default=pool), room, user))
             except PlacementError as error:
                 stay.append(str(error))
         if not made:
@@ -140,8 +140,8 @@ def pool_named(text: str) -> ObservedPool:
     """Return the pool of a name: its host, and its path or what its hypervisor calls it. Raises PlacementError."""
     host, _, inside = text.partition("/")
     pools = list(ObservedPool.objects.filter(host__slug=host).select_related("host"))
-    found = [pool for pool in pools if inside in (pool.path.lstrip("/"), pool.name)]
-    if inside and found:
-        return found[0]
+    matching = [pool for pool in pools if inside in (pool.path.lstrip("/"), pool.name)]
+    if inside and matching:
+        return matching[0]
     there = ", ".join(name_of(pool.host, pool.path) for pool in pools) or "none"
     raise PlacementError(f"{text!r} is no pool that is observed; on {host!r} there are: {there}.")

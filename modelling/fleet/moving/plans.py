@@ -112,7 +112,7 @@ def make(
             made_by=user,
         )
         plan.hosts.set(hosts)
-        plan.laboratories.set([each.laboratory for each in own if each.site in best.measured])
+        plan.laboratories.set([site.laboratory for site in own if site.site in best.measured])
         for host in hosts:
             decide(host, Action.PLANNED, user=user, plan=plan, revision=revision, detail=content["solved"])
     return plan

@@ -63,7 +63,9 @@ class Homes:
         everything = {asked: tuple(parts) for asked, parts in known.items()}
         there = (machine for machine in self.machines if self.site_of[machine.pool] in self.measured)
         asked = {
-            (self.site_of[each.pool], load, each.hypervisor, each.guest_fs) for each in there for load in each.shares
+            (self.site_of[machine.pool], load, machine.hypervisor, machine.guest_fs)
+            for machine in there
+            for load in machine.shares
         }
         for site, workload, hypervisor, guest_fs in sorted(asked):
             told = self._on_pools(site, workload, hypervisor, guest_fs)
@@ -83,17 +85,17 @@ class Homes:
         counting: dict[int, Counted] = {}
         for machine in self.machines:
             site = self.site_of[machine.pool]
-            like = [each for each in self.outcomes[site] if distance(each.shares, machine.shares) <= LIKE]
+            like = [outcome for outcome in self.outcomes[site] if distance(outcome.shares, machine.shares) <= LIKE]
             if like:
                 home = self.of(machine)
                 told[machine.name] = known.setdefault(id(home), known_at(home, machine.guest_fs))
-                counting |= {each.number: Counted(MOVE, each.number, site, came_of(each)) for each in like}
+                counting |= {outcome.number: Counted(MOVE, outcome.number, site, came_of(outcome)) for outcome in like}
         return told, tuple(counting[number] for number in sorted(counting))
 
     def of(self, machine: Machine) -> Home:
         """Return what is known of the pools of the machine's site, for its load."""
         site, shares = self.site_of[machine.pool], tuple(sorted(machine.shares.items()))
-        own = machine.name if any(each.machine == machine.name for each in self.outcomes[site]) else ""
+        own = machine.name if any(outcome.machine == machine.name for outcome in self.outcomes[site]) else ""
         key = (site, machine.hypervisor, machine.guest_fs, shares, own)
         if key not in self._homes:
             parts = [
@@ -114,7 +116,7 @@ class Homes:
     def _on_pools(self, site: str, workload: str, hypervisor: str, guest_fs: str) -> OnPools:
         question = Question("fs-pair", workload, hypervisor=hypervisor, metric=THROUGHPUT)
         if (site, question) not in self._parts:
-            guests = sorted({each.guest_fs for each in self.machines})
+            guests = sorted({machine.guest_fs for machine in self.machines})
             if question not in self._published:
                 hosts = {host_fs for pools in self.host_fs.values() for host_fs in pools.values()}
                 pairs = [pair_key(guest, host_fs) for guest in guests for host_fs in hosts]

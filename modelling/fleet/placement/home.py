@@ -60,7 +60,7 @@ class Load(NamedTuple):
 
 
 class Home(NamedTuple):
-    """What is known of n pools for one load: a mixture of normals of their ln speed.
+    """The knowledge of n pools for one load: a mixture of normals of their ln speed.
 
     measured : of them, those that were run on under every workload of the load
     runs : that count; numbers : of the moves that count
@@ -101,7 +101,7 @@ def after_moves(home: Home, outcomes: Iterable[Outcome], load: Load, name: str =
             touched = [pools for pools in joined if pools & {outcome.here, outcome.there}]
             together = frozenset({outcome.here, outcome.there}).union(*touched)
             joined = [pools for pools in joined if pools not in touched] + [together]
-    blocks = [block(home.pools, *key, found) for key, found in between.items()]
+    blocks = [block(home.pools, *key, pair_outcomes) for key, pair_outcomes in between.items()]
     known = machine.after(home.machine, blocks)
     return home._replace(machine=known, numbers=tuple(numbers), joined=tuple(joined))
 
@@ -126,8 +126,8 @@ def error(variance: float, days: float, *, is_itself: bool) -> tuple[float, floa
 
 def block(pools: Sequence[str], low: int, high: int, is_itself: bool, outcomes: Sequence[Outcome]) -> Block:
     """Return what came of moves between two pools, either way, as a block of two. low, high : places of the pools"""
-    speeds = np.array([each.speed if each.there == pools[high] else -each.speed for each in outcomes])
-    errors = [error(each.variance, each.days, is_itself=is_itself) for each in outcomes]
+    speeds = np.array([outcome.speed if outcome.there == pools[high] else -outcome.speed for outcome in outcomes])
+    errors = [error(outcome.variance, outcome.days, is_itself=is_itself) for outcome in outcomes]
     own, shared = np.array(errors).T
     total = (1 / own).sum()
     weights = 1 / own / total

@@ -66,7 +66,7 @@ def planned(
         watched=watched,
         least=settings.KDB_LEAST_GAIN,
     )
-    sites = tuple(dict.fromkeys(each.site for each in runs))
+    sites = tuple(dict.fromkeys(counted.site for counted in runs))
     return replace(best, measured=sites, counted=(*runs, *moves), proposals=lacking)
 
 

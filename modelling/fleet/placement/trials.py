@@ -1,4 +1,5 @@
-"""What would tell where machines are better off of which a plan knows too little: a few runs, or one trial move.
+"""Proposals for machines of which a plan knows too little: a few runs, or one trial move, that would tell where they
+are better off.
 
 The worth of either is that of runs before they are made (`value.expected_gains`): a run shows a pool's speed with its
 error, a trial move the difference of two. No Django. Source: docs/models/placement.md, "What would tell".
@@ -48,9 +49,10 @@ def proposals(
     groups = sorted(waiting.values(), key=lambda group: -len(group))[:LOOKED_AT]
     told = [_of_load(group, of, home_of(group[0]), rules, runnable, watched, least) for group in groups]
     worth = sorted(
-        (each for each in told if each), key=lambda each: (-max(p.gain * p.machines for p in each), each[0].site)
+        (of_load for of_load in told if of_load),
+        key=lambda of_load: (-max(p.gain * p.machines for p in of_load), of_load[0].site),
     )
-    return tuple(proposal for each in worth[:MOST] for proposal in each)
+    return tuple(proposal for of_load in worth[:MOST] for proposal in of_load)
 
 
 def _of_load(
@@ -63,7 +65,9 @@ def _of_load(
     least: float,
 ) -> list[Proposal]:
     """Return the proposals for machines of one load on one site: runs, a trial move, both or none."""
-    group = [each for each in group if any(_takes(pools[name], each) for name in home.pools if name != each.pool)]
+    group = [
+        machine for machine in group if any(_takes(pools[name], machine) for name in home.pools if name != machine.pool)
+    ]
     if not group:
         return []
     here = Counter(machine.pool for machine in group).most_common(1)[0][0]

@@ -29,17 +29,17 @@ class Command(BaseCommand):
         for world in WORLDS:
             made = scaled(world, share)
             tally = simulate(np.random.default_rng(seed), made)
-            found, alarms = len(tally.delays), len(tally.delays) + tally.false
+            true_alarms, alarms = len(tally.delays), len(tally.delays) + tally.false
             months = made.nights / MONTH * made.series / 200
             told = (
                 f"{np.sum(np.array(tally.delays) <= 3) / tally.changes:.2f} | {np.median(tally.delays):.0f} | "
                 f"{np.mean(np.array(tally.misplaced) <= NEAR):.2f}"
-                if found
+                if true_alarms
                 else " | | "
             )
             cells = (
                 f"{made.series} of {made.nights}: {made.name} | {tally.changes}",
-                f"{found / tally.changes:.2f}" if tally.changes else "",
+                f"{true_alarms / tally.changes:.2f}" if tally.changes else "",
                 told,
                 f"{tally.false} | {100 * tally.false / max(alarms, 1):.1f} %",
                 f"{tally.false / months:.2f} | {1000 * tally.seconds / tally.tests:.2f}",
