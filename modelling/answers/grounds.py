@@ -105,7 +105,7 @@ def evidence(ranking: Ranking, studies: Mapping[str, Study]) -> tuple[StudyEvide
         for slug in row.case_studies:
             counts.setdefault(slug, Counter())["findings"] += 1
             sources.setdefault(slug, set()).update([row.text_source, row.table_source])
-    protocols = _protocols(ranking.arms)
+    told_of = protocols(ranking.arms)
     return tuple(
         StudyEvidence(
             case_study=slug,
@@ -114,29 +114,29 @@ def evidence(ranking: Ranking, studies: Mapping[str, Study]) -> tuple[StudyEvide
             derived=numbers["derived"],
             findings=numbers["findings"],
             sources=tuple(sorted(filter(None, sources[slug]))),
-            protocol=protocols.get(slug, ""),
+            protocol=told_of.get(slug, ""),
         )
         for slug, numbers in sorted(counts.items())
     )
 
 
-def _protocols(arms: pd.DataFrame) -> dict[str, str]:
-    """Say how each case study measured what counts: "3 runs a number, of 120 s; no spread stated"."""
+def protocols(arms: pd.DataFrame) -> dict[str, str]:
+    """Say how each case study measured what counts: "3 runs a number, of 120 s; no spread"."""
     if arms.empty:
         return {}
     study = numbered(arms, ["case_study"])
     slugs, arms_of = arms["case_study"].iloc[first_of_each(study)], np.bincount(study)
     runs, seconds = (_spans(study, arms[column].to_numpy(dtype=float)) for column in ("runs", "run_seconds"))
     of_all, spreads = np.bincount(study, arms["runs"].notna()), np.bincount(study, ~arms["assumed"])
-    protocols = {}
+    told = {}
     for place, slug in enumerate(slugs):
         every, spread = int(arms_of[place]), int(spreads[place])
         counts = runs[place] if of_all[place] == every else ""
         repeated = f"{counts} run{'' if counts == '1' else 's'} a number" if counts else "number of runs not stated"
         length = f"of {seconds[place]} s" if seconds[place] else "length not stated"
         stated = "spread stated" if spread == every else f"spread of {spread} of {every}" if spread else "no spread"
-        protocols[slug] = f"{repeated}, {length}; {stated}"
-    return protocols
+        told[slug] = f"{repeated}, {length}; {stated}"
+    return told
 
 
 def _spans(number: np.ndarray, values: np.ndarray) -> list[str]:
