@@ -39,6 +39,12 @@ def test_another_case_study_says_nothing_about_what_one_leaves_out():
     assert groups(*rows) == [0, 1, 1]
 
 
+def test_what_one_group_states_twice_parts_no_other_group():
+    of_one = arm(1.0, allocation="full"), arm(2.0, allocation="sparse")
+    of_two = arm(3.0, vm_count=2), arm(4.0, vm_count=2, allocation="full")
+    assert groups(*of_one, *of_two) == [0, 1, 2, 2]
+
+
 def test_allocation_comes_along_with_host_storage_and_with_what_an_image_is():
     free = [name for name, axis in AXES.items() if "allocation" not in axis.held_where_stated]
     assert free == ["host-storage", "image-format", "allocation", "snapshot"]
