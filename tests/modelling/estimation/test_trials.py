@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from modelling.estimation.arms import Spread, _connected, comparable_arms, trials
+from modelling.estimation.arms import Spread, _connected, comparable_arms, spread_of_entries, trials
 from modelling.evidence.axes import AXES
 from tests.modelling.frames import arm, arms
 
@@ -282,3 +282,15 @@ def test_a_measured_value_stands_where_the_same_cell_was_also_derived():
 def test_a_file_system_the_source_does_not_name_is_no_entry():
     frame = arms(arm(100), arm(200, host_fs=None))
     assert comparable_arms(frame, PAIR, known(0.05)).empty
+
+
+def test_the_spread_of_an_entry_is_pooled_over_its_arms_and_runs_that_are_all_equal_tell_of_none():
+    # `variance` is of the mean of `runs`: of one run it is 5 x 0.002 with 4 degrees of freedom, and 3 x 0.01 with 2.
+    frame = arms(
+        arm(100, variance=0.002, runs=5, vm_count=1),
+        arm(100, variance=0.01, runs=3, vm_count=2),
+        arm(200, variance=0.0, runs=5, vm_count=1, guest_fs="xfs"),
+        arm(200, vm_count=2, guest_fs="xfs"),
+    )
+    spreads = spread_of_entries(comparable_arms(frame, GUEST, known(0.05)))
+    assert spreads == {"ext4": (6.0, pytest.approx((4 * 0.01 + 2 * 0.03) / 6))}
