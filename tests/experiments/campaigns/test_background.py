@@ -1,4 +1,4 @@
-"""What others did, and the course of a run, from what a machine wrote down."""
+"""Others' load and the course of a run are read from what a machine wrote down."""
 
 import random
 import subprocess
@@ -37,15 +37,15 @@ def test_what_others_used_is_all_less_the_benchmarks_and_the_kernels_threads():
 
 def test_each_limit_has_its_sentence():
     did = background.Background(cpu=0.1, steal=0.2, read_mib_s=6.0, write_mib_s=5.0)
-    assert [said.partition(" on ")[0].partition(" from ")[0] for said in did.beyond_limits("machine-1")] == [
+    assert [sentence.partition(" on ")[0].partition(" from ")[0] for sentence in did.beyond_limits("machine-1")] == [
         "Others took 0.20 CPU-seconds a second",
         "Others read 6.0 MiB/s and wrote 5.0 MiB/s",
     ]
 
 
 def test_what_a_plain_login_cannot_see_is_not_known_and_not_zero():
-    said = {name: value for name, value in BEFORE.items() if "bytes" not in name}
-    first = Usage.of(said)
+    readings = {name: value for name, value in BEFORE.items() if "bytes" not in name}
+    first = Usage.of(readings)
     did = between(first, replace(first, up=1001.0))
     assert (did.read_mib_s, did.write_mib_s, did.cpu) == (None, None, 0)
     assert did.beyond_limits("host") == []
@@ -135,13 +135,13 @@ at 106.00
 
 
 def test_intervals_are_what_the_processes_moved_between_two_looks():
-    found = curves.read(SAMPLES, began=100.0, seconds=10)
-    assert [(each.until, each.mib_s) for each in found] == [(1, 2), (2, 3), (3, 0)]
+    intervals = curves.read(SAMPLES, began=100.0, seconds=10)
+    assert [(interval.until, interval.mib_s) for interval in intervals] == [(1, 2), (2, 3), (3, 0)]
 
 
 def test_only_whole_intervals_inside_the_measurement_count():
     """Filebench starts its threads for a second after the barrier, and ends before its processes do."""
-    assert [each.until for each in curves.read(SAMPLES, began=100.5, seconds=1.6)] == [1.5]
+    assert [interval.until for interval in curves.read(SAMPLES, began=100.5, seconds=1.6)] == [1.5]
     assert curves.read(b"", began=100.0, seconds=10) == []
 
 
@@ -171,8 +171,8 @@ def test_no_steady_part_is_seen_where_there_is_none_or_too_little():
 
 
 def test_a_reference_load_is_the_median_of_its_rounds_and_what_is_missing_is_missing():
-    said = [("hash_mib_s", "100.00"), ("hash_mib_s", "900.00"), ("hash_mib_s", "110.00"), ("other", "x")]
-    assert calibration.medians(said) == {"hash_mib_s": 110.0}
+    rounds = [("hash_mib_s", "100.00"), ("hash_mib_s", "900.00"), ("hash_mib_s", "110.00"), ("other", "x")]
+    assert calibration.medians(rounds) == {"hash_mib_s": 110.0}
 
 
 def test_drift_is_told_against_the_first_in_both_directions_and_by_figure():

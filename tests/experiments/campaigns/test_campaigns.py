@@ -467,7 +467,7 @@ def breaks(monkeypatch):
     """Let every attempt meet this error."""
 
     def use(error: Exception) -> None:
-        def measure(attempt, found, stack):
+        def measure(attempt, record, stack):
             raise error
 
         monkeypatch.setattr(sequence, "measure", measure)
@@ -482,7 +482,7 @@ def test_a_locked_database_never_fails_a_run(breaks, monkeypatch):
     do(run)
     assert (run.state, run.reason, run.job.state, run.job.attempt) == ("active", "", "queued", 2)
     figures = [{"machine": 0, "operation": "mixed", "throughput_mib_s": 10.0}]
-    monkeypatch.setattr(sequence, "measure", lambda attempt, found, stack: figures)
+    monkeypatch.setattr(sequence, "measure", lambda attempt, record, stack: figures)
     do(run)
     assert (run.state, run.attempt) == ("done", 2)
 
@@ -504,13 +504,13 @@ def test_a_dead_machine_is_told_from_a_silent_one_though_its_host_sees_that_a_mo
             if (state := next(sights)) != "running":
                 raise hypervisors.GuestGone(f"the virtual machine {name} is {state}")
 
-    def measure(attempt, found, stack):
-        found.areas.append(remote.Area(None, "/pool", attempt.token))
+    def measure(attempt, record, stack):
+        record.areas.append(remote.Area(None, "/pool", attempt.token))
         raise unreachable_guest()
 
     monkeypatch.setitem(drivers.HYPERVISORS, "libvirt", SlowHypervisor)
     monkeypatch.setattr(sequence, "measure", measure)
-    monkeypatch.setattr(sequence, "clean_up", lambda attempt, found: None)
+    monkeypatch.setattr(sequence, "clean_up", lambda attempt, record: None)
     do(run)
     assert (run.state, run.lost_attempts) == ("active", 1)
 

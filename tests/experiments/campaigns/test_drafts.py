@@ -87,9 +87,13 @@ def test_the_disks_are_filed_as_the_campaign_made_them(campaign):
     Campaign.objects.filter(pk=campaign.pk).update(**chosen, pinned_cpus=[4, 5, 6, 7])
     done(campaign)
     draft, _ = filed(campaign)
-    found = draft.configurations.get()
-    assert {name: getattr(found, name) for name in chosen} == chosen
-    assert (found.discard, found.backend, found.virtual_devices) == ("ignore", "file", "virtio-scsi")
+    configuration = draft.configurations.get()
+    assert {name: getattr(configuration, name) for name in chosen} == chosen
+    assert (configuration.discard, configuration.backend, configuration.virtual_devices) == (
+        "ignore",
+        "file",
+        "virtio-scsi",
+    )
     assert "pinned to a CPU of its own of the host, in this order: 4, 5, 6, 7." in draft.procedure
 
 
@@ -99,18 +103,23 @@ def test_each_value_of_a_setting_is_filed_as_a_configuration_of_its_own(campaign
     for mode, number in (("none", 1), ("none", 2), ("writeback", 1)):
         done(campaign, disk=f"cache_mode={mode}", repetition=number)
     draft, _ = filed(campaign)
-    found = {each.cache_mode: each for each in draft.configurations.all()}
-    assert {mode: each.discard for mode, each in found.items()} == {"none": "unmap", "writeback": "unmap"}
-    assert [Measurement.objects.filter(configuration=found[mode]).count() for mode in ("none", "writeback")] == [2, 1]
+    by_cache_mode = {configuration.cache_mode: configuration for configuration in draft.configurations.all()}
+    assert {mode: configuration.discard for mode, configuration in by_cache_mode.items()} == {
+        "none": "unmap",
+        "writeback": "unmap",
+    }
+    assert [
+        Measurement.objects.filter(configuration=by_cache_mode[mode]).count() for mode in ("none", "writeback")
+    ] == [2, 1]
 
 
 def test_a_volume_is_filed_as_what_it_is_with_what_lies_below(campaign):
     done(campaign, host_fs="raw")
     draft, _ = filed(campaign)
-    found = draft.configurations.get()
-    assert (found.host_fs, found.backend, found.host_storage) == (None, "raw", "raw")
-    assert found.below == "a loop device on a file on ext4"
-    assert (found.image_format, found.allocation) == ("raw", "")
+    configuration = draft.configurations.get()
+    assert (configuration.host_fs, configuration.backend, configuration.host_storage) == (None, "raw", "raw")
+    assert configuration.below == "a loop device on a file on ext4"
+    assert (configuration.image_format, configuration.allocation) == ("raw", "")
 
 
 def test_runs_that_left_the_same_bytes_keep_a_row_each(campaign):
@@ -123,7 +132,7 @@ def test_runs_that_left_the_same_bytes_keep_a_row_each(campaign):
 
 
 def test_an_import_of_a_campaign_is_read_again_without_its_hosts(campaign):
-    """What was found at the time is filed, whatever the host is called by now."""
+    """The import files what was found at the time, whatever the host is called by now."""
     done(campaign)
     OperatingSystem.objects.all().delete()
     draft, batch = drafts.make(campaign, user=factories.make_user())
@@ -173,7 +182,9 @@ def test_a_campaign_is_filed_or_says_why_not_whatever_became_of_its_runs_and_the
         again = None
         if repeat is not None:
             again = in_state(campaign, *repeat, repeats=run, repetition=run.repetition)
-        counting = next((each for each in (again, run) if each is not None and each.state == "done"), None)
+        counting = next(
+            (candidate for candidate in (again, run) if candidate is not None and candidate.state == "done"), None
+        )
         if counting is None:
             with pytest.raises(steering.CampaignError, match="No run is done, so there is nothing to file"):
                 drafts.make(campaign, user=user)
@@ -197,7 +208,7 @@ def test_what_a_run_that_was_disturbed_and_failed_says_of_itself_is_that_it_does
 
 
 def test_a_campaign_is_filed_after_its_host_moved_to_another_address(campaign):
-    """What the host's last check found is forgotten with the old address; what the runs found is not."""
+    """The host's last check is forgotten with the old address; what the runs found is not."""
     run = done(campaign, host_fs="raw")
     run.facts["guest_image"] = {"distribution": "Debian GNU/Linux 12", "sha256": {}}
     run.save()

@@ -48,10 +48,10 @@ def test_each_kind_of_error_has_its_fate(kind):
 def test_no_error_of_the_laboratory_is_forgotten():
     modules = (bench, hypervisors, remote, ssh)
     kinds = {
-        each
+        member
         for module in modules
-        for each in vars(module).values()
-        if isinstance(each, type) and issubclass(each, Exception) and each.__module__ == module.__name__
+        for member in vars(module).values()
+        if isinstance(member, type) and issubclass(member, Exception) and member.__module__ == module.__name__
     }
     assert kinds <= FATES.keys()
 

@@ -1,4 +1,4 @@
-"""What may explain an outlier is read from what a host says, and what it does not say stays unsaid."""
+"""A host's answer is searched for what may explain an outlier, and what it does not say stays unsaid."""
 
 import json
 import subprocess
@@ -14,12 +14,12 @@ NVME = {
 SATA = {"smart_status": {"passed": False}, "endurance_used": {"current_percent": 104}}
 
 
-def lines(*said):
-    return "".join(f"{key}\t{value}\n" for key, value in said)
+def lines(*pairs):
+    return "".join(f"{key}\t{value}\n" for key, value in pairs)
 
 
 def test_everything_a_host_may_say_is_kept_with_its_unit():
-    found = health.read(
+    facts = health.read(
         lines(
             *(("governor", "performance"), ("turbo", "off"), ("vulnerable", "mds"), ("vulnerable", "l1tf")),
             *(("mitigations", "off"), ("hottest_millidegrees", "86500"), ("used", "/srv/a 93")),
@@ -30,7 +30,7 @@ def test_everything_a_host_may_say_is_kept_with_its_unit():
             ),
         )
     )
-    assert found == {
+    assert facts == {
         **{"governor": "performance", "turbo": "off", "vulnerable": ["mds", "l1tf"], "mitigations": "off"},
         **{"celsius": 86.5, "pools": {"/srv/a": {"used_percent": 93, "made": "2024-02-29"}}},
         "disks": {
@@ -38,7 +38,7 @@ def test_everything_a_host_may_say_is_kept_with_its_unit():
             "sda": {"passed": False, "worn_percent": 104},
         },
     }
-    assert dict(health.in_words(found)) == {
+    assert dict(health.in_words(facts)) == {
         "Processor clock": "performance, turbo off",
         "Hottest sensor": "86 °C",
         "Kernel": "mitigations are off, vulnerable: mds, vulnerable: l1tf",
@@ -46,7 +46,7 @@ def test_everything_a_host_may_say_is_kept_with_its_unit():
         "Disk nvme0n1": "SMART passed, 7 % worn, 12,345 h on, 41 °C",
         "Disk sda": "SMART failed, 104 % worn",
     }
-    assert health.warnings(found) == [
+    assert health.warnings(facts) == [
         "The host was at 86 °C: it may have slowed down.",
         "Disk sda fails its own SMART check.",
         "Disk sda is worn out by its own count (104 %).",
@@ -65,6 +65,6 @@ def test_this_machine_answers_with_what_it_has(tmp_path):
     words = ["sh", "-c", remote.SCRIPT, "kdb-remote", "health", str(tmp_path), "/etc"]
     done = subprocess.run(words, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    found = health.read(done.stdout)
-    assert list(found["pools"]) == [str(tmp_path)]  # /etc can be no pool
-    assert 0 <= found["pools"][str(tmp_path)]["used_percent"] <= 100
+    facts = health.read(done.stdout)
+    assert list(facts["pools"]) == [str(tmp_path)]  # /etc can be no pool
+    assert 0 <= facts["pools"][str(tmp_path)]["used_percent"] <= 100

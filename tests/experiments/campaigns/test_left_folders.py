@@ -1,4 +1,4 @@
-"""What a killed process leaves of its connections: a folder each, which the process that takes its place removes."""
+"""A killed process leaves a folder for each connection; the process that takes its place removes them."""
 
 import os
 import subprocess

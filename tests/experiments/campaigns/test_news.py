@@ -1,4 +1,4 @@
-"""What the owner of a campaign is told."""
+"""Messages to the owner of a campaign."""
 
 import pytest
 
@@ -22,9 +22,9 @@ def campaign() -> Campaign:
 
 
 def told(campaign: Campaign) -> list[str]:
-    found = Delivery.objects.select_related("subscription")
-    assert {each.subscription.user for each in found} <= {campaign.owner}
-    return [each.subject for each in found]
+    deliveries = Delivery.objects.select_related("subscription")
+    assert {delivery.subscription.user for delivery in deliveries} <= {campaign.owner}
+    return [delivery.subject for delivery in deliveries]
 
 
 def test_a_campaign_that_finishes_is_told_to_its_owner_with_what_failed(campaign):

@@ -1,4 +1,4 @@
-"""What a machine prints is read with limits: whatever it is, the run ends with a sentence and the worker goes on."""
+"""A machine's output is read with limits: whatever it is, the run ends with a sentence and the worker goes on."""
 
 from pathlib import Path
 

@@ -169,8 +169,8 @@ def test_a_check_says_what_it_takes_before_it_is_asked_for(people, host):
     page = client_of(people["owner"], api=False).get("/laboratory/hosts/lab/").content.decode()
     assert "A check takes about 5\xa0s and writes nothing." in page
     host.drivers, host.guest_image = ["libvirt"], "/srv/guest"
-    found = hosts.check_estimate(host, pools=3, with_limits=True)
-    assert (found.seconds, found.guest_seconds, found.pool_mib) == (5 + 150 + 60, 150, 1024)
+    estimate = hosts.check_estimate(host, pools=3, with_limits=True)
+    assert (estimate.seconds, estimate.guest_seconds, estimate.pool_mib) == (5 + 150 + 60, 150, 1024)
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_a_campaign_is_planned_alike(people, host):
     first, second = (Campaign.objects.get(slug=slug) for slug in ("plan", "other"))
     for name in ("host_id", "pool_id", "repetitions", "run_seconds", "disk_mib", "seed", "workloads"):
         assert getattr(first, name) == getattr(second, name)
-    order = [list(each.runs.values_list("host_fs", "repetition")) for each in (first, second)]
+    order = [list(planned.runs.values_list("host_fs", "repetition")) for planned in (first, second)]
     assert order[0] == order[1]
 
 
@@ -257,7 +257,7 @@ def test_what_no_real_host_has_seen_says_so_until_a_campaign_was_filed(people, h
     Campaign.objects.filter(slug="second").update(case_study=make_case_study())
     assert "not yet tried on a real host" not in page.get("/laboratory/campaigns/first/").content.decode()
     assert "not yet tried on a real host" not in page.get("/laboratory/hosts/lab-7/").content.decode()
-    assert {each["is_untried"] for each in api.get("/api/v1/campaigns/").json()["results"]} == {False}
+    assert {row["is_untried"] for row in api.get("/api/v1/campaigns/").json()["results"]} == {False}
 
 
 def test_a_control_domain_of_xen_is_told_what_it_could_be_asked_for(people):
@@ -364,10 +364,10 @@ def test_only_file_systems_that_the_host_can_make_are_offered(people, host):
 
 def test_a_plan_is_checked_whole_by_the_api(people, host):
     """Everything that is wrong comes at once, each with its field; what is named twice is no error of the server."""
-    said = {"slug": "big", "title": "Big", "host": "lab", "pool": "/srv/pool", "driver": "libvirt", "engine": "fio"}
-    said |= {"host_file_systems": ["ext4", "ext4"], "guest_file_systems": ["xfs", "btrfs"], "vm_counts": [1, 1]}
-    said |= {"workloads": ["varmail", "varmail"], "vm_vcpus": 512, "vm_ram_mib": 10**6, "disk_mib": 10**6}
-    answer = client_of(people["owner"], api=True).post("/api/v1/campaigns/", said, "application/json")
+    fields = {"slug": "big", "title": "Big", "host": "lab", "pool": "/srv/pool", "driver": "libvirt", "engine": "fio"}
+    fields |= {"host_file_systems": ["ext4", "ext4"], "guest_file_systems": ["xfs", "btrfs"], "vm_counts": [1, 1]}
+    fields |= {"workloads": ["varmail", "varmail"], "vm_vcpus": 512, "vm_ram_mib": 10**6, "disk_mib": 10**6}
+    answer = client_of(people["owner"], api=True).post("/api/v1/campaigns/", fields, "application/json")
     assert answer.status_code == 400
     errors = {error["field"]: error for error in answer.json()["errors"]}
     assert errors.keys() == {*("host_file_systems", "vm_counts", "workloads", "vm_vcpus", "vm_ram_mib", "disk_mib")}
@@ -446,8 +446,8 @@ def run_page(run, people) -> str:
 def test_both_doors_say_which_of_a_disturbed_run_and_its_repeat_counts(people, host):
     disturbed = make_run(state="done", figures=[FIGURE], disturbed="Others used 1.20 CPU-seconds a second on the host.")
     repeat = make_run(disturbed.campaign, state="waiting", repeats=disturbed, repetition=disturbed.repetition)
-    said = f"Run {repeat.position}</a>, its repeat, counts once it is done; until then this one does."
-    assert said in run_page(disturbed, people)
+    sentence = f"Run {repeat.position}</a>, its repeat, counts once it is done; until then this one does."
+    assert sentence in run_page(disturbed, people)
     CampaignRun.objects.filter(pk=repeat.pk).update(state="done", figures=[FIGURE])
     assert f"Run {repeat.position}</a>, its repeat, counts." in run_page(disturbed, people)
     assert f"run {disturbed.position}</a>, which was disturbed" in run_page(repeat, people)
@@ -472,8 +472,8 @@ def test_a_run_page_draws_its_curve_and_says_where_the_warm_up_ends(people, host
 
 
 def test_a_run_page_says_what_others_did(people, host):
-    found = {"where": "host", "cpu": 0.25, "steal": 0.0, "read_mib_s": None, "write_mib_s": None}
-    facts = {"background": [found], "start_spread_seconds": 0.012, "start_spread_unsure_seconds": 0.03}
+    load_by_others = {"where": "host", "cpu": 0.25, "steal": 0.0, "read_mib_s": None, "write_mib_s": None}
+    facts = {"background": [load_by_others], "start_spread_seconds": 0.012, "start_spread_unsure_seconds": 0.03}
     page = run_page(make_run(state="done", figures=[FIGURE], facts=facts), people)
     assert "0.25 CPU-seconds a second, reads and writes not known during the run" in page
     assert "0.01 s, known to 0.03 s" in page

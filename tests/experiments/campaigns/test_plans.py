@@ -23,9 +23,9 @@ def campaign() -> Campaign:
     return steering.create(make_campaign(make_host("first"), **fields), user=None)
 
 
-def run_plan(tmp_path, said, **options):
+def run_plan(tmp_path, document, **options):
     file = tmp_path / "plan.json"
-    file.write_text(said if isinstance(said, str) else json.dumps(said))
+    file.write_text(document if isinstance(document, str) else json.dumps(document))
     out = io.StringIO()
     call_command("run_campaign", str(file), stdout=out, **options)
     return out.getvalue()
@@ -33,8 +33,8 @@ def run_plan(tmp_path, said, **options):
 
 def test_a_document_makes_the_same_plan_on_another_host(campaign):
     second = make_host("second", address="192.0.2.2")
-    said = plans.read(plans.text(campaign).encode(), "plan.json")
-    form = plans.form_of(said | {"host": second.pk, "pool": second.pools.get().pk, "slug": "again"})
+    document = plans.read(plans.text(campaign).encode(), "plan.json")
+    form = plans.form_of(document | {"host": second.pk, "pool": second.pools.get().pk, "slug": "again"})
     assert form.is_valid(), form.errors
     again = steering.create(form.instance, user=None)
     assert plans.document(again) == plans.document(campaign) | {"slug": "again"}
@@ -52,13 +52,13 @@ def test_nothing_of_a_host_is_in_a_document(campaign):
 def test_the_api_takes_back_what_it_gives(campaign):
     client = Client()
     client.force_login(make_user("operators"))
-    said = client.get("/api/v1/campaigns/night/plan/").json()
+    document = client.get("/api/v1/campaigns/night/plan/").json()
     second = make_host("second", address="192.0.2.2")
     where = {"host": "second", "pool": second.pools.get().path, "slug": "again"}
-    answer = client.post("/api/v1/campaigns/", said | where, "application/json")
+    answer = client.post("/api/v1/campaigns/", document | where, "application/json")
     assert answer.status_code == 201, answer.content
-    assert client.get("/api/v1/campaigns/again/plan/").json() == said | {"slug": "again"}
-    wrong = client.post("/api/v1/campaigns/", said | where | {"format": "other"}, "application/json")
+    assert client.get("/api/v1/campaigns/again/plan/").json() == document | {"slug": "again"}
+    wrong = client.post("/api/v1/campaigns/", document | where | {"format": "other"}, "application/json")
     assert (wrong.status_code, wrong.json()["errors"][0]["field"]) == (400, "format")
     assert client.get("/laboratory/campaigns/night/plan.json").content.decode() == plans.text(campaign)
 

@@ -74,8 +74,8 @@ def api_of(user):
     return Client(HTTP_AUTHORIZATION=f"Bearer {factories.make_token(user, ('read', 'campaign'))}")
 
 
-def posted(client, address, said=None):
-    return client.post(f"/api/v1/{address}", said or {}, "application/json")
+def posted(client, address, fields=None):
+    return client.post(f"/api/v1/{address}", fields or {}, "application/json")
 
 
 # Campaigns
@@ -83,10 +83,10 @@ def posted(client, address, said=None):
 
 def test_a_campaign_that_was_not_filed_is_deleted_with_its_outputs_and_the_page_says_so_before(campaign, owner):
     client = page_of(owner)
-    said = client.get("/laboratory/campaigns/night/remove/").content.decode()
-    assert "Delete A night?" in said
-    assert "1 run with figures and logs are deleted for good, and so are 1 raw output" in said
-    assert "1 block statistic of its guests" in said
+    shown = client.get("/laboratory/campaigns/night/remove/").content.decode()
+    assert "Delete A night?" in shown
+    assert "1 run with figures and logs are deleted for good, and so are 1 raw output" in shown
+    assert "1 block statistic of its guests" in shown
     assert Campaign.objects.exists()
     assert client.post("/laboratory/campaigns/night/remove/", {"deed": "delete"}).status_code == 302
     assert Campaign.objects.count() + RunArtifact.objects.count() + Signature.objects.count() == 0
@@ -102,11 +102,11 @@ def test_a_filed_campaign_is_archived_and_its_case_study_stays_as_it_is(campaign
         factories.publish(draft)
     kept = sorted(RawFile.objects.values_list("sha256", flat=True))
     client = api_of(owner)
-    said = client.get("/api/v1/campaigns/night/removal/").json()
-    assert said["deed"] == "archive"
-    assert f"which is {'published' if is_published else 'draft'} and stays as it is" in said["becomes"][0]
+    preview = client.get("/api/v1/campaigns/night/removal/").json()
+    assert preview["deed"] == "archive"
+    assert f"which is {'published' if is_published else 'draft'} and stays as it is" in preview["becomes"][0]
     assert posted(client, "campaigns/night/removal/", {"deed": "delete"}).status_code == 409  # not what was said
-    assert posted(client, "campaigns/night/removal/", {"deed": "archive"}).json() == said
+    assert posted(client, "campaigns/night/removal/", {"deed": "archive"}).json() == preview
     campaign.refresh_from_db()
     assert campaign.archived_at
     assert (RunArtifact.objects.count(), Signature.objects.count()) == (1, 1)
@@ -156,9 +156,9 @@ def test_a_host_of_campaigns_is_archived_with_them_and_nothing_runs_there(campai
     draft, _ = drafts.make(campaign, user=owner)
     factories.publish(draft)
     client = api_of(owner)
-    said = client.get("/api/v1/hosts/lab/removal/").json()
-    assert said["deed"] == "archive"
-    assert said["becomes"][0] == "Case studies that were filed from it stay as they are: night (published)."
+    preview = client.get("/api/v1/hosts/lab/removal/").json()
+    assert preview["deed"] == "archive"
+    assert preview["becomes"][0] == "Case studies that were filed from it stay as they are: night (published)."
     assert posted(client, "hosts/lab/removal/", {"deed": "archive"}).status_code == 200
     host.refresh_from_db()
     assert CaseStudy.objects.get().status == "published"
@@ -206,8 +206,8 @@ def test_what_was_observed_goes_where_it_is_forgotten_and_nothing_else(campaign,
     host.is_observed = True
     host.save()
     client = page_of(owner)
-    said = client.get("/laboratory/hosts/lab/forget/").content.decode()
-    assert "1 virtual machine, 1 pool, statistics of disks (3 minutes)" in said
+    shown = client.get("/laboratory/hosts/lab/forget/").content.decode()
+    assert "1 virtual machine, 1 pool, statistics of disks (3 minutes)" in shown
     assert DiskStatistics.objects.count() == 3
     assert client.post("/laboratory/hosts/lab/forget/", {"deed": "forget"}).status_code == 302
     host.refresh_from_db()

@@ -1,4 +1,4 @@
-"""What scripts say of a hypervisor that nobody asks: run beside its programs, read strictly, kept in its record."""
+"""Scripts describe a hypervisor that KDB does not ask: run beside its programs, read strictly, kept in its record."""
 
 import os
 import subprocess
@@ -109,8 +109,8 @@ def esxi(tmp_path):
 def test_what_the_script_prints_is_what_is_read(esxi):
     done = esxi("web: 1", "scsi0:1")
     assert (done.stdout, done.stderr, done.returncode) == (SAID, "", 0)
-    slug, found = statements.read(done.stdout)
-    assert (slug, found["vm_disk"]) == ("esxi", "scsi0:1, web_1.vmdk")
+    slug, fields = statements.read(done.stdout)
+    assert (slug, fields["vm_disk"]) == ("esxi", "scsi0:1, web_1.vmdk")
 
 
 def test_a_disk_that_is_not_thin_says_nothing_of_its_space(esxi):

@@ -1,4 +1,4 @@
-"""What is said of a host that cannot be used names the cause and the next step."""
+"""A message about a host that cannot be used names the cause and the next step."""
 
 import socket
 import threading
@@ -75,20 +75,20 @@ SAID = [
 
 @pytest.mark.parametrize(("message", "cause"), SAID)
 def test_a_message_has_its_cause_and_a_next_step_about_this_host(message, cause):
-    found = ways_on.way_on(message, HOST)
-    assert cause in found.cause
-    assert found.next_step
-    assert "{" not in found.cause + found.next_step
-    assert ways_on.told(message, HOST) == f"{message}\n{found.cause}\n{found.next_step}"
+    way = ways_on.way_on(message, HOST)
+    assert cause in way.cause
+    assert way.next_step
+    assert "{" not in way.cause + way.next_step
+    assert ways_on.told(message, HOST) == f"{message}\n{way.cause}\n{way.next_step}"
 
 
 def test_every_row_of_the_table_is_met_by_a_real_message():
-    found = {ways_on.way_on(message, HOST).cause for message, _ in SAID}
+    causes = {ways_on.way_on(message, HOST).cause for message, _ in SAID}
     rows = {
         cause.format(address="lab.example", port=2222, login="bench", key="lab", queue=HOST.queue)
         for _, cause, _ in ways_on._TABLE
     }
-    assert rows == found
+    assert rows == causes
 
 
 def test_what_no_row_knows_stands_alone():
@@ -139,9 +139,9 @@ def test_no_host_is_registered_on_a_link_local_address_or_a_clouds_metadata(clie
         return real("169.254.169.254" if host == "metadata.example" else host, *args, **options)
 
     monkeypatch.setattr(socket, "getaddrinfo", looked_up)
-    said = EXAMPLES["hosts_create"]["body"]
+    body = EXAMPLES["hosts_create"]["body"]
     for address in [*FORBIDDEN, "metadata.example"]:
-        answer = client.post("/api/v1/hosts/", said | {"address": address}, "application/json", headers=headers)
+        answer = client.post("/api/v1/hosts/", body | {"address": address}, "application/json", headers=headers)
         assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "address"), address
     host = make_host("lab-2", address="metadata.example", offered_key="", registered_by=user)
     with pytest.raises(hosts.HostError, match="metadata"):  # its name was another's when it was registered
@@ -150,7 +150,7 @@ def test_no_host_is_registered_on_a_link_local_address_or_a_clouds_metadata(clie
         hosts.connect(host)
     assert (
         client.post(
-            "/api/v1/hosts/", said | {"address": "192.168.1.9"}, "application/json", headers=headers
+            "/api/v1/hosts/", body | {"address": "192.168.1.9"}, "application/json", headers=headers
         ).status_code
         == 201
     )

@@ -1,4 +1,4 @@
-"""What a draft brings: seen by nobody else before publication, public with it, gone with its deletion."""
+"""Entries that a draft brings: seen by nobody else before publication, public with it, gone with its deletion."""
 
 import importlib
 import io

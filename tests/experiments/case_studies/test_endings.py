@@ -118,8 +118,8 @@ def test_reviewers_and_authors_end_what_is_published_and_nobody_else_does(client
     assert CaseStudy.objects.get(slug="mine").status == "superseded"
     reviewer = Client()
     reviewer.force_login(make_user("reviewers"))
-    said = reviewer.post("/api/v1/case-studies/theirs/end/", {"reason": "doubtful"}, "application/json")
-    assert said.status_code == 200
+    response = reviewer.post("/api/v1/case-studies/theirs/end/", {"reason": "doubtful"}, "application/json")
+    assert response.status_code == 200
     assert CaseStudy.objects.get(slug="theirs").status == "doubted"
 
 

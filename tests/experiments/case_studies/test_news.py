@@ -1,4 +1,4 @@
-"""What reviewers are told."""
+"""Messages to reviewers."""
 
 import pytest
 
@@ -13,10 +13,10 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def people(monkeypatch):
     monkeypatch.setattr(webhook, "_post", lambda *args: 200)
-    found = {name: make_user(role) for name, role in (("rev", "reviewers"), ("ada", "administrators"), ("bob", ""))}
-    for user in (found["rev"], found["ada"]):
+    users = {name: make_user(role) for name, role in (("rev", "reviewers"), ("ada", "administrators"), ("bob", ""))}
+    for user in (users["rev"], users["ada"]):
         subscriptions.add(user, "webhook", "https://x.org/", ["review"], "https://kdb.example.org")
-    return found
+    return users
 
 
 def submit(owner):
@@ -28,7 +28,7 @@ def submit(owner):
 
 def deliver() -> list[tuple[str, str]]:
     delivering.deliver_due(lambda done: None)
-    return [(each.state, each.error) for each in Delivery.objects.all()]
+    return [(delivery.state, delivery.error) for delivery in Delivery.objects.all()]
 
 
 def test_who_may_publish_it_is_told_that_it_waits_and_its_author_is_not(people):

@@ -124,7 +124,7 @@ def test_beside_it_stand_the_numbers_of_its_fair_play_group_with_what_differs(st
 
     beside = read(row).beside
 
-    assert [(each.value, each.ratio, each.is_this) for each in beside] == [
+    assert [(number.value, number.ratio, number.is_this) for number in beside] == [
         ("10 MiB/s", 1.0, True),
         ("40 MiB/s", 4.0, False),
     ]
@@ -136,7 +136,7 @@ def test_a_page_shows_the_first_of_a_large_group_and_says_so(study, monkeypatch)
     variant = make_variant("varmail")
     rows = [make_measurement(case_study=study, guest_fs=f"fs-{n}", variant=variant) for n in range(3)]
     publish(study)
-    assert [each.key for each in read(rows[2]).beside] == [rows[2].pk, rows[0].pk]
+    assert [number.key for number in read(rows[2]).beside] == [rows[2].pk, rows[0].pk]
     assert "Only the first 2 are shown." in text_of(page_of(rows[2]))
 
 
@@ -148,7 +148,7 @@ def test_a_derived_value_stands_beside_those_that_rankings_use(study):
     )
     make_derived_value(40.0, low=1.0, high=99.0, case_study=study, guest_fs="zfs", variant=variant, is_evidence=False)
     publish(study)
-    assert [each.key for each in read(row).beside] == [row.pk, other.pk]
+    assert [number.key for number in read(row).beside] == [row.pk, other.pk]
     assert f'href="/derived-values/{other.pk}/"' in page_of(row).content.decode()
 
 
@@ -169,7 +169,7 @@ def test_others_come_nearest_first_with_what_differs(study):
 
     alike = read(row).alike
 
-    assert [each.configuration.case_study.slug for each in alike] == ["near", "far"]
+    assert [number.configuration.case_study.slug for number in alike] == ["near", "far"]
     assert (alike[0].key, alike[0].value, alike[0].differences) == (near.pk, "70 MiB/s", ["host file system xfs"])
     assert alike[1].differences == ["hypervisor xen", "guest file system xfs"]
 
@@ -181,7 +181,7 @@ def test_only_the_nearest_configuration_of_each_case_study_stands_there(study):
     for guest_fs in ("xfs", "ext4"):
         nearest = make_measurement(case_study=other, guest_fs=guest_fs)
     publish(other)
-    assert [each.key for each in read(row).alike] == [nearest.pk]
+    assert [number.key for number in read(row).alike] == [nearest.pk]
 
 
 def test_a_like_number_is_of_the_same_work_and_counts_as_knowledge(study):
@@ -201,8 +201,8 @@ def test_another_benchmark_and_another_number_of_machines_are_told(study):
     row = make_measurement(case_study=study)
     publish(study)
     elsewhere("other", variant=make_variant("varmail", benchmark="fio", benchmark_version="3.1"), vm_count=4)
-    (found,) = read(row).alike
-    assert found.differences == ["benchmark fio 3.1", "4\N{NO-BREAK SPACE}VMs"]
+    (number,) = read(row).alike
+    assert number.differences == ["benchmark fio 3.1", "4\N{NO-BREAK SPACE}VMs"]
 
 
 def test_at_most_ten_case_studies_stand_there_and_they_cost_no_queries(study, django_assert_num_queries):

@@ -87,8 +87,8 @@ def study(state: str, owner) -> CaseStudy:
 def test_the_table_of_who_may_what(state, people):
     case_study = study(state, people["owner"])
     for action, allowed in TABLE[state].items():
-        found = {role for role, user in people.items() if FUNCTIONS[action](user, case_study)}
-        assert found == allowed, (state, action)
+        permitted = {role for role, user in people.items() if FUNCTIONS[action](user, case_study)}
+        assert permitted == allowed, (state, action)
 
 
 @pytest.mark.parametrize("state", ["draft", "submitted"])

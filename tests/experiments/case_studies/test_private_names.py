@@ -78,11 +78,11 @@ def test_a_draft_of_others_is_at_every_address_like_one_that_is_not_there(draft,
             for method in ("get", "post"):
                 for _ in range(2):  # names are kept for seconds, which may end between two
                     answer(client, method, address, NOT_THERE, key)  # what is read once is read
-                    found = [answer(client, method, address, slug, key) for slug in (THERE, NOT_THERE)]
-                    if found[0] == found[1]:
+                    answers = [answer(client, method, address, slug, key) for slug in (THERE, NOT_THERE)]
+                    if answers[0] == answers[1]:
                         break
                 else:
-                    told.append((address, role, method, [(status, cost) for status, _, _, cost in found]))
+                    told.append((address, role, method, [(status, cost) for status, _, _, cost in answers]))
     assert len(asked) > 40
     assert not told
 
@@ -116,5 +116,5 @@ def test_a_file_of_others_draft_is_like_one_that_is_not_there(draft):
     client = Client()
     client.force_login(make_user("researchers"))
     for address in ("/files/{}/", "/api/v1/raw-files/{}/content/"):
-        found = [answer(client, "get", address.format(pk), "-", None)[::3] for pk in (file.pk, file.pk + 1)]
-        assert found[0] == found[1]
+        answers = [answer(client, "get", address.format(pk), "-", None)[::3] for pk in (file.pk, file.pk + 1)]
+        assert answers[0] == answers[1]

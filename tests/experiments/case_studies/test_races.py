@@ -112,10 +112,10 @@ def just_before(step: Callable[[], object]):
     with transaction.atomic():
         came: list = []
         yield came
-        thread, found = beside(step)
+        thread, outcomes = beside(step)
         wait_for_a_lock()
     thread.join()
-    came.extend(found)
+    came.extend(outcomes)
 
 
 def wait_for_a_lock() -> int:
@@ -126,8 +126,8 @@ def wait_for_a_lock() -> int:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_stat_clear_snapshot()")  # else a transaction sees what it saw before
             cursor.execute(query)
-            if found := cursor.fetchone():
-                return found[0]
+            if row := cursor.fetchone():
+                return row[0]
         time.sleep(0.02)
     raise AssertionError("nobody waits for a lock")
 
@@ -337,12 +337,12 @@ def test_an_import_is_filed_though_a_deleted_draft_took_its_load_along(draft, mo
     find = Filing.variant
 
     def find_then_lose(variant):
-        found = find(variant)
+        stored = find(variant)
         if CaseStudy.objects.filter(pk=other.pk).exists():
             thread, came = beside(lambda: life.delete_draft(other))
             thread.join()
             assert came == [None]
-        return found
+        return stored
 
     monkeypatch.setattr(Filing, "variant", staticmethod(find_then_lose))
     assert filed(draft, table(11.0)).state == State.FILED
@@ -417,12 +417,12 @@ def test_an_import_whose_connection_dies_is_read_by_the_next_attempt_or_asked_fo
         assert came == [False]
         return Job.objects.get(pk=batch.job_id)
 
-    found = die()
-    assert (found.state, found.attempt, found.error) == ("queued", 2, "")
+    job = die()
+    assert (job.state, job.attempt, job.error) == ("queued", 2, "")
     for _ in range(3):
         die()
-    found = die()
-    assert (found.state, found.error[:24]) == ("failed", "Given up after 5 attempt")
+    job = die()
+    assert (job.state, job.error[:24]) == ("failed", "Given up after 5 attempt")
     batch.refresh_from_db()
     assert (batch.state, batch.is_being_read) == (State.READING, False)
     pipeline.read_again(batch)

@@ -182,7 +182,7 @@ def test_without_tools_it_says_so_and_leaves_the_folder(collect):
 
 @pytest.mark.parametrize("side", ["host", "guest"])
 def test_this_machine_tells_its_kernel_and_file_system(tmp_path, side):
-    """What the real programs print is read; which they are is the machine's."""
+    """The output of the real programs is read; which programs there are depends on the machine."""
     done = subprocess.run(
         ["sh", COLLECT_SCRIPT, "-s", side, "-d", str(tmp_path)], cwd=tmp_path, capture_output=True, text=True
     )

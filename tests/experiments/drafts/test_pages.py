@@ -40,13 +40,13 @@ def test_what_a_file_name_says_is_offered_and_used_only_where_it_is_chosen(recei
     assert "the guest file system Btrfs" in page
     assert "raid10: disks are said once" in page
     assert batch.answers["files"] == {}
-    said = {"do": "correct", "host_fs": "ext4", "vm_count": "1"}
-    client.post(address, said)
+    fields = {"do": "correct", "host_fs": "ext4", "vm_count": "1"}
+    client.post(address, fields)
     assert worked(batch).state == State.FAULTY  # no configuration: nothing was applied unasked
-    client.post(address, said | {"hint-kvm": "hypervisor", "hint-btrfs": "guest_fs"})
+    client.post(address, fields | {"hint-kvm": "hypervisor", "hint-btrfs": "guest_fs"})
     assert worked(batch).state == State.READY, batch.report
     assert batch.report["new_configurations"] == ["kvm-btrfs-on-ext4"]
-    client.post(address, said | {"hint-kvm": "hypervisor"})
+    client.post(address, fields | {"hint-kvm": "hypervisor"})
     (said_of_file,) = [file["context"] for file in worked(batch).answers["files"].values()]
     assert said_of_file == {"hypervisor": "kvm"}
 
@@ -92,11 +92,11 @@ def test_the_parts_of_a_file_are_described_on_the_page(receive, client):
     part = f"part-{file['sha256'][:16]}"
     page = client.get(address).content.decode()
     assert "in runs.txt, from line 11: 1 run<" in page
-    said = {"do": "correct", "hypervisor": "kvm", "host_fs": "ext4", "vm_count": "1", "workload": "fileserver"}
-    assert client.post(address, said | {f"{part}-0-hypervisor": "nobody's"}).status_code == 422
-    client.post(address, said | {f"{part}-0-guest_fs": "ext4", f"{part}-1-leave_out": "on"})
+    fields = {"do": "correct", "hypervisor": "kvm", "host_fs": "ext4", "vm_count": "1", "workload": "fileserver"}
+    assert client.post(address, fields | {f"{part}-0-hypervisor": "nobody's"}).status_code == 422
+    client.post(address, fields | {f"{part}-0-guest_fs": "ext4", f"{part}-1-leave_out": "on"})
     assert worked(batch).report["new_configurations"] == ["kvm-ext4-on-ext4"]
-    client.post(address, said | {f"{part}-0-guest_fs": "ext4", f"{part}-1-guest_fs": "xfs"})
+    client.post(address, fields | {f"{part}-0-guest_fs": "ext4", f"{part}-1-guest_fs": "xfs"})
     assert worked(batch).report["new_configurations"] == ["kvm-ext4-on-ext4", "kvm-xfs-on-ext4"]
 
 
@@ -105,13 +105,13 @@ def test_single_runs_of_a_file_are_told_apart_on_the_page(receive, client):
     address, (file,) = f"/imports/{batch.pk}/", batch.report["files"]
     first, second = (f"run-{file['sha256'][:16]}-{run['line']}" for run in file["runs"])
     assert "Single runs of runs.txt" in client.get(address).content.decode()
-    said = {"do": "correct", "hypervisor": "kvm", "host_fs": "ext4", "guest_fs": "ext4", "vm_count": "1"}
-    said |= {"workload": "fileserver", f"{second}-guest_fs": "btrfs", f"{second}-operation": "random-read"}
-    client.post(address, said)
+    fields = {"do": "correct", "hypervisor": "kvm", "host_fs": "ext4", "guest_fs": "ext4", "vm_count": "1"}
+    fields |= {"workload": "fileserver", f"{second}-guest_fs": "btrfs", f"{second}-operation": "random-read"}
+    client.post(address, fields)
     assert worked(batch).report["new_configurations"] == ["kvm-ext4-on-ext4", "kvm-btrfs-on-ext4"]
     page = client.get(address).content.decode()
     assert f'name="{second}-guest_fs" value="btrfs"' in page
-    assert client.post(address, said | {f"{first}-vm_count": "123456"}).status_code == 422
+    assert client.post(address, fields | {f"{first}-vm_count": "123456"}).status_code == 422
 
 
 def test_several_imports_are_confirmed_together_or_none_is(receive, draft, client):  # noqa: F811
