@@ -54,9 +54,9 @@ def register(door: Door, **options) -> Host:
 def test_a_node_is_registered_by_its_certificate_and_observed(door, node, owner, capsys, caplog, client):
     caplog.set_level(logging.DEBUG)
     host = register(door)
-    said = capsys.readouterr().out
-    assert f"shows the key {door.fingerprint}" in said
-    assert "Registered pve-1: pve-manager/9.1.4, by its API" in said
+    printed = capsys.readouterr().out
+    assert f"shows the key {door.fingerprint}" in printed
+    assert "Registered pve-1: pve-manager/9.1.4, by its API" in printed
     assert (host.drivers, host.host_key) == (["proxmox"], f"certificate {door.fingerprint}")
     node.start()
     node.keep(agents={"100": [{"type": "ext4"}]})
@@ -77,7 +77,7 @@ def test_a_node_is_registered_by_its_certificate_and_observed(door, node, owner,
     )
     assert door.fingerprint in shown
     kept = "".join(str(vars(row)) for row in (*Host.objects.all(), *jobs.Job.objects.all()))
-    assert TOKEN.partition("=")[2] not in shown + kept + said + caplog.text
+    assert TOKEN.partition("=")[2] not in shown + kept + printed + caplog.text
 
 
 def test_another_certificate_blocks_the_host_until_it_is_accepted(door, owner):

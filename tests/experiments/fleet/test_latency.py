@@ -1,4 +1,4 @@
-"""How often a disk is called slow that is not, and how soon one is that is: on made-up hours with a known truth."""
+"""The rate of false alarms about slow disks, and the delay of true ones, on made-up hours with a known truth."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -24,9 +24,9 @@ def hours(rng: np.random.Generator, number: int) -> np.ndarray:
 
 def told(milliseconds: np.ndarray, since: int = LEARNT) -> list[int]:
     """Return the hours in which the disk is called slow."""
-    seconds = {BEGIN + at * HOUR: float(each) for at, each in enumerate(milliseconds)}
+    seconds = {BEGIN + at * HOUR: float(mean) for at, mean in enumerate(milliseconds)}
     judged = {at: latency.judged(seconds, BEGIN + at * HOUR) for at in range(since, len(milliseconds))}
-    return [at for at, each in judged.items() if each and each.is_slow]
+    return [at for at, judgement in judged.items() if judgement and judgement.is_slow]
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ def seen(host, free: float, **pool) -> list[str]:
     here = replace(first, size_bytes=TB, free_bytes=round(free * TB))
     watching.keep_listing(host, Listing((here,), ()))
     host.observed_pools.update(**pool)
-    assert {each.subscription.user.username for each in Delivery.objects.all()} <= {"ada"}
+    assert {delivery.subscription.user.username for delivery in Delivery.objects.all()} <= {"ada"}
     return list(Delivery.objects.order_by("created_at").values_list("subject", flat=True))
 
 
@@ -79,17 +79,17 @@ def worked(disk: ObservedDisk, at: datetime, milliseconds: float, requests: int 
 @pytest.fixture
 def disks(host) -> list[ObservedDisk]:
     """Give two machines of the host two weeks of requests that took 2 ms."""
-    found = [make_machine(host, name=name).disks.first() for name in ("mail", "web")]
-    for disk in found:
+    observed_disks = [make_machine(host, name=name).disks.first() for name in ("mail", "web")]
+    for disk in observed_disks:
         for hours in range(3, 24 * (latency.DAYS + 1)):
             worked(disk, LAST - hours * HOUR, 2.0)
-    return found
+    return observed_disks
 
 
 def hours_of(disk: ObservedDisk, *milliseconds: float, last: datetime = LAST, requests: int = 2000) -> None:
     """Let reads of the last hours take so long each."""
-    for back, each in enumerate(reversed(milliseconds)):
-        worked(disk, last - back * HOUR, each, requests)
+    for back, request_ms in enumerate(reversed(milliseconds)):
+        worked(disk, last - back * HOUR, request_ms, requests)
 
 
 def told() -> list[str]:

@@ -26,12 +26,12 @@ def test_what_happened_in_one_minute_is_the_difference_of_its_looks():
 
 
 def test_a_difference_over_two_minutes_is_shared_out_by_time_and_adds_up():
-    found = by_minute([(at(50), Counts()), (at(65), Counts(writes=10, write_seconds=3.0))])
-    assert {minute: (watched.seconds, watched.counts.writes) for minute, watched in found.items()} == {
+    minutes = by_minute([(at(50), Counts()), (at(65), Counts(writes=10, write_seconds=3.0))])
+    assert {minute: (watched.seconds, watched.counts.writes) for minute, watched in minutes.items()} == {
         at(0): (10, 7),
         at(60): (5, 3),
     }
-    assert sum(watched.counts.write_seconds for watched in found.values()) == pytest.approx(3.0)
+    assert sum(watched.counts.write_seconds for watched in minutes.values()) == pytest.approx(3.0)
 
 
 def test_of_a_restarted_machine_nothing_is_known_between_the_two_looks():

@@ -1,4 +1,4 @@
-"""What looks leave in the database."""
+"""Looks at a host, and the rows that they leave in the database."""
 
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta

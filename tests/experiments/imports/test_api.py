@@ -138,20 +138,20 @@ def published(reviewer):
 
 def test_an_upload_is_read_confirmed_and_filed(program, draft):
     sent = program.upload(HEADER + ROW.format(5))
-    found = worked(sent["Location"], program)
-    assert (found["state"], found["report"]["rows"], found["door"]) == ("ready", 1, "api")
-    program("post", f"imports/{found['id']}/confirm/", {}, 202)
+    batch = worked(sent["Location"], program)
+    assert (batch["state"], batch["report"]["rows"], batch["door"]) == ("ready", 1, "api")
+    program("post", f"imports/{batch['id']}/confirm/", {}, 202)
     assert worked(sent["Location"], program)["state"] == "filed"
     assert values() == [5]
-    program("delete", f"imports/{found['id']}/", status=204)
+    program("delete", f"imports/{batch['id']}/", status=204)
     assert values() == []
 
 
 def test_errors_are_corrected_by_answers(program, draft):
     sent = program.upload(HEADER + ROW.format(5).replace("xfs", "XFS5"))
-    found = worked(sent["Location"], program)
-    assert [unknown["name"] for unknown in found["report"]["unknown"]] == ["XFS5"]
-    program("patch", f"imports/{found['id']}/", {"names": {"file_system": {"XFS5": "xfs"}}}, 202)
+    batch = worked(sent["Location"], program)
+    assert [unknown["name"] for unknown in batch["report"]["unknown"]] == ["XFS5"]
+    program("patch", f"imports/{batch['id']}/", {"names": {"file_system": {"XFS5": "xfs"}}}, 202)
     assert worked(sent["Location"], program)["state"] == "ready"
 
 
@@ -215,8 +215,8 @@ def test_a_list_shows_ones_own_imports_only(program, draft, django_assert_max_nu
     program.upload(HEADER + ROW.format(5))
     ImportBatch.objects.create(case_study=make_case_study("other"), door="api")
     with django_assert_max_num_queries(12):
-        found = program("get", "imports/").json()["results"]
-    assert [row["case_study"] for row in found] == ["lab"]
+        rows = program("get", "imports/").json()["results"]
+    assert [row["case_study"] for row in rows] == ["lab"]
 
 
 # In bulk
@@ -239,8 +239,8 @@ def json_line(value: float) -> str:
     ],
 )
 def test_measurements_in_bulk_are_filed_before_the_answer(program, draft, body, content_type):
-    found = program("post", "drafts/lab/measurements/", body, 201, content_type=content_type)
-    assert (found.json()["state"], found.json()["report"]["rows"], values()) == ("filed", 2, [5, 6])
+    response = program("post", "drafts/lab/measurements/", body, 201, content_type=content_type)
+    assert (response.json()["state"], response.json()["report"]["rows"], values()) == ("filed", 2, [5, 6])
     assert program("post", "drafts/lab/measurements/", body, 200, content_type=content_type).json()["id"]
     assert values() == [5, 6]
 
@@ -289,8 +289,8 @@ def test_a_request_in_bulk_takes_the_place_of_a_worker_that_fell_silent(program,
 
 def test_errors_in_bulk_are_named_by_line_and_nothing_is_kept(program, draft):
     body = HEADER + ROW.format(5) + ROW.format(0) + ROW.format("x")
-    found = program("post", "drafts/lab/measurements/", body, 422, content_type="text/csv").json()["errors"]
-    assert [(error["line"], error["field"]) for error in found] == [(3, "value"), (4, "value")]
+    errors = program("post", "drafts/lab/measurements/", body, 422, content_type="text/csv").json()["errors"]
+    assert [(error["line"], error["field"]) for error in errors] == [(3, "value"), (4, "value")]
     assert values() == []
     assert ImportBatch.objects.get().state == ImportBatch.State.DISCARDED
     program("post", "drafts/lab/measurements/", HEADER + ROW.format(5), 201, content_type="text/csv")
@@ -334,5 +334,5 @@ def test_the_template_is_there_to_download(client, suffix):
 
 
 def test_the_schema_of_bundles_is_published(client):
-    found = client.get("/case-study-bundle.schema.json").json()
-    assert found["properties"]["format"] == {"const": "kdb-case-study"}
+    schema = client.get("/case-study-bundle.schema.json").json()
+    assert schema["properties"]["format"] == {"const": "kdb-case-study"}

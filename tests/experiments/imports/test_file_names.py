@@ -1,4 +1,4 @@
-"""What the names of files say of the configuration, as far as the catalogue knows the words."""
+"""Names of files hint at the configuration, as far as the catalogue knows their words."""
 
 import pytest
 

@@ -44,10 +44,10 @@ def ask(place: Place, question: str) -> list[tuple]:
 
 def state(place: Place) -> tuple[int, str]:
     """Measurements in the draft, and the state of the import, at one moment."""
-    ((count, found),) = ask(
+    ((count, import_state),) = ask(
         place, "SELECT (SELECT count(*) FROM experiments_measurement), state FROM experiments_importbatch"
     )
-    return count, found
+    return count, import_state
 
 
 @pytest.mark.parametrize("seconds_into_it", [0.1, pytest.param(0.6, marks=pytest.mark.nightly)])

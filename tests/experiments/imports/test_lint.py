@@ -119,13 +119,13 @@ def test_a_rule_fires_and_stays_silent_beside_its_threshold(rule, fires, silent)
 
 
 def test_a_latency_that_leaves_operations_out_is_not_held_to_littles_law():
-    said = {"parameters": {"threads": 1, "latency_of": "reads and writes"}}
-    assert "Little's law" not in rules(cell(1000, **RATE, **said), cell(99, **LATENCY, **said))
+    load = {"parameters": {"threads": 1, "latency_of": "reads and writes"}}
+    assert "Little's law" not in rules(cell(1000, **RATE, **load), cell(99, **LATENCY, **load))
 
 
 def test_threads_are_spoken_of_only_where_they_are_stated():
-    said = {"parameters": {"iodepth": 1}}
-    assert "Little's law" not in rules(cell(1000, **RATE, **said), cell(99, **LATENCY, **said))
+    load = {"parameters": {"iodepth": 1}}
+    assert "Little's law" not in rules(cell(1000, **RATE, **load), cell(99, **LATENCY, **load))
 
 
 def test_only_what_cannot_be_is_an_error():

@@ -249,8 +249,8 @@ def test_a_run_may_have_a_context_of_its_own():
     reading = Reading("filebench", "1.5", "filebench", runs=runs)
     by = normaliser({"main": described(hypervisor="kvm", host_fs="ext4", guest_fs="xfs")})
     context = {"configuration": "main", "vm_count": "1"}
-    said = {"9": {"vm_count": "3", "operation": "random-read", "note": "At night."}}
-    first, second = by.rows(source_of_reading(reading, context, said))
+    run_contexts = {"9": {"vm_count": "3", "operation": "random-read", "note": "At night."}}
+    first, second = by.rows(source_of_reading(reading, context, run_contexts))
     assert (first.vm_count, first.operation, first.note) == (1, "mixed", "")
     assert (second.vm_count, second.operation, second.note) == (3, "random-read", "Rounded. At night.")
 
@@ -364,7 +364,7 @@ def test_every_fact_of_a_configuration_has_its_column():
 
 
 def test_every_fact_of_a_number_has_its_column():
-    said = {
+    cells = {
         "vm_count": "3",
         "machine": "2",
         "metric": "latency_p99",
@@ -376,7 +376,7 @@ def test_every_fact_of_a_number_has_its_column():
         "excluded_because": "a backup ran",
         "excluded_by": "its author",
     }
-    row = only(ROW | said)
+    row = only(ROW | cells)
     assert (row.vm_count, row.machine, row.metric, row.unit) == (3, 2, "latency_p99", "us")
     assert (row.repetitions, row.standard_deviation, row.minimum, row.maximum) == (5, 0.5, 9.5, 12.0)
     assert (row.excluded_because, row.excluded_by) == ("a backup ran", "its author")
@@ -431,5 +431,5 @@ def test_the_choices_are_those_of_the_model():
     ],
 )
 def test_a_guest_may_have_no_file_system_and_images_may_lie_on_a_volume(given, field):
-    found = only(ROW | given)
-    assert (found.field if isinstance(found, Fault) else None) == field
+    row_or_fault = only(ROW | given)
+    assert (row_or_fault.field if isinstance(row_or_fault, Fault) else None) == field

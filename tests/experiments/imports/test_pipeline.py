@@ -95,8 +95,8 @@ def filed(draft: CaseStudy, *contents: str | bytes, **options) -> ImportBatch:
 
 
 def rows(draft: CaseStudy) -> list[tuple]:
-    found = Measurement.objects.filter(configuration__case_study=draft).order_by("pk")
-    return [(m.configuration.slug, m.vm_count, m.metric, m.repetition, m.value, m.line) for m in found]
+    measurements = Measurement.objects.filter(configuration__case_study=draft).order_by("pk")
+    return [(m.configuration.slug, m.vm_count, m.metric, m.repetition, m.value, m.line) for m in measurements]
 
 
 # From bytes to rows
@@ -121,9 +121,9 @@ def test_an_import_that_another_overtakes_is_read_anew_and_numbers_its_rows_afte
     monkeypatch.setattr(Filing, "do", do)
     assert worked(mine).state == State.FILED
     assert done.count(mine.pk) == walks
-    found = rows(draft)
-    assert [repetition for *_, repetition, _, _ in found] == list(range(1, overtaken + 2))
-    assert found[-1][4] == 5
+    filed_rows = rows(draft)
+    assert [repetition for *_, repetition, _, _ in filed_rows] == list(range(1, overtaken + 2))
+    assert filed_rows[-1][4] == 5
 
 
 def test_what_was_read_waits_to_be_confirmed(draft):
@@ -195,9 +195,9 @@ def test_each_part_of_a_file_is_described_or_left_out(draft):
         "xfs": {"context": {"guest_fs": "xfs", "host_fs": "xfs"}},
         "btrfs": {"leave_out": True},
     }
-    said = {"parts": parts, "runs": {str(about["runs"][2]["line"]): {"vm_count": "2"}}}
+    file_answers = {"parts": parts, "runs": {str(about["runs"][2]["line"]): {"vm_count": "2"}}}
     context = {"hypervisor": "kvm", "host_fs": "ext4", "vm_count": "1", "workload": "file"}
-    pipeline.correct(batch, {"context": context, "files": {about["sha256"]: said}})
+    pipeline.correct(batch, {"context": context, "files": {about["sha256"]: file_answers}})
     assert worked(batch).state == State.READY, batch.report
     pipeline.confirm(batch)
     worked(batch)
@@ -211,13 +211,13 @@ def test_each_part_of_a_file_is_described_or_left_out(draft):
 def test_what_is_said_of_a_part_or_a_run_that_is_not_there_is_a_fault(draft):
     text = f"### ext4\n{SYSBENCH}### XFS\n{SYSBENCH}"
     parts = {name: {"context": {"guest_fs": name}} for name in ("ext4", "xfs", "zfs")}
-    said = {hashlib.sha256(text.encode()).hexdigest(): {"parts": parts, "runs": {"4": {"vm_count": "1"}}}}
+    file_answers = {hashlib.sha256(text.encode()).hexdigest(): {"parts": parts, "runs": {"4": {"vm_count": "1"}}}}
     context = {"hypervisor": "kvm", "host_fs": "ext4", "vm_count": "1", "workload": "file"}
-    batch = worked(receive(draft, text, answers={"context": context, "files": said}))
-    found = {fault["field"]: (fault["found"], fault["expected"]) for fault in batch.report["faults"]}
-    assert found["parts"] == ("zfs", "one of ext4, xfs")
-    assert found["runs"][0] == "line 4"
-    assert found["runs"][1].startswith("a line on which a run stands: ")
+    batch = worked(receive(draft, text, answers={"context": context, "files": file_answers}))
+    faults = {fault["field"]: (fault["found"], fault["expected"]) for fault in batch.report["faults"]}
+    assert faults["parts"] == ("zfs", "one of ext4, xfs")
+    assert faults["runs"][0] == "line 4"
+    assert faults["runs"][1].startswith("a line on which a run stands: ")
 
 
 def test_percentiles_are_filed_beside_the_mean(draft):
@@ -225,10 +225,10 @@ def test_percentiles_are_filed_beside_the_mean(draft):
     text = json.loads((DATA / "fio/fio-3.33.json").read_text())
     text["jobs"] = text["jobs"][:1]
     filed(draft, json.dumps(text), answers={"context": context})
-    found = {metric: value for _, _, metric, _, value, _ in rows(draft)}
+    by_metric = {metric: value for _, _, metric, _, value, _ in rows(draft)}
     printed = text["jobs"][0]["read"]["clat_ns"]["percentile"]
-    assert found["latency_p99"] == pytest.approx(printed["99.000000"] / 1e6)
-    assert {"throughput", "operation_rate", "latency", "latency_p50", "latency_p95"} < found.keys()
+    assert by_metric["latency_p99"] == pytest.approx(printed["99.000000"] / 1e6)
+    assert {"throughput", "operation_rate", "latency", "latency_p50", "latency_p95"} < by_metric.keys()
 
 
 OF_MACHINES = """hypervisor,host_fs,guest_fs,workload,benchmark,vm_count,machine,value,unit,excluded_because,excluded_by
@@ -241,8 +241,8 @@ kvm,ext4,xfs,mail,filebench,2,2,500,MiB/s,a backup ran,its author
 
 def test_numbers_of_single_machines_are_repeated_each_for_itself(draft):
     batch = filed(draft, OF_MACHINES)
-    found = Measurement.objects.filter(configuration__case_study=draft).order_by("pk")
-    assert list(found.values_list("machine", "repetition", "excluded_by")) == [
+    measurements = Measurement.objects.filter(configuration__case_study=draft).order_by("pk")
+    assert list(measurements.values_list("machine", "repetition", "excluded_by")) == [
         (1, 1, ""),
         (2, 1, ""),
         (1, 2, ""),
@@ -843,10 +843,10 @@ def test_a_crafted_bundle_costs_whoever_takes_it_in_next_to_nothing(document, wo
 
 
 def test_only_as_many_faults_of_a_bundle_are_looked_for_as_are_shown(monkeypatch):
-    found = []
+    calls = []
 
     def fault(validator, *args):
-        found.append(args)
+        calls.append(args)
         yield jsonschema.ValidationError("a fault")
 
     validator = jsonschema.validators.extend(jsonschema.Draft202012Validator, {"type": fault})
@@ -854,7 +854,7 @@ def test_only_as_many_faults_of_a_bundle_are_looked_for_as_are_shown(monkeypatch
     schema = {"items": {"type": "object"}}
     with pytest.raises(bundles.BundleError, match="; and more"):
         bundle_reader._refuse_faults([0] * 1_000, schema)
-    assert len(found) == bundle_reader.MAX_FAULTS + 1
+    assert len(calls) == bundle_reader.MAX_FAULTS + 1
 
 
 def test_a_bundle_with_too_many_entries_is_refused(draft, monkeypatch):

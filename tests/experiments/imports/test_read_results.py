@@ -95,8 +95,11 @@ def test_a_zip_gives_a_line_a_member(tmp_path):
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
         archive.write(DATA / "postmark/composed.txt", "a/postmark.txt")
         archive.writestr("b.txt", "hello")
-    found = lines(tmp_path / "all.zip")
-    assert [line["file"].removeprefix(str(tmp_path)) for line in found] == ["/all.zip/a/postmark.txt", "/all.zip/b.txt"]
+    member_lines = lines(tmp_path / "all.zip")
+    assert [line["file"].removeprefix(str(tmp_path)) for line in member_lines] == [
+        "/all.zip/a/postmark.txt",
+        "/all.zip/b.txt",
+    ]
 
 
 @pytest.mark.parametrize("name", ["missing.txt", "."])

@@ -1,4 +1,4 @@
-"""What any placement driver must do. A driver's test module makes a class of this and gives it a `place`.
+"""Tests that any placement driver must pass. A driver's test module makes a class of this and gives it a `place`.
 
 A place is a host with one machine that runs and writes records, an image of it in a first pool and a second pool:
 `driver` (MovingDriver), `machine` (writes_on, lost, start), `new_move()` of a token of its own, `exists(path)` (of a
@@ -26,8 +26,8 @@ def copied(driver, move: Move, seconds: float = 120) -> None:
 class MovingConformance:
     def test_a_check_tells_what_would_be_copied_and_changes_nothing(self, place):
         move = place.new_move()
-        found = place.driver.check(move)
-        assert found.size_bytes == place.size_bytes
+        checked = place.driver.check(move)
+        assert checked.size_bytes == place.size_bytes
         assert not place.exists(move.new)
         assert place.driver.runs_from(move) == Image.OLD
 
@@ -109,7 +109,7 @@ class MovingConformance:
 
 
 class NamingConformance(MovingConformance):
-    """What is asked further of a driver that names the new image itself."""
+    """Further tests, for a driver that names the new image itself."""
 
     def test_what_has_its_place_taken_is_not_begun(self, place):
         move = place.new_move()
@@ -119,7 +119,7 @@ class NamingConformance(MovingConformance):
 
 
 class ListingConformance:
-    """What is asked of a driver that lists."""
+    """Tests that any driver that lists must pass."""
 
     def test_the_list_names_the_machine_its_disk_and_the_pool_that_it_lies_on(self, place):
         listing = place.listing.listing(place.host)
@@ -133,7 +133,9 @@ class ListingConformance:
 
     def test_counters_rise_while_the_machine_writes_and_are_named_as_in_the_list(self, place):
         move = place.new_move()
-        (name,) = [each.name for each in place.listing.listing(place.host).machines if each.uuid == move.machine]
+        (name,) = [
+            machine.name for machine in place.listing.listing(place.host).machines if machine.uuid == move.machine
+        ]
         first = place.listing.counts(place.host)[name][move.disk]
         place.machine.writes_on()
         second = place.listing.counts(place.host)[name][move.disk]
@@ -142,7 +144,7 @@ class ListingConformance:
     def test_a_machine_that_stopped_is_listed_and_not_counted(self, place):
         move = place.new_move()
         place.stop()
-        (machine,) = [each for each in place.listing.listing(place.host).machines if each.uuid == move.machine]
+        (machine,) = [listed for listed in place.listing.listing(place.host).machines if listed.uuid == move.machine]
         assert not machine.is_running
         assert machine.name not in place.listing.counts(place.host)
         place.machine.start()

@@ -32,9 +32,9 @@ def lost(path: Path, acknowledged: int) -> list[str]:
         for slot, number in newest.items():
             image.seek(slot * SLOT)
             data = image.read(SLOT)
-            found = int.from_bytes(data[:8], "big")
-            if data != record(found) or found < number:
-                faults.append(f"record {number}: {found} is there")
+            stored = int.from_bytes(data[:8], "big")
+            if data != record(stored) or stored < number:
+                faults.append(f"record {number}: {stored} is there")
     return faults
 
 

@@ -36,7 +36,7 @@ FOLDERS = ("dir", "nfs", "btrfs")
 
 
 class FailedError(Exception):
-    """What a program prints before it ends with 255."""
+    """Raised with what a program prints before it ends with 255."""
 
 
 def state() -> dict:
@@ -57,30 +57,30 @@ def read(number: str) -> tuple[dict[str, str], list[str], str]:
     text = config_file(number).read_text()
     lines = text.splitlines()
     below = next((at for at, line in enumerate(lines) if line.startswith("[")), len(lines))
-    said = dict(line.split(": ", 1) for line in lines[:below] if line and not line.startswith("#"))
-    return said, lines[below:], hashlib.sha1(text.encode()).hexdigest()
+    config = dict(line.split(": ", 1) for line in lines[:below] if line and not line.startswith("#"))
+    return config, lines[below:], hashlib.sha1(text.encode()).hexdigest()
 
 
 def snapshots(number: str) -> dict[str, dict[str, str]]:
     """The options of each snapshot by its name; what is pending and special is none."""
-    found: dict[str, dict[str, str]] = {}
+    parts: dict[str, dict[str, str]] = {}
     part: dict[str, str] = {}
     for line in read(number)[1]:
         if line.startswith("["):
-            part = found.setdefault(line.strip("[]"), {})
+            part = parts.setdefault(line.strip("[]"), {})
         elif line and not line.startswith("#"):
             name, value = line.split(": ", 1)
             part[name] = value
-    return {name: part for name, part in found.items() if name != "PENDING" and not name.startswith("special:")}
+    return {name: part for name, part in parts.items() if name != "PENDING" and not name.startswith("special:")}
 
 
 def typed(config: dict[str, str]) -> dict[str, object]:
-    """What is a number is one in the API's JSON."""
+    """Return a configuration as the API's JSON has it, where whole numbers are numbers and not texts."""
     return {name: int(value) if value.isdecimal() else value for name, value in config.items()}
 
 
-def write(number: str, said: dict[str, str], below: list[str]) -> None:
-    lines = [f"{name}: {said[name]}" for name in sorted(said)]
+def write(number: str, config: dict[str, str], below: list[str]) -> None:
+    lines = [f"{name}: {config[name]}" for name in sorted(config)]
     new = config_file(number).with_suffix(".tmp")
     new.write_text("\n".join([*lines, *([""] if below else []), *below]) + "\n")
     new.rename(config_file(number))
@@ -167,10 +167,10 @@ def allocate(storage: str, number: str, wanted: str, size: int) -> str:
 def options(words: list[str], known: set[str]) -> dict[str, str]:
     if len(words) % 2 or not all(word.startswith("--") for word in words[::2]):
         raise FailedError("400 unable to parse option")
-    said = {name.removeprefix("--"): value for name, value in zip(words[::2], words[1::2], strict=True)}
-    if unknown := said.keys() - known:
+    given = {name.removeprefix("--"): value for name, value in zip(words[::2], words[1::2], strict=True)}
+    if unknown := given.keys() - known:
         raise FailedError(f"Unknown option: {unknown.pop()}\n400 unable to parse option")
-    return said
+    return given
 
 
 def locked(number: str):
@@ -206,11 +206,11 @@ def dies(step: str) -> None:
         time.sleep(TICK)
 
 
-def check_move(number: str, disk: str, storage: str, said: dict[str, str]) -> None:
+def check_move(number: str, disk: str, storage: str, given: dict[str, str]) -> None:
     config, _, digest = read(number)
     if "lock" in config:
         raise FailedError(f"VM is locked ({config['lock']})")
-    if said.get("digest") not in (None, digest):
+    if given.get("digest") not in (None, digest):
         raise FailedError("detected modified configuration - file changed by other user? Try again.")
     if disk not in config:
         raise FailedError(f"disk '{disk}' does not exist")
@@ -223,10 +223,10 @@ def check_move(number: str, disk: str, storage: str, said: dict[str, str]) -> No
         )
 
 
-def move(number: str, disk: str, storage: str, said: dict[str, str]) -> None:
+def move(number: str, disk: str, storage: str, given: dict[str, str]) -> None:
     held = locked(number)
     dies("locked")
-    check_move(number, disk, storage, said)
+    check_move(number, disk, storage, given)
     config, below, _ = read(number)
     old, about = drive_of(config[disk])
     say(f"copying volume '{old}' from current storage '{old.partition(':')[0]}' to target storage '{storage}'")
@@ -234,12 +234,12 @@ def move(number: str, disk: str, storage: str, said: dict[str, str]) -> None:
     try:
         say(f"create full clone of drive {disk} ({old})")
         size = place_of(old).stat().st_size
-        new = allocate(storage, number, said.get("format", "raw"), size)
+        new = allocate(storage, number, given.get("format", "raw"), size)
         if state()["says_allocated"]:
             say(f"allocated target volume '{new}'")
         dies("allocated")
         if pid_of(number):
-            mirror(number, disk, new, int(said.get("bwlimit", 0)))
+            mirror(number, disk, new, int(given.get("bwlimit", 0)))
         else:
             shutil.copyfile(place_of(old), place_of(new))
         dies("switched")
@@ -330,9 +330,9 @@ def worker(task, *words: object) -> int:
 def qm(words: list[str]) -> int:
     match words:
         case ["disk", "move", number, disk, storage, *more]:
-            said = options(more, {"format", "digest", "bwlimit", "delete"})
-            check_move(number, disk, storage, said)
-            return worker(move, number, disk, storage, said)
+            given = options(more, {"format", "digest", "bwlimit", "delete"})
+            check_move(number, disk, storage, given)
+            return worker(move, number, disk, storage, given)
         case ["set", number, "--delete", key, "--digest", digest]:
             held = locked(number)
             config, below, now = read(number)
@@ -386,8 +386,8 @@ def machine(number: str, full: bool) -> dict:
     if pid and full:
         stats = qmp(number, do="stats")["stats"]
         told |= {"pid": pid, "qmpstatus": "running", "blockstat": stats}
-        told |= {"diskread": sum(each["rd_bytes"] for each in stats.values())}
-        told |= {"diskwrite": sum(each["wr_bytes"] for each in stats.values())}
+        told |= {"diskread": sum(counters["rd_bytes"] for counters in stats.values())}
+        told |= {"diskwrite": sum(counters["wr_bytes"] for counters in stats.values())}
     return told | ({"lock": config["lock"]} if "lock" in config else {})
 
 
@@ -448,7 +448,7 @@ def pvesh(words: list[str]) -> int:
 
 
 def answered(words: list[str]) -> object:
-    """What the API answers, by pvesh (words: get PATH --name value) and by HTTPS (door.py)."""
+    """Return what the API answers, by pvesh (words: get PATH --name value) and by HTTPS (door.py)."""
     now = state()
     if now["faults"].get("pmxcfs is away"):
         raise FailedError("ipcc_send_rec[1] failed: Connection refused\nUnable to load access control list")

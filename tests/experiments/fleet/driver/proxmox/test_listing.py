@@ -1,4 +1,4 @@
-"""What is listed and counted of a node of Proxmox VE, in the words of its API."""
+"""A node of Proxmox VE is listed and its disks counted, in the words of its API."""
 
 import re
 from pathlib import Path
@@ -93,7 +93,7 @@ def test_machines_disks_and_storages_are_listed(node, host):
     image.parent.mkdir(parents=True)
     image.write_bytes(bytes(3 * 2**20))
     listed = listing.listing(host)
-    assert [(each.name, each.number, each.is_running) for each in listed.machines] == [
+    assert [(machine.name, machine.number, machine.is_running) for machine in listed.machines] == [
         ("mail-1", 100, False),
         ("web", 101, False),
     ]
