@@ -1,4 +1,4 @@
-"""What everything that makes a campaign's virtual machines keeps (laboratory.places.hypervisors.Hypervisor).
+"""Tests that every maker of a campaign's virtual machines must pass (laboratory.places.hypervisors.Hypervisor).
 
 A class of tests of one such module inherits these, and says how a person would treat its machines.
 """

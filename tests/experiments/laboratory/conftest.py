@@ -268,7 +268,7 @@ def said(run: CampaignRun) -> str:
 
 def wait_until(condition, seconds: float = 30, every: float = 0.05):
     deadline = time.monotonic() + seconds
-    while not (found := condition()):
+    while not (outcome := condition()):
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(every)
-    return found
+    return outcome

@@ -175,13 +175,13 @@ class Lab:
 
     def left_overs(self) -> list[str]:
         """Mounts, loop devices, virtual machines and files that a campaign would have to clean up."""
-        found = [line for line in self.inside("cat", "/proc/self/mounts").splitlines() if f"{self.pool}/" in line]
-        found += [line for line in loops() if str(self.pool) in line]
-        found += [str(path) for path in self.pool.iterdir()]
+        left = [line for line in self.inside("cat", "/proc/self/mounts").splitlines() if f"{self.pool}/" in line]
+        left += [line for line in loops() if str(self.pool) in line]
+        left += [str(path) for path in self.pool.iterdir()]
         if self.with_libvirt:
-            found += self.inside("virsh", "-c", "qemu:///system", "--quiet", "list", "--all", "--name").split()
-            found += self.inside("pgrep", "-a", "qemu-system").splitlines()
-        return found
+            left += self.inside("virsh", "-c", "qemu:///system", "--quiet", "list", "--all", "--name").split()
+            left += self.inside("pgrep", "-a", "qemu-system").splitlines()
+        return left
 
 
 def loops() -> list[str]:

@@ -111,15 +111,15 @@ def is_drive(name: str) -> bool:
 
 def drive_of(text: str) -> tuple[str, dict[str, str]]:
     volume, *rest = text.split(",")
-    said = dict(part.partition("=")[::2] for part in rest)
-    return volume, said
+    settings = dict(part.partition("=")[::2] for part in rest)
+    return volume, settings
 
 
 def create(number: str, words: list[str]) -> None:
     if config_file(number).exists():  # PVE::Cluster::check_vmid_unused
         fail(f"unable to create VM {number} - VM {number} already exists on node '{NODE}'")
-    said = options(words)
-    for name, value in said.items():
+    settings = options(words)
+    for name, value in settings.items():
         if not is_drive(name) and name not in OPTIONS:
             fail(f"Unknown option: {name}\n400 unable to parse option")
         if is_drive(name):
@@ -130,7 +130,7 @@ def create(number: str, words: list[str]) -> None:
     if (STATE / "dies-while-creating").exists():
         os.kill(os.getpid(), signal.SIGKILL)
     config = {}
-    for name, value in said.items():
+    for name, value in settings.items():
         config[name] = value
         if is_drive(name):
             volume, about = drive_of(value)
@@ -182,15 +182,16 @@ def start(number: str) -> None:
 
 
 def drive_words(name: str, value: str) -> list[str]:
-    volume, said = drive_of(value)
+    volume, settings = drive_of(value)
     path = volume_file(volume)
     kind = "qcow2" if path.suffix == ".qcow2" else "raw"
-    drive = f"file={path},if=none,id=drive-{name},format={kind},cache={said['cache']},aio={said['aio']}"
+    drive = f"file={path},if=none,id=drive-{name},format={kind},cache={settings['cache']},aio={settings['aio']}"
     drive += (
-        f",discard={'unmap' if said['discard'] == 'on' else 'ignore'},rerror={said['rerror']},werror={said['werror']}"
+        f",discard={'unmap' if settings['discard'] == 'on' else 'ignore'}"
+        f",rerror={settings['rerror']},werror={settings['werror']}"
     )
-    words, thread, device = ["-drive", drive], "", f"drive=drive-{name},id={name},serial={said['serial']}"
-    if said.get("iothread") == "1":
+    words, thread, device = ["-drive", drive], "", f"drive=drive-{name},id={name},serial={settings['serial']}"
+    if settings.get("iothread") == "1":
         words, thread = [*words, "-object", f"iothread,id=iothread-{name}"], f",iothread=iothread-{name}"
     match name.rstrip("0123456789"):
         case "virtio":
@@ -213,9 +214,9 @@ def qmp(number: str, command: str, **arguments: str) -> object:
         for asked in ({"execute": "qmp_capabilities"}, {"execute": command, "arguments": arguments}):
             lines.write(json.dumps(asked) + "\n")
             lines.flush()
-            while "event" in (said := json.loads(lines.readline())):
+            while "event" in (reply := json.loads(lines.readline())):
                 pass
-        return said["return"]
+        return reply["return"]
 
 
 def status(number: str) -> str:

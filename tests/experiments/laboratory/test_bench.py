@@ -1,4 +1,4 @@
-"""What voids a run while it is watched: clocks, storage errors, silence, and a benchmark that is gone or late."""
+"""Reasons to void a run while it is watched: clocks, storage errors, silence, a benchmark that is gone or late."""
 
 from dataclasses import replace
 from itertools import zip_longest
@@ -100,7 +100,7 @@ def test_nothing_is_measured_before_the_files_of_all_machines_are_made(clock):
     left = bench.run(machines, [LOAD] * 2, 10, keep=lambda: None, settle=settle)
     assert seen == [(pytest.approx(5, abs=bench.READY_SECONDS), ["put", "start"] * 2)]
     assert [[call[0] for call in area.calls] for area in areas] == [["put", "start", "arm", "go", "usage"]] * 2
-    assert [each.output for each in left] == [b"benchmark.out"] * 2
+    assert [outcome.output for outcome in left] == [b"benchmark.out"] * 2
 
 
 def test_machines_begin_at_one_moment_each_by_its_own_clock(clock):
@@ -126,7 +126,7 @@ def test_the_spread_is_that_of_the_measurements_where_the_benchmark_says_when_it
 
 def test_a_benchmark_that_ends_while_it_makes_its_files_is_brought_back_and_nobody_begins(clock):
     left, areas = run(clock, lambda s: honest(s, ready=False), lambda s: honest(s + 7, ready=False, status=1))
-    assert [(each.machine.number, each.status) for each in left] == [(2, 1)]
+    assert [(outcome.machine.number, outcome.status) for outcome in left] == [(2, 1)]
     assert all(call[0] != "go" for area in areas for call in area.calls)
 
 
@@ -175,11 +175,11 @@ def test_a_connection_that_is_lost_for_a_while_costs_nothing(clock):
 
 def test_a_host_that_is_away_for_minutes_is_waited_for_and_what_it_measured_counts(clock):
     """The benchmark ended meanwhile, long after which nobody would have waited for one that is late."""
-    said = []
-    left, _ = run(clock, lambda s: None if 3 < s < 500 else honest(s), say=said.append)
+    messages = []
+    left, _ = run(clock, lambda s: None if 3 < s < 500 else honest(s), say=messages.append)
     assert (left[0].status, left[0].output) == (0, b"benchmark.out")
     assert left[0].silent >= 490
-    assert [text.partition(",")[0] for text in said] == ["machine-1 does not answer", "machine-1 answers again"]
+    assert [text.partition(",")[0] for text in messages] == ["machine-1 does not answer", "machine-1 answers again"]
 
 
 def test_a_host_that_stays_away_is_unreachable_and_nothing_is_said_of_the_run(clock):

@@ -141,14 +141,14 @@ def test_what_a_brought_image_lacks_is_said_before_any_run():
     host.facts["guest_image"] |= {"packages": {"fio": ""}, "filebench": "", "missing": ["findmnt", "mkfs.xfs", "fio"]}
     host.save()
     plan = {"driver": "libvirt", "guest_file_systems": ["ext4", "xfs"], "vm_counts": [1], "engine": "fio"}
-    found = checks.problems_of(factories.make_campaign(host, **plan))
-    assert found["engine"] == [
+    problems = checks.problems_of(factories.make_campaign(host, **plan))
+    assert problems["engine"] == [
         f"The guest image of {host} has no fio: package fio; put it into the disk, and add_guest_image again."
     ]
-    assert found["guest_file_systems"] == [
+    assert problems["guest_file_systems"] == [
         f"The guest image of {host} has no mkfs.xfs: package xfsprogs; put it into the disk, and add_guest_image again."
     ]
-    assert "has no findmnt: package util-linux" in " ".join(found["host"])
+    assert "has no findmnt: package util-linux" in " ".join(problems["host"])
 
 
 @pytest.mark.django_db

@@ -1,4 +1,4 @@
-"""What virsh prints of disks."""
+"""The reader of virsh's counters of disks."""
 
 from experiments.laboratory.reach.counters import Counts, of_block_device, read, since, sizes
 
@@ -41,9 +41,9 @@ Domain: 'it's off'
 
 
 def test_counts_are_read_by_machine_and_disk():
-    found = read(PRINTED)
-    assert found["mail"]["vdb"] == Counts(12, 49152, 0.002, 7, 114688, 0.0035, 5, 0.041)
-    assert set(found["mail"]) == {"vda", "vdb"}
+    counts = read(PRINTED)
+    assert counts["mail"]["vdb"] == Counts(12, 49152, 0.002, 7, 114688, 0.0035, 5, 0.041)
+    assert set(counts["mail"]) == {"vda", "vdb"}
 
 
 def test_a_disk_that_is_not_counted_is_left_out_and_not_zero():

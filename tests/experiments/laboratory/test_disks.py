@@ -26,26 +26,26 @@ def host(qemu_lab, keys, published_evidence):
 @pytest.fixture
 def seen(monkeypatch):
     """Record what QEMU, the guest and the host say of the guest just before the benchmark."""
-    found: dict = {}
+    views: dict = {}
 
     def look(machines, host):
         (machine,) = machines
         asked = {"execute": "query-block"}
-        said = libvirt.virsh(host, "qemu-monitor-command", machine.domain, json.dumps(asked))
-        found["blocks"] = [each["inserted"] for each in json.loads(said)["return"] if "inserted" in each]
-        found["threads"] = libvirt.virsh(host, "qemu-monitor-command", machine.domain, "--hmp", "info iothreads")
-        found["pins"] = libvirt.virsh(host, "vcpupin", machine.domain)
-        found["xml"] = libvirt.virsh(host, "dumpxml", machine.domain)
-        found["mounts"] = machine.area.machine.run(["findmnt", "-n", "-o", "SOURCE", machine.folder]).text.strip()
+        answer = libvirt.virsh(host, "qemu-monitor-command", machine.domain, json.dumps(asked))
+        views["blocks"] = [block["inserted"] for block in json.loads(answer)["return"] if "inserted" in block]
+        views["threads"] = libvirt.virsh(host, "qemu-monitor-command", machine.domain, "--hmp", "info iothreads")
+        views["pins"] = libvirt.virsh(host, "vcpupin", machine.domain)
+        views["xml"] = libvirt.virsh(host, "dumpxml", machine.domain)
+        views["mounts"] = machine.area.machine.run(["findmnt", "-n", "-o", "SOURCE", machine.folder]).text.strip()
         return True
 
     monkeypatch.setattr(drivers, "drop_caches", look)
-    return found
+    return views
 
 
 def disk_under_test(seen) -> dict:
     """Return the block device of QEMU that is not the root disk."""
-    (block,) = [each for each in seen["blocks"] if not each["ro"]]
+    (block,) = [device for device in seen["blocks"] if not device["ro"]]
     return block
 
 

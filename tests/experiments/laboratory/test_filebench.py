@@ -131,7 +131,7 @@ def test_it_lies_in_the_pool_is_found_by_the_check_and_goes_again(host, plain_la
     assert f"has Filebench 1.5-alpha3: {place}/bin/filebench" in said_first
     host.refresh_from_db()
     assert host.facts["filebench"] == "1.5-alpha3"
-    assert "filebench" not in [each["program"] for each in host.facts["missing"]]
+    assert "filebench" not in [missing["program"] for missing in host.facts["missing"]]
     assert [path.name for path in plain_lab.pool.iterdir()] == [".kdb-filebench"]
     assert plain_lab.inside("find", "/opt", "/usr/local", "-newermt", "-5 seconds") == before
     assert "removed:" in install(None, "--undo")

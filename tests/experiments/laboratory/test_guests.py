@@ -84,8 +84,8 @@ def test_a_run_files_what_its_machines_disks_did(host, qemu_lab, monkeypatch):
     work_off(campaign)
     run = campaign.runs.get()
     stretches = list(run.signatures.all())
-    assert {(each.workload, each.machine) for each in stretches} == {("varmail", 1)}, said(run)
-    assert all(each.writes and each.flushes for each in stretches)
+    assert {(stretch.workload, stretch.machine) for stretch in stretches} == {("varmail", 1)}, said(run)
+    assert all(stretch.writes and stretch.flushes for stretch in stretches)
 
 
 def test_a_frozen_machine_is_noticed_whatever_it_reports(host, qemu_lab, measuring):

@@ -135,8 +135,8 @@ def test_the_host_refuses_no_other_name(pool):
 def test_facts_are_told_of_pools_only(tmp_path):
     (tmp_path / "link").symlink_to("/etc")
     words = ["sh", "-c", remote.SCRIPT, "kdb-remote", "facts", "/etc", "/root", f"{tmp_path}/link", str(tmp_path)]
-    found = hosts.facts_of(subprocess.run(words, capture_output=True, text=True).stdout)["pools"]
-    assert {path: about.get("why") for path, about in found.items()} == {
+    by_path = hosts.facts_of(subprocess.run(words, capture_output=True, text=True).stdout)["pools"]
+    assert {path: about.get("why") for path, about in by_path.items()} == {
         "/etc": "/etc belongs to the system and cannot be a storage pool",
         "/root": "/root belongs to the system and cannot be a storage pool",
         f"{tmp_path}/link": f"{tmp_path}/link is reached through a symbolic link",

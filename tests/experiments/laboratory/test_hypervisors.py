@@ -171,9 +171,9 @@ class TestProxmox(Conformance):
 
     def test_a_machine_has_a_number_a_name_and_a_tag_of_its_own(self, lab, host):
         with self.made(lab, host, 1234502, number=7) as guest:
-            found = lab.machine("901234507")
-            assert (found["name"], found["tags"], found["onboot"]) == (guest.name, "kdb", "0")
-            assert found["scsi0"].startswith("local-lvm:vm-901234507-disk-0,aio=io_uring,backup=0,cache=none,")
+            config = lab.machine("901234507")
+            assert (config["name"], config["tags"], config["onboot"]) == (guest.name, "kdb", "0")
+            assert config["scsi0"].startswith("local-lvm:vm-901234507-disk-0,aio=io_uring,backup=0,cache=none,")
 
     @pytest.mark.parametrize(
         "taken", [{"name": "mail"}, {"name": "kdb-400-1", "tags": "prod"}, {"name": "x", "tags": "kdb"}]
@@ -210,12 +210,12 @@ class TestProxmox(Conformance):
         assert lab.left_overs() == []
 
     def test_storages_are_known_by_what_they_are(self, lab, host):
-        found = proxmox.storages(host, ["local", "local-lvm", "backups", "away", "nowhere"])
-        assert (found["local-lvm"]["file_system"], found["local-lvm"]["free_mib"]) == ("lvm-thin", 50 * 2**10)
-        assert found["local"]["file_system"] == lab.inside("stat", "-fc", "%T", str(lab.folder)).strip().replace(
+        storages = proxmox.storages(host, ["local", "local-lvm", "backups", "away", "nowhere"])
+        assert (storages["local-lvm"]["file_system"], storages["local-lvm"]["free_mib"]) == ("lvm-thin", 50 * 2**10)
+        assert storages["local"]["file_system"] == lab.inside("stat", "-fc", "%T", str(lab.folder)).strip().replace(
             "ext2/ext3", "ext4"
         )
-        why = {name: about["why"] for name, about in found.items() if about.get("is_missing")}
+        why = {name: about["why"] for name, about in storages.items() if about.get("is_missing")}
         assert why == {
             "backups": "the storage backups holds no disks of machines (content: images)",
             "away": "the storage away is not active",
@@ -248,11 +248,11 @@ def test_a_campaign_on_proxmox_ve_is_filed_and_recorded(proxmox_lab, keys, monke
     draft, batch = drafts.make(campaign, user=None)
     pipeline.finish(batch)
     assert batch.state == "filed", batch.report
-    found = draft.configurations.get()
-    assert found.hypervisor.slug == ("qemu-tcg" if host.facts["accelerator"] == "qemu" else "proxmox")
-    assert found.hypervisor_release.startswith("pve-manager/8.0.3/")
-    assert (found.backend, found.host_fs, found.allocation) == ("lvm-thin", None, "sparse")
-    assert {name: getattr(found, name) for name in chosen} == chosen
+    configuration = draft.configurations.get()
+    assert configuration.hypervisor.slug == ("qemu-tcg" if host.facts["accelerator"] == "qemu" else "proxmox")
+    assert configuration.hypervisor_release.startswith("pve-manager/8.0.3/")
+    assert (configuration.backend, configuration.host_fs, configuration.allocation) == ("lvm-thin", None, "sparse")
+    assert {name: getattr(configuration, name) for name in chosen} == chosen
     for name, verbs in (("check", {"create", "start"}), ("run", {"create", "start", "status"})):
         recorded = (tmp_path / f"{name}.jsonl").read_text()
         lines = [json.loads(line) for line in recorded.splitlines()]
@@ -385,11 +385,18 @@ def test_a_campaign_on_xen_is_filed_and_recorded(xen_lab, keys, published_eviden
     draft, batch = drafts.make(campaign, user=None)
     pipeline.finish(batch)
     assert batch.state == "filed", batch.report
-    for found in draft.configurations.all():
-        assert (found.hypervisor.slug, found.hypervisor_release, found.virtualisation) == ("xen", "4.17.6-pre", "full")
-        assert found.virtual_devices == "xen-blkfront"
-        assert {name: getattr(found, name) for name in chosen} == chosen
-    said_of = {found.backend: (found.io_mode, found.allocation) for found in draft.configurations.all()}
+    for configuration in draft.configurations.all():
+        assert (configuration.hypervisor.slug, configuration.hypervisor_release, configuration.virtualisation) == (
+            "xen",
+            "4.17.6-pre",
+            "full",
+        )
+        assert configuration.virtual_devices == "xen-blkfront"
+        assert {name: getattr(configuration, name) for name in chosen} == chosen
+    said_of = {
+        configuration.backend: (configuration.io_mode, configuration.allocation)
+        for configuration in draft.configurations.all()
+    }
     assert said_of == {"file": ("native", "falloc"), "raw": ("", "")}
     recorded = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text().splitlines()]
     assert {("start-xen",), ("domid",), ("list",)} <= {

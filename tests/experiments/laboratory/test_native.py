@@ -173,8 +173,8 @@ def test_a_clock_that_jumps_voids_the_run(host, monkeypatch):
     def poll(area, name, timeout=20):
         nonlocal count
         count += 1
-        found = polled(area, name, timeout)
-        return found if count == 1 else remote.Poll(**{**found.__dict__, "wall": found.wall + 3600})
+        answer = polled(area, name, timeout)
+        return answer if count == 1 else remote.Poll(**{**answer.__dict__, "wall": answer.wall + 3600})
 
     monkeypatch.setattr(remote.Area, "poll", poll)
     campaign = started(host, **SHORT)

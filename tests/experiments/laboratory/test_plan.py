@@ -32,7 +32,7 @@ def test_a_matrix_has_every_combination():
 def test_each_repetition_is_a_shuffled_whole_and_the_seed_repeats_it():
     ordered = plan.in_order(MATRIX, [1, 2], seed=7)
     for repetition, block in ((1, ordered[:8]), (2, ordered[8:])):
-        assert {each for each, _ in block} == {repetition}
+        assert {number for number, _ in block} == {repetition}
         assert sorted(cell for _, cell in block) == sorted(MATRIX)
     assert [cell for _, cell in ordered[:8]] != [cell for _, cell in ordered[8:]]
     assert plan.in_order(MATRIX, [1, 2], seed=7) == ordered
@@ -56,10 +56,10 @@ def test_the_personalities_are_in_the_words_of_the_version(version, workload):
     text = load.files["job.f"]
     assert ("cvar(" in text) == version.startswith("1.5")
     assert ("randvar" in text) == (version.startswith("1.4") and workload == "randomfileaccess")
-    found = wml.parse(text)
+    personality = wml.parse(text)
     shape = engines.SHAPES[workload]
-    assert found.filesets["tree"].entries == shape.files
-    assert found.filesets["tree"].mean_bytes == shape.file_bytes
+    assert personality.filesets["tree"].entries == shape.files
+    assert personality.filesets["tree"].mean_bytes == shape.file_bytes
     assert text.endswith("run 60\n")
     assert load.parameters["threads"] == shape.threads
 
@@ -307,11 +307,11 @@ def test_the_host_key_is_always_checked_against_the_accepted_one(tmp_path):
 
 @pytest.mark.parametrize("hostile", ["; touch /owned", "$(touch /owned)", "`id`", "a b", "'", "\n", "--help", "*"])
 def test_words_reach_the_other_side_as_they_are(hostile):
-    """What ssh hands to the login shell there is one quoted word an argument."""
-    said = subprocess.run(
+    """ssh hands the login shell on the other side one quoted word for each argument."""
+    printed = subprocess.run(
         ["sh", "-c", shlex.join(["printf", "[%s]", "--", hostile])], capture_output=True, text=True, check=True
     ).stdout
-    assert said.endswith(f"[{hostile}]")
+    assert printed.endswith(f"[{hostile}]")
 
 
 # The script

@@ -1,4 +1,4 @@
-"""What Proxmox VE is asked for, in its words; the programs that answer are played in test_hypervisors."""
+"""Requests to Proxmox VE, in its words; the programs that answer are played in test_hypervisors."""
 
 import shlex
 
@@ -43,10 +43,10 @@ def test_a_machine_of_others_has_no_number_here(name):
 def test_a_machine_is_tagged_and_has_only_options_that_proxmox_ve_has():
     words = words_of()
     assert words[:2] == ["create", "901234507"]
-    found = options_of(words)
-    assert (found["--name"], found["--tags"]) == ("kdb-1234502-7", "kdb")
-    assert {name.removeprefix("--") for name in found} <= {*proxmox_programs.OPTIONS, "virtio0"}
-    assert (found["--kvm"], found["--cpu"], found["--cores"], found["--memory"]) == ("1", "host", "2", "512")
+    options = options_of(words)
+    assert (options["--name"], options["--tags"]) == ("kdb-1234502-7", "kdb")
+    assert {name.removeprefix("--") for name in options} <= {*proxmox_programs.OPTIONS, "virtio0"}
+    assert (options["--kvm"], options["--cpu"], options["--cores"], options["--memory"]) == ("1", "host", "2", "512")
     assert options_of(words_of(accelerator="qemu"))["--cpu"] == "max"
 
 
@@ -62,8 +62,8 @@ def test_the_disk_is_asked_for_in_the_words_of_proxmox_ve():
         **{"cache_mode": "writeback", "io_mode": "io_uring", "image_format": "qcow2", "allocation": "metadata"},
         **{"disk_bus": "scsi", "iothread": "yes", "discard": "unmap"},
     )
-    said = proxmox.make_disk(NOWHERE, "local", "ext4", 1, 320, chosen)
-    volume, *rest = said.split(",")
+    drive = proxmox.make_disk(NOWHERE, "local", "ext4", 1, 320, chosen)
+    volume, *rest = drive.split(",")
     assert volume == "local:0.3125"  # GiB
     about = dict(part.split("=") for part in rest)
     assert about.keys() <= proxmox_programs.DRIVE
@@ -71,7 +71,7 @@ def test_the_disk_is_asked_for_in_the_words_of_proxmox_ve():
     assert about.items() >= (wanted | {"serial": SERIAL, "werror": "stop", "backup": "0"}).items()
     assert "iothread" not in proxmox.make_disk(NOWHERE, "local", "ext4", 1, 8192, disks.Options())
     assert proxmox.make_disk(NOWHERE, "local", "ext4", 1, 8192, disks.Options()).startswith("local:8,")
-    assert options_of(words_of(disk=said, options=chosen))["--scsi0"] == said
+    assert options_of(words_of(disk=drive, options=chosen))["--scsi0"] == drive
 
 
 @pytest.mark.parametrize(

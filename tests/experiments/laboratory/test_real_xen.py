@@ -54,14 +54,14 @@ def test_a_native_and_a_guest_campaign_are_measured_on_it_and_filed(xen_host, ke
     assert host.hypervisor == Hypervisor.objects.get(slug="xen")
 
     native = steering.create(factories.make_campaign(host, slug="dom0", driver="native", **SMALL), user=None)
-    found = _filed(native)
-    assert found.virtualisation == "none"
+    configuration = _filed(native)
+    assert configuration.virtualisation == "none"
     guests = {"guest_file_systems": ["ext4"], "vm_counts": [1], "vm_ram_mib": 512, "vm_vcpus": 1}
     served = {"disk_bus": "xen", "cache_mode": "writeback", "io_mode": "threads", "iothread": "yes"}
     campaign = factories.make_campaign(host, slug="xen", driver="xen", **SMALL, **guests, **served)
-    found = _filed(steering.create(campaign, user=None))
-    assert (found.hypervisor.slug, found.hypervisor_release) == ("xen", host.facts["xen"])
-    assert (found.virtualisation, found.virtual_devices) == ("full", "xen-blkfront")
+    configuration = _filed(steering.create(campaign, user=None))
+    assert (configuration.hypervisor.slug, configuration.hypervisor_release) == ("xen", host.facts["xen"])
+    assert (configuration.virtualisation, configuration.virtual_devices) == ("full", "xen-blkfront")
     assert xen_host.left_overs() == []
 
 

@@ -1,4 +1,4 @@
-"""What a plain host lacks is told, brought there, and taken back: in an overlay on the Debian of this machine."""
+"""KDB tells what a plain host lacks, brings it, and takes it back: in an overlay on the Debian of this machine."""
 
 import io
 import subprocess
@@ -67,11 +67,11 @@ def has(machine, program):
 @pytest.mark.slow
 def test_packages_come_and_go_and_what_was_there_before_stays(machine):
     assert machine.run(["dpkg", "--purge", "--force-depends", "fio"]).status == 0
-    found = setup.look(machine, with_guests=False)
-    assert (found.manager, found.is_root, found.lacking, found.done) == ("apt-get", True, ("fio",), ())
-    (step,) = setup.steps(found, with_guests=False)
+    findings = setup.look(machine, with_guests=False)
+    assert (findings.manager, findings.is_root, findings.lacking, findings.done) == ("apt-get", True, ("fio",), ())
+    (step,) = setup.steps(findings, with_guests=False)
     assert step.words == "apt-get update; apt-get install --no-install-recommends fio"
-    assert "Inst fio" in setup.simulated(machine, found.lacking)
+    assert "Inst fio" in setup.simulated(machine, findings.lacking)
     assert not has(machine, "fio")
     setup.apply(machine, step)
     assert has(machine, "fio")
@@ -82,7 +82,7 @@ def test_packages_come_and_go_and_what_was_there_before_stays(machine):
     assert "xfsprogs" in setup.orphans(machine)
     assert not has(machine, "fio")
     assert has(machine, "mkfs.xfs")
-    assert setup.look(machine, with_guests=False) == found
+    assert setup.look(machine, with_guests=False) == findings
 
 
 BEFORE = 'user = "libvirt-qemu"\n#namespaces = [ "mount" ]\nmax_files = 100\n'
@@ -102,13 +102,13 @@ def check_settings_are_gone(machine):
 
 @pytest.mark.slow
 def test_settings_of_an_earlier_version_are_offered_to_be_taken_out(machine, settings_of_an_earlier_version):
-    found = setup.look(machine, with_guests=False)
-    assert found.is_root
-    (step,) = setup.steps(found, with_guests=False)
+    findings = setup.look(machine, with_guests=False)
+    assert findings.is_root
+    (step,) = setup.steps(findings, with_guests=False)
     assert "/etc/libvirt/qemu.conf" in step.words
     setup.apply(machine, step)
     check_settings_are_gone(machine)
-    assert setup.look(machine, with_guests=False) == replace(found, has_settings=False, done=())
+    assert setup.look(machine, with_guests=False) == replace(findings, has_settings=False, done=())
 
 
 def test_undoing_takes_the_settings_of_an_earlier_version_out(machine, settings_of_an_earlier_version):
@@ -148,14 +148,14 @@ def test_a_host_with_guests_gets_what_it_lacks_and_nothing_else(found, verbs):
 
 
 def test_a_host_without_guests_keeps_its_libvirt():
-    found = replace(FRESH, units={"libvirtd": "disabled inactive"})
-    assert list(setup.steps(found, with_guests=False)) == []
+    findings = replace(FRESH, units={"libvirtd": "disabled inactive"})
+    assert list(setup.steps(findings, with_guests=False)) == []
 
 
 @pytest.mark.parametrize("manager", ["apt-get", "dnf", "zypper", "pacman"])
 def test_every_manager_has_packages_and_words(manager):
-    found = replace(FRESH, manager=manager, lacking=tuple(setup.packages(manager, with_guests=True)))
-    (step,) = setup.steps(found, with_guests=False)
+    findings = replace(FRESH, manager=manager, lacking=tuple(setup.packages(manager, with_guests=True)))
+    (step,) = setup.steps(findings, with_guests=False)
     assert step.words.startswith(manager.removesuffix("-get"))
     assert "fio" in step.arguments
 

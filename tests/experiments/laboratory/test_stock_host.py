@@ -1,4 +1,4 @@
-"""What the documentation tells a user to do, on a Debian as its installer and its packages leave it."""
+"""The steps that the documentation tells a user, on a Debian as its installer and its packages leave it."""
 
 import json
 import os
@@ -100,8 +100,8 @@ def test_a_bare_debian_becomes_a_host_whose_guests_are_measured_and_filed(bare_h
     pool = f"{bare_host.folder}/pool"
     words = ["--port", str(bare_host.port), "--key", "lab", "--pool", pool, "--driver", "libvirt", "--login", *login]
     words += ["--guest-image", str(bare_host.image), "--accept", ssh.fingerprint(bare_host.host_key)]
-    said = kdb.manage("register_host", "lab-1", "127.0.0.1", *words, "--pool", "/srv/kdb")
-    assert "not there: /srv/kdb, a storage pool (/srv/kdb is not a folder of this machine)" in said
+    printed = kdb.manage("register_host", "lab-1", "127.0.0.1", *words, "--pool", "/srv/kdb")
+    assert "not there: /srv/kdb, a storage pool (/srv/kdb is not a folder of this machine)" in printed
 
     foretold = kdb.manage("host_setup", "lab-1")
     assert "Nothing was changed. --apply does it." in foretold
@@ -113,8 +113,8 @@ def test_a_bare_debian_becomes_a_host_whose_guests_are_measured_and_filed(bare_h
     kdb.manage("check_host", "lab-1")
     plan = tmp_path / "plan.json"
     plan.write_text(json.dumps(PLAN))
-    said = kdb.manage("run_campaign", str(plan), "--host", "lab-1", "--draft")
-    assert "filed as mail: in the case study" in said
+    printed = kdb.manage("run_campaign", str(plan), "--host", "lab-1", "--draft")
+    assert "filed as mail: in the case study" in printed
     assert bare_host.left_overs() == []
     assert bare_host.inside("sh", "-c", "grep -c '^[^#]' /etc/libvirt/qemu.conf").strip() == "0"
 

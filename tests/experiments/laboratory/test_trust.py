@@ -1,4 +1,4 @@
-"""What makes a figure one to trust, on real machines: one beginning, what others did, and the course of a run."""
+"""Grounds to trust a figure, on real machines: one beginning, what others did, and the course of a run."""
 
 import subprocess
 from itertools import pairwise
@@ -72,10 +72,10 @@ def test_a_disturbed_run_is_repeated_at_the_end_and_the_repeat_counts(host, plai
             burner.wait()
     monkeypatch.setattr(background, "CPU_LIMIT", float("inf"))
     first.refresh_from_db()
-    (found,) = first.facts["background"]
+    (load_by_others,) = first.facts["background"]
     assert first.state == "done", said(first)
-    assert found["where"] == "host"
-    assert found["cpu"] > 0.7
+    assert load_by_others["where"] == "host"
+    assert load_by_others["cpu"] > 0.7
     assert "CPU-seconds a second on host; 0.7 are allowed" in first.disturbed
     repeat = campaign.runs.get(repeats=first)
     assert (repeat.position, repeat.state, repeat.cell, repeat.repetition) == (3, "waiting", first.cell, 1)
@@ -95,7 +95,7 @@ def test_a_disturbed_run_is_repeated_at_the_end_and_the_repeat_counts(host, plai
 
 @pytest.mark.nightly
 def test_a_reference_load_runs_before_each_repetition_and_drift_marks_its_runs(host, plain_lab, monkeypatch):
-    """What was known of the first repetition is made a tenth of it: the second has drifted."""
+    """The figures of the first repetition are made a tenth of what they were: the second has drifted."""
     campaign = started(host, run_seconds=2, repetitions=2, host_file_systems=["ext4", "xfs"], **SHORT)
     for _ in range(2):
         jobs.run(campaign.runs.get(state="active").job_id)
@@ -106,10 +106,12 @@ def test_a_reference_load_runs_before_each_repetition_and_drift_marks_its_runs(h
     slow = first | {name: first[name] / 10 for name in calibration.FIGURES}
     type(campaign).objects.filter(pk=campaign.pk).update(calibrations=[slow])
     work_off(campaign)
-    assert [found["before"] for found in campaign.calibrations] == ["repetition 1", "repetition 2"]
+    assert [reference_load["before"] for reference_load in campaign.calibrations] == ["repetition 1", "repetition 2"]
     for run in campaign.runs.all():
         assert run.state == "done", said(run)
-        assert len([said for said in run.warnings if "reference load" in said]) == (4 if run.repetition == 2 else 0)
+        assert len([warning for warning in run.warnings if "reference load" in warning]) == (
+            4 if run.repetition == 2 else 0
+        )
     assert plain_lab.left_overs() == []
 
 
@@ -124,5 +126,5 @@ def test_virtual_machines_begin_together_and_their_host_is_judged(qemu_lab, keys
     assert run.state == "done", said(run)
     assert run.facts["start_spread_seconds"] <= 0.1 + run.facts["start_spread_unsure_seconds"]
     assert run.facts["start_spread_unsure_seconds"] < 1
-    assert [found["where"] for found in run.facts["background"]] == ["machine-1", "machine-2", "host"]
+    assert [load_by_others["where"] for load_by_others in run.facts["background"]] == ["machine-1", "machine-2", "host"]
     assert [curve["machine"] for curve in run.curves] == [1, 2]

@@ -1,4 +1,4 @@
-"""What Xen is asked for, in its words; the programs that answer are played in test_hypervisors."""
+"""Requests to Xen, in its words; the programs that answer are played in test_hypervisors."""
 
 import ast
 import subprocess
@@ -49,13 +49,13 @@ def disk_words(monkeypatch):
 
 
 def test_a_machine_has_a_name_and_an_identity_and_ends_when_it_stops():
-    found = settings_of()
-    assert (found["name"], found["uuid"], found["type"]) == ("kdb-100-1", "an-identity", "pvh")
-    assert found.keys() <= xen_programs.KEYS
-    assert {found[event] for event in ("on_poweroff", "on_reboot", "on_crash")} == {"destroy"}
-    assert "console=hvc0" in found["cmdline"].split()
-    assert found["vif"] == ["type=vif,mac=00:16:3e:6b:64:62,script=/srv/kdb/.kdb/vif"]
-    assert "cpus" not in found
+    settings = settings_of()
+    assert (settings["name"], settings["uuid"], settings["type"]) == ("kdb-100-1", "an-identity", "pvh")
+    assert settings.keys() <= xen_programs.KEYS
+    assert {settings[event] for event in ("on_poweroff", "on_reboot", "on_crash")} == {"destroy"}
+    assert "console=hvc0" in settings["cmdline"].split()
+    assert settings["vif"] == ["type=vif,mac=00:16:3e:6b:64:62,script=/srv/kdb/.kdb/vif"]
+    assert "cpus" not in settings
     assert settings_of(pinned_cpus=(2, 5))["cpus"] == ["2", "5"]
 
 
@@ -66,9 +66,9 @@ def test_a_name_goes_into_the_configuration_as_a_word_and_never_as_a_line():
 
 def test_the_root_disk_is_the_runs_own(tmp_path):
     (tmp_path / "root1").touch()
-    found = xen_programs.disk_of(settings_of(root=f"{tmp_path}/root1")["disk"][0])
-    assert (found["vdev"], found["format"], found["backendtype"]) == ("xvde", "qcow2", "qdisk")
-    assert xen_programs.is_served(found)
+    disk = xen_programs.disk_of(settings_of(root=f"{tmp_path}/root1")["disk"][0])
+    assert (disk["vdev"], disk["format"], disk["backendtype"]) == ("xvde", "qcow2", "qdisk")
+    assert xen_programs.is_served(disk)
 
 
 def test_qemu_serves_no_read_only_disk():
@@ -77,22 +77,22 @@ def test_qemu_serves_no_read_only_disk():
 
 
 def test_an_image_is_served_by_qemu_and_a_volume_by_the_kernel(disk_words):
-    found = disk_words("ext4", SERVED)
-    assert (found["backendtype"], found["vdev"], found["access"], found["format"]) == ("qdisk", "xvdf", "rw", "raw")
-    assert found.keys() >= {"direct-io-safe", "no-discard"}
-    found = disk_words(
+    disk = disk_words("ext4", SERVED)
+    assert (disk["backendtype"], disk["vdev"], disk["access"], disk["format"]) == ("qdisk", "xvdf", "rw", "raw")
+    assert disk.keys() >= {"direct-io-safe", "no-discard"}
+    disk = disk_words(
         "xfs",
         disks.Options(
             **{"cache_mode": "writeback", "image_format": "qcow2", "allocation": "metadata"},
             **{"disk_bus": "xen", "iothread": "yes", "discard": "unmap"},
         ),
     )
-    assert found["format"] == "qcow2"
-    assert "discard" in found
-    assert found.keys().isdisjoint({"direct-io-safe", "no-discard"})
-    found = disk_words("lvm", SERVED)
-    assert found["backendtype"] == "phy"
-    assert "direct-io-safe" not in found
+    assert disk["format"] == "qcow2"
+    assert "discard" in disk
+    assert disk.keys().isdisjoint({"direct-io-safe", "no-discard"})
+    disk = disk_words("lvm", SERVED)
+    assert disk["backendtype"] == "phy"
+    assert "direct-io-safe" not in disk
 
 
 @pytest.mark.parametrize(
@@ -167,8 +167,8 @@ def test_the_disk_under_test_is_known_by_its_place(tmp_path, place, serial):
     (tmp_path / "devices" / place / "block/xvdf/device").symlink_to(f"../../../{place}")
     function = remote.SCRIPT.partition("serial_of() {")[2].partition("\n}")[0]
     script = f'set -eu\nserial_of() {{{function}\n}}\nserial_of "$1"'
-    said = subprocess.run(
+    done = subprocess.run(
         ["sh", "-c", script, "sh", tmp_path / "devices" / place / "block/xvdf"], capture_output=True, text=True
     )
-    assert (said.stdout.strip(), said.stderr) == (serial, "")
+    assert (done.stdout.strip(), done.stderr) == (serial, "")
     assert (ord("f") - ord("a")) * 16 + (202 << 8) == 51792  # xen-vbd-interface(7): xvdf

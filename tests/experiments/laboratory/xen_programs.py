@@ -84,31 +84,31 @@ def path_of(number: int) -> Path:
 
 def domains() -> dict[int, dict]:
     """Return the domains that exist, by number; what a domain's QEMU left is gone."""
-    found = {}
+    existing = {}
     for path in sorted(STATE.glob("*.json")):
         about = json.loads(path.read_text())
         if about.get("pid") and not run_state(about):
             path.unlink()
         else:
-            found[int(path.stem)] = about
-    return found
+            existing[int(path.stem)] = about
+    return existing
 
 
 def run_state(about: dict) -> str:
     """Return the state of its QEMU as the kernel has it; "T" where it was stopped, "" where it is gone."""
     try:
-        found = Path(f"/proc/{about['pid']}/stat").read_text().rpartition(") ")[2][0]
+        letter = Path(f"/proc/{about['pid']}/stat").read_text().rpartition(") ")[2][0]
     except FileNotFoundError:
         return ""
-    return "" if found == "Z" else found
+    return "" if letter == "Z" else letter
 
 
-def domain(said: str) -> int:
+def domain(name_or_number: str) -> int:
     """find_domain: by name, or by number."""
     for number, about in domains().items():
-        if said in (about["name"], str(number)):
+        if name_or_number in (about["name"], str(number)):
             return number
-    fail(f"{said} is an invalid domain identifier (rc=-6)")
+    fail(f"{name_or_number} is an invalid domain identifier (rc=-6)")
     raise AssertionError
 
 
@@ -125,10 +125,10 @@ def parsed(path: str) -> dict:
 
 
 def disk_of(text: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    disk: dict[str, str] = {}
     while text:
         if text.startswith("target="):
-            found["target"], text = text.removeprefix("target="), ""
+            disk["target"], text = text.removeprefix("target="), ""
             continue
         word, _, text = text.partition(",")
         name, is_value, value = word.partition("=")
@@ -136,13 +136,13 @@ def disk_of(text: str) -> dict[str, str]:
             error(f"config parsing error in disk specification: unknown parameter: near `{word}'")
         if is_value and VALUES[name] and value not in VALUES[name]:
             error(f"config parsing error in disk specification: unknown value for {name}: near `{word}'")
-        found[name] = value
-    is_device = stat.S_ISBLK(os.stat(found["target"]).st_mode)
-    if found.get("backendtype") == "phy" and (found["format"] != "raw" or not is_device):
-        error(f"no suitable backend for disk {found['vdev']}")
-    if found["vdev"] in ("xvda", "xvdb", "xvdc", "xvdd", "hda", "hdb", "hdc", "hdd") and found["access"] in ("ro", "r"):
+        disk[name] = value
+    is_device = stat.S_ISBLK(os.stat(disk["target"]).st_mode)
+    if disk.get("backendtype") == "phy" and (disk["format"] != "raw" or not is_device):
+        error(f"no suitable backend for disk {disk['vdev']}")
+    if disk["vdev"] in ("xvda", "xvdb", "xvdc", "xvdd", "hda", "hdb", "hdc", "hdd") and disk["access"] in ("ro", "r"):
         error("qemu-xen doesn't support read-only IDE disk drivers")
-    return found
+    return disk
 
 
 def is_served(disk: dict[str, str]) -> bool:
@@ -168,7 +168,7 @@ def create(path: str) -> None:
     if interface.keys() - INTERFACE:
         error(f"unrecognized argument in vif: {interface}")
     taken = domains()
-    number = next(found for found in iter(lambda: random.randrange(1000, 30_000), 0) if found not in taken)
+    number = next(candidate for candidate in iter(lambda: random.randrange(1000, 30_000), 0) if candidate not in taken)
     path_of(number).write_text(json.dumps({"name": "", "uuid": identity}))  # the hypervisor knows it, xenstore not yet
     if (STATE / "dies-while-creating").exists():
         os.kill(os.getpid(), signal.SIGKILL)
@@ -235,9 +235,9 @@ def plug(number: int, interface: dict[str, str]) -> None:
 def console(number: int) -> None:
     """Print what the machine says on its console, until it ends."""
     about = domains()[number]
-    with (STATE / f"console-{number}").open("rb") as said:
+    with (STATE / f"console-{number}").open("rb") as log:
         while run_state(about):
-            sys.stdout.buffer.write(said.read())
+            sys.stdout.buffer.write(log.read())
             sys.stdout.flush()
             time.sleep(0.05)
 

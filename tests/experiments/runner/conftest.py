@@ -84,7 +84,7 @@ def runner(transactional_db, live_server, tmp_path, monkeypatch) -> Iterator[Run
 
 def wait_until(condition: Callable[[], object], seconds: float = LONG) -> object:
     deadline = time.monotonic() + seconds
-    while not (found := condition()):
+    while not (outcome := condition()):
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.02)
-    return found
+    return outcome
