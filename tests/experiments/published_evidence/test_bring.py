@@ -1,4 +1,4 @@
-"""What an upgrade brings: case studies that the database lacks, as one revision, and no change to what is there."""
+"""An upgrade brings the case studies that the database lacks, as one revision, and changes nothing that is there."""
 
 from io import StringIO
 
@@ -69,10 +69,10 @@ def test_what_cannot_stand_beside_what_is_there_is_refused_whole(published_evide
 @pytest.mark.parametrize(("wanted", "revisions"), [(True, 3), (False, 1)])
 def test_prepare_brings_it_where_the_operator_wants_it(published_evidence, settings, wanted, revisions):
     settings.KDB_OUTSIDE, settings.KDB_RELEASE_EVIDENCE = OUTSIDE, wanted
-    said = StringIO()
-    call_command("prepare", stdout=said)
+    stdout = StringIO()
+    call_command("prepare", stdout=stdout)
     assert KnowledgeRevision.objects.count() == revisions
-    assert ("case studies that are there stay as they are" in said.getvalue()) is wanted
+    assert ("case studies that are there stay as they are" in stdout.getvalue()) is wanted
     reasons = KnowledgeRevision.objects.order_by("number").values_list("reason", flat=True)[1:2]
     assert any(reason.startswith(f"The evidence of KDB {__version__}: ") for reason in reasons) is wanted
     assert [ending.case_study.slug for ending in Ending.objects.all()] == ["ibm_roks_kubevirt"] * wanted
@@ -81,9 +81,9 @@ def test_prepare_brings_it_where_the_operator_wants_it(published_evidence, setti
 def test_prepare_starts_all_the_same_where_it_cannot_be_brought(published_evidence, settings):
     settings.KDB_OUTSIDE = OUTSIDE
     FileSystem.objects.create(slug="mine", name="CephFS")
-    said = StringIO()
-    call_command("prepare", stderr=said)
-    assert "was not brought, and nothing was changed" in said.getvalue()
+    stderr = StringIO()
+    call_command("prepare", stderr=stderr)
+    assert "was not brought, and nothing was changed" in stderr.getvalue()
     assert KnowledgeRevision.objects.count() == 1
 
 
@@ -102,10 +102,10 @@ def test_a_draft_with_the_slug_of_a_case_study_of_the_release_stays_a_draft_and_
     settings.KDB_OUTSIDE = settings.KDB_SIGNATURES = None
     draft = make_case_study("p4", title="My own")
     life.publish([make_case_study("ours")], reason="ours")
-    said = StringIO()
+    stderr = StringIO()
     for _ in range(2):  # also when there is nothing else to bring
-        call_command("prepare", stderr=said)
+        call_command("prepare", stderr=stderr)
     draft.refresh_from_db()
     assert (draft.status, draft.title, draft.configurations.count()) == (CaseStudy.Status.DRAFT, "My own", 0)
-    assert said.getvalue().count("Case study p4 of this release was not brought: a draft has its slug.") == 2
+    assert stderr.getvalue().count("Case study p4 of this release was not brought: a draft has its slug.") == 2
     assert CaseStudy.objects.filter(status=CaseStudy.Status.PUBLISHED, slug__startswith="p").count() > 3

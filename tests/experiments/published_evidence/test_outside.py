@@ -1,4 +1,4 @@
-"""What others published: every row is in or left out with its reason, and says no more than its source."""
+"""Evidence that others published: every row is in or left out with its reason, and says no more than its source."""
 
 import csv
 import json
@@ -33,9 +33,11 @@ def found():
     return read()
 
 
-def configurations(found, case_study):
-    (study,) = [entry.fields for entry in found.sources["case_studies"] if entry.fields["slug"] == case_study]
-    return {each["slug"]: each for each in study["configurations"]}
+def configurations(outside_evidence, case_study):
+    (study,) = [
+        entry.fields for entry in outside_evidence.sources["case_studies"] if entry.fields["slug"] == case_study
+    ]
+    return {configuration["slug"]: configuration for configuration in study["configurations"]}
 
 
 def test_every_case_study_is_in(found):
@@ -78,8 +80,8 @@ def test_conditions_are_written_as_a_form_writes_them():
 def test_no_two_different_configurations_share_a_name(found):
     for study in found.sources["case_studies"]:
         facts = [
-            json.dumps({name: value for name, value in each.items() if name != "slug"}, sort_keys=True)
-            for each in study.fields["configurations"]
+            json.dumps({name: value for name, value in configuration.items() if name != "slug"}, sort_keys=True)
+            for configuration in study.fields["configurations"]
         ]
         assert len(facts) == len(set(facts)), study.fields["slug"]
 
@@ -96,8 +98,10 @@ def test_no_two_different_configurations_share_a_name(found):
     ],
 )
 def test_what_images_lie_on_is_what_the_source_says(found, case_study, backends):
-    virtual = [each for each in configurations(found, case_study).values() if "hypervisor" in each]
-    assert {each.get("backend") for each in virtual} == backends
+    virtual = [
+        configuration for configuration in configurations(found, case_study).values() if "hypervisor" in configuration
+    ]
+    assert {configuration.get("backend") for configuration in virtual} == backends
 
 
 @pytest.mark.parametrize(
@@ -117,13 +121,14 @@ def test_what_images_lie_on_is_what_the_source_says(found, case_study, backends)
     ],
 )
 def test_settings_are_facts_of_their_own(found, case_study, setting, values):
-    assert {each.get(setting) for each in configurations(found, case_study).values()} == values
+    assert {configuration.get(setting) for configuration in configurations(found, case_study).values()} == values
 
 
 def test_layers_without_a_hypervisor_are_native(found):
-    assert {each["virtualisation"] for each in configurations(found, "flexclone_overlayfs_filebench").values()} == {
-        "none"
-    }
+    assert {
+        configuration["virtualisation"]
+        for configuration in configurations(found, "flexclone_overlayfs_filebench").values()
+    } == {"none"}
 
 
 def test_the_two_ends_of_a_printed_range_are_one_row(found):
@@ -197,5 +202,5 @@ def test_it_is_loaded_beside_the_papers_and_changes_none_of_their_answers():
 
 def test_what_cannot_be_said_is_listed_by_a_command(capsys):
     call_command("load_evidence", "--unused")
-    said = capsys.readouterr().out
-    assert "5 of 1116 rows: its unit is not stated\n  temoto_lxd_vm_backends/table.csv, line 3\n" in said
+    printed = capsys.readouterr().out
+    assert "5 of 1116 rows: its unit is not stated\n  temoto_lxd_vm_backends/table.csv, line 3\n" in printed

@@ -18,21 +18,21 @@ def reading(name_or_text: str) -> Reading:
     return read((text(name_or_text) if "\n" not in name_or_text else name_or_text).encode())
 
 
-def figures(found: Reading) -> list[tuple]:
-    return [(run.line, run.operation, run.throughput_mib_s, run.ops_per_s) for run in found.runs]
+def figures(parsed: Reading) -> list[tuple]:
+    return [(run.line, run.operation, run.throughput_mib_s, run.ops_per_s) for run in parsed.runs]
 
 
-def reasons(found: Reading) -> list[str]:
-    return [refusal.reason for refusal in found.refused]
+def reasons(parsed: Reading) -> list[str]:
+    return [refusal.reason for refusal in parsed.refused]
 
 
 # Bonnie++
 
 
 def test_bonnie_prints_kib_and_seeks_and_files_a_second():
-    found = reading("bonnie/composed.csv")
-    assert found.refused == ()
-    first = [run for run in found.runs if run.line == 2]
+    parsed = reading("bonnie/composed.csv")
+    assert parsed.refused == ()
+    first = [run for run in parsed.runs if run.line == 2]
     assert figures(Reading("", runs=tuple(first))) == [
         (2, "char-write", 668 / 1024, None),
         (2, "write", 118.0, None),
@@ -56,22 +56,22 @@ def test_bonnie_1_03_has_no_version_in_its_line():
 
 
 def test_bonnie_2_00_has_two_columns_more():
-    found = reading("bonnie/bonnie-2.00-whole.txt")
+    parsed = reading("bonnie/bonnie-2.00-whole.txt")
     line = text("bonnie/bonnie-2.00-whole.txt").splitlines()[-1].split(",")
-    assert [(run.operation, run.throughput_mib_s) for run in found.runs] == [
+    assert [(run.operation, run.throughput_mib_s) for run in parsed.runs] == [
         ("char-write", int(line[9]) / 1024),
         ("char-read", int(line[15]) / 1024),
     ]
-    assert found.runs[0].parameters["seek_processes"] == 5
+    assert parsed.runs[0].parameters["seek_processes"] == 5
 
 
 @pytest.mark.parametrize(("hosts", "asked"), [(2, 2), (50, 50), (51, 0)])
 def test_hosts_of_one_file_are_asked_about_unless_they_are_more_than_anybody_answers_for(hosts, asked):
     line = text("bonnie/composed.csv").splitlines()[1].split(",")
-    found = reading("".join(",".join([*line[:2], f"host{number}", *line[3:]]) + "\n" for number in range(hosts)))
-    assert len(found.parts) == asked
-    assert found.runs == ()
-    assert f"results of {hosts} " in found.refused[0].reason
+    parsed = reading("".join(",".join([*line[:2], f"host{number}", *line[3:]]) + "\n" for number in range(hosts)))
+    assert len(parsed.parts) == asked
+    assert parsed.runs == ()
+    assert f"results of {hosts} " in parsed.refused[0].reason
 
 
 def test_bonnies_table_alone_is_refused():
@@ -88,8 +88,8 @@ def test_a_bonnie_line_that_is_cut_is_refused():
 
 
 def test_iozone_figures_belong_to_the_header_they_end_below():
-    found = reading("iozone/composed.txt")
-    assert [(run.operation, run.throughput_mib_s) for run in found.runs if run.block_size_bytes == 4096] == [
+    parsed = reading("iozone/composed.txt")
+    assert [(run.operation, run.throughput_mib_s) for run in parsed.runs if run.block_size_bytes == 4096] == [
         ("write", 20.0),
         ("rewrite", 24.0),
         ("read", 30.0),
@@ -104,7 +104,7 @@ def test_iozone_figures_belong_to_the_header_they_end_below():
         ("fread", 300.0),
         ("freread", 400.0),
     ]
-    assert [(run.operation, run.throughput_mib_s) for run in found.runs if run.block_size_bytes == 2**20] == [
+    assert [(run.operation, run.throughput_mib_s) for run in parsed.runs if run.block_size_bytes == 2**20] == [
         ("write", 200.0),
         ("rewrite", 210.0),
         ("read", 400.0),
@@ -112,8 +112,8 @@ def test_iozone_figures_belong_to_the_header_they_end_below():
         ("random-read", 300.0),
         ("random-write", 50.0),
     ]
-    assert found.runs[0].parameters == {"file_size_bytes": 64 * 2**20, "direct_io": True, "flush_included": True}
-    assert (found.tool_version, found.runs[0].line) == ("3.489", 14)
+    assert parsed.runs[0].parameters == {"file_size_bytes": 64 * 2**20, "direct_io": True, "flush_included": True}
+    assert (parsed.tool_version, parsed.runs[0].line) == ("3.489", 14)
 
 
 def test_iozone_through_stdio_is_said_to_use_the_cache_in_spite_of_direct_io():
@@ -129,25 +129,25 @@ def test_iozone_through_stdio_is_said_to_use_the_cache_in_spite_of_direct_io():
     ],
 )
 def test_an_iozone_that_is_no_result_is_refused(old, new, reason):
-    found = reading(text("iozone/composed.txt").replace(old, new))
-    assert found.runs == ()
-    assert reason in reasons(found)[0]
+    parsed = reading(text("iozone/composed.txt").replace(old, new))
+    assert parsed.runs == ()
+    assert reason in reasons(parsed)[0]
 
 
 # sysbench
 
 
 def test_sysbench_1_0_prints_mib_and_reads_and_writes_apart():
-    found = reading("sysbench/sysbench-1.0.txt")
-    assert [(run.workload, run.operation, run.block_size_bytes) for run in found.runs] == [
+    parsed = reading("sysbench/sysbench-1.0.txt")
+    assert [(run.workload, run.operation, run.block_size_bytes) for run in parsed.runs] == [
         ("rndrw", "mixed", 16384),
         ("seqrd", "read", 16384),
     ]
-    mixed = found.runs[0]
+    mixed = parsed.runs[0]
     assert mixed.throughput_mib_s == pytest.approx(1065.08 + 710.05)
     assert mixed.ops_per_s == pytest.approx(68164.87 + 45443.25)
     assert (mixed.latency_ms, mixed.duration_s, mixed.parameters["threads"]) == (0.02, 2.0007, 2)
-    assert "below 0.01 ms" in found.runs[1].warnings[0]
+    assert "below 0.01 ms" in parsed.runs[1].warnings[0]
 
 
 def test_sysbench_0_4_writes_mb_for_mib():
@@ -167,9 +167,9 @@ def test_sysbench_0_4_writes_mb_for_mib():
     ],
 )
 def test_a_sysbench_that_is_no_result_is_refused(broken, reason):
-    found = reading(broken)
-    assert found.runs == ()
-    assert reason in reasons(found)[0]
+    parsed = reading(broken)
+    assert parsed.runs == ()
+    assert reason in reasons(parsed)[0]
 
 
 # dbench
@@ -192,17 +192,17 @@ def test_dbench_counts_millions_of_bytes():
     ],
 )
 def test_a_dbench_that_is_no_result_is_refused(broken, reason):
-    found = reading(broken)
-    assert found.runs == ()
-    assert reason in reasons(found)[0]
+    parsed = reading(broken)
+    assert parsed.runs == ()
+    assert reason in reasons(parsed)[0]
 
 
 # PostMark
 
 
 def test_postmark_adds_reads_and_writes_in_its_own_units():
-    found = reading("postmark/composed.txt")
-    (run,) = found.runs
+    parsed = reading("postmark/composed.txt")
+    (run,) = parsed.runs
     assert run.throughput_mib_s == pytest.approx(927.74 / 1024 + 1)
     assert (run.ops_per_s, run.duration_s, run.line) == (400, 60, 13)
     assert run.parameters == {
@@ -211,7 +211,7 @@ def test_postmark_adds_reads_and_writes_in_its_own_units():
         "read_block_bytes": 512,
         "write_block_bytes": 512,
     }
-    assert [(refusal.line, "too short" in refusal.reason) for refusal in found.refused] == [(24, True)]
+    assert [(refusal.line, "too short" in refusal.reason) for refusal in parsed.refused] == [(24, True)]
 
 
 def test_a_short_postmark_says_how_uncertain_it_is():
@@ -223,42 +223,42 @@ def test_a_short_postmark_says_how_uncertain_it_is():
 
 
 def test_crystaldiskmark_counts_millions_of_bytes():
-    found = reading("crystaldiskmark/composed-8.txt")
-    assert [(r.operation, r.block_size_bytes, r.throughput_mib_s, r.ops_per_s, r.latency_ms) for r in found.runs] == [
+    parsed = reading("crystaldiskmark/composed-8.txt")
+    assert [(r.operation, r.block_size_bytes, r.throughput_mib_s, r.ops_per_s, r.latency_ms) for r in parsed.runs] == [
         ("read", 2**20, pytest.approx(500, rel=1e-6), 500.0, 15.96),
         ("random-read", 4096, pytest.approx(250, rel=1e-6), 64000.0, 0.47058),
         ("random-mixed", 4096, pytest.approx(40, rel=1e-4), 10240.0, 0.097),
     ]
-    assert found.runs[1].parameters == {"queue_depth": 32, "threads": 4, "file_size_bytes": 2**30, "repeats": 5}
-    assert reasons(found) == ["a throughput of 0.000 MB/s is no result"]
+    assert parsed.runs[1].parameters == {"queue_depth": 32, "threads": 4, "file_size_bytes": 2**30, "repeats": 5}
+    assert reasons(parsed) == ["a throughput of 0.000 MB/s is no result"]
 
 
 def test_crystaldiskmark_5_writes_queue_and_threads_in_its_lines():
-    found = reading("crystaldiskmark/composed-5.txt")
-    assert [(r.operation, r.block_size_bytes, r.parameters.get("queue_depth")) for r in found.runs] == [
+    parsed = reading("crystaldiskmark/composed-5.txt")
+    assert [(r.operation, r.block_size_bytes, r.parameters.get("queue_depth")) for r in parsed.runs] == [
         ("read", None, 32),
         ("random-write", 4096, 32),
         ("read", None, None),
     ]
-    assert found.runs[0].throughput_mib_s == pytest.approx(100, rel=1e-5)
+    assert parsed.runs[0].throughput_mib_s == pytest.approx(100, rel=1e-5)
 
 
 # Phoronix
 
 
 def test_phoronix_repetitions_are_runs_in_the_unit_of_the_wrapped_tool():
-    found = reading("phoronix/composed.xml")
-    assert [(r.benchmark, r.tool_version, r.operation, r.throughput_mib_s) for r in found.runs] == [
+    parsed = reading("phoronix/composed.xml")
+    assert [(r.benchmark, r.tool_version, r.operation, r.throughput_mib_s) for r in parsed.runs] == [
         ("tiobench", "0.3.3", "random-write", 101.0),
         ("tiobench", "0.3.3", "random-write", 103.0),
         ("fio", "3.16", "read", 1000.0),  # its MB/s are KiB/s divided by 1000
     ]
-    assert found.runs[0].parameters == {"size_per_thread": "64MB", "thread_count": "4", "profile": "1.3.1"}
+    assert parsed.runs[0].parameters == {"size_per_thread": "64MB", "thread_count": "4", "profile": "1.3.1"}
 
 
 def test_what_phoronix_says_of_other_things_is_refused():
-    found = reasons(reading("phoronix/composed.xml"))
-    assert [reason.partition(":")[0][:40] for reason in found] == [
+    refusals = reasons(reading("phoronix/composed.xml"))
+    assert [reason.partition(":")[0][:40] for reason in refusals] == [
         "system 'xfs' here and 'ext4' above; expo",
         "fio",
         "compress-7zip in MIPS is no storage test",

@@ -1,4 +1,4 @@
-"""What programs say of a machine: facts with their place, typed, and nothing where the program says nothing."""
+"""Readers of what programs say of a machine: typed facts with their place, and none where the program says nothing."""
 
 from pathlib import Path
 
@@ -94,37 +94,37 @@ def test_one_pool_alone_fills_its_layout_and_devices(rows, layout, devices):
 def test_a_scsi_disk_is_virtio_scsis_where_the_controller_says_so(controller, bus, fills_it):
     text = (DATA / "facts/qm.txt").read_text().replace("scsihw: virtio-scsi-single\n", "")
     text += f"scsihw: {controller}\n" if controller else ""
-    found = [fact for fact in read(text.encode()).facts if fact.name == "bus"]
-    assert {(fact.value, fact.fills == "disk_bus") for fact in found} == {(bus, fills_it)}
+    buses = [fact for fact in read(text.encode()).facts if fact.name == "bus"]
+    assert {(fact.value, fact.fills == "disk_bus") for fact in buses} == {(bus, fills_it)}
     model = {"virtio-scsi-single": "virtio-scsi", "lsi": "lsilogic"}.get(controller, controller)
     xml = (DATA / "facts/virsh.xml").read_text().replace("bus='virtio'", "bus='scsi'")
     xml = xml.replace("</devices>", f"<controller type='scsi' model='{model}'/></devices>" if model else "</devices>")
-    found = [fact for fact in read(xml.encode()).facts if fact.name == "bus"]
-    assert {(fact.value, fact.fills == "disk_bus") for fact in found} == {(bus, fills_it)}
+    buses = [fact for fact in read(xml.encode()).facts if fact.name == "bus"]
+    assert {(fact.value, fact.fills == "disk_bus") for fact in buses} == {(bus, fills_it)}
 
 
 def test_zpool_iostat_is_the_mean_of_its_intervals_for_each_pool():
-    said = values("zpool-iostat-l.txt")
-    assert {name: value for (about, name), value in said.items() if about == "pool tank"} == {
+    figures = values("zpool-iostat-l.txt")
+    assert {name: value for (about, name), value in figures.items() if about == "pool tank"} == {
         **{"samples": 2, "reads_per_s": 2.0, "writes_per_s": 2048.0, "read_kib_per_s": 4.0},
         **{"written_kib_per_s": 20480.0, "total_wait_write_ms": 3.0, "disk_wait_write_ms": 0.6},
         **{"syncq_wait_write_ms": 0.02, "asyncq_wait_write_ms": 1.0},
         **{"total_wait_read_ms": 1.0, "disk_wait_read_ms": 0.5},
     }
-    assert {about for about, _ in said} == {"pool tank", "pool rpool"}  # devices are in them
+    assert {about for about, _ in figures} == {"pool tank", "pool rpool"}  # devices are in them
     one = (DATA / "facts/zpool-iostat-l.txt").read_text().split("\n")
     alone = {fact.name: fact.value for fact in read("\n".join(one[:4]).encode()).facts}
     assert (alone["samples"], alone["scrub_wait_ms"]) == ("one, of all the time since import", 0.194)
 
 
 def test_histograms_of_a_pool_are_told_by_what_most_requests_stayed_below():
-    said = values("zpool-iostat-w.txt")
-    assert [said["pool tank", f"total_wait_read_p{percent}_at_most_ms"] for percent in (50, 95, 99)] == [
+    percentiles = values("zpool-iostat-w.txt")
+    assert [percentiles["pool tank", f"total_wait_read_p{percent}_at_most_ms"] for percent in (50, 95, 99)] == [
         0.131,
         0.524,
         16.0,
     ]
-    assert said["pool tank", "disk_wait_write_p99_at_most_ms"] == 0.524
+    assert percentiles["pool tank", "disk_wait_write_p99_at_most_ms"] == 0.524
     by_size = values("zpool-iostat-r.txt")
     assert by_size["pool tank", "sync_write_most_frequent_bytes"] == 16384
     assert by_size["pool tank", "async_write_joined_percent"] == 39.1
@@ -207,8 +207,8 @@ def test_settings_of_a_machine_are_of_the_side_it_is():
     ],
 )
 def test_settings_of_the_path_follow_from_what_programs_say(lines, filled):
-    found = derived("host", *(f"scsi0 {line}" for line in lines))
-    assert {name: value for name, value in found.items() if name not in ("host_fs", "host_mount_options")} == filled
+    settings = derived("host", *(f"scsi0 {line}" for line in lines))
+    assert {name: value for name, value in settings.items() if name not in ("host_fs", "host_mount_options")} == filled
     assert not derived("guest", *(f"scsi0 {line}" for line in lines)).keys() & {"encryption", "snapshot", "allocation"}
 
 
@@ -220,12 +220,12 @@ def test_what_could_not_be_seen_is_a_fact_that_fills_nothing():
 
 
 def test_qm_says_what_each_disk_says_and_no_defaults():
-    said = values("qm.txt")
-    assert (said["machine", "vcpus"], said["machine", "ram_gib"]) == (8, 8.0)
-    assert [name for about, name in said if about == "scsi0"] == [
+    settings = values("qm.txt")
+    assert (settings["machine", "vcpus"], settings["machine", "ram_gib"]) == (8, 8.0)
+    assert [name for about, name in settings if about == "scsi0"] == [
         *("storage", "cache_mode", "discard", "iothread", "size", "shown_as_ssd", "bus"),
     ]
-    assert (said["scsi0", "discard"], said["scsi0", "iothread"], said["scsi0", "shown_as_ssd"]) == (
+    assert (settings["scsi0", "discard"], settings["scsi0", "iothread"], settings["scsi0", "shown_as_ssd"]) == (
         "unmap",
         "yes",
         True,
@@ -235,7 +235,7 @@ def test_qm_says_what_each_disk_says_and_no_defaults():
         *[("disk_bus", "scsi"), ("image_format", "qcow2"), ("io_mode", "native"), ("cache_mode", "writeback")],
         *[("disk_bus", "scsi"), ("vm_vcpus", 8)],
     ]
-    assert not any(about == "ide2" for about, _ in said)
+    assert not any(about == "ide2" for about, _ in settings)
 
 
 def test_virsh_says_what_its_disks_say_and_no_names():
@@ -250,10 +250,10 @@ def test_virsh_says_what_its_disks_say_and_no_names():
 
 
 def test_iostat_is_the_mean_of_its_intervals_without_the_time_before():
-    said = values("iostat.json")
-    assert said["iostat", "intervals"] == 2
-    assert (said["processors", "iowait_percent"], said["processors", "steal_percent"]) == (15.0, 2.0)
-    assert (said["sda", "busy_percent"], said["sda", "read_kib_per_s"]) == (70.0, 800.0)
+    figures = values("iostat.json")
+    assert figures["iostat", "intervals"] == 2
+    assert (figures["processors", "iowait_percent"], figures["processors", "steal_percent"]) == (15.0, 2.0)
+    assert (figures["sda", "busy_percent"], figures["sda", "read_kib_per_s"]) == (70.0, 800.0)
 
 
 def test_pidstat_is_read_from_its_averages():

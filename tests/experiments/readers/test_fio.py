@@ -244,14 +244,14 @@ def test_a_percentile_that_people_read_as_zero_is_missing():
     text = captured("fio-3.33-people.txt")
     zero = re.sub(r"50\.00th=\[ *\d+\]", "50.00th=[    0]", text)
     assert zero != text
-    before, after = (FioText().read(each.encode()).runs[0].percentiles_ms for each in (text, zero))
+    before, after = (FioText().read(output.encode()).runs[0].percentiles_ms for output in (text, zero))
     assert before["p50"] > 0
     assert after == {name: value for name, value in before.items() if name != "p50"}
 
 
 def test_bins_of_several_processes_are_added_up():
     bins = [{"100": 50, "200": 45, "400": 5}, {"100": 50, "300": 45, "800": 5}]
-    jobs = [job(read=section(1, 1, 100, lat={"clat_ns": {"bins": found}})) for found in bins]
+    jobs = [job(read=section(1, 1, 100, lat={"clat_ns": {"bins": counts}})) for counts in bins]
     assert only_run(document(*jobs)).percentiles_ms == pytest.approx({"p50": 1e-4, "p95": 3e-4, "p99": 8e-4})
     entry = json.loads(captured("fio-3.33-plus.json"))["jobs"][0]["write"]["clat_ns"]
     del (lone := {"clat_ns": dict(entry)})["clat_ns"]["percentile"]

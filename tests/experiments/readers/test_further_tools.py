@@ -23,18 +23,18 @@ def figures(run: Run) -> tuple:
 
 
 def reason(of: str) -> str:
-    found = reading(of)
-    assert found.runs == ()
-    return found.refused[0].reason
+    parsed = reading(of)
+    assert parsed.runs == ()
+    return parsed.refused[0].reason
 
 
 # DiskSpd
 
 
 def test_diskspds_text_gives_the_whole_and_its_directions():
-    found = reading("diskspd/composed-2.0.txt")
-    (run,) = found.runs
-    assert (found.format, found.refused) == ("diskspd", ())
+    parsed = reading("diskspd/composed-2.0.txt")
+    (run,) = parsed.runs
+    assert (parsed.format, parsed.refused) == ("diskspd", ())
     assert figures(run) == (40.0, 10240.0, 6.25, 10.0)
     assert (run.operation, run.block_size_bytes, run.line) == ("mixed", 4096, 46)
     assert run.percentiles_ms == {"p50": 5.25, "p95": 9.125, "p99": 18.125}
@@ -51,9 +51,9 @@ def test_a_percentile_below_what_diskspd_prints_is_missing_and_not_zero():
 
 
 def test_diskspds_xml_adds_up_its_threads():
-    found = reading("diskspd/composed-2.1.xml")
-    (run,) = found.runs
-    assert (found.tool_version, found.refused) == ("2.1.0-dev", ())
+    parsed = reading("diskspd/composed-2.1.xml")
+    (run,) = parsed.runs
+    assert (parsed.tool_version, parsed.refused) == ("2.1.0-dev", ())
     assert figures(run) == (50.0, 6400.0, 2.5, 10.0)
     assert (run.operation, run.block_size_bytes) == ("random-read", 8192)
     assert run.percentiles_ms == {"p50": 2.25, "p99": 6.5}
@@ -209,13 +209,13 @@ def test_sysbenchs_oltp_is_read_without_the_banner_that_people_leave_out():
 
 
 def test_iozones_children_are_added_up_and_the_parent_is_shown_beside_them():
-    found = reading("iozone/composed-throughput.txt")
-    assert [(run.operation, run.throughput_mib_s, run.line) for run in found.runs] == [
+    parsed = reading("iozone/composed-throughput.txt")
+    assert [(run.operation, run.throughput_mib_s, run.line) for run in parsed.runs] == [
         ("write", 100.0, 13),
         ("read", 200.0, 20),
         ("random-write", 20.0, 23),
     ]
-    first, second, _ = found.runs
+    first, second, _ = parsed.runs
     assert first.parameters == {"processes": 4, "file_size_bytes": 2**30}
     assert (first.block_size_bytes, first.working_set_bytes, first.tool_version) == (131072, 4 * 2**30, "3.489")
     assert first.operations[0].throughput_mib_s == 90.0
@@ -249,15 +249,15 @@ def test_kdiskmarks_unit_shows_in_its_ratio_to_the_rate(megabytes, unit):
 
 
 def test_kdiskmarks_lines_have_their_queue_and_threads():
-    found = reading("kdiskmark/composed-3.0.0.txt")
-    assert [(run.operation, run.block_size_bytes) for run in found.runs] == [
+    parsed = reading("kdiskmark/composed-3.0.0.txt")
+    assert [(run.operation, run.block_size_bytes) for run in parsed.runs] == [
         ("read", 2**20),
         ("random-read", 4096),
         ("write", 2**20),
         ("random-write", 4096),
     ]
-    assert found.runs[1].parameters == {"queue_depth": 32, "threads": 1, "file_size_bytes": 2**30, "repeats": 5}
-    assert found.tool_version == "3.0.0"
+    assert parsed.runs[1].parameters == {"queue_depth": 32, "threads": 1, "file_size_bytes": 2**30, "repeats": 5}
+    assert parsed.tool_version == "3.0.0"
 
 
 def test_kdiskmark_3_2_sets_its_lines_wider():
@@ -282,14 +282,14 @@ Random       4 KiB (Q= 32, T= 1):     0.326 MB/s [     81.7 IOPS] < 391023.88 us
     ],
 )
 def test_a_line_of_kdiskmark_that_is_no_result_is_refused(old, new, words):
-    found = reading(text("kdiskmark/composed-3.0.0.txt").replace(old, new, 1))
-    assert words in found.refused[0].reason
+    parsed = reading(text("kdiskmark/composed-3.0.0.txt").replace(old, new, 1))
+    assert words in parsed.refused[0].reason
 
 
 @pytest.mark.parametrize("cut", ["  SEQ    1MiB (Q=  8, T= 1):   531.", "  Random Read 4KiB (Q= 32,T= 1) :   "])
 def test_a_torn_line_of_crystaldiskmark_is_named(cut):
-    found = reading(text("crystaldiskmark/composed-8.txt") + "[Read]\n" + cut)
-    assert "a line of results that is cut" in found.refused[-1].reason
+    parsed = reading(text("crystaldiskmark/composed-8.txt") + "[Read]\n" + cut)
+    assert "a line of results that is cut" in parsed.refused[-1].reason
 
 
 # dd
@@ -344,9 +344,9 @@ def test_dd_that_is_no_result_is_refused(of, words):
 
 
 def test_dd_before_a_benchmark_is_passed_over_with_a_word():
-    found = reading(text("dd/dd-9.1.txt") + text("sysbench/sysbench-1.0.txt"))
-    assert {run.benchmark or found.benchmark for run in found.runs} == {"sysbench"}
-    assert found.refused[-1].reason == "dd beside sysbench is not read: give it its own file"
+    parsed = reading(text("dd/dd-9.1.txt") + text("sysbench/sysbench-1.0.txt"))
+    assert {run.benchmark or parsed.benchmark for run in parsed.runs} == {"sysbench"}
+    assert parsed.refused[-1].reason == "dd beside sysbench is not read: give it its own file"
 
 
 # ioping

@@ -98,8 +98,8 @@ def feed() -> None:
             signal.setitimer(signal.ITIMER_PROF, SECONDS)  # then SIGPROF, which ends the process
             if reader := by_name.get(name):
                 reader.recognises(data)
-                found = reader.read(data)
-                assert found.runs or found.refused or found.facts
+                reading = reader.read(data)
+                assert reading.runs or reading.refused or reading.facts
             else:
                 if name == "nothing":
                     assert read(data).refused  # every reader looked at it, and whoever says what it is

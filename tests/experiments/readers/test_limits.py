@@ -1,4 +1,4 @@
-"""What is more than a reader takes is refused with its number; nothing is cut, dropped or taken for another's."""
+"""A reader refuses what is more than it takes, with its number; nothing is cut, dropped or taken for another's."""
 
 import io
 import json
@@ -91,12 +91,12 @@ def test_broken_documents_inside_one_another_are_not_read_over_and_over():
 
 
 def test_a_zero_and_a_figure_out_of_place_in_iozones_table_are_named():
-    found = read(IOZONE.encode())
-    assert [(run.line, run.operation) for run in found.runs] == [
+    reading = read(IOZONE.encode())
+    assert [(run.line, run.operation) for run in reading.runs] == [
         *((3, "write"), (3, "rewrite"), (3, "read")),
         (3, "random-read"),
     ]
-    assert [(refusal.line, refusal.reason.partition(":")[0]) for refusal in found.refused] == [
+    assert [(refusal.line, refusal.reason.partition(":")[0]) for refusal in reading.refused] == [
         (3, "reread at records of 4 kB is 0 kBytes/sec; a figure is above zero"),
         (4, "a row of the table whose figures do not stand below its header"),
     ]
@@ -191,16 +191,16 @@ def test_each_format_is_a_part_and_so_are_the_file_systems_in_it():
     ],
 )
 def test_repetitions_on_one_file_system_are_runs(text):
-    found = read(text.encode())
-    assert (len(found.runs), found.refused) == (text.count("Doing "), ())
+    reading = read(text.encode())
+    assert (len(reading.runs), reading.refused) == (text.count("Doing "), ())
 
 
 # Tables
 
 
 def only_fault(text: str) -> table.Fault:
-    found = table.read_table(text.encode())
-    (fault,) = [*found.faults, *(item for item in found.rows() if isinstance(item, table.Fault))]
+    parsed = table.read_table(text.encode())
+    (fault,) = [*parsed.faults, *(item for item in parsed.rows() if isinstance(item, table.Fault))]
     return fault
 
 
@@ -217,8 +217,8 @@ def test_long_headers_cells_and_lines_are_faults_with_their_length():
 
 
 def test_a_pair_may_be_spaced():
-    found = table.read_table(b"pair,workload,value\nxfs   ON  ext4,varmail,1\n")
-    assert [*found.rows()] == [(2, ("varmail", "1", "xfs", "ext4"))]
+    parsed = table.read_table(b"pair,workload,value\nxfs   ON  ext4,varmail,1\n")
+    assert [*parsed.rows()] == [(2, ("varmail", "1", "xfs", "ext4"))]
 
 
 def workbook(change) -> bytes:

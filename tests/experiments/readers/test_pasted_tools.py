@@ -17,9 +17,9 @@ def text(name: str) -> str:
     return (DATA / name).read_text()
 
 
-def figures(found: Reading | str) -> list[tuple]:
+def figures(parsed_or_text: Reading | str) -> list[tuple]:
     """Return operation, MiB/s, rate and latency of each run."""
-    runs = (read(found.encode()) if isinstance(found, str) else found).runs
+    runs = (read(parsed_or_text.encode()) if isinstance(parsed_or_text, str) else parsed_or_text).runs
     return [(run.operation, run.throughput_mib_s, run.ops_per_s, run.latency_ms) for run in runs]
 
 

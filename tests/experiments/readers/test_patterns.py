@@ -1,4 +1,4 @@
-"""What the regular expressions that see users' text may look like: none whose work grows with the square of a text.
+"""Regular expressions that see users' text: none may take work that grows with the square of the text.
 
 Two repeats without an end that may share their signs try every way of dividing them; a search that begins with a
 repeat without an end tries it from every place.
@@ -55,8 +55,8 @@ def patterns(name: str) -> Iterator[tuple[int, str, str | bytes]]:
                 expression = compile(ast.Expression(node.args[0]), name, "eval")
                 yield node.lineno, called, eval(expression, {}, Known(module))
     for table in ("_TEXT", "_SETTINGS"):
-        found = vars(module).get(table, ())
-        texts = found.values() if isinstance(found, dict) else (pair[0] for pair in found)
+        entries = vars(module).get(table, ())
+        texts = entries.values() if isinstance(entries, dict) else (pair[0] for pair in entries)
         yield from ((0, "search", pattern) for pattern in texts)
 
 
@@ -105,12 +105,12 @@ def problems(function: str, pattern: str | bytes) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_no_pattern_takes_the_square_of_a_text(name):
-    found = [
+    faults = [
         f"line {line}: {pattern!r}: {problem}"
         for line, function, pattern in patterns(name)
         for problem in problems(function, pattern)
     ]
-    assert name in CUT_LINES | TOKENS or not found
+    assert name in CUT_LINES | TOKENS or not faults
 
 
 @pytest.mark.parametrize(

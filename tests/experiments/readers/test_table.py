@@ -23,19 +23,19 @@ def read(text: str | bytes) -> Table:
 
 def rows(text: str | bytes) -> list[dict]:
     """Return the rows as dicts with their line; fails on a fault."""
-    found = read(text)
-    assert found.faults == ()
-    return [{"line": line, **dict(zip(found.fields, cells, strict=True))} for line, cells in found.rows()]
+    parsed = read(text)
+    assert parsed.faults == ()
+    return [{"line": line, **dict(zip(parsed.fields, cells, strict=True))} for line, cells in parsed.rows()]
 
 
-def as_texts(found: list[dict]) -> list[dict]:
-    return [{name: str(cell) for name, cell in row.items()} for row in found]
+def as_texts(rows_read: list[dict]) -> list[dict]:
+    return [{name: str(cell) for name, cell in row.items()} for row in rows_read]
 
 
 def row_faults(text: str | bytes) -> list[Fault]:
-    found = read(text)
-    assert found.faults == ()
-    return [item for item in found.rows() if isinstance(item, Fault)]
+    parsed = read(text)
+    assert parsed.faults == ()
+    return [item for item in parsed.rows() if isinstance(item, Fault)]
 
 
 def workbook(*lines: list, sheet: str = "Results") -> bytes:
@@ -159,8 +159,8 @@ def test_a_column_a_vm_count_becomes_a_row_a_cell():
 
 
 def test_a_column_a_run_becomes_a_repetition_a_cell():
-    found = rows("workload,unit,Run 1,Run 2\nmail,ms,4,n/a\n")
-    assert [(row["repetition"], row["value"]) for row in found] == [("1", "4")]
+    repetitions = rows("workload,unit,Run 1,Run 2\nmail,ms,4,n/a\n")
+    assert [(row["repetition"], row["value"]) for row in repetitions] == [("1", "4")]
 
 
 def test_a_decimal_comma_is_one_where_semicolons_part_the_cells():
@@ -268,11 +268,11 @@ FOREIGN = {
 
 @pytest.mark.parametrize("kind", FOREIGN)
 def test_a_foreign_column_is_told_and_the_rows_come_without_it(kind):
-    found = read_table(FOREIGN[kind])
-    (fault,) = found.unknown
-    assert (found.format, found.faults, fault.line, fault.found) == (kind, (), 1, "speed")
-    assert found.fields == ("workload", "unit", "value")
-    ((_, cells),) = found.rows()
+    parsed = read_table(FOREIGN[kind])
+    (fault,) = parsed.unknown
+    assert (parsed.format, parsed.faults, fault.line, fault.found) == (kind, (), 1, "speed")
+    assert parsed.fields == ("workload", "unit", "value")
+    ((_, cells),) = parsed.rows()
     assert [str(cell) for cell in cells] == ["mail", "ms", "1"]
 
 
@@ -282,10 +282,10 @@ def test_a_foreign_column_is_told_and_the_rows_come_without_it(kind):
     [("ignore", []), ("standard_deviation", ["standard_deviation"]), ("parameter:rpm", ["parameter:rpm"])],
 )
 def test_a_foreign_column_is_what_somebody_says_it_is(kind, said, more):
-    found = read_table(FOREIGN[kind], {"speed": said, "value": "note"})  # what is ours stays ours
-    assert (found.unknown, found.faults) == ((), ())
-    assert [*found.fields] == ["workload", "unit", "value", *more]
-    ((_, cells),) = found.rows()
+    parsed = read_table(FOREIGN[kind], {"speed": said, "value": "note"})  # what is ours stays ours
+    assert (parsed.unknown, parsed.faults) == ((), ())
+    assert [*parsed.fields] == ["workload", "unit", "value", *more]
+    ((_, cells),) = parsed.rows()
     assert [str(cell) for cell in cells[3:]] == ["2"] * len(more)
 
 
@@ -354,9 +354,9 @@ def test_a_workbook_that_unpacks_to_too_much_is_not_unpacked(monkeypatch):
 
 
 def test_the_template_has_every_column_and_reads_without_a_fault():
-    found = read(template_csv())
-    assert found.faults == ()
-    assert set(FIELDS) <= set(found.fields)
+    template = read(template_csv())
+    assert template.faults == ()
+    assert set(FIELDS) <= set(template.fields)
     assert as_texts(rows(template_csv())) == as_texts(rows(template_xlsx()))
     assert len(rows(template_csv())) == 3
 

@@ -1,4 +1,4 @@
-"""What a release leaves out of texts."""
+"""A release leaves names, addresses, serial numbers and the like out of texts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What of a page counts: what a reader sees of it, and not what changes by itself."""
+"""The text of a page that counts: all that a reader sees of it, and nothing that changes by itself."""
 
 import pytest
 

@@ -20,11 +20,11 @@ NUMBERS = Conditions({"slug": "a", "title": "A"}, everywhere={"hypervisor": "kvm
 def one(cell: str, unit: str = "MB/s", *, decimal: str = ".") -> dict[str, str] | str:
     """Return the row that a cell of numbers becomes, or what is wrong with it."""
     conditions = Conditions({}, everywhere={"unit": unit}, decimal=decimal)
-    found = convert(PlainTable(["value"], [[cell]], [2]), conditions)
-    if found.errors:
-        return str(found.errors[0])
-    assert len(found.rows) == 1
-    return {name: text for name, text in found.rows[0].items() if name != "line"}
+    converted = convert(PlainTable(["value"], [[cell]], [2]), conditions)
+    if converted.errors:
+        return str(converted.errors[0])
+    assert len(converted.rows) == 1
+    return {name: text for name, text in converted.rows[0].items() if name != "line"}
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,8 @@ def test_a_cell_that_is_no_number_is_an_error_with_line_and_column(cell, unit, f
 
 @pytest.mark.parametrize("cell", ["", "-", "–", "n/a"])
 def test_what_was_not_measured_is_no_row_and_no_error(cell):
-    found = convert(PlainTable(["value"], [[cell]], [2]), NUMBERS)
-    assert (found.rows, found.errors, [row.reason for row in found.left_out]) == ([], [], ["not measured"])
+    converted = convert(PlainTable(["value"], [[cell]], [2]), NUMBERS)
+    assert (converted.rows, converted.errors, [row.reason for row in converted.left_out]) == ([], [], ["not measured"])
 
 
 def test_a_percentage_without_a_base_row_is_a_ratio_to_what_is_said():
@@ -110,9 +110,9 @@ def test_what_holds_of_machines_does_not_reach_native_and_columns_may_not_contra
         words={"Setup": {"bare": {"hypervisor": "native"}, "guest": {"hypervisor": "kvm", "host_fs": "ext4"}}},
     )
     table = PlainTable(["Setup", "host_fs", "value"], [["bare", "", "1"], ["guest", "xfs", "2"]], [2, 3])
-    found = convert(table, conditions)
-    assert ["cache_mode" in row for row in found.rows] == [False]
-    assert str(found.errors[0]) == "line 3, host_fs: found xfs, allowed is ext4, as another column says of host_fs"
+    converted = convert(table, conditions)
+    assert ["cache_mode" in row for row in converted.rows] == [False]
+    assert str(converted.errors[0]) == "line 3, host_fs: found xfs, allowed is ext4, as another column says of host_fs"
 
 
 @pytest.mark.parametrize(
@@ -173,11 +173,11 @@ def test_the_example_of_the_documentation_is_read_as_it_says():
     conditions = read_conditions(next(block for block in blocks if block.strip().startswith("[case_study]")))
     assert read_conditions(as_toml(conditions)) == conditions
 
-    found = convert(table, conditions)
+    converted = convert(table, conditions)
 
-    assert not found.errors
-    assert [row.reason for row in found.left_out] == ["only a lower bound is printed"]
-    assert [(row["configuration"], row["value"], row["unit"]) for row in found.rows] == [
+    assert not converted.errors
+    assert [row.reason for row in converted.left_out] == ["only a lower bound is printed"]
+    assert [(row["configuration"], row["value"], row["unit"]) for row in converted.rows] == [
         ("kvm-none-raw", "29400", "ops/s"),
         ("kvm-none-raw", "2100", "MB/s"),
         ("kvm-none-raw", "820", "MB/s"),

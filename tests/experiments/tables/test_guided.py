@@ -95,14 +95,14 @@ def answer(client, kept: PastedTable, step: str, **changed) -> str:
 def names(client, kept: PastedTable) -> dict[str, str]:
     """Return the answers to the step of names: everything that is not known is proposed."""
     form = client.get(f"/tables/{kept.pk}/names/").context["form"]
-    said = {}
+    answers = {}
     for row in form.name_rows:
         if not row["is_known"]:
-            said[row["field"].name] = "none" if row["word"] == "total" else "new"
+            answers[row["field"].name] = "none" if row["word"] == "total" else "new"
             for field in row["new"]:
                 wanted = {"kind": "type-2", "kernel_origin": "Linux", "virtual_device_origin": "its own"}
-                said[field.name] = field.value() or wanted.get(field.name.rpartition("-")[2], "")
-    return said
+                answers[field.name] = field.value() or wanted.get(field.name.rpartition("-")[2], "")
+    return answers
 
 
 def walk(client, kept: PastedTable) -> None:
@@ -130,15 +130,15 @@ def test_from_paste_to_draft(author, client):
     assert (draft.owner, draft.status, draft.storage.kind) == (author, "draft", "nvme")
     assert draft.publication.authors == ["A. Quokka", "B. Wombat"]
     assert draft.publication.is_draft
-    found = Measurement.objects.filter(configuration__case_study=draft).order_by("pk")
-    rates = [m for m in found if m.operation == "random-read"]
+    measurements = Measurement.objects.filter(configuration__case_study=draft).order_by("pk")
+    rates = [m for m in measurements if m.operation == "random-read"]
     assert [(m.line, m.value, m.unit, m.minimum, m.maximum) for m in rates] == [
         (3, 145_000, "ops/s", None, None),
         (4, 130_000, "ops/s", 120_000, 140_000),
         (5, 98_500, "ops/s", None, None),
         (6, 95_000, "ops/s", None, None),
     ]
-    writes = [(m.configuration.hypervisor.slug, m.value) for m in found if m.operation == "write"]
+    writes = [(m.configuration.hypervisor.slug, m.value) for m in measurements if m.operation == "write"]
     assert writes == [("kvm", 800), ("kvm", 680), ("quokka-vm", 600), ("quokka-vm", 672)]
     assert draft.raw_files.get().name == "pasted table.txt"
     assert client.get(f"/tables/{kept.pk}/").url == "/drafts/quokka-pools/"
@@ -164,20 +164,20 @@ def numbers(slug: str) -> list[tuple]:
         for field in Measurement._meta.concrete_fields
         if field.name not in ("id", "configuration", "raw_file")
     ]
-    found = Measurement.objects.filter(configuration__case_study__slug=slug).order_by("pk")
-    return list(found.values_list("configuration__slug", *fields))
+    measurements = Measurement.objects.filter(configuration__case_study__slug=slug).order_by("pk")
+    return list(measurements.values_list("configuration__slug", *fields))
 
 
 @pytest.mark.nightly
 def test_a_step_can_be_gone_back_to_and_says_what_was_said(author, client):
     kept = paste(client)
     walk(client, kept)
-    said = kept.conditions
+    conditions = kept.conditions
     for step in STEPS:
         answer(client, kept, step)
-        assert kept.conditions == said, step
+        assert kept.conditions == conditions, step
     answer(client, kept, "names")
-    assert kept.conditions == said
+    assert kept.conditions == conditions
     (again,) = client.get(f"/tables/{kept.pk}/rows/").context["form"].again
     answer(client, kept, "rows", **{again.name: "on"})
     assert "leave_out" not in guided.document_of(guided.as_file(kept))

@@ -125,20 +125,20 @@ def test_a_made_up_study_comes_in_and_is_published(files, capsys):
     assert "Left out of the table, line 5: its numbers have no unit." in study.notes
     assert not Hypervisor.objects.get(slug="somehost").is_draft
     rows = Measurement.objects.filter(configuration__case_study=study)
-    found = {
+    numbers = {
         (row.configuration.slug, row.metric, row.operation): (row.value, row.unit, row.minimum, row.standard_deviation)
         for row in rows
     }
     raw, qcow2, cached = "somehost-file-xfs-raw", "somehost-file-xfs-qcow2", "somehost-file-xfs-write-back-qcow2"
-    assert {name for name, *_ in found} == {raw, qcow2, cached}
-    assert found[raw, "operation_rate", "mixed"] == (145_000, "ops/s", None, None)
-    assert found[qcow2, "operation_rate", "mixed"] == (130_000, "ops/s", 120_000, None)
-    assert found[raw, "throughput", "mixed"] == (1200, "MB/s", None, None)
-    assert found[raw, "latency_p99", "mixed"] == (900, "us", None, None)
-    assert found[qcow2, "latency_p99", "mixed"] == (1.5, "ms", None, 0.2)
-    assert found[qcow2, "throughput", "write"] == (85, "MB/s", None, None)
-    assert found[cached, "throughput", "write"] == (112, "MB/s", None, None)
-    assert len(found) == 11
+    assert {name for name, *_ in numbers} == {raw, qcow2, cached}
+    assert numbers[raw, "operation_rate", "mixed"] == (145_000, "ops/s", None, None)
+    assert numbers[qcow2, "operation_rate", "mixed"] == (130_000, "ops/s", 120_000, None)
+    assert numbers[raw, "throughput", "mixed"] == (1200, "MB/s", None, None)
+    assert numbers[raw, "latency_p99", "mixed"] == (900, "us", None, None)
+    assert numbers[qcow2, "latency_p99", "mixed"] == (1.5, "ms", None, 0.2)
+    assert numbers[qcow2, "throughput", "write"] == (85, "MB/s", None, None)
+    assert numbers[cached, "throughput", "write"] == (112, "MB/s", None, None)
+    assert len(numbers) == 11
     assert "line 5: left out, its numbers have no unit" in capsys.readouterr().out
 
 
@@ -158,13 +158,14 @@ def test_one_bad_study_stops_no_other_and_each_error_has_line_and_column(files, 
     assert list(CaseStudy.objects.filter(slug__in=["made-up", "wrong", "unknown"]).values_list("slug", "status")) == [
         ("made-up", "draft")
     ]
-    said = capsys.readouterr().err
-    assert "wrong/table.csv, line 2, 4K rand read (kIOPS): found many, allowed is a number such as" in said
-    assert "wrong/table.csv, line 2, unit: found GX/s, allowed is one of MiB/s" in said
+    stderr = capsys.readouterr().err
+    assert "wrong/table.csv, line 2, 4K rand read (kIOPS): found many, allowed is a number such as" in stderr
+    assert "wrong/table.csv, line 2, unit: found GX/s, allowed is one of MiB/s" in stderr
     assert (
-        "unknown/table.csv, line 2, hypervisor: found Kwm, allowed is a name of the catalogue (nearest are kvm" in said
+        "unknown/table.csv, line 2, hypervisor: found Kwm, allowed is a name of the catalogue (nearest are kvm"
+        in stderr
     )
-    assert "odd/conditions.toml: the file: found the key 'kdb', allowed are case_study" in said
+    assert "odd/conditions.toml: the file: found the key 'kdb', allowed are case_study" in stderr
 
 
 def test_a_folder_of_folders_is_taken_in_and_a_file_alone_is_not(files, tmp_path):

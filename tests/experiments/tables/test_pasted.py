@@ -95,14 +95,14 @@ def workbook(*lines: list) -> bytes:
     ],
 )
 def test_every_form_gives_the_same_cells(source):
-    (found,) = tables_in(source)
-    assert (found.header, found.rows) == (HEADER, ROWS)
-    assert len(found.lines) == 2
+    (table,) = tables_in(source)
+    assert (table.header, table.rows) == (HEADER, ROWS)
+    assert len(table.lines) == 2
 
 
 def test_lines_are_those_of_the_source_and_captions_stand_above():
-    (found,) = tables_in(MARKDOWN)
-    assert found.lines == [6, 7]
+    (table,) = tables_in(MARKDOWN)
+    assert table.lines == [6, 7]
     assert tables_in(HTML)[0].caption == "Table 2"
     assert tables_in(f"Random reads\n\n{CSV}")[0].caption == "Random reads"
     assert tables_in(ALIGNED)[0].caption == "Results of the run"
@@ -111,9 +111,9 @@ def test_lines_are_those_of_the_source_and_captions_stand_above():
 def test_a_page_gives_each_of_its_tables():
     inner = "<table><tr><td>a<td>b<tr><td>1<td>2</table>"
     page = f"<table><tr><td>menu<td>{inner}</table>{HTML}"
-    assert [found.header for found in tables_in(page)] == [["a", "b"], HEADER]
-    assert [len(found.rows) for found in tables_in(f"{MARKDOWN}\n{MARKDOWN}")] == [2, 2]
-    assert [found.header[0] for found in tables_in(f"{CSV}\n{CSV.replace('Cache mode', 'Bus')}")] == [
+    assert [table.header for table in tables_in(page)] == [["a", "b"], HEADER]
+    assert [len(table.rows) for table in tables_in(f"{MARKDOWN}\n{MARKDOWN}")] == [2, 2]
+    assert [table.header[0] for table in tables_in(f"{CSV}\n{CSV.replace('Cache mode', 'Bus')}")] == [
         "Cache mode",
         "Bus",
     ]
@@ -122,9 +122,9 @@ def test_a_page_gives_each_of_its_tables():
 def test_spanning_cells_are_in_every_place_that_they_cover():
     page = """<table><tr><th rowspan=2>pool<th colspan=2>4K<tr><th>read<th>write
         <tr><td rowspan=2>zfs<td>1<td>2<tr><td colspan=2>3</table>"""
-    (found,) = tables_in(page)
-    assert found.header == ["pool", "4K read", "4K write"]
-    assert found.rows == [["zfs", "1", "2"], ["zfs", "3", "3"]]
+    (table,) = tables_in(page)
+    assert table.header == ["pool", "4K read", "4K write"]
+    assert table.rows == [["zfs", "1", "2"], ["zfs", "3", "3"]]
 
 
 def test_columns_without_blanks_beside_them_and_a_heading_left_out():

@@ -1,4 +1,4 @@
-"""What headings and cells seem to say: a suggestion each, which the form fills in."""
+"""Each heading and each cell gives a suggestion of what it seems to say, which the form fills in."""
 
 import pytest
 
