@@ -47,12 +47,12 @@ def listed(client, path, **query):
 
 def every(client, path):
     """Return all rows of a list, page after page."""
-    found = []
+    rows = []
     while path:
         page = client.get(path).json()
-        found += page["results"]
+        rows += page["results"]
         path = page["next"]
-    return found
+    return rows
 
 
 def errors(response):
@@ -265,10 +265,10 @@ def test_yes_and_no_split_a_list(client, published_evidence):
 )
 def test_lists_are_filtered(client, published_evidence, path, query, count):
     path = f"/api/v1/{path}/"
-    found, whole = every_of(client, path, query), every_of(client, path, {})
-    assert 0 < len(found) <= len(whole)
-    assert count is None or len(found) == count
-    assert all(row in whole for row in found)
+    filtered, whole = every_of(client, path, query), every_of(client, path, {})
+    assert 0 < len(filtered) <= len(whole)
+    assert count is None or len(filtered) == count
+    assert all(row in whole for row in filtered)
 
 
 def every_of(client, path, query):
@@ -277,18 +277,18 @@ def every_of(client, path, query):
 
 def test_an_unknown_value_is_refused_with_what_is_allowed(client, published_evidence):
     path = "/api/v1/measurements/?hypervisor=bhyve&workload=gaming&metric=weight&native=perhaps&vm_count=two"
-    found = errors(client.get(path))
-    assert found["hypervisor"]["allowed"] == ["esxi", "hyper-v", "kvm", "proxmox", "qemu-tcg", "xen"]
-    assert found["workload"]["allowed"] == [*Workload.objects.values_list("slug", flat=True)]
-    assert found["metric"]["allowed"] == [*METRICS]
-    assert found["native"]["allowed"] == ["true", "false"]
-    assert "whole number" in found["vm_count"]["message"]
+    by_field = errors(client.get(path))
+    assert by_field["hypervisor"]["allowed"] == ["esxi", "hyper-v", "kvm", "proxmox", "qemu-tcg", "xen"]
+    assert by_field["workload"]["allowed"] == [*Workload.objects.values_list("slug", flat=True)]
+    assert by_field["metric"]["allowed"] == [*METRICS]
+    assert by_field["native"]["allowed"] == ["true", "false"]
+    assert "whole number" in by_field["vm_count"]["message"]
 
 
 @pytest.mark.parametrize("path", LISTS)
 def test_an_unknown_filter_is_refused(client, db, path):
-    found = errors(client.get(f"{path}?colour=blue"))
-    assert {"cursor", "page_size", "format"} <= set(found["colour"]["allowed"])
+    by_field = errors(client.get(f"{path}?colour=blue"))
+    assert {"cursor", "page_size", "format"} <= set(by_field["colour"]["allowed"])
 
 
 def test_one_row_takes_no_filters(client, published_evidence):
@@ -361,10 +361,10 @@ def test_csv_says_what_json_says(client, published_evidence, path):
     response = client.get(f"{path}?format=csv&page_size=1000")
     assert response["Content-Type"] == "text/csv; charset=utf-8"
     assert response["Content-Disposition"].startswith('attachment; filename="kdb-')
-    found = list(csv.DictReader(io.StringIO(response.content.decode(), newline="")))
+    csv_rows = list(csv.DictReader(io.StringIO(response.content.decode(), newline="")))
     rows = listed(client, path, page_size=1000)
-    assert len(found) == len(rows) > 0
-    for as_text, row in zip(found, rows, strict=True):
+    assert len(csv_rows) == len(rows) > 0
+    for as_text, row in zip(csv_rows, rows, strict=True):
         assert as_text == {name: in_csv(value) for name, value in row.items()}
 
 

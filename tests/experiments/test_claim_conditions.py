@@ -22,9 +22,9 @@ def refusal(check: object) -> str:
 
 
 def test_loops_are_written_out():
-    found = parse({"for": {"vm_count": [1, 2], "x": ["kvm"]}, "order": [{"hypervisor": "$x"}, XEN]})
+    condition = parse({"for": {"vm_count": [1, 2], "x": ["kvm"]}, "order": [{"hypervisor": "$x"}, XEN]})
     quantities = Throughput(KVM), Throughput(XEN)
-    assert found == Cases((Order(quantities, {"vm_count": 1}), Order(quantities, {"vm_count": 2})))
+    assert condition == Cases((Order(quantities, {"vm_count": 1}), Order(quantities, {"vm_count": 2})))
 
 
 def test_a_check_has_two_sides():
@@ -78,7 +78,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("check", "said"), REFUSED, ids=[said for _, said in REFUSED])
+@pytest.mark.parametrize(("check", "said"), REFUSED, ids=[words for _, words in REFUSED])
 def test_what_is_no_check_is_refused_with_its_place(check, said):
     assert said in refusal(check)
 

@@ -1,4 +1,4 @@
-"""What may be an entry of the catalogue, at every door; and what one broken row does to the rest."""
+"""Every door refuses names that no entry of the catalogue may have; one broken row takes no page down."""
 
 import io
 import json
@@ -70,8 +70,8 @@ def test_a_name_that_another_entry_has_is_refused_at_every_door(published_eviden
     with pytest.raises(services.EntryError):
         services.new_entry("workload", alias, {"slug": "quiet", "name": "Quiet"}, source="test")
     client.force_login(make_user("", username="root", is_superuser=True, is_staff=True))
-    said = {"slug": "quiet", "name": "Quiet", "aliases": json.dumps([alias])}
-    answer = client.post("/admin/experiments/workload/add/", said)
+    fields = {"slug": "quiet", "name": "Quiet", "aliases": json.dumps([alias])}
+    answer = client.post("/admin/experiments/workload/add/", fields)
     assert answer.status_code == 200
     assert not Workload.objects.filter(slug="quiet").exists()
 
@@ -157,9 +157,9 @@ def test_a_bundle_with_what_a_page_could_not_show_is_refused_with_a_sentence(pub
 )
 def test_load_evidence_refuses_it_with_its_place(db, tmp_path, section, change, words):
     shutil.copytree(DIRECTORY, tmp_path, dirs_exist_ok=True)
-    found = json.loads((tmp_path / "catalogue.json").read_text())
-    found[section].append({"slug": "quiet", "name": "Quiet", **change})
-    (tmp_path / "catalogue.json").write_text(json.dumps(found))
+    catalogue = json.loads((tmp_path / "catalogue.json").read_text())
+    catalogue[section].append({"slug": "quiet", "name": "Quiet", **change})
+    (tmp_path / "catalogue.json").write_text(json.dumps(catalogue))
     with pytest.raises(CommandError, match=words):
         call_command("load_evidence", str(tmp_path), verbosity=0)
 

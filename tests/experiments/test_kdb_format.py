@@ -1,4 +1,4 @@
-"""How numbers are printed: sensible digits, and never a zero or a NaN for what is missing."""
+"""Numbers are printed with sensible digits, and never as a zero or a NaN for what is missing."""
 
 import pytest
 

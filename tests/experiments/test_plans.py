@@ -1,4 +1,4 @@
-"""What lists read to show a page, by PostgreSQL's own account: as many rows as they show, however many there are."""
+"""Lists read as many rows as a page shows, however many there are, by PostgreSQL's own account."""
 
 import pytest
 from django.db import connection

@@ -1,4 +1,4 @@
-"""What a result needs to count: each condition against numbers made by hand."""
+"""Each condition that a result must meet to count is held against numbers made by hand."""
 
 import pytest
 
@@ -69,8 +69,8 @@ def test_a_whole_protocol_meets_everything():
 
 def test_what_is_known_to_fall_short_is_not_met():
     short = Number(runs=1, seconds=4, warm_up_seconds=0, quiet="no", files_bytes=GIB, guest_bytes=4 * GIB)
-    found = states(short)
-    assert [name for name, state in found.items() if state == NOT_MET] == [
+    by_condition = states(short)
+    assert [name for name, state in by_condition.items() if state == NOT_MET] == [
         *("runs", "length", "warm-up", "memory", "quiet host"),
     ]
 

@@ -1,4 +1,4 @@
-"""What the header of every page shows to whom."""
+"""The header of every page, by who looks at it."""
 
 import re
 
