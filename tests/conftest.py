@@ -1,4 +1,4 @@
-"""What every test gets: a database, no network beyond this machine, and the system's Chromium.
+"""The surroundings of every test: a database, no network beyond this machine, and the system's Chromium.
 
 Which tests run where is decided here, from what a test uses, so few tests have to say it:
 

@@ -1,4 +1,4 @@
-"""What takes long to make, made once and kept in pytest's cache until its recipe changes."""
+"""Files and databases that take long to make: made once and kept in pytest's cache until their recipe changes."""
 
 import fcntl
 import hashlib

@@ -1,4 +1,4 @@
-"""What a query reads, by the database's own account of it, and not by the clock."""
+"""The rows that a query reads, by the database's own account of it, and not by the clock."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -22,12 +22,12 @@ def rows_read(statement: str) -> Counter[str]:
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {statement}")
         plan = cursor.fetchone()[0][0]["Plan"]
-    found: Counter[str] = Counter()
+    rows: Counter[str] = Counter()
     for node in _nodes(plan):
         if "Relation Name" in node:
             removed = node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Index Recheck", 0)
-            found[node["Relation Name"]] += round(node["Actual Loops"] * (node["Actual Rows"] + removed))
-    return found
+            rows[node["Relation Name"]] += round(node["Actual Loops"] * (node["Actual Rows"] + removed))
+    return rows
 
 
 def _nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -181,12 +181,12 @@ def tracked_files() -> list[Path]:
 @cache
 def modules() -> dict[str, Path]:
     """Return every module of the three packages by its dotted name."""
-    found = {}
+    paths = {}
     for path in tracked_files():
         parts = path.relative_to(ROOT).with_suffix("").parts
         if path.suffix == ".py" and parts[0] in PACKAGES:
-            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
+            paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return paths
 
 
 @cache
@@ -257,7 +257,7 @@ def test_no_two_rooms_import_each_other(application):
 
 
 def test_no_files_import_each_other_in_a_circle():
-    """What is taken away, as long as anything can be, is a file that imports none of those left."""
+    """Files that import none of those left are taken away as long as there are any: only circles would remain."""
     left = {module: set(of_the_project(module)) - {module} for module in modules()}
     while free := [module for module, names in left.items() if not names & left.keys()]:
         for module in free:
@@ -398,13 +398,13 @@ MACHINE_PATH = re.compile(r"(?<![\w.:/}-])/(?:home|root|Users|work|tmp|workspace
 
 @pytest.mark.parametrize("suffix", [".py", ".md", ".html", ".json", ".csv", ".toml", ".txt", ".yml", ".sh", ""])
 def test_no_file_names_a_path_of_somebodys_machine(suffix):
-    found = [
+    places = [
         f"{path.relative_to(ROOT)}: {match[0]}"
         for path in tracked_files()
         if path.suffix == suffix and path != Path(__file__) and "vendor" not in path.parts
         for match in MACHINE_PATH.finditer(readable(path))
     ]
-    assert not found
+    assert not places
 
 
 MOST_IN_A_FOLDER = 25
@@ -413,15 +413,15 @@ MOST_IN_A_FOLDER = 25
 @cache
 def folders() -> dict[str, list[str]]:
     """Return the modules of each folder by their names in it; migrations are listed by their numbers."""
-    found: dict[str, list[str]] = {}
+    by_folder: dict[str, list[str]] = {}
     for path in modules().values():
         if path.name != "__init__.py" and path.parent.name != "migrations":
-            found.setdefault(str(path.parent.relative_to(ROOT)), []).append(path.stem)
-    return found
+            by_folder.setdefault(str(path.parent.relative_to(ROOT)), []).append(path.stem)
+    return by_folder
 
 
 def test_no_folder_is_a_crowd():
-    """What holds more has rooms that nobody named yet."""
+    """A folder that holds more has rooms that nobody named yet."""
     assert not {folder: len(names) for folder, names in folders().items() if len(names) > MOST_IN_A_FOLDER}
 
 

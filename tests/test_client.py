@@ -116,8 +116,8 @@ def test_a_ranking_is_the_answer_of_the_api_and_asked_for_again_by_its_tag(evide
 
 @pytest.mark.sqlite
 def test_a_list_is_walked_to_its_end(evidence, api):
-    found = [row["id"] for row in api.rows("measurements", case_study="p1", page_size=50)]
-    assert len(found) == len(set(found)) == Measurement.objects.filter(configuration__case_study__slug="p1").count()
+    ids = [row["id"] for row in api.rows("measurements", case_study="p1", page_size=50)]
+    assert len(ids) == len(set(ids)) == Measurement.objects.filter(configuration__case_study__slug="p1").count()
 
 
 @pytest.mark.sqlite
@@ -250,8 +250,8 @@ def test_what_a_server_says_cannot_steer_the_terminal(scripted, monkeypatch, cap
     client = scripted((200, {}, ranking))
     monkeypatch.setenv("KDB_URL", client.configuration.url)
     assert main(["rank", "mail"]) == 1
-    assert "\x1b" not in (said := capsys.readouterr().out)
-    assert "\r" not in said
+    assert "\x1b" not in (stdout := capsys.readouterr().out)
+    assert "\r" not in stdout
 
 
 def test_a_question_is_watched_until_its_answer_changes(scripted, monkeypatch, capsys):
@@ -290,9 +290,9 @@ def test_a_file_that_others_can_read_is_refused(tmp_path, monkeypatch):
     with pytest.raises(KdbError, match="chmod 600"):
         Configuration.read()
     path.chmod(0o600)
-    found = Configuration.read()
-    assert (found.url, found.token) == ("https://kdb.example.org", "kdb_100%")
-    assert "kdb_100" not in repr(found)
+    configuration = Configuration.read()
+    assert (configuration.url, configuration.token) == ("https://kdb.example.org", "kdb_100%")
+    assert "kdb_100" not in repr(configuration)
 
 
 def test_a_token_is_not_sent_in_the_clear_to_another_machine():

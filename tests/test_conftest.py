@@ -153,7 +153,7 @@ def test_a_file_whose_head_marks_every_test_as_not_quick_is_left_out_by_its_text
 
 
 def test_no_file_that_is_left_out_by_its_text_has_a_quick_test(request):
-    """Of the files that this run collected: in the default tier, all."""
+    """The files are those that this run collected: in the default tier, all."""
     files = {item.path for item in request.session.items}
     left_out = {path for path in files if NONE_IS_QUICK.search(path.read_text())}
     assert not [item.nodeid for item in request.session.items if item.path in left_out and is_quick(item)]

@@ -135,10 +135,10 @@ def test_every_page_answers(client, published_evidence):
         "output": make_output(campaign.runs.first(), "host.txt").pk,
     }
     client.force_login(user)
-    found = {}
+    statuses = {}
     for address in PUBLIC + PRIVATE + OTHERS:
         response = client.get(address.format(**ids), follow=True)
-        found[address] = response.status_code
+        statuses[address] = response.status_code
         if response.streaming:
             b"".join(response)
-    assert {address: status for address, status in found.items() if status != 200} == {}
+    assert {address: status for address, status in statuses.items() if status != 200} == {}

@@ -1,4 +1,4 @@
-"""What takes long to make is made once, whoever asks and however often it had failed."""
+"""A file that takes long to make is made once, whoever asks and however often it had failed."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor

@@ -202,8 +202,8 @@ def test_the_chart_has_a_dot_in_an_interval_for_each_choice():
 
 @pytest.mark.parametrize("kind", ["", "kvm", "oracle"])
 def test_a_machine_says_what_it_knows_of_itself(kind, tmp_path, monkeypatch):
-    for name, said in (("systemd-detect-virt", kind or "none"), ("fio", "fio-3.33")):
-        (tmp_path / name).write_text(f"#!/bin/sh\necho {said}\n")
+    for name, output in (("systemd-detect-virt", kind or "none"), ("fio", "fio-3.33")):
+        (tmp_path / name).write_text(f"#!/bin/sh\necho {output}\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     facts = facts_of([Place("a", str(tmp_path))], "", in_guest=bool(kind), waits=True)

@@ -71,16 +71,16 @@ def test_piped_it_asks_at_the_terminal(ada, live_server, machine, tmp_path, answ
     child, terminal = pty.fork()
     if child == 0:
         os.execvpe("sh", piped(live_server.url, tmp_path), environment)
-    said = b""
-    while b"Begin?" not in said:
-        said += os.read(terminal, 4096)
+    output = b""
+    while b"Begin?" not in output:
+        output += os.read(terminal, 4096)
     os.write(terminal, answer)
     while True:
         try:
-            said += os.read(terminal, 4096)
+            output += os.read(terminal, 4096)
         except OSError:  # it has ended
             break
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == (0 if begun else 1), said
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == (0 if begun else 1), output
     assert Sitting.objects.count() == begun
 
 

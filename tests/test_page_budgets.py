@@ -1,4 +1,4 @@
-"""How much a page of each kind may weigh, ask for and look up, where browser and server keep nothing yet.
+"""The most that a page of each kind may weigh, ask for and look up, where browser and server keep nothing yet.
 
 No clock decides. Counted from the page itself: what its elements load, and the library that its first chart brings
 (static/js/kdb.js). tests/browser/test_answer_page.py holds the count of requests against a browser.

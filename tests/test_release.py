@@ -49,11 +49,11 @@ def release(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_what_it_would_do_is_said_and_not_done(git, tmp_path):
-    found = release(tmp_path / "clone", "0.2.0")
-    assert found.returncode == 0, found.stderr
-    assert "Would run .ci/run" in found.stdout
-    assert "- Everything." in found.stdout
-    assert "Less" not in found.stdout
+    completed = release(tmp_path / "clone", "0.2.0")
+    assert completed.returncode == 0, completed.stderr
+    assert "Would run .ci/run" in completed.stdout
+    assert "- Everything." in completed.stdout
+    assert "Less" not in completed.stdout
     assert (git("status", "--porcelain"), git("tag")) == ("", "")
 
 
@@ -72,8 +72,8 @@ def test_nothing_is_released_from_changes_a_wrong_version_or_without_news(git, t
 
 @pytest.mark.nightly
 def test_a_release_is_a_commit_with_its_database_and_an_annotated_tag(git, tmp_path):
-    found = release(tmp_path / "clone", "0.2.0", "--make", "--without-ci")
-    assert found.returncode == 0, found.stderr
+    completed = release(tmp_path / "clone", "0.2.0", "--make", "--without-ci")
+    assert completed.returncode == 0, completed.stderr
     place, today = tmp_path / "clone", datetime.now(UTC).date().isoformat()
     assert (
         f"# Changelog\n\n## [Unreleased]\n\n## [0.2.0] - {today}\n\n### Added" in (place / "CHANGELOG.md").read_text()

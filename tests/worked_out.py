@@ -1,4 +1,4 @@
-"""What tests work out of the published evidence, worked out once a process and not once a test.
+"""Answers that tests work out from the published evidence, worked out once a process and not once a test.
 
 Hundreds of tests ask the same questions of the same rows. While a test has changed no row of the evidence and patches
 nothing, it is given what an earlier one worked out; what it works out is then kept for later ones. Only what follows
@@ -39,7 +39,7 @@ _WRITES = re.compile(
 
 
 class _Shared:
-    """What is shared, pickled, and whether the running test may have it."""
+    """A store holds what is shared, pickled, and knows whether the running test may have it."""
 
     def __init__(self) -> None:
         self.kept: dict[Any, bytes] = {}

@@ -42,18 +42,18 @@ CLIPPED = """() => {
 
 def complaints(page) -> list[str]:
     """Return what axe finds wrong."""
-    found = Axe().run(page, options={**RULES, "resultTypes": ["violations"]}).response["violations"]
-    return [f"{rule['id']}: {node['html'][:160]}" for rule in found for node in rule["nodes"]]
+    violations = Axe().run(page, options={**RULES, "resultTypes": ["violations"]}).response["violations"]
+    return [f"{rule['id']}: {node['html'][:160]}" for rule in violations for node in rule["nodes"]]
 
 
 def misfits(page) -> list[str]:
     """Return what does not fit on the page, after charts had time to follow the window."""
     for _ in range(20):
-        found = misfits_now(page)
-        if not found:
+        overflowing = misfits_now(page)
+        if not overflowing:
             break
         page.wait_for_timeout(100)
-    return found
+    return overflowing
 
 
 def misfits_now(page) -> list[str]:
@@ -69,7 +69,7 @@ def check(page, addresses: list[str], *, everywhere: bool) -> None:
     By default axe looks at every second page in light, and at the others in dark: what it finds lies in a template
     or in a colour, and few pages have either alone.
     """
-    found = {}
+    faults_by_view = {}
     for number, address in enumerate(addresses):
         assert page.goto(address).status == 200, address
         page.wait_for_load_state("networkidle")
@@ -77,8 +77,8 @@ def check(page, addresses: list[str], *, everywhere: bool) -> None:
             page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             page.set_viewport_size({"width": width, "height": 900})
             is_axes_turn = everywhere or scheme == SCHEMES[number % 2]
-            found[address, scheme, width] = misfits(page) + (complaints(page) if is_axes_turn else [])
-    assert {view: said for view, said in found.items() if said} == {}
+            faults_by_view[address, scheme, width] = misfits(page) + (complaints(page) if is_axes_turn else [])
+    assert {view: faults for view, faults in faults_by_view.items() if faults} == {}
 
 
 def test_axe_would_complain(live_server, page):

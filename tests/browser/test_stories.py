@@ -1,5 +1,5 @@
-"""What people come for, from the first page to the end, in the browser: an administrator, a researcher with a reviewer,
-the author of a program. The operator's way is in tests/experiments/laboratory/test_story.py.
+"""Stories of people in the browser, from the first page to the end: an administrator, a researcher with a reviewer, the
+author of a program. The operator's story is in tests/experiments/laboratory/test_story.py.
 """
 
 import csv
@@ -63,13 +63,13 @@ def test_what_now_for_mail_on_kvm_with_nvme_on_a_phone(page, live_server, publis
     page.get_by_role("button", name="Ask").click()
     page.get_by_text("Not understood, and not counted: “quokka”").wait_for()
     assert page.get_by_label("Kind of disks", exact=True).input_value() == "nvme"
-    for said in (
+    for phrase in (
         "Very weak evidence",  # strength
         "Not known: no numbers compare them. Published lists put ext4 on ext4 first.",
         "Your NVMe was never measured here: all evidence is from hard disks.",  # fit
         "One laboratory, nine places in tier lists",  # basis
     ):
-        place = page.locator("#answer").get_by_text(said).first.bounding_box()
+        place = page.locator("#answer").get_by_text(phrase).first.bounding_box()
         assert place["y"] + place["height"] < 740 + page.evaluate(
             "document.querySelector('#answer').getBoundingClientRect().top"
         )
@@ -269,9 +269,9 @@ def test_the_author_of_a_program_finds_the_data_and_gets_a_token(page, live_serv
     page.get_by_role("link", name="Ranking", exact=True).click()
     page.locator("table.ranking").wait_for()
     shown = [row.inner_text() for row in page.locator("table.ranking tbody th").all()]
-    said = {"use": " use", "leads": " leads", "no difference": " no difference", "avoid": " avoid", "unknown": ""}
+    words = {"use": " use", "leads": " leads", "no difference": " no difference", "avoid": " avoid", "unknown": ""}
     assert [" ".join(text.split()) for text in shown] == [
-        entry["label"] + said[entry["verdict"]] for entry in answer.json()["entries"]
+        entry["label"] + words[entry["verdict"]] for entry in answer.json()["entries"]
     ]
     again = page.request.get(f"{live_server.url}{address}", headers={"If-None-Match": answer.headers["etag"]})
     assert again.status == 304

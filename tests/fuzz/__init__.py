@@ -1,4 +1,4 @@
-"""What is fuzzed, and what no input may bring about: targets, and their kept corpora in tests/data/fuzz.
+"""The targets of fuzzing, which state what no input may bring about, and their kept corpora in tests/data/fuzz.
 
-script/fuzz makes inputs for it, test_corpus.py tries the kept ones.
+script/fuzz makes inputs for the targets, test_corpus.py tries the kept ones.
 """

@@ -1,4 +1,4 @@
-"""What is fuzzed. A target takes bytes, and its check raises where they bring about what no input may.
+"""The targets of fuzzing. A target takes bytes, and its check raises where they bring about what no input may.
 
 Inputs of `bundle`, `query` and `posts` are texts that a mutation leaves readable: members of a ZIP behind their names,
 and a line of a request before its query or body.
@@ -85,15 +85,15 @@ def check_archive(data: bytes) -> None:
 
 def check_json_array(data: bytes) -> None:
     """Check that the lines are such as the table reader reads, however the bytes arrive."""
-    found = []
+    readings = []
     for size in (1, 7, len(data) or 1):
         chunks = (data[at : at + size] for at in range(0, len(data), size))
         try:
-            found.append(list(json_array.lines_of(chunks)))
+            readings.append(list(json_array.lines_of(chunks)))
         except ValueError:
-            found.append([])
-    assert found[0] == found[1] == found[2]
-    for line in found[0]:
+            readings.append([])
+    assert readings[0] == readings[1] == readings[2]
+    for line in readings[0]:
         assert line.endswith(b"\n")
         assert line.count(b"\n") == 1
         check_table(line)
@@ -111,9 +111,9 @@ def _seeds_of_reader(name: str) -> Iterator[bytes]:
 
 
 def _seeds_of_parts() -> Iterator[bytes]:
-    found = [data for data in _captured("*/*") if len(data) < LONGEST_SEED // 4]
-    for number, data in enumerate(found):
-        yield data + b"\n" + found[(number + 7) % len(found)]
+    parts = [data for data in _captured("*/*") if len(data) < LONGEST_SEED // 4]
+    for number, data in enumerate(parts):
+        yield data + b"\n" + parts[(number + 7) % len(parts)]
         yield b"== ext4\n" + data + b"\n== xfs\n" + data
 
 
@@ -138,18 +138,18 @@ def _zipped(members: Iterable[tuple[str, bytes]]) -> bytes:
 def check_wml(data: bytes) -> None:
     text = data.decode(errors="replace")
     try:
-        found = profiles.profile(wml.parse(text))
+        load_profile = profiles.profile(wml.parse(text))
     except wml.WmlError:
         return
-    json.dumps(asdict(found), allow_nan=False)
+    json.dumps(asdict(load_profile), allow_nan=False)
 
 
 def check_fio_job(data: bytes) -> None:
     try:
-        found = fio_job.fio_profile(data.decode(errors="replace"))
+        load_profile = fio_job.fio_profile(data.decode(errors="replace"))
     except wml.WmlError:
         return
-    json.dumps(asdict(found), allow_nan=False)
+    json.dumps(asdict(load_profile), allow_nan=False)
 
 
 # What needs the database
@@ -254,9 +254,9 @@ def _operations() -> Iterator[tuple[str, str, dict[str, Any], Any, str]]:
     for path, methods in schema["paths"].items():
         for method, operation in methods.items():
             example = EXAMPLES[operation["operationId"]]
-            said = example["parameters"]
-            address = re.sub(r"{(\w+)}", lambda match, said=said: str(said[match[1]]), path)
-            query = {name: value for name, value in said.items() if f"{{{name}}}" not in path}
+            parameters = example["parameters"]
+            address = re.sub(r"{(\w+)}", lambda match, parameters=parameters: str(parameters[match[1]]), path)
+            query = {name: value for name, value in parameters.items() if f"{{{name}}}" not in path}
             yield method.upper(), address, query, example.get("body"), example.get("media_type", "application/json")
 
 
@@ -280,11 +280,11 @@ class _Forms(HTMLParser):
         self.found: list[tuple[str, dict[str, str]]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        said = {name: value or "" for name, value in attrs}
+        attributes = {name: value or "" for name, value in attrs}
         if tag == "form":
-            self.found.append((said.get("action", "") if said.get("method") == "post" else "-", {}))
-        elif tag in ("input", "select", "textarea", "button") and "name" in said and self.found:
-            self.found[-1][1].setdefault(said["name"], said.get("value", ""))
+            self.found.append((attributes.get("action", "") if attributes.get("method") == "post" else "-", {}))
+        elif tag in ("input", "select", "textarea", "button") and "name" in attributes and self.found:
+            self.found[-1][1].setdefault(attributes["name"], attributes.get("value", ""))
 
 
 def _seeds_of_posts() -> Iterator[bytes]:

@@ -1,4 +1,6 @@
-"""What fuzzing learnt and broke, tried again: script/fuzz --keep leaves a few inputs a target in tests/data/fuzz."""
+"""Inputs from which fuzzing learnt or that broke a target are tried again: script/fuzz --keep leaves a few for each
+target in tests/data/fuzz.
+"""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is sent as JSON has the types that the document says, at every operation, or is refused by the field's name."""
+"""At every operation a JSON body has the types that the schema states, or is refused with the name of the field."""
 
 import pytest
 
@@ -27,27 +27,27 @@ WRONG = {
 }
 
 
-def resolved(said):
-    while "$ref" in said or "allOf" in said or "oneOf" in said:
-        said = (said.get("allOf") or said.get("oneOf") or [said])[0]
-        if "$ref" in said:
-            said = schema()["components"]["schemas"][said["$ref"].rpartition("/")[2]]
-    kind = said["type"]
-    return said | {"type": kind[0] if isinstance(kind, list) else kind}
+def resolved(field_schema):
+    while "$ref" in field_schema or "allOf" in field_schema or "oneOf" in field_schema:
+        field_schema = (field_schema.get("allOf") or field_schema.get("oneOf") or [field_schema])[0]
+        if "$ref" in field_schema:
+            field_schema = schema()["components"]["schemas"][field_schema["$ref"].rpartition("/")[2]]
+    kind = field_schema["type"]
+    return field_schema | {"type": kind[0] if isinstance(kind, list) else kind}
 
 
-def faulty_values(said, name):
+def faulty_values(field_schema, name):
     """Return pairs of a wrong value of this type and the fields that may be named for it."""
-    said = resolved(said)
-    for value in WRONG[said["type"]]:
-        if not (isinstance(value, str) and name in LINES and said["type"] == "string"):
+    field_schema = resolved(field_schema)
+    for value in WRONG[field_schema["type"]]:
+        if not (isinstance(value, str) and name in LINES and field_schema["type"] == "string"):
             yield value, name
-    if said["type"] == "array":
-        yield from (([value], name) for value, _ in faulty_values(said["items"], name))
-    inner = said.get("additionalProperties")
+    if field_schema["type"] == "array":
+        yield from (([value], name) for value, _ in faulty_values(field_schema["items"], name))
+    inner = field_schema.get("additionalProperties")
     if isinstance(inner, dict) and inner:
         yield from (({"x": value}, name) for value, _ in faulty_values(inner, name))
-    for part, of_part in said.get("properties", {}).items():
+    for part, of_part in field_schema.get("properties", {}).items():
         yield from (({part: value}, f"{name}.{part}") for value, _ in faulty_values(of_part, part))
 
 
@@ -74,7 +74,7 @@ def test_a_value_of_another_type_is_refused_at_every_field_of_every_operation():
             answer = ask(name, names, theirs, body=body)
             fields = [e["field"] for e in answer.json().get("errors", [])] if answer.status_code in (400, 422) else []
             tried += 1
-            if not any(found.startswith(place) for found in fields):
+            if not any(refused_field.startswith(place) for refused_field in fields):
                 wrong.append((name, field, value, answer.status_code, answer.content[:200]))
     assert not wrong
     assert tried > 500
@@ -92,7 +92,7 @@ def ask_as_operator(client):
 
 
 def test_a_host_is_registered_as_it_is_said_or_not_at_all(ask_as_operator):
-    said = EXAMPLES["hosts_create"]["body"]
+    example = EXAMPLES["hosts_create"]["body"]
     for field, value, part in (
         ("uses_sudo", "no", "uses_sudo"),
         ("stated", ["ESXi 7"], "stated"),
@@ -101,10 +101,10 @@ def test_a_host_is_registered_as_it_is_said_or_not_at_all(ask_as_operator):
         ("pools", ["/srv/kdb image\n/srv/more image"], "pools[0]"),
         ("name", {"x": 1}, "name"),
     ):
-        answer = ask_as_operator("hosts/", said | {field: value})
+        answer = ask_as_operator("hosts/", example | {field: value})
         assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, part)
     assert not Host.objects.exists()
-    answer = ask_as_operator("hosts/", said | {"uses_sudo": False, "stated": {"hypervisor_release": "ESXi 7: U3"}})
+    answer = ask_as_operator("hosts/", example | {"uses_sudo": False, "stated": {"hypervisor_release": "ESXi 7: U3"}})
     assert answer.status_code == 201
     host = Host.objects.get()
     assert (host.uses_sudo, host.stated, host.pools.count()) == (False, {"hypervisor_release": "ESXi 7: U3"}, 1)

@@ -49,11 +49,11 @@ def test_a_reader_asks_with_the_generated_client(generated, transactional_db, pu
 
 def read(generated, api, client):
     axis = generated("models.ranking_axis").RankingAxis.HYPERVISOR
-    found = generated("api.rankings.ranking").sync(axis, client=api, workload="fileserver")
+    ranking = generated("api.rankings.ranking").sync(axis, client=api, workload="fileserver")
     theirs = client.get("/api/v1/rankings/hypervisor/?workload=fileserver").json()
-    assert found.to_dict()["entries"] == theirs["entries"]
-    assert found.entries[0].key == "kvm"
-    assert (found.superseded_by, found.entries[0].low) == (None, 1.0)
+    assert ranking.to_dict()["entries"] == theirs["entries"]
+    assert ranking.entries[0].key == "kvm"
+    assert (ranking.superseded_by, ranking.entries[0].low) == (None, 1.0)
     keys, page = [], None
     measurements = generated("api.measurements.measurements_list")
     while page is None or page.next_:

@@ -45,13 +45,13 @@ def shape(value: Any) -> Any:
 
 
 def test_the_examples_are_what_the_server_answers(schema, published_evidence):
-    found = json.loads(json.dumps({name: shortened(exchange) for name, exchange in walk(schema).items()}))
+    exchanges = json.loads(json.dumps({name: shortened(exchange) for name, exchange in walk(schema).items()}))
     if os.environ.get("KDB_WRITE_EXAMPLES"):
         path = Path(api_schema.__file__).with_name("examples.json")
-        path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+        path.write_text(json.dumps(exchanges, indent=1, ensure_ascii=False) + "\n")
         return
-    assert found.keys() == EXAMPLES.keys()
-    for name, exchange in found.items():
+    assert exchanges.keys() == EXAMPLES.keys()
+    for name, exchange in exchanges.items():
         example = EXAMPLES[name]
         assert (exchange["status"], exchange.get("media_type")) == (example["status"], example.get("media_type")), name
         assert exchange.get("body") == example.get("body"), name

@@ -163,9 +163,9 @@ def test_each_role_gets_what_the_table_says_by_a_token_of_the_one_scope_that_is_
     for name, row in TABLE.items():
         scope, expected = row.split(" ", 1)
         in_state(name)
-        found = " ".join(str(ask(name, names, keys[scope].get(role)).status_code) for role in ROLES)
-        if found != expected:
-            wrong[name] = (found, expected)
+        statuses = " ".join(str(ask(name, names, keys[scope].get(role)).status_code) for role in ROLES)
+        if statuses != expected:
+            wrong[name] = (statuses, expected)
     assert not wrong
 
 

@@ -27,8 +27,8 @@ def schema():
 
 def operations(schema):
     """Return the operations that everybody may ask; the rest is in test_private_api."""
-    found = [(path, operation) for path, methods in schema["paths"].items() for operation in methods.values()]
-    return [(path, operation) for path, operation in found if {} in operation.get("security", [{}])]
+    all_operations = [(path, operation) for path, methods in schema["paths"].items() for operation in methods.values()]
+    return [(path, operation) for path, operation in all_operations if {} in operation.get("security", [{}])]
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_every_link_leads_from_something_in_the_answer_to_an_operation_that_take
     paths = {
         operation["operationId"]: path for path, methods in schema["paths"].items() for operation in methods.values()
     }
-    found = 0
+    link_count = 0
     for methods in schema["paths"].values():
         for operation in methods.values():
             example = EXAMPLES[operation["operationId"]]
@@ -95,8 +95,8 @@ def test_every_link_leads_from_something_in_the_answer_to_an_operation_that_take
                 for key in rest.split("/") if rest else ["slug"]:
                     value = value[int(key)] if isinstance(value, list) else value[key]
                 assert isinstance(value, int | str), (operation["operationId"], where)
-                found += 1
-    assert found > 10
+                link_count += 1
+    assert link_count > 10
 
 
 def test_every_parameter_has_a_description_or_a_list_of_values(schema):

@@ -27,14 +27,14 @@ class Unread(io.BytesIO):
 
 
 def send(client: Client, path: str, size: int, body: io.BytesIO | None = None, **headers):
-    said = {"wsgi.input": body or io.BytesIO(b"x" * size), "CONTENT_LENGTH": str(size), "CONTENT_TYPE": MULTIPART}
-    return client.generic("POST", path, headers=headers, **said)
+    environ = {"wsgi.input": body or io.BytesIO(b"x" * size), "CONTENT_LENGTH": str(size), "CONTENT_TYPE": MULTIPART}
+    return client.generic("POST", path, headers=headers, **environ)
 
 
 def send_chunks(client: Client, path: str, body: io.BytesIO, content_type: str = MULTIPART):
     """Send a body as gunicorn hands on one that came in chunks: without a length, and with an end."""
-    said = {"wsgi.input": body, "wsgi.input_terminated": True, "HTTP_TRANSFER_ENCODING": "chunked"}
-    return client.generic("POST", path, CONTENT_TYPE=content_type, **said)
+    environ = {"wsgi.input": body, "wsgi.input_terminated": True, "HTTP_TRANSFER_ENCODING": "chunked"}
+    return client.generic("POST", path, CONTENT_TYPE=content_type, **environ)
 
 
 @pytest.mark.parametrize("path", ["/accounts/login/", "/drafts/lab/upload/", "/nowhere/"])

@@ -1,4 +1,4 @@
-"""What a stranger's request may cost the web server, and what becomes of one that costs more."""
+"""The limit on what a stranger's request costs the web server, and the answer to a request that costs more."""
 
 import time
 from datetime import timedelta
@@ -316,9 +316,9 @@ def worst_addresses(client) -> list[str]:
     workloads = [row["slug"] for row in rows]
     weights = ",".join(f"{workload}:{n}" for n, workload in enumerate(workloads, start=1))
     schema = client.get("/api/v1/schema/").json()
-    found = [*PUBLIC, *(address for address in OTHERS if "{" not in address), "/api/v1/schema/?format=yaml"]
+    addresses = [*PUBLIC, *(address for address in OTHERS if "{" not in address), "/api/v1/schema/?format=yaml"]
     for axis in AXES:
-        found += [
+        addresses += [
             f"/api/v1/mixes/?axis={axis}&weights={weights}",
             f"/api/v1/tables/?axis={axis}&workloads={','.join(workloads[:20])}",
             f"/api/v1/rankings/{axis}/?workload=varmail&as_of=1",
@@ -330,8 +330,8 @@ def worst_addresses(client) -> list[str]:
             asked = ASKED.get(methods["get"]["operationId"], {})
             names = {parameter["name"] for parameter in methods["get"].get("parameters", ())}
             asked |= {name: value for name, value in (("page_size", 1000), ("as_of", 1)) if name in names}
-            found.append(path + "?" + "&".join(f"{name}={value}" for name, value in asked.items()))
-    return found
+            addresses.append(path + "?" + "&".join(f"{name}={value}" for name, value in asked.items()))
+    return addresses
 
 
 @pytest.mark.nightly

@@ -1,4 +1,4 @@
-"""What disk images lie on, in one word."""
+"""The key of a host storage: one word for what disk images lie on."""
 
 import pytest
 

@@ -172,10 +172,10 @@ class StockHost(Lab):
 
     def leader(self) -> str:
         """Return the process that is the host's first."""
-        found = str(self.process.pid)
+        pid = str(self.process.pid)
         for _ in range(2):  # nspawn, and what it starts
-            found = Path(f"/proc/{found}/task/{found}/children").read_text().split()[0]
-        return found
+            pid = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0]
+        return pid
 
 
 @contextmanager

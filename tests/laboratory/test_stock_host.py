@@ -14,9 +14,9 @@ def test_libvirt_is_as_the_distribution_leaves_it(stock_lab):  # noqa: F811
     assert stock_lab.inside("dpkg", "--verify", "libvirt-daemon-system", "libvirt-daemon", "qemu-system-x86") == ""
     changed = stock_lab.inside("sh", "-c", "grep -rhE '^[^#]' /etc/libvirt/qemu.conf /etc/libvirt/libvirtd.conf")
     assert changed.split() == []
-    said = stock_lab.inside("virsh", "-c", "qemu:///system", "capabilities")
+    capabilities = stock_lab.inside("virsh", "-c", "qemu:///system", "capabilities")
     user = stock_lab.inside("id", "-u", "libvirt-qemu").strip()
-    assert f"<baselabel type='qemu'>+{user}:+" in said
+    assert f"<baselabel type='qemu'>+{user}:+" in capabilities
 
 
 def test_root_logs_in_and_an_ordinary_login_may_sudo(bare_host):  # noqa: F811

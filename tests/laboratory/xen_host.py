@@ -145,9 +145,9 @@ class XenHost(Lab):
         # QEMU accepts connections on the forwarded port before anybody listens: wait for sshd's own words.
         while not console.exists() or b"Server listening on" not in console.read_bytes():
             if self.process.poll() is not None or time.monotonic() > deadline:
-                said = (folder / "log").read_text() + console.read_text(errors="replace")
+                logs = (folder / "log").read_text() + console.read_text(errors="replace")
                 self.stop()
-                raise RuntimeError(f"the control domain does not start: {said[-3000:]}")
+                raise RuntimeError(f"the control domain does not start: {logs[-3000:]}")
             time.sleep(0.2)
 
     def connection(self) -> ssh.Connection:
@@ -167,11 +167,11 @@ class XenHost(Lab):
 
     def left_overs(self) -> list[str]:
         mounts = self.inside("cat", "/proc/self/mounts").splitlines()
-        found = [line for line in mounts if f"{self.pool}/" in line]
-        found += self.inside("losetup", "--list", "--noheadings").splitlines()
-        found += self.inside("ls", "-A", str(self.pool)).splitlines()
-        found += [line for line in self.inside("xl", "list").splitlines()[1:] if not line.startswith("Domain-0 ")]
-        return found + [name for name in self.inside("ls", "/var/log/xen").split() if "kdb-" in name]
+        left = [line for line in mounts if f"{self.pool}/" in line]
+        left += self.inside("losetup", "--list", "--noheadings").splitlines()
+        left += self.inside("ls", "-A", str(self.pool)).splitlines()
+        left += [line for line in self.inside("xl", "list").splitlines()[1:] if not line.startswith("Domain-0 ")]
+        return left + [name for name in self.inside("ls", "/var/log/xen").split() if "kdb-" in name]
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What the tests of inference share."""
+"""The fixtures that the tests of inference share."""
 
 from dataclasses import replace
 

@@ -83,7 +83,7 @@ def findings(*rows: dict) -> pd.DataFrame:
 
 def ranked_entry(key: str, **fields) -> RankedEntry:
     """Return a line of a ranking of which only tier lists speak, but for what `fields` say."""
-    said = {"label": key, "rank": 1, "part": 1, "verdict": "unknown", "p_score": 0.5, "grade": "D"}
+    standing = {"label": key, "rank": 1, "part": 1, "verdict": "unknown", "p_score": 0.5, "grade": "D"}
     beside = {**dict.fromkeys(("tied_with", "confounded_with", "unsafe_options", "lacks"), ()), "always_unsafe": False}
     counts = dict.fromkeys(("case_studies", "laboratories", "groups", "measurements", "derived", "findings"), 0)
-    return RankedEntry(key=key, **{**_NO_NUMBERS, **said, **beside, **counts, **fields})
+    return RankedEntry(key=key, **{**_NO_NUMBERS, **standing, **beside, **counts, **fields})

@@ -1,4 +1,4 @@
-"""What docker-compose.yml describes, on as many hosts as there are services, behind nginx: each a network of its own.
+"""The services of docker-compose.yml behind nginx, each on a host of its own with a network of its own.
 
 The commands are those of the file. The two web hosts and three workers have a DATA_DIR each, as on machines of their
 own; PostgreSQL and Redis are apart from them.
@@ -118,8 +118,8 @@ class Proxy:
         servers = "\n".join(
             f"        server {web.address}:{WEB_PORT} max_fails=0{' down' if web is down else ''};" for web in self.webs
         )
-        said = NGINX.format(folder=self.folder, address=self.host.address, name=NAME, servers=servers)
-        (self.folder / "nginx.conf").write_text(said)
+        configuration = NGINX.format(folder=self.folder, address=self.host.address, name=NAME, servers=servers)
+        (self.folder / "nginx.conf").write_text(configuration)
 
 
 def _nginx() -> str:

@@ -101,15 +101,15 @@ def what_holds(cluster: clusters.Cluster, load: Load, revisions_before: int) -> 
     ]
 
 
-def report(load: Load, found: list[tuple[str, list[str]]]) -> bool:
+def report(load: Load, checks: list[tuple[str, list[str]]]) -> bool:
     for what, count in sorted(load.ledger.done.items()):
         print(f"  {count:7,} {what}")
     print("Holds")
-    for name, complaints in found:
+    for name, complaints in checks:
         print(f"  {'no ' if complaints else 'yes'}  {name}{f', {len(complaints)} times' if complaints else ''}")
         for complaint in complaints[:20]:
             print(f"         {complaint}", flush=True)
-    return not any(complaints for _, complaints in found)
+    return not any(complaints for _, complaints in checks)
 
 
 def upgrade(stack: ExitStack, folder: Path, options: argparse.Namespace) -> bool:
@@ -151,11 +151,11 @@ def day(stack: ExitStack, folder: Path, options: argparse.Namespace) -> bool:
         time.sleep(1)
         held.append(bound.held_mib())
     load.end()
-    found = what_holds(cluster, load, before)
+    checks = what_holds(cluster, load, before)
     held.append(bound.held_mib())
     print(f"Most {max(held):.0f} MiB, median {statistics.median(held):.0f}, at the end {held[-1]:.0f}.")
-    found.append(("nothing was killed for want of memory", [f"{bound.killed()} were"] if bound.killed() else []))
-    return report(load, found)
+    checks.append(("nothing was killed for want of memory", [f"{bound.killed()} were"] if bound.killed() else []))
+    return report(load, checks)
 
 
 def main() -> int:

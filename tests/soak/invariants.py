@@ -1,4 +1,4 @@
-"""What must hold when the killing is over and everybody has ended what they began.
+"""The invariants that must hold when the killing is over and everybody has ended what they began.
 
 Each check looks at the database, or at the machine, and gives its complaints.
 """
@@ -52,10 +52,10 @@ def under_way() -> str:
     open_jobs = Counter(Job.objects.filter(state__in=_OPEN).values_list("kind", flat=True))
     waiting = snapshots.state()["waiting"]
     oldest = ClaimVerdict.objects.aggregate(first=Min("revision"))["first"]
-    found = [f"{count} jobs {kind}" for kind, count in open_jobs.items()]
-    found += [f"{waiting} answers wait"] if waiting else []
-    found += ["verdicts are behind"] if oldest is not None and oldest < latest_revision() else []
-    return ", ".join(found)
+    unfinished = [f"{count} jobs {kind}" for kind, count in open_jobs.items()]
+    unfinished += [f"{waiting} answers wait"] if waiting else []
+    unfinished += ["verdicts are behind"] if oldest is not None and oldest < latest_revision() else []
+    return ", ".join(unfinished)
 
 
 def in_database(ledger: Ledger, revisions_before: int) -> Iterator[tuple[str, list[str]]]:
@@ -172,21 +172,21 @@ def _rounded(value: Any) -> Any:
 
 
 def _answers() -> Iterator[str]:
-    said = io.StringIO()
+    stdout = io.StringIO()
     try:
-        call_command("check_answers", stdout=said)
+        call_command("check_answers", stdout=stdout)
     except CommandError as error:
-        yield f"{error}\n{said.getvalue()}"
-    if not said.getvalue().endswith(" 0 wait.\n"):
-        yield said.getvalue()
+        yield f"{error}\n{stdout.getvalue()}"
+    if not stdout.getvalue().endswith(" 0 wait.\n"):
+        yield stdout.getvalue()
 
 
 def _integrity() -> Iterator[str]:
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
-            found = cursor.execute("PRAGMA integrity_check").fetchall()
-            if found != [("ok",)]:
-                yield f"PRAGMA integrity_check: {found}"
+            rows = cursor.execute("PRAGMA integrity_check").fetchall()
+            if rows != [("ok",)]:
+                yield f"PRAGMA integrity_check: {rows}"
     connection.check_constraints()
 
 

@@ -1,4 +1,4 @@
-"""What is killed, at random and without asking, and how it comes back."""
+"""The kills of a soak, at random and without asking, and how what was killed comes back."""
 
 import random
 import signal
@@ -62,13 +62,13 @@ class Killer:
         serve = self.place.serve
         if serve is None or serve.poll() is not None:
             return []
-        found = []
+        children = []
         with suppress(psutil.NoSuchProcess):
             for child in psutil.Process(serve.pid).children():
                 with suppress(psutil.NoSuchProcess):
                     if word in child.cmdline():
-                        found.append(child)
-        return found
+                        children.append(child)
+        return children
 
     def grandchildren(self, word: str) -> list[psutil.Process]:
         with suppress(psutil.NoSuchProcess):
@@ -93,23 +93,23 @@ class Killer:
     # The laboratory
 
     def ssh(self) -> list[psutil.Process]:
-        found = []
+        clients = []
         for process in self.place.family():
             with suppress(psutil.NoSuchProcess):
                 if process.name() == "ssh":
-                    found.append(process)
-        return found
+                    clients.append(process)
+        return clients
 
     def sessions(self) -> list[psutil.Process]:
         """Return the processes that the host's sshd, the first process there, started for its logins."""
         host = self.place.lab.process
         assert host is not None
-        found = []
+        logins = []
         for process in psutil.Process(host.pid).children(recursive=True)[1:]:
             with suppress(psutil.NoSuchProcess):
                 if process.name().startswith("sshd"):
-                    found.append(process)
-        return found
+                    logins.append(process)
+        return logins
 
     def turn_host_off_and_on(self) -> bool:
         self.place.lab.stop()

@@ -48,7 +48,7 @@ class GiveUp(Exception):  # noqa: N818
 
 @dataclass
 class Ledger:
-    """What people were told is so."""
+    """A ledger keeps what people were told is so."""
 
     studies: dict[str, list[float]] = field(default_factory=dict)  # slug to the values in it
     statuses: dict[str, str] = field(default_factory=dict)  # slug to "published", "retracted"; "" deleted
@@ -275,12 +275,12 @@ class Contributor:
         """Wait until the import is filed; one whose job failed is read again, as its page says."""
         deadline = time.monotonic() + HANG_SECONDS
         while time.monotonic() < deadline:
-            found = self.author.get(f"imports/{number}/")
-            if found["state"] == "filed":
+            batch = self.author.get(f"imports/{number}/")
+            if batch["state"] == "filed":
                 return
-            if found["state"] != "reading":
-                raise GiveUp(f"import {number} is {found['state']}: {json.dumps(found)[:500]}")
-            if found.get("error"):
+            if batch["state"] != "reading":
+                raise GiveUp(f"import {number} is {batch['state']}: {json.dumps(batch)[:500]}")
+            if batch.get("error"):
                 self.author.do("POST", f"imports/{number}/read/", 202, 409)
                 self.author.ledger.count("imports read again")
             time.sleep(0.2)

@@ -78,15 +78,15 @@ class Place:
 
     def family(self) -> list[psutil.Process]:
         """Return every process of KDB's, whatever its parent is by now: it has KDB's DATA_DIR in its environment."""
-        found = []
+        processes = []
         for process in psutil.process_iter():
             try:
                 is_ours = process.environ().get("DATA_DIR") == str(self.data_dir)
                 if is_ours and process.status() != psutil.STATUS_ZOMBIE:
-                    found.append(process)
+                    processes.append(process)
             except psutil.Error:
                 continue
-        return found
+        return processes
 
     def stop_serving(self) -> list[str]:
         """Stop KDB as a person does; what stays behind, in words."""
@@ -139,7 +139,7 @@ def place(folder: Path, database: str) -> Iterator[Place]:
             "JOB_LEASE_SECONDS": str(LEASE_SECONDS),
             "API_REQUESTS_A_MINUTE": "0",
         }
-        found = Place(folder, environment, host)
+        new_place = Place(folder, environment, host)
         if database == "sqlite":
             copy_empty_database(folder / "data")
         if database == "postgresql":
@@ -152,9 +152,9 @@ def place(folder: Path, database: str) -> Iterator[Place]:
                 service, environment[variable] = made
                 service.start()
                 stack.callback(service.stop)
-                setattr(found, name, service)
-        stack.callback(found.kill_all)
-        yield found
+                setattr(new_place, name, service)
+        stack.callback(new_place.kill_all)
+        yield new_place
 
 
 def complaints_in(log: str) -> list[str]:

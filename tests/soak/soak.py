@@ -155,11 +155,11 @@ class Soak:
         wait_for(lambda: not under_way(), under_way)
 
     def report(self, ledger: Any, killer: Any, invariants: Any, revisions_before: int) -> bool:
-        found = [("KDB stops without leaving a process", self.place.stop_serving())]
-        found += invariants.in_database(ledger, revisions_before)
-        found += invariants.on_machine(self.place)
-        found += invariants.of_backups(ledger, self.place)
-        found.append(("nobody was told what must not be", ledger.faults))
+        checks = [("KDB stops without leaving a process", self.place.stop_serving())]
+        checks += invariants.in_database(ledger, revisions_before)
+        checks += invariants.on_machine(self.place)
+        checks += invariants.of_backups(ledger, self.place)
+        checks.append(("nobody was told what must not be", ledger.faults))
         print(f"\nDone, with {self.place.starts - 1} new starts of KDB")
         for what, count in sorted(ledger.done.items()):
             print(f"  {count:7,} {what}")
@@ -168,11 +168,11 @@ class Soak:
         for kind, count in sorted(killer.done.items()):
             print(f"  {count:7,} {kind}")
         print("Holds")
-        for name, complaints in found:
+        for name, complaints in checks:
             print(f"  {'no ' if complaints else 'yes'}  {name}")
             for complaint in complaints[:20]:
                 print(f"         {complaint}")
-        return not any(complaints for _, complaints in found)
+        return not any(complaints for _, complaints in checks)
 
 
 def _wait(condition: Callable[[], bool], otherwise: str) -> None:

@@ -29,10 +29,10 @@ def run(*arguments: str) -> str:
 
 
 def test_a_rolling_upgrade_loses_no_request():
-    said = run("upgrade", "--readers", "10", "--writers", "2", "--seconds", "5")
+    stdout = run("upgrade", "--readers", "10", "--writers", "2", "--seconds", "5")
 
-    assert "case studies published" in said
-    assert "pages read" in said
+    assert "case studies published" in stdout
+    assert "pages read" in stdout
 
 
 def test_a_bound_holds_what_it_says():

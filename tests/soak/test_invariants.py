@@ -31,7 +31,7 @@ def ledger() -> Ledger:
 
 
 def complaints(ledger: Ledger) -> list[str]:
-    return [said for _, found in invariants.in_database(ledger, revisions_before=0) for said in found]
+    return [complaint for _, of_check in invariants.in_database(ledger, revisions_before=0) for complaint in of_check]
 
 
 def test_what_is_right_gets_no_complaint(ledger):

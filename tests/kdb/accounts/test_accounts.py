@@ -254,8 +254,8 @@ def test_roles_are_groups_and_are_brought_back_to_their_table():
     Group.objects.get(name="researchers").permissions.clear()
     bring_up_to_date()
     for role, labels in ROLES.items():
-        found = Group.objects.get(name=role).permissions.values_list("content_type__app_label", "codename")
-        assert {f"{app}.{codename}" for app, codename in found} == set(labels)
+        permissions = Group.objects.get(name=role).permissions.values_list("content_type__app_label", "codename")
+        assert {f"{app}.{codename}" for app, codename in permissions} == set(labels)
 
 
 # Tokens
@@ -316,9 +316,9 @@ def test_tokens_that_could_publish_still_may_and_no_others(ada):
     make_token(ada, ("read", "import"))
     migration = importlib.import_module("kdb.migrations.0006_give_reviewers_tokens_their_scope")
     migration.give(apps, None)
-    found = dict(ApiToken.objects.values_list("user__username", "scopes"))
+    scopes = dict(ApiToken.objects.values_list("user__username", "scopes"))
     reviews = {"rev": ["import", "read", "review"], "root": ["import", "review"]}
-    assert found == {**reviews, "reader": ["read"], ada.username: ["import", "read"]}
+    assert scopes == {**reviews, "reader": ["read"], ada.username: ["import", "read"]}
 
 
 def test_a_token_in_the_address_is_none(client, ada):

@@ -40,9 +40,9 @@ def app(user, clock, difference: float = 0) -> str:
 @pytest.fixture
 def codes(ada, clock) -> list[str]:
     second_factor.begin(ada)
-    found = second_factor.confirm(ada, app(ada, clock))
+    recovery_codes = second_factor.confirm(ada, app(ada, clock))
     clock[0] += 30
-    return found
+    return recovery_codes
 
 
 def is_signed_in(client: Client) -> bool:

@@ -47,13 +47,13 @@ def test_an_administrator_gives_roles_and_nothing_beyond_them(client, administra
 
 def test_an_administrator_does_not_become_superuser(client, administrator):
     permission = Permission.objects.get(codename="delete_user")
-    said = {"is_superuser": "on", "user_permissions": [permission.pk]}
-    assert change(client, administrator, **said).status_code == 302
+    privileges = {"is_superuser": "on", "user_permissions": [permission.pk]}
+    assert change(client, administrator, **privileges).status_code == 302
     administrator.refresh_from_db()
     assert not administrator.is_superuser
     assert not administrator.user_permissions.exists()
     new = {"username": "new", "usable_password": "true", "password1": "correct horse 7", "password2": "correct horse 7"}
-    assert client.post("/admin/auth/user/add/", new | said).status_code == 302
+    assert client.post("/admin/auth/user/add/", new | privileges).status_code == 302
     made = type(administrator).objects.get(username="new")
     assert not made.is_superuser
     assert not made.user_permissions.exists()

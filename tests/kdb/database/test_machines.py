@@ -57,7 +57,7 @@ class People:
         self.wrong: list[str] = []
         self.done = threading.Event()
         self.threads = [
-            threading.Thread(target=self.until_done, args=[each]) for each in (self.read, self.read, self.upload)
+            threading.Thread(target=self.until_done, args=[deed]) for deed in (self.read, self.read, self.upload)
         ]
         self.numbers = count(1)
 
@@ -136,7 +136,7 @@ def test_each_machine_may_die_and_nothing_is_lost_or_wrong(machines):
     try:
         people.go_on()
         shared: list[list[Machine]] = [machines.webs, machines.workers, machines.beats, machines.replicas]
-        for number, machine in enumerate(each for kind in shared for each in kind):
+        for number, machine in enumerate(shared_machine for kind in shared for shared_machine in kind):
             machine.kill()
             if number % 3 == 0:
                 machines.python(PUBLISH.format(number=number))

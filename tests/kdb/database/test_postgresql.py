@@ -1,4 +1,4 @@
-"""How PostgreSQL is opened, and what a request gets that keeps it busy for too long."""
+"""The settings of connections to PostgreSQL, and the answer to a request that keeps it busy for too long."""
 
 import threading
 

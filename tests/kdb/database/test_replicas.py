@@ -38,9 +38,9 @@ def clock() -> Clock:
     return Clock()
 
 
-def seen(found: Replicas, clock: Clock, after: float = replicas.ASKED_EVERY) -> set[str]:
+def seen(pool: Replicas, clock: Clock, after: float = replicas.ASKED_EVERY) -> set[str]:
     clock.now += after
-    return {found.next() for _ in range(6)}
+    return {pool.next() for _ in range(6)}
 
 
 def test_replicas_take_turns(monkeypatch, clock):
@@ -50,19 +50,19 @@ def test_replicas_take_turns(monkeypatch, clock):
 
 def test_one_that_is_down_is_left_out_and_comes_back(monkeypatch, clock):
     log = Log(monkeypatch, a=0, b=None)
-    found = Replicas(["a", "b"], clock)
-    assert seen(found, clock) == {"a"}
+    pool = Replicas(["a", "b"], clock)
+    assert seen(pool, clock) == {"a"}
     log.replayed["b"] = 0
-    assert seen(found, clock) == {"a", "b"}
+    assert seen(pool, clock) == {"a", "b"}
 
 
 def test_one_that_lags_is_left_out_once_it_is_too_far_behind(monkeypatch, clock):
     log = Log(monkeypatch, a=0, b=0)
-    found = Replicas(["a", "b"], clock)
-    assert seen(found, clock) == {"a", "b"}
+    pool = Replicas(["a", "b"], clock)
+    assert seen(pool, clock) == {"a", "b"}
     log.written = log.replayed["a"] = 7
-    assert seen(found, clock) == {"a", "b"}, "it may be a little behind"
-    assert seen(found, clock, replicas.MOST_BEHIND + 1) == {"a"}
+    assert seen(pool, clock) == {"a", "b"}, "it may be a little behind"
+    assert seen(pool, clock, replicas.MOST_BEHIND + 1) == {"a"}
 
 
 def test_without_any_the_primary_is_read(monkeypatch, clock):
@@ -123,7 +123,7 @@ def test_only_the_primary_is_migrated():
 
 def test_replicas_are_named_in_the_environment(monkeypatch):
     monkeypatch.setenv("REPLICA_URLS", "postgres://u:p@one/kdb, postgres://u:p@two:5433/kdb")
-    assert [(found["HOST"], found["NAME"]) for found in env.replicas()] == [("one", "kdb"), ("two", "kdb")]
+    assert [(replica["HOST"], replica["NAME"]) for replica in env.replicas()] == [("one", "kdb"), ("two", "kdb")]
 
 
 def test_an_address_that_cannot_be_read_is_not_repeated(monkeypatch):

@@ -25,8 +25,8 @@ def test_it_gives_what_the_query_gives(systems):
 def test_texts_in_patterns_stand_for_themselves(systems):
     having = Written(lambda one, other: FileSystem.objects.filter(name__icontains=one).exclude(slug=other), 2)
     for text in ("%", "_", "\\", "50 % of_it\\", "o", "\ue000"):
-        found = FileSystem.objects.filter(name__icontains=text).exclude(slug="a")
-        assert {row.slug for row in having.rows(in_pattern(text), "a")} == {row.slug for row in found}
+        expected = FileSystem.objects.filter(name__icontains=text).exclude(slug="a")
+        assert {row.slug for row in having.rows(in_pattern(text), "a")} == {row.slug for row in expected}
 
 
 def test_what_is_left_out_is_read_when_it_is_looked_at(systems, django_assert_num_queries):

@@ -23,16 +23,16 @@ class Receiver:
 
 @contextmanager
 def receiving() -> Iterator[Receiver]:
-    found = Receiver()
+    receiver = Receiver()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            found.taken.append((dict(self.headers), body))
-            found.before_answer()
-            self.send_response(found.status)
-            if 300 <= found.status < 400:
-                self.send_header("Location", found.address)
+            receiver.taken.append((dict(self.headers), body))
+            receiver.before_answer()
+            self.send_response(receiver.status)
+            if 300 <= receiver.status < 400:
+                self.send_header("Location", receiver.address)
             self.send_header("Content-Length", "0")
             self.end_headers()
 
@@ -40,11 +40,11 @@ def receiving() -> Iterator[Receiver]:
             """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        found.port = server.server_address[1]
+        receiver.port = server.server_address[1]
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         try:
-            yield found
+            yield receiver
         finally:
             server.shutdown()
             thread.join()

@@ -23,8 +23,8 @@ NEWS = {"subject": "It changed", "text": "Why.", "path": "/?axis=fs-pair", "fact
 @pytest.fixture
 def receiver(settings):
     settings.KDB_WEBHOOK_PRIVATE_HOSTS = ["127.0.0.1"]
-    with receiving() as found:
-        yield found
+    with receiving() as endpoint:
+        yield endpoint
 
 
 def subscribe(address: str, user=None, topics=("question",)) -> Subscription:
@@ -164,7 +164,7 @@ def test_only_what_was_chosen_is_told_to_whom_it_concerns(receiver):
     assert announcing.announce(Topic.QUESTION, users=[ada.pk], **NEWS) == 1
     assert announcing.announce(Topic.QUESTION, may=lambda user: user == bob, **NEWS) == 1
     assert announcing.announce(Topic.CAMPAIGN, **NEWS) == 0
-    assert [each.subscription.user for each in Delivery.objects.order_by("created_at")] == [ada, bob]
+    assert [delivery.subscription.user for delivery in Delivery.objects.order_by("created_at")] == [ada, bob]
 
 
 def test_who_may_not_know_any_more_is_not_told_what_waits(receiver):

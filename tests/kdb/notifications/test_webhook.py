@@ -28,8 +28,8 @@ SITE = "https://kdb.example.org"
 
 @pytest.fixture
 def receiver():
-    with receiving() as found:
-        yield found
+    with receiving() as endpoint:
+        yield endpoint
 
 
 def delivery_to(address: str) -> Delivery:

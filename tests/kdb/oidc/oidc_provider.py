@@ -59,15 +59,15 @@ class Provider:
 
 @contextmanager
 def providing() -> Iterator[Provider]:
-    found = Provider()
+    provider = Provider()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            self.answer(found.exchange({name: values[0] for name, values in parse_qs(body).items()}))
+            self.answer(provider.exchange({name: values[0] for name, values in parse_qs(body).items()}))
 
         def do_GET(self) -> None:
-            self.answer(found.keys() if self.path == "/jwks" else found.person | found.userinfo)
+            self.answer(provider.keys() if self.path == "/jwks" else provider.person | provider.userinfo)
 
         def answer(self, content: dict[str, Any] | None) -> None:
             text = json.dumps(content or {"error": "invalid_grant"}).encode()
@@ -81,11 +81,11 @@ def providing() -> Iterator[Provider]:
             """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        found.issuer = f"http://127.0.0.1:{server.server_address[1]}"
+        provider.issuer = f"http://127.0.0.1:{server.server_address[1]}"
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         try:
-            yield found
+            yield provider
         finally:
             server.shutdown()
             thread.join()

@@ -18,16 +18,16 @@ START, CALLBACK = "/accounts/oidc/", "/accounts/oidc/callback/"
 
 @pytest.fixture
 def provider(settings):
-    with providing() as found:
-        settings.KDB_OIDC_ISSUER = found.issuer
+    with providing() as identity_provider:
+        settings.KDB_OIDC_ISSUER = identity_provider.issuer
         settings.KDB_OIDC_NAME = "Example University"
         settings.OIDC_RP_CLIENT_ID, settings.OIDC_RP_CLIENT_SECRET = CLIENT, SECRET
-        settings.OIDC_OP_AUTHORIZATION_ENDPOINT = f"{found.issuer}/authorize"
-        settings.OIDC_OP_TOKEN_ENDPOINT = f"{found.issuer}/token"
-        settings.OIDC_OP_USER_ENDPOINT = f"{found.issuer}/userinfo"
-        settings.OIDC_OP_JWKS_ENDPOINT = f"{found.issuer}/jwks"
+        settings.OIDC_OP_AUTHORIZATION_ENDPOINT = f"{identity_provider.issuer}/authorize"
+        settings.OIDC_OP_TOKEN_ENDPOINT = f"{identity_provider.issuer}/token"
+        settings.OIDC_OP_USER_ENDPOINT = f"{identity_provider.issuer}/userinfo"
+        settings.OIDC_OP_JWKS_ENDPOINT = f"{identity_provider.issuer}/jwks"
         settings.AUTHENTICATION_BACKENDS = [*settings.AUTHENTICATION_BACKENDS, "kdb.oidc.OidcBackend"]
-        yield found
+        yield identity_provider
 
 
 def sign_in(client: Client, provider, start: str = START):

@@ -37,9 +37,9 @@ def answers() -> list[Any]:
     """Return an answer over each axis, worked out anew."""
     RankingSnapshot.objects.all().delete()
     asked = [f"/api/v1/rankings/{axis}/?workload={workload}" for axis, workload in zip(AXES, WORKLOADS, strict=True)]
-    found = [Client().get(address) for address in asked]
-    assert all(response.status_code == 200 for response in found)
-    return [_timeless(response.json()) for response in found]
+    responses = [Client().get(address) for address in asked]
+    assert all(response.status_code == 200 for response in responses)
+    return [_timeless(response.json()) for response in responses]
 
 
 def _timeless(answer: dict[str, Any]) -> dict[str, Any]:

@@ -129,10 +129,12 @@ OWN = {
 
 def test_every_variable_that_is_read_is_documented():
     read = r"(?:\benv\.\w+|\binteger|\btext|\brequired)\(\s*\"([A-Z_]+)\""
-    found = set().union(*(names_in(str(path.relative_to(ROOT)), read) for path in (ROOT / "kdb").rglob("*.py")))
-    assert found <= DOCUMENTED
+    variables = set().union(*(names_in(str(path.relative_to(ROOT)), read) for path in (ROOT / "kdb").rglob("*.py")))
+    assert variables <= DOCUMENTED
     images = {"POSTGRES_IMAGE", "VALKEY_IMAGE"}
-    assert DOCUMENTED - found == {"PYTHON", "DJANGO_SETTINGS_MODULE", "POSTGRES_PASSWORD", "REDIS_PASSWORD"} | images
+    assert (
+        DOCUMENTED - variables == {"PYTHON", "DJANGO_SETTINGS_MODULE", "POSTGRES_PASSWORD", "REDIS_PASSWORD"} | images
+    )
 
 
 KDB = ("web", "worker", "laboratory", "beat", "prepare")
@@ -193,8 +195,8 @@ def test_a_check_of_a_containers_health_starts_no_django(services):
 def pinned(path: str) -> dict[str, str]:
     """Return each package's version as a list of requirements has it."""
     lines = (ROOT / path).read_text().splitlines()
-    found = (re.match(r"([A-Za-z0-9._-]+)(?:\[\w+\])?==([^\s;]+)", line) for line in lines)
-    return {re.sub(r"[-_.]+", "-", line[1]).lower(): line[2] for line in found if line}
+    matches = (re.match(r"([A-Za-z0-9._-]+)(?:\[\w+\])?==([^\s;]+)", line) for line in lines)
+    return {re.sub(r"[-_.]+", "-", line[1]).lower(): line[2] for line in matches if line}
 
 
 def test_the_lock_has_a_digest_of_each_requirement_and_of_nothing_else():

@@ -1,4 +1,4 @@
-"""What fails for real is called by its name, to who asks, in jobs, and in the log."""
+"""A real failure is called by its name: to whoever asks, in jobs, and in the log."""
 
 import os
 import sqlite3

@@ -50,12 +50,12 @@ def health() -> dict:
 def test_everything_is_well_when_a_worker_was_seen_lately(db, without_redis):
     WorkerHeartbeat.objects.create(name="kdb@here", seen_at=now())
 
-    found = health()
+    checks = health()
 
-    assert {name: check["status"] for name, check in found.items()} == dict.fromkeys(
+    assert {name: check["status"] for name, check in checks.items()} == dict.fromkeys(
         ("database", "broker", "workers"), "ok"
     )
-    assert all(check["detail"].endswith(".") for check in found.values())
+    assert all(check["detail"].endswith(".") for check in checks.values())
 
 
 def test_no_worker_was_ever_seen(db, without_redis):
@@ -207,15 +207,15 @@ def ask_status(address: str) -> tuple[int, dict]:
 
 def until_known(address: str) -> dict:
     """Return the first answer with figures: of a machine that has much else to do, the first look may take long."""
-    found: list[dict] = []
+    bodies: list[dict] = []
 
     def knows() -> bool:
         code, body = ask_status(address)
-        found.append(body)
+        bodies.append(body)
         return code == 200 and body["health"]["database"]["status"] == "ok"
 
     wait_until(knows)
-    return found[-1]
+    return bodies[-1]
 
 
 @pytest.mark.server

@@ -58,20 +58,20 @@ def test_a_stranger_makes_no_new_series_by_his_requests(db):
 def test_jobs_are_told_by_kind_and_state_with_the_age_of_the_oldest(db):
     factories.make_job(kind="tried", state=Job.State.QUEUED)
     factories.make_job(kind="tried", state=Job.State.QUEUED, attempt=3)
-    found = metrics()
-    assert found["kdb_jobs", "tried", "queued"] == 2
-    assert found["kdb_job_leases_lost", "tried"] == 2
-    assert 0 <= found["kdb_job_oldest_seconds", "tried"] < 600
+    samples = metrics()
+    assert samples["kdb_jobs", "tried", "queued"] == 2
+    assert samples["kdb_job_leases_lost", "tried"] == 2
+    assert 0 <= samples["kdb_job_oldest_seconds", "tried"] < 600
 
 
 def test_knowledge_campaigns_and_imports_are_told(db):
     factories.make_run()
     factories.make_import()
-    found = metrics()
-    assert ("kdb_revision",) in found
-    assert ("kdb_answers_waiting",) in found
-    assert found["kdb_campaign_runs", "waiting"] == 1
-    assert any(key[0] == "kdb_imports" for key in found)
+    samples = metrics()
+    assert ("kdb_revision",) in samples
+    assert ("kdb_answers_waiting",) in samples
+    assert samples["kdb_campaign_runs", "waiting"] == 1
+    assert any(key[0] == "kdb_imports" for key in samples)
 
 
 def test_the_dashboard_asks_for_what_is_told(db):

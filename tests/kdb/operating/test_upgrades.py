@@ -163,12 +163,12 @@ def test_permanent_addresses_give_after_an_upgrade_what_they_gave_before(tmp_pat
     (tmp_path / "kdb.sqlite3").write_bytes(gzip.decompress(archive.read_bytes()))
     then = handed_out(tmp_path)
     studies, revisions = ask(tmp_path, PUBLISHED)[0]
-    said = manage(tmp_path, "prepare")
+    stdout = manage(tmp_path, "prepare")
 
     (now_studies, now_revisions) = ask(tmp_path, PUBLISHED)[0]
     # Two revisions more: what is new, and the case study that was measured again.
     assert (studies, now_studies > studies + 20, now_revisions) == (7 + (revisions > 1), True, revisions + 2)
-    assert "case studies that are there stay as they are" in said
+    assert "case studies that are there stay as they are" in stdout
     change(tmp_path, "DELETE FROM modelling_rankingsnapshot")  # forgotten, as nobody asked for them
     for methods_later in (0, 1):
         now = ask_server(tmp_path, [*then], methods_later=methods_later)
@@ -307,8 +307,8 @@ def test_processes_that_migrate_at_the_same_time_wait_for_each_other(tmp_path):
     environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(tmp_path)}
     command = [sys.executable, "manage.py", "migrate", "--verbosity=0"]
     running = [subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE) for _ in range(2)]
-    said = [process.communicate(timeout=HANG_SECONDS)[1].decode() for process in running]
-    assert ([process.returncode for process in running], said) == ([0, 0], ["", ""])
+    stderr = [process.communicate(timeout=HANG_SECONDS)[1].decode() for process in running]
+    assert ([process.returncode for process in running], stderr) == ([0, 0], ["", ""])
 
 
 STEP_BY_STEP = """
@@ -376,16 +376,16 @@ def test_an_older_worker_ends_and_leaves_its_jobs_to_the_new_version(tmp_path, m
         enqueued = run("-c", enqueue)
         enqueued.communicate(timeout=HANG_SECONDS)
         assert enqueued.returncode == 0
-        said = worker.communicate(timeout=HANG_SECONDS)[1]
+        stderr = worker.communicate(timeout=HANG_SECONDS)[1]
     finally:
         worker.kill()
         worker.wait()
-    assert (worker.returncode, "the database is newer than this worker, which ends" in said) == (0, True), said
+    assert (worker.returncode, "the database is newer than this worker, which ends" in stderr) == (0, True), stderr
     jobs_left = "SELECT state, attempt FROM experiments_job WHERE kind = 'recompute_rankings'"
     assert ask(tmp_path, jobs_left) == [("queued", 1)]
 
     again = run("-m", *POLLING_WORKER)  # from the older code still
-    said = again.communicate(timeout=HANG_SECONDS)[1]
+    stderr = again.communicate(timeout=HANG_SECONDS)[1]
     assert again.returncode == 1
-    assert "migrated by a later version of KDB (kdb.9999_later); run that version." in said
+    assert "migrated by a later version of KDB (kdb.9999_later); run that version." in stderr
     assert ask(tmp_path, jobs_left) == [("queued", 1)]

@@ -1,4 +1,4 @@
-"""What is answered while the web server is not there yet."""
+"""The answers that are given while the web server is not there yet."""
 
 import json
 import socket

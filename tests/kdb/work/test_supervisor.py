@@ -47,14 +47,14 @@ class Supervised:
         return [child for child in self.children() if "".join(_command(child)[-1:]).endswith(word)]
 
     def wait_for(self, word: str, other_than: psutil.Process | None = None) -> psutil.Process:
-        found: list[psutil.Process] = []
+        children: list[psutil.Process] = []
 
         def is_there() -> bool:
-            found[:] = [child for child in self.named(word) if child != other_than]
-            return bool(found)
+            children[:] = [child for child in self.named(word) if child != other_than]
+            return bool(children)
 
         wait_until(is_there)
-        return found[0]
+        return children[0]
 
 
 def _command(process: psutil.Process) -> list[str]:

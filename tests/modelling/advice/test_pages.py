@@ -71,8 +71,8 @@ def test_a_known_workload_gets_its_own_answer(client: Client, published_evidence
     answer = client.get("/", {"axis": "fs-pair", "workload": workload, "hypervisor": "kvm"})
     text = text_of(response)
     sentence = answer.context["page"].tables[0].verdict.sentence
-    said = f"As for a {NAMES[workload]}: {sentence[:1].lower()}{sentence[1:]}"
-    assert " ".join(said.split()) in " ".join(text.split())
+    expected = f"As for a {NAMES[workload]}: {sentence[:1].lower()}{sentence[1:]}"
+    assert " ".join(expected.split()) in " ".join(text.split())
     assert "The load has the profile of that workload." in text
     assert f'href="/?axis=fs-pair&amp;workload={workload}&amp;hypervisor=kvm"' in response.content.decode()
 
@@ -383,9 +383,9 @@ def test_the_empty_form_costs_no_query_once_the_catalogue_is_known(
 @pytest.mark.sqlite
 def test_a_fio_job_file_is_advised_like_a_personality(client, published_evidence):
     job = b"[mail]\nrw=randrw\nrwmixread=50\nbs=16k\nfsync=1\nioengine=libaio\n"
-    said = text_of(client.post(PAGE, {"file": file_of(job)}))
-    assert "Not read: ioengine." in said
-    assert "metadata operations are taken to be none" in said
+    text = text_of(client.post(PAGE, {"file": file_of(job)}))
+    assert "Not read: ioengine." in text
+    assert "metadata operations are taken to be none" in text
     assert ask_api(client, {"personality": job.decode()}).json()["profile"]["flush_share"] == pytest.approx(1 / 3)
     refused = ask_api(client, {"personality": "[mail]\nrw=trim\n"})
     assert "Line 2, column 1: rw=trim: allowed are read" in str(refused.json())

@@ -90,7 +90,7 @@ def test_a_database_is_nearest_to_the_load_with_synchronous_random_writes_and_ye
 
 
 def test_a_stream_is_far_from_everything():
-    assert all(found.is_far for found in neighbours(of_text(STREAM), known_profiles()))
+    assert all(neighbour.is_far for neighbour in neighbours(of_text(STREAM), known_profiles()))
 
 
 def test_two_workloads_speak_where_they_are_about_as_near():
@@ -101,7 +101,7 @@ def test_two_workloads_speak_where_they_are_about_as_near():
         bytes=between(a.bytes, b.bytes),
         metadata_share=(a.metadata_share + b.metadata_share) / 2,
     )
-    speaking = {found.workload for found in neighbours(middle, known_profiles()) if found.speaks}
+    speaking = {neighbour.workload for neighbour in neighbours(middle, known_profiles()) if neighbour.speaks}
     assert speaking == {"webserver", "randomfileaccess"}
 
 
@@ -117,7 +117,7 @@ def test_nothing_known_gives_no_neighbour():
 
 
 def test_shares_by_hand_of_a_mail_server_are_near_it():
-    found = by_hand(
+    stated = by_hand(
         Accesses(random_read=0.154, random_write=0.154),
         metadata=0.538,
         flush=0.154,
@@ -127,15 +127,15 @@ def test_shares_by_hand_of_a_mail_server_are_near_it():
         mean_file_bytes=16384,
     )
     mail = known_profiles()["varmail"]
-    assert distance(found, mail) < 0.05  # requests all of one size make the bytes half read, half written
-    assert found.working_set_bytes == mail.working_set_bytes
-    assert found.operations.random_read == pytest.approx(2 / 13, abs=0.001)
+    assert distance(stated, mail) < 0.05  # requests all of one size make the bytes half read, half written
+    assert stated.working_set_bytes == mail.working_set_bytes
+    assert stated.operations.random_read == pytest.approx(2 / 13, abs=0.001)
 
 
 def test_shares_that_are_rounded_are_scaled_to_one():
-    found = by_hand(Accesses(0.33, 0.33, 0.33, 0.0))
-    assert sum(found.operations.shares()) == pytest.approx(1.0)
-    assert sum(found.bytes.shares()) == pytest.approx(1.0)
+    stated = by_hand(Accesses(0.33, 0.33, 0.33, 0.0))
+    assert sum(stated.operations.shares()) == pytest.approx(1.0)
+    assert sum(stated.bytes.shares()) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("total", [0.0, 0.5, 0.98, 1.02])
@@ -146,12 +146,12 @@ def test_shares_that_do_not_add_up_are_refused(total):
 
 
 def test_what_is_not_given_is_said_and_not_made_up():
-    found = by_hand(Accesses(random_read=1.0), sync=1.0)
-    assert found.concurrency is found.files is found.mean_file_bytes is found.working_set_bytes is None
-    notes = " ".join(found.notes)
+    stated = by_hand(Accesses(random_read=1.0), sync=1.0)
+    assert stated.concurrency is stated.files is stated.mean_file_bytes is stated.working_set_bytes is None
+    notes = " ".join(stated.notes)
     assert "Not given, and left out of the distance: threads, number of files, mean file size." in notes
     assert "There are no writes" in notes
-    assert found.sync_share == 0.0
+    assert stated.sync_share == 0.0
 
 
 def test_a_load_of_metadata_alone_moves_no_bytes():

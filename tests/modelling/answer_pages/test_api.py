@@ -49,9 +49,9 @@ def test_mail_on_kvm_has_the_best_and_worst_pairs_of_the_paper(client, published
 
 def test_hypervisors_for_a_file_server_come_in_the_published_order(client, published_evidence):
     answer = ranking(client, "hypervisor", workload="fileserver")
-    found = order(answer)
-    assert [key for key in found if key != "hyper-v"] == ["kvm", "proxmox", "esxi", "xen"]
-    assert found.index("kvm") < found.index("hyper-v")
+    ordered_keys = order(answer)
+    assert [key for key in ordered_keys if key != "hyper-v"] == ["kvm", "proxmox", "esxi", "xen"]
+    assert ordered_keys.index("kvm") < ordered_keys.index("hyper-v")
 
 
 @pytest.mark.parametrize(("workload", "expected"), [("varmail", ["btrfs", "xfs", "ext4"]), ("fileserver", ["ext4"])])
@@ -97,9 +97,9 @@ def test_a_machine_is_held_against_the_evidence_and_narrows_nothing(client, publ
 
 
 def test_a_machine_that_is_not_understood_is_refused_by_field(client, published_evidence):
-    found = errors(client.get(f"{MAIL_ON_KVM}&disks=tape&images=ext4"))
-    assert "nvme" in found["disks"]["allowed"]
-    assert "host_fs" in found["images"]["message"]
+    refusals = errors(client.get(f"{MAIL_ON_KVM}&disks=tape&images=ext4"))
+    assert "nvme" in refusals["disks"]["allowed"]
+    assert "host_fs" in refusals["images"]["message"]
 
 
 def test_keys_come_in_the_documented_order_on_every_database(client, published_evidence):
@@ -129,9 +129,9 @@ def test_csv_says_what_json_says(client, published_evidence, workload):
     entries = client.get(path).json()["entries"]
     by_address, by_header = client.get(f"{path}&format=csv"), client.get(path, headers={"accept": "text/csv"})
     assert by_address.content == by_header.content
-    found = rows(by_address)
-    assert len(found) == len(entries) > 0
-    for row, entry in zip(found, entries, strict=True):
+    csv_rows = rows(by_address)
+    assert len(csv_rows) == len(entries) > 0
+    for row, entry in zip(csv_rows, entries, strict=True):
         for name in ("ratio", "low", "high"):
             assert (float(row[name]) if row[name] else None) == entry[name]
         for name in ("rank", "part", "case_studies", "measurements", "derived", "findings"):
@@ -230,14 +230,14 @@ def test_head_tells_what_get_would(client, published_evidence):
 
 def test_an_unknown_value_is_refused_with_what_is_allowed(client, published_evidence):
     path = "/api/v1/rankings/fs-pair/?workload=gaming&hypervisor=bhyve&guest_fs=zfs&grade=E&vm_count=0&storage=tape"
-    found = errors(client.get(path))
-    assert found["workload"]["allowed"] == ["atto", "fileserver", "randomfileaccess", "varmail", "webserver"]
-    assert found["hypervisor"]["allowed"] == ["esxi", "hyper-v", "kvm", "proxmox", "qemu-tcg", "xen", "native"]
-    assert found["guest_fs"]["allowed"] == ["btrfs", "ext4", "ntfs", "vmfs", "xfs"]
-    assert found["grade"]["allowed"] == ["A", "B", "C", "D"]
-    assert found["storage"]["allowed"] == ["hdd", "ssd", "nvme", "mixed"]
-    assert "1" in found["vm_count"]["message"]
-    assert "'bhyve'" in found["hypervisor"]["message"]
+    refusals = errors(client.get(path))
+    assert refusals["workload"]["allowed"] == ["atto", "fileserver", "randomfileaccess", "varmail", "webserver"]
+    assert refusals["hypervisor"]["allowed"] == ["esxi", "hyper-v", "kvm", "proxmox", "qemu-tcg", "xen", "native"]
+    assert refusals["guest_fs"]["allowed"] == ["btrfs", "ext4", "ntfs", "vmfs", "xfs"]
+    assert refusals["grade"]["allowed"] == ["A", "B", "C", "D"]
+    assert refusals["storage"]["allowed"] == ["hdd", "ssd", "nvme", "mixed"]
+    assert "1" in refusals["vm_count"]["message"]
+    assert "'bhyve'" in refusals["hypervisor"]["message"]
 
 
 def test_a_question_needs_a_workload(client, published_evidence):
@@ -245,8 +245,8 @@ def test_a_question_needs_a_workload(client, published_evidence):
 
 
 def test_an_unknown_filter_is_refused_with_the_allowed_ones(client, published_evidence):
-    found = errors(client.get(f"{MAIL_ON_KVM}&vms=1"))
-    assert found["vms"]["allowed"] == [*QUESTION_FILTERS, "disks", "images", "as_of", "method", "here", "format"]
+    refusals = errors(client.get(f"{MAIL_ON_KVM}&vms=1"))
+    assert refusals["vms"]["allowed"] == [*QUESTION_FILTERS, "disks", "images", "as_of", "method", "here", "format"]
 
 
 QUESTION_FILTERS = [name for name in Question.__dataclass_fields__ if name != "axis"]
@@ -259,8 +259,8 @@ AXES = [
 
 
 def test_an_unknown_axis_is_refused_with_the_allowed_ones(client, db):
-    found = errors(client.get("/api/v1/rankings/colour/?workload=varmail"), status=404)
-    assert found["axis"]["allowed"] == AXES
+    refusals = errors(client.get("/api/v1/rankings/colour/?workload=varmail"), status=404)
+    assert refusals["axis"]["allowed"] == AXES
 
 
 def test_a_value_with_a_percent_sign_is_quoted_as_it_is(client, published_evidence):

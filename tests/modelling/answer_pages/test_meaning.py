@@ -1,4 +1,4 @@
-"""What an answer means in units, how many machines a host carries, and how the entry to use was set up."""
+"""The meaning of an answer: in units, in machines that a host carries, and how the entry to use was set up."""
 
 import html
 import re

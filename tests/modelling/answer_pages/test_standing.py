@@ -43,10 +43,10 @@ def test_every_axis_that_is_open_is_asked_those_of_one_thing_first():
 
 def test_the_statement_says_what_leads_and_names_what_is_not_known():
     published({("ext4", "ext4"): 300.0, ("xfs", "ext4"): 100.0})
-    found = choices(answers())
-    assert found["guest file system"].known == "ext4 leads where it was measured"
-    assert statement([found["guest file system"]]) == "guest file system: ext4 leads where it was measured."
-    assert not any(choice.against for choice in found.values())
+    by_thing = choices(answers())
+    assert by_thing["guest file system"].known == "ext4 leads where it was measured"
+    assert statement([by_thing["guest file system"]]) == "guest file system: ext4 leads where it was measured."
+    assert not any(choice.against for choice in by_thing.values())
 
 
 def test_a_pair_that_is_not_made_of_the_best_of_each_says_so():
@@ -54,6 +54,8 @@ def test_a_pair_that_is_not_made_of_the_best_of_each_says_so():
     given = answers()
     pairs = next(question for question in given if question.axis == "fs-pair")
     turned = [replace(e, verdict=LEADS if e.key == "xfs-on-ext4" else "unknown") for e in given[pairs].entries]
-    found = choices({**given, pairs: replace(given[pairs], entries=tuple(turned))})
-    said = "Taken alone the evidence is for guest file system ext4: measure both."
-    assert {choice.thing: choice.against for choice in found.values() if choice.against} == {"file-system pair": said}
+    by_thing = choices({**given, pairs: replace(given[pairs], entries=tuple(turned))})
+    objection = "Taken alone the evidence is for guest file system ext4: measure both."
+    assert {choice.thing: choice.against for choice in by_thing.values() if choice.against} == {
+        "file-system pair": objection
+    }

@@ -58,9 +58,9 @@ def test_a_publication_that_changes_one_answer_changes_the_tag(client, asked):
 def test_an_answer_that_a_worker_works_out_waits_and_the_others_are_there(client, asked, settings):
     RankingSnapshot.objects.filter(question="hypervisor?workload=fileserver&vm_count=1").delete()
     settings.KDB_MOST_ARMS_AT_ONCE = 1
-    found = client.get(ADDRESS).json()
-    assert found["waiting"] == ["fileserver"]
-    assert [column["workload"] for column in found["workloads"]] == ["varmail", "webserver"]
+    table = client.get(ADDRESS).json()
+    assert table["waiting"] == ["fileserver"]
+    assert [column["workload"] for column in table["workloads"]] == ["varmail", "webserver"]
     snapshots.answer_waiting(lambda done, total: None)
     assert client.get(ADDRESS).json() == asked
 

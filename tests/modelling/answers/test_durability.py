@@ -46,5 +46,7 @@ def test_lists_on_an_unsafe_cache_recommend_nothing():
         make_finding(tier, guest_fs=guest_fs, publication=publication, case_studies=[study])
     publish(study)
     result = current_ranking(MAIL).result
-    assert all(said == ("unknown", ["cache mode unsafe"]) for said in said_of(result).values())
+    assert all(
+        verdict_and_options == ("unknown", ["cache mode unsafe"]) for verdict_and_options in said_of(result).values()
+    )
     assert result["verdict"]["sentence"].startswith("No recommendation: ext4, xfs and btrfs were measured only with")

@@ -1,4 +1,4 @@
-"""What an answer says of the evidence it rests on, case study by case study."""
+"""An answer describes the evidence it rests on, case study by case study."""
 
 import pytest
 

@@ -87,11 +87,11 @@ def test_page_and_api_answer_natively_however_it_is_spelled(client, spelling):
     measured_natively_and_in_guests()
     asked = {"workload": "varmail", "hypervisor": spelling}
 
-    found = client.get("/api/v1/rankings/host-fs/", asked).json()
+    answer = client.get("/api/v1/rankings/host-fs/", asked).json()
     page = client.get("/", asked, follow=True).content.decode()  # the axis is left open: natively the host file system
 
-    assert found["question"]["hypervisor"] == "native"
-    assert [entry["key"] for entry in found["entries"]] == ["ext4", "xfs"]
+    assert answer["question"]["hypervisor"] == "native"
+    assert [entry["key"] for entry in answer["entries"]] == ["ext4", "xfs"]
     assert "varmail natively: which host file system?" in page
     assert "Native, no hypervisor (one case study)" in page
 

@@ -1,4 +1,4 @@
-"""What lacks a need is listed with the reason and never recommended; page and API say the same of it."""
+"""An entry that lacks a need is listed with the reason and never recommended; page and API say the same of it."""
 
 import pytest
 

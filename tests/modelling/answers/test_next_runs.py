@@ -1,4 +1,4 @@
-"""What an answer says should be measured next, and the campaign that would do it."""
+"""The runs that an answer says should be measured next, and the campaign that would do them."""
 
 from urllib.parse import parse_qs, urlsplit
 

@@ -42,15 +42,15 @@ def standings(trade_off):
 def test_throughput_is_weighed_against_latency_where_both_were_measured():
     published({"ext4": (6400.0,), "xfs": (100.0,), "btrfs": (1.0,)})
     published({"ext4": (64.0,), "xfs": (1.0,), "btrfs": (4096.0,)}, metric="latency", unit="ms")
-    (found, tables) = trade_offs()
-    assert list(found) == ["latency"]
+    (by_measure, tables) = trade_offs()
+    assert list(by_measure) == ["latency"]
     # ext4 is fastest, XFS answers soonest, Btrfs loses to either in both.
-    assert standings(found["latency"]) == {
+    assert standings(by_measure["latency"]) == {
         "ext4": ("in the Pareto set", True),
         "xfs": ("in the Pareto set", True),
         "btrfs": ("dominated", False),
     }
-    y = {point.key: point.y.value for point in found["latency"].points}
+    y = {point.key: point.y.value for point in by_measure["latency"].points}
     assert y["ext4"] == 1.0
     assert 8 < y["xfs"] < 64  # 64 ms / 1 ms, shrunk
     assert 1 / 64 < y["btrfs"] < 1 / 8
@@ -63,8 +63,8 @@ def test_throughput_is_weighed_against_latency_where_both_were_measured():
 def test_one_laboratory_decides_nothing_beyond_its_intervals(client):
     published({"ext4": (110.0,), "xfs": (100.0,)}, laboratories=1)
     published({"ext4": (1.0,), "xfs": (1.1,)}, metric="latency", unit="ms", laboratories=1)
-    found, tables = trade_offs()
-    assert standings(found["latency"]) == {"ext4": ("cannot tell", True), "xfs": ("cannot tell", False)}
+    by_measure, tables = trade_offs()
+    assert standings(by_measure["latency"]) == {"ext4": ("cannot tell", True), "xfs": ("cannot tell", False)}
     assert tables[0].sentence.endswith("Beyond the intervals nothing can be told.")
     page = client.get("/?axis=guest-fs&workload=varmail&tab=trade-offs").content.decode()
     assert tables[0].sentence in page
@@ -74,12 +74,12 @@ def test_one_laboratory_decides_nothing_beyond_its_intervals(client):
 def test_the_spread_of_runs_counts_where_it_is_known():
     # ln of 90, 110 have a standard deviation of 0.1419; XFS has one run and is left out.
     published({"ext4": (90.0, 110.0), "btrfs": (99.0, 101.0), "xfs": (10.0,)}, laboratories=4)
-    found, _ = trade_offs()
-    spread = {point.key: point.y for point in found["spread"].points}
+    by_measure, _ = trade_offs()
+    spread = {point.key: point.y for point in by_measure["spread"].points}
     assert set(spread) == {"ext4", "btrfs"}
     assert spread["ext4"].value == pytest.approx(0.1426, abs=1e-4)
     assert spread["ext4"].low < spread["ext4"].value < spread["ext4"].high
-    assert standings(found["spread"])["btrfs"] == ("in the Pareto set", True)
+    assert standings(by_measure["spread"])["btrfs"] == ("in the Pareto set", True)
 
 
 @pytest.mark.usefixtures("laboratories_alike")
@@ -91,10 +91,10 @@ def test_durability_is_known_only_where_options_are_stated():
         btrfs={**stated, "guest_mount_options": "nobarrier", "slug": "unsafe"},
         xfs={"cache_mode": "none"},
     )
-    found, tables = trade_offs()
-    known = {point.key: (point.y.value, point.on_front) for point in found["durability"].points}
+    by_measure, tables = trade_offs()
+    known = {point.key: (point.y.value, point.on_front) for point in by_measure["durability"].points}
     assert known == {"ext4": (1.0, True), "btrfs": (0.0, True), "xfs": (None, None)}
-    assert standings(found["durability"])["btrfs"][0] == "in the Pareto set"
+    assert standings(by_measure["durability"])["btrfs"][0] == "in the Pareto set"
     assert tables[0].chart is None
 
 

@@ -1,4 +1,4 @@
-"""Whether the evidence is the visitor's machine: said only of what is stated on both sides."""
+"""An answer says whether its evidence fits the visitor's machine, and only of what is stated on both sides."""
 
 import pytest
 
@@ -21,21 +21,21 @@ def fitting(stated=STATED, machine=None, **asked):
     return fit("guest-fs", asked, machine or Machine(), stated, NAMES)
 
 
-def state(found, name) -> str:
-    return next(fact.state for fact in found.facts if fact.name == name)
+def state(machine_fit, name) -> str:
+    return next(fact.state for fact in machine_fit.facts if fact.name == name)
 
 
 def test_disks_that_were_never_measured_come_first():
-    found = fitting(machine=Machine(disks="nvme"), hypervisor="kvm")
-    assert found.sentence == "Your NVMe was never measured here: all evidence is from hard disks."
-    assert found.effect.startswith("What that difference does is not known")
-    assert state(found, "storage") == "differs"
+    machine_fit = fitting(machine=Machine(disks="nvme"), hypervisor="kvm")
+    assert machine_fit.sentence == "Your NVMe was never measured here: all evidence is from hard disks."
+    assert machine_fit.effect.startswith("What that difference does is not known")
+    assert state(machine_fit, "storage") == "differs"
 
 
 def test_images_on_what_no_study_has_differ():
-    found = fitting(machine=Machine(images="rbd"))
+    machine_fit = fitting(machine=Machine(images="rbd"))
     assert (
-        found.sentence
+        machine_fit.sentence
         == "Your images on Ceph RBD were never measured here: all evidence is with images on ext4 and XFS."
     )
 
@@ -56,15 +56,18 @@ def test_each_fact_says_how_it_stands(asked, name, expected):
 
 
 def test_what_no_source_states_is_not_called_like_yours():
-    found = fitting({**STATED, "storage": [""]}, Machine(disks="hdd"))
-    assert found.sentence == "Whether the evidence is from your hard disks is not known: its sources do not state that."
+    machine_fit = fitting({**STATED, "storage": [""]}, Machine(disks="hdd"))
+    assert (
+        machine_fit.sentence
+        == "Whether the evidence is from your hard disks is not known: its sources do not state that."
+    )
 
 
 def test_a_machine_like_the_evidence_says_what_is_only_assumed():
-    found = fitting(machine=Machine(disks="hdd"), hypervisor="kvm", guest_os_family="linux")
-    assert "this is your machine" in found.sentence
-    assert "guest system: assumed equal" in found.sentence
-    assert found.effect == ""
+    machine_fit = fitting(machine=Machine(disks="hdd"), hypervisor="kvm", guest_os_family="linux")
+    assert "this is your machine" in machine_fit.sentence
+    assert "guest system: assumed equal" in machine_fit.sentence
+    assert machine_fit.effect == ""
 
 
 def test_without_evidence_nothing_is_said():

@@ -1,4 +1,4 @@
-"""What people type, in their words: the questions of forums, phrasings by another hand, slips, and hostile text."""
+"""Questions as people type them: those of forums, phrasings by another hand, slips, and hostile text."""
 
 import csv
 import html
@@ -30,8 +30,8 @@ def first(text: str) -> Reading:
     return understood(text).readings[0]
 
 
-def told(said: Said) -> dict[str, tuple[str, str]]:
-    return {word.words: (word.role, word.value) for word in said.understood}
+def told(parsed: Said) -> dict[str, tuple[str, str]]:
+    return {word.words: (word.role, word.value) for word in parsed.understood}
 
 
 def wanted_filters(row: dict[str, str]) -> dict[str, str]:
@@ -43,12 +43,12 @@ def wanted_filters(row: dict[str, str]) -> dict[str, str]:
 
 @pytest.mark.parametrize("row", rows("forum_questions.csv"), ids=lambda row: row["question"])
 def test_a_question_of_a_forum_is_read_as_meant(row):
-    said = understood(row["question"])
+    parsed = understood(row["question"])
     if not row["axis"]:
-        assert said.readings == ()
-        assert [page.address for page in said.pages] == [row["page"]]
+        assert parsed.readings == ()
+        assert [page.address for page in parsed.pages] == [row["page"]]
         return
-    reading = said.readings[0]
+    reading = parsed.readings[0]
     assert (reading.axis, reading.workload) == (row["axis"], row["workload"])
     assert reading.filters == wanted_filters(row)
     assert reading.entries == tuple(filter(None, row["entries"].split("|")))
@@ -56,21 +56,21 @@ def test_a_question_of_a_forum_is_read_as_meant(row):
 
 def is_right(row: dict[str, str]) -> bool:
     """Tell whether the first reading is the one that is expected; without an axis, whether several are offered."""
-    said = understood(row["question"])
+    parsed = understood(row["question"])
     if not row["axis"]:
-        return bool(said.pages) or len({reading.axis for reading in said.readings}) != 1
-    reading = said.readings[0] if said.readings else None
+        return bool(parsed.pages) or len({reading.axis for reading in parsed.readings}) != 1
+    reading = parsed.readings[0] if parsed.readings else None
     if reading is None or reading.axis != row["axis"]:
         return False
     columns = AXES[reading.axis].entry
     names = {"disks": "storage", "images": "host_storage"}
-    found = {names.get(name, name): value for name, value in reading.filters.items()}
-    if found.get("host_storage") == "zfs":  # a dataset: the same place by its file system
-        found["host_fs"] = found.pop("host_storage")
+    filters = {names.get(name, name): value for name, value in reading.filters.items()}
+    if filters.get("host_storage") == "zfs":  # a dataset: the same place by its file system
+        filters["host_fs"] = filters.pop("host_storage")
     wanted = {name: value for name, value in wanted_filters(row).items() if name not in columns}
     entries = {str(bytes_of(key) or key) if "size" in reading.axis else key for key in row["entries"].split("|") if key}
     return (
-        found
+        filters
         == {("host_fs" if (name, value) == ("host_storage", "zfs") else name): value for name, value in wanted.items()}
         and (row["workload"] in (reading.workload, reading.family) if row["workload"] else not reading.workload)
         and (len(entries) < 2 or entries == set(reading.entries))
@@ -131,9 +131,9 @@ def test_sizes_are_those_of_volumes_where_these_are_asked(text):
 
 
 def test_a_size_that_no_question_has_is_told_and_not_counted():
-    said = understood("mail server on a 10 GB disk")
-    assert told(said)["10 GB"] == ("not counted", "10737418240")
-    assert said.readings[0].filters == {}
+    parsed = understood("mail server on a 10 GB disk")
+    assert told(parsed)["10 GB"] == ("not counted", "10737418240")
+    assert parsed.readings[0].filters == {}
 
 
 @pytest.mark.parametrize(

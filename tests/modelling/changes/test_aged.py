@@ -129,7 +129,7 @@ def a_step_weaker(strength):
 
 @pytest.fixture
 def also_mail(shared):
-    """What is shared of the laboratory bears on the mail server as well, under which nothing changed."""
+    """Publish case studies of the mail server as well, under which nothing changed."""
     for slug in ("mail-1", "mail-2", "mail-3"):
         make_study(slug, "varmail")
     choices.forget()

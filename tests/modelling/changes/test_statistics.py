@@ -113,11 +113,11 @@ def test_levels_of_lord_are_those_of_the_package_onlinefdr():
         return 0.07720838 * log(max(number, 2)) / (number * exp(sqrt(log(number))))
 
     p_values = [2.9e-08, 0.06743, 0.01514, 0.08174, 0.00171, 3.6e-05, 0.79149, 0.27201, 0.28295, 7.59e-08]
-    found: list[int] = []
+    rejected: list[int] = []
     levels = []
     for number, p in enumerate(p_values, start=1):
-        levels.append(discoveries.level(number, found, first=0.005, weights=weights))
-        found += [number] if p <= levels[-1] else []
+        levels.append(discoveries.level(number, rejected, first=0.005, weights=weights))
+        rejected += [number] if p <= levels[-1] else []
     assert levels == pytest.approx(
         [
             *(0.0002675839, 0.0024664457, 0.0005732818, 0.0004872805, 0.0004059066, 0.0003447286, 0.0029745013),
@@ -125,7 +125,7 @@ def test_levels_of_lord_are_those_of_the_package_onlinefdr():
         ],
         rel=1e-6,
     )
-    assert found == [1, 6, 10]
+    assert rejected == [1, 6, 10]
 
 
 def test_all_that_may_be_spent_is_five_percent():

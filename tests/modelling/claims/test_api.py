@@ -113,13 +113,13 @@ def test_hypotheses_have_their_score_by_source(client):
     body = client.get(HYPOTHESES).json()
     assert body["revision"] == 1
     assert len(body["hypotheses"]) == 20
-    found = {row["id"]: row for row in body["hypotheses"]}
-    assert found["H3.5"]["untestable"]
-    assert not found["H3.5"]["sources"]
-    tested = found["H1.1"]
+    hypotheses = {row["id"]: row for row in body["hypotheses"]}
+    assert hypotheses["H3.5"]["untestable"]
+    assert not hypotheses["H3.5"]["sources"]
+    tested = hypotheses["H1.1"]
     assert {score["source"] for score in tested["sources"]} == {"p0", "p1"}
     assert tested["disagree"] == sum(score["disagree"] for score in tested["sources"]) == 33
-    assert found["H0.1"]["sources"][0]["evidence"]["measurements"]
+    assert hypotheses["H0.1"]["sources"][0]["evidence"]["measurements"]
 
 
 def test_a_retracted_case_study_is_named(client):

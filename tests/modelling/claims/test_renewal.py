@@ -146,7 +146,7 @@ def test_what_the_papers_claim_is_renewed_as_if_all_were_judged(published_eviden
 
 
 def test_a_condition_meets_no_fact_that_its_needs_leave_out(published_evidence):
-    """Of what is left out no comparison is another: the papers' conditions, put to all facts and to those they need."""
+    """The papers' conditions compare the same whether they are put to all facts or only to those they need."""
     facts = gather.read_facts()
     asked = [
         (row.code, checks.others)

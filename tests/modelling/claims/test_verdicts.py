@@ -116,7 +116,7 @@ def test_no_claim_on_two_hypervisors_rests_on_the_ratio_printed_of_them():
         for row in PrintedRatio.objects.filter(is_overall=False).select_related("variant__workload")
     }
     names = dict(Hypervisor.objects.values_list("slug", "pk")) | {"native": None}
-    found = 0
+    claim_count = 0
     for code, kinds in (("ratio", "T("), ("relative_to_native", "native/T(")):
         for claim in Claim.objects.filter(publication__slug="p0", kind=code, predicate__contains=kinds):
             own = claim.checks["own"]
@@ -125,8 +125,8 @@ def test_no_claim_on_two_hypervisors_rests_on_the_ratio_printed_of_them():
                 continue
             key = (own["where"]["workload"], *(names[side["hypervisor"]] for side in sides))
             assert printed[key] not in verdict(claim.code).evidence["printed_ratios"]
-            found += 1
-    assert found == 28  # 12 of two hypervisors, 16 against native
+            claim_count += 1
+    assert claim_count == 28  # 12 of two hypervisors, 16 against native
 
 
 def test_every_check_can_be_read():
@@ -366,8 +366,8 @@ def test_a_difference_within_the_spread_of_a_run_is_a_tie():
         make_measurement(value, case_study=case_study, hypervisor=hypervisor)
     publish(case_study)
     # single runs, 5 % each: the ratio's 95 % interval is +- 1.96 * sqrt(2) * 5 % = 14 %
-    found = {row[:2]: row[2] for row in hypotheses.scores(gather.read_facts().with_spread(0.05))}
-    comparison = found["H1.1", "lab"]
+    scores = {row[:2]: row[2] for row in hypotheses.scores(gather.read_facts().with_spread(0.05))}
+    comparison = scores["H1.1", "lab"]
     assert (comparison.held, comparison.failed, comparison.undecided) == (0, 0, 1)
     exact = compare(parse(hypotheses.HYPOTHESES[5].condition), gather.read_facts(), is_open=True)
     assert [c.state for c in exact] == ["failed"]

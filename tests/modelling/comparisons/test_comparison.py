@@ -37,27 +37,27 @@ def study(slug: str, *, also=(), **values: float):
 
 
 def pair(a: str, b: str, question: Question = QUESTION):
-    (found,) = compare(question, [a, b], 1).pairs
-    return found
+    (compared,) = compare(question, [a, b], 1).pairs
+    return compared
 
 
 def test_what_one_case_study_measured_side_by_side_may_be_compared():
     study("lab", ext4_on_ext4=200.0, xfs_on_ext4=100.0)
-    found = pair("ext4-on-ext4", "xfs-on-ext4")
-    assert found.basis == "side by side"
-    assert 1.0 < found.ratio < 2.0  # what one laboratory measured is drawn towards no difference
-    assert found.low < 1.0 < 2.0 < found.high
-    assert found.why.startswith("LAB measured both in one fair-play group: same benchmark version and workload")
+    compared = pair("ext4-on-ext4", "xfs-on-ext4")
+    assert compared.basis == "side by side"
+    assert 1.0 < compared.ratio < 2.0  # what one laboratory measured is drawn towards no difference
+    assert compared.low < 1.0 < 2.0 < compared.high
+    assert compared.why.startswith("LAB measured both in one fair-play group: same benchmark version and workload")
 
 
 def test_what_was_measured_beside_the_same_third_is_compared_through_it():
     study("one", ext4_on_ext4=200.0, xfs_on_ext4=100.0)
     study("two", xfs_on_ext4=50.0, btrfs_on_ext4=10.0)
-    found = pair("ext4-on-ext4", "btrfs-on-ext4")
-    assert found.basis == "through others"
-    assert 1.0 < found.ratio < 10.0  # 200 / 100 * 50 / 10, drawn towards no difference
-    assert found.ratio > pair("ext4-on-ext4", "xfs-on-ext4").ratio
-    assert "each was measured beside xfs on ext4" in found.why
+    compared = pair("ext4-on-ext4", "btrfs-on-ext4")
+    assert compared.basis == "through others"
+    assert 1.0 < compared.ratio < 10.0  # 200 / 100 * 50 / 10, drawn towards no difference
+    assert compared.ratio > pair("ext4-on-ext4", "xfs-on-ext4").ratio
+    assert "each was measured beside xfs on ext4" in compared.why
 
 
 def test_the_environment_is_told_of_the_newest_case_studies_and_says_so(monkeypatch):
@@ -68,9 +68,9 @@ def test_the_environment_is_told_of_the_newest_case_studies_and_says_so(monkeypa
         publish(case_study)
 
     def cache_modes():
-        found = compare(QUESTION, ["xfs-on-ext4", "ext4-on-ext4"], 1)
-        (fact,) = (fact for fact in found.environment if fact.fact == "Cache mode")
-        return found.environment_of, fact.values[0]
+        compared = compare(QUESTION, ["xfs-on-ext4", "ext4-on-ext4"], 1)
+        (fact,) = (fact for fact in compared.environment if fact.fact == "Cache mode")
+        return compared.environment_of, fact.values[0]
 
     assert cache_modes() == ("all configurations behind each entry", ("directsync", "none", "writeback"))
     monkeypatch.setattr(configurations, "MOST_STUDIES", 2)
@@ -81,9 +81,9 @@ def test_the_environment_is_told_of_the_newest_case_studies_and_says_so(monkeypa
 def test_numbers_of_two_case_studies_that_nothing_joins_are_not_compared():
     study("one", ext4_on_ext4=200.0, xfs_on_ext4=100.0)
     study("two", btrfs_on_ext4=50.0, btrfs_on_xfs=10.0)
-    found = pair("ext4-on-ext4", "btrfs-on-ext4")
-    assert (found.basis, found.ratio) == ("not at all", None)
-    assert "ext4 on ext4 was measured in ONE, btrfs on ext4 in TWO: server, disk and protocol differ" in found.why
+    compared = pair("ext4-on-ext4", "btrfs-on-ext4")
+    assert (compared.basis, compared.ratio) == ("not at all", None)
+    assert "ext4 on ext4 was measured in ONE, btrfs on ext4 in TWO: server, disk and protocol differ" in compared.why
 
 
 def test_what_differs_inside_one_case_study_is_named():
@@ -91,8 +91,8 @@ def test_what_differs_inside_one_case_study_is_named():
     make_measurement(200.0, case_study=case_study, guest_fs="ext4", host_fs="ext4", vm_count=1)
     make_measurement(100.0, case_study=case_study, guest_fs="xfs", host_fs="ext4", vm_count=3)
     publish(case_study)
-    found = pair("ext4-on-ext4", "xfs-on-ext4")
-    assert (found.basis, found.why) == (
+    compared = pair("ext4-on-ext4", "xfs-on-ext4")
+    assert (compared.basis, compared.why) == (
         "not at all",
         "LAB measured both, but not with the same number of virtual machines.",
     )
@@ -104,15 +104,15 @@ def test_lists_give_an_order_and_no_ratio():
     for guest_fs, tier in (("ext4", "best"), ("xfs", "worst")):
         make_finding(tier, guest_fs=guest_fs, case_studies=[case_study], publication=paper, variant=variant)
     publish(case_study)
-    found = pair("ext4-on-ext4", "xfs-on-ext4")
-    assert (found.basis, found.ratio) == ("lists", None)
-    assert "they give an order and no ratio" in found.why
+    compared = pair("ext4-on-ext4", "xfs-on-ext4")
+    assert (compared.basis, compared.ratio) == ("lists", None)
+    assert "they give an order and no ratio" in compared.why
 
 
 def test_what_nobody_measured_is_said_to_be_so():
     study("lab", ext4_on_ext4=200.0, xfs_on_ext4=100.0)
-    found = pair("ext4-on-ext4", "ntfs-on-ext4")
-    assert (found.basis, found.why) == (
+    compared = pair("ext4-on-ext4", "ntfs-on-ext4")
+    assert (compared.basis, compared.why) == (
         "not at all",
         "No published case study has numbers of ntfs on ext4 here.",
     )

@@ -9,8 +9,8 @@ from tests.factories import make_case_study, make_configuration, make_measuremen
 pytestmark = pytest.mark.django_db
 
 
-def line(found, label: str):
-    return next(each for each in found.axes if each.label == label)
+def line(report, label: str):
+    return next(axis for axis in report.axes if axis.label == label)
 
 
 def test_comparisons_are_counted_by_axis():
@@ -19,13 +19,13 @@ def test_comparisons_are_counted_by_axis():
     for value, guest_fs, vm_count in ((10.0, "ext4", 1), (20.0, "xfs", 1), (30.0, "btrfs", 1), (5.0, "ext4", 2)):
         make_measurement(value, case_study=study, guest_fs=guest_fs, vm_count=vm_count, variant=variant)
     publish(study)
-    found = audit(study)
-    assert (found.numbers, found.derived, found.groups) == (4, 0, 2)
-    guest = line(found, "Guest file system")
+    report = audit(study)
+    assert (report.numbers, report.derived, report.groups) == (4, 0, 2)
+    guest = line(report, "Guest file system")
     assert (guest.groups, guest.entries, guest.comparisons) == (1, 3, 3)
-    assert line(found, "Hypervisor").groups == 0
-    assert found.alone_count == 1
-    assert found.alone == [
+    assert line(report, "Hypervisor").groups == 0
+    assert report.alone_count == 1
+    assert report.alone == [
         "ext4 on ext4 under kvm, two machines (imported): nothing else ran with the same workload parameters, "
         "operation, block size and machine count."
     ]
@@ -38,9 +38,9 @@ def test_what_differs_in_too_much_is_named():
         configuration = make_configuration(study, guest_fs=guest_fs, cache_mode=cache_mode, vm_vcpus=len(cache_mode))
         make_measurement(value, configuration=configuration, variant=variant)
     publish(study)
-    found = audit(study)
-    assert found.alone_count == 2
-    assert "another guest file system, cache mode or virtual processors" in found.alone[0]
+    report = audit(study)
+    assert report.alone_count == 2
+    assert "another guest file system, cache mode or virtual processors" in report.alone[0]
 
 
 def test_what_the_source_leaves_open_is_told_with_what_follows():
@@ -48,9 +48,9 @@ def test_what_the_source_leaves_open_is_told_with_what_follows():
     make_measurement(10.0, case_study=study, vm_count=1)
     make_measurement(5.0, case_study=study, vm_count=2)
     publish(study)
-    said = " ".join(audit(study).doubts)
+    doubts = " ".join(audit(study).doubts)
     for words in ("default spread", "How many runs", "for each or for all", "How long", "The cache mode is not stated"):
-        assert words in said
+        assert words in doubts
 
 
 def test_a_case_study_without_numbers_has_nothing_to_compare(published_evidence, client):
@@ -66,12 +66,12 @@ def test_numbers_in_any_metric_and_natively_are_audited():
             make_measurement(value, configuration=configuration, metric=metric, unit=unit, vm_count=0)
     publish(study)
 
-    found = audit(study)
+    report = audit(study)
 
-    assert (found.numbers, found.groups, found.alone_count) == (4, 2, 0)
-    assert line(found, "Host file system").comparisons == 2
-    assert line(found, "Hypervisor").comparisons == 0
-    assert not [doubt for doubt in found.doubts if "guest" in doubt or "disk bus" in doubt]
+    assert (report.numbers, report.groups, report.alone_count) == (4, 2, 0)
+    assert line(report, "Host file system").comparisons == 2
+    assert line(report, "Hypervisor").comparisons == 0
+    assert not [doubt for doubt in report.doubts if "guest" in doubt or "disk bus" in doubt]
 
 
 @pytest.mark.parametrize("metric", [name for name in METRICS if name != "relative"])
@@ -83,9 +83,9 @@ def test_numbers_under_a_hypervisor_are_audited_whatever_was_measured(metric):
         make_measurement(value, case_study=study, guest_fs=guest_fs, variant=variant, metric=metric, unit=unit)
     publish(study)
 
-    found = audit(study)
+    report = audit(study)
 
-    assert (found.numbers, found.alone_count, line(found, "Guest file system").comparisons) == (2, 0, 1)
+    assert (report.numbers, report.alone_count, line(report, "Guest file system").comparisons) == (2, 0, 1)
 
 
 def test_the_page_of_a_case_study_brings_its_audit(published_evidence, client):

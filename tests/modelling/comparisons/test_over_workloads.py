@@ -28,12 +28,12 @@ def test_the_first_is_held_against_each_other_where_numbers_join_them():
     guests("varmail", ext4=100.0, xfs=200.0)
     guests("webserver", ext4=100.0, xfs=100.0, btrfs=50.0)
     guests("fileserver", xfs=100.0, btrfs=50.0)
-    found = {(row.workload, row.other): row for row in ratios(QUESTION, ["ext4", "xfs", "btrfs"])}
-    assert set(found) == {("varmail", "xfs"), ("webserver", "xfs"), ("webserver", "btrfs")}
+    compared = {(row.workload, row.other): row for row in ratios(QUESTION, ["ext4", "xfs", "btrfs"])}
+    assert set(compared) == {("varmail", "xfs"), ("webserver", "xfs"), ("webserver", "btrfs")}
     (pair,) = compare(QUESTION, ["ext4", "xfs"], 1).pairs
-    shown = found["varmail", "xfs"]
+    shown = compared["varmail", "xfs"]
     assert (shown.ratio, shown.low, shown.high) == pytest.approx((pair.ratio, pair.low, pair.high))
-    assert shown.ratio < 1 == pytest.approx(found["webserver", "xfs"].ratio)
+    assert shown.ratio < 1 == pytest.approx(compared["webserver", "xfs"].ratio)
 
 
 def test_the_number_of_queries_does_not_grow_with_evidence_or_entries(django_assert_max_num_queries):

@@ -31,21 +31,21 @@ def compared(*rows: list[dict]):
 
 
 def test_z_is_the_difference_over_what_groups_usually_differ_by():
-    frame, (pairs, found) = compared(of("one", 30.0), of("two", 1 / 30.0))
+    frame, (pairs, conflicts) = compared(of("one", 30.0), of("two", 1 / 30.0))
     variance = frame["arm_variance"].iloc[0]
     # Both sides of a ratio deviate by group, laboratory and trial; the kind of disk is the same.
     tau = 2 * EFFECT * 3 + 2 * RESIDUAL
     assert pairs == 1
-    assert found[0].z == pytest.approx(2 * log(30.0) / sqrt(2 * (2 * variance + tau)))
-    assert found[0].entries == ("ext4", "xfs")
-    assert [finding.group for finding in found[0].findings] == ["one", "two"]
+    assert conflicts[0].z == pytest.approx(2 * log(30.0) / sqrt(2 * (2 * variance + tau)))
+    assert conflicts[0].entries == ("ext4", "xfs")
+    assert [finding.group for finding in conflicts[0].findings] == ["one", "two"]
     _, (_, on_other_disks) = compared(of("one", 30.0), of("two", 1 / 30.0, storage="nvme"))
     assert on_other_disks[0].z == pytest.approx(2 * log(30.0) / sqrt(2 * (2 * variance + tau + 2 * EFFECT)))
 
 
 def test_groups_that_differ_as_usual_do_not_disagree_and_one_group_never_does():
-    _, (pairs, found) = compared(of("one", 1.2), of("two", 1 / 1.2))
-    assert (pairs, found) == (1, [])
+    _, (pairs, conflicts) = compared(of("one", 1.2), of("two", 1 / 1.2))
+    assert (pairs, conflicts) == (1, [])
     together = [row | {"research_group": "us"} for row in (*of("one", 30.0), *of("two", 1 / 30.0))]
     assert compared(together)[1] == (0, [])
     assert LIMIT > 3

@@ -106,33 +106,33 @@ def both(request) -> tuple[Posterior, Brute]:
 
 
 def test_the_mean_is_that_of_brute_force(both):
-    found, brute = both
-    assert found.effects[1] - found.effects[0] == pytest.approx(brute.expected(lambda tau, m, c: m[1]), abs=1e-6)
-    assert found.weights.sum() == pytest.approx(1)
+    fitted, brute = both
+    assert fitted.effects[1] - fitted.effects[0] == pytest.approx(brute.expected(lambda tau, m, c: m[1]), abs=1e-6)
+    assert fitted.weights.sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("new", [False, True], ids=["mean", "new laboratory"])
 def test_the_intervals_are_those_of_brute_force(both, new):
-    found, brute = both
+    fitted, brute = both
     places = np.array([1]), np.array([0])
-    (ends,) = (found.new_quantiles if new else found.mean_quantiles)(*places, PROBABILITIES)
+    (ends,) = (fitted.new_quantiles if new else fitted.mean_quantiles)(*places, PROBABILITIES)
     for end, probability in zip(ends, PROBABILITIES, strict=True):
         # The end is right to 1e-6 where the probability below it is so on both sides.
         assert brute.below(end - 1e-6, new) < probability < brute.below(end + 1e-6, new)
 
 
 def test_the_quantiles_of_tau_are_those_of_brute_force(both):
-    found, brute = both
-    for end, probability in zip(found.tau_quantiles(PROBABILITIES), PROBABILITIES, strict=True):
+    fitted, brute = both
+    for end, probability in zip(fitted.tau_quantiles(PROBABILITIES), PROBABILITIES, strict=True):
         below = [brute.integral(brute.density, upto=end + side) / brute.whole for side in (-1e-6, 1e-6)]
         assert below[0] < probability < below[1]
 
 
 def test_a_single_study_says_nothing_of_tau():
-    found = posterior("abc", NETWORKS["one study of three"], 0.3)
+    fitted = posterior("abc", NETWORKS["one study of three"], 0.3)
     # Half-normal(0.3): quantiles are 0.3 times those of |z|, at (1 + p) / 2.
     expected = 0.3 * norm.ppf((1 + np.array(PROBABILITIES)) / 2)
-    assert found.tau_quantiles(PROBABILITIES) == pytest.approx(expected, abs=1e-7)
+    assert fitted.tau_quantiles(PROBABILITIES) == pytest.approx(expected, abs=1e-7)
 
 
 def test_a_trial_given_by_its_pairs_is_the_same_as_by_its_arms():
@@ -157,8 +157,8 @@ def test_a_scale_of_tau_that_is_none_is_refused(scale):
 
 def test_quantiles_of_a_mixture_whose_parts_lie_far_apart():
     # Half at -100, half at 100, deviations one: the first quartile is the median of the lower part.
-    found = quantiles(np.array([[-100.0, 100.0]]), np.ones((1, 2)), np.array([0.5, 0.5]), 0.25)
-    assert found == pytest.approx([-100.0], abs=1e-9)
+    quartile = quantiles(np.array([[-100.0, 100.0]]), np.ones((1, 2)), np.array([0.5, 0.5]), 0.25)
+    assert quartile == pytest.approx([-100.0], abs=1e-9)
 
 
 # With tier lists
@@ -168,25 +168,25 @@ LISTS = [Comparison("c", "a", 2.0), Comparison("a", "c", 0.5), Comparison("c", "
 
 def test_at_each_tau_effects_with_lists_are_the_mode_of_the_joint_likelihood():
     trials = NETWORKS["three studies of two"]
-    found = posterior("abc", trials, 0.3, LISTS, 0.25)
-    for node in range(0, len(found.taus), 10):
-        expected = joint("abc", [Weighted(trials, "abc", found.taus[node] ** 2)], LISTS, 0.25)
-        np.testing.assert_allclose(found.means[node] - found.means[node].mean(), expected.effects, atol=1e-6)
-        np.testing.assert_allclose(found.covariances[node], expected.covariance, atol=1e-6)
+    fitted = posterior("abc", trials, 0.3, LISTS, 0.25)
+    for node in range(0, len(fitted.taus), 10):
+        expected = joint("abc", [Weighted(trials, "abc", fitted.taus[node] ** 2)], LISTS, 0.25)
+        np.testing.assert_allclose(fitted.means[node] - fitted.means[node].mean(), expected.effects, atol=1e-6)
+        np.testing.assert_allclose(fitted.covariances[node], expected.covariance, atol=1e-6)
 
 
 def test_lists_alone_are_bradley_terry_and_leave_tau_to_its_prior():
-    found = posterior("abc", [], 0.3, LISTS, 0.25)
+    fitted = posterior("abc", [], 0.3, LISTS, 0.25)
     expected = joint("abc", [], LISTS, 0.25)
-    np.testing.assert_allclose(found.effects, expected.effects, atol=1e-9)
-    np.testing.assert_allclose(found.errors(), expected.errors(), atol=1e-9)
-    assert found.tau_quantiles([0.5])[0] == pytest.approx(0.3 * norm.ppf(0.75), abs=1e-7)
+    np.testing.assert_allclose(fitted.effects, expected.effects, atol=1e-9)
+    np.testing.assert_allclose(fitted.errors(), expected.errors(), atol=1e-9)
+    assert fitted.tau_quantiles([0.5])[0] == pytest.approx(0.3 * norm.ppf(0.75), abs=1e-7)
 
 
 def test_lists_move_the_posterior_of_tau_as_laplace_says():
     """By hand for every tau: numeric likelihood times the lists' at the mode times the root of the determinant."""
     trials = NETWORKS["three studies of two"]
-    found = posterior("abc", trials, 0.3, LISTS, 0.25)
+    fitted = posterior("abc", trials, 0.3, LISTS, 0.25)
 
     def log_density(tau):
         weighted = Weighted(trials, "abc", tau**2)
@@ -199,9 +199,9 @@ def test_lists_move_the_posterior_of_tau_as_laplace_says():
         determinant = np.linalg.slogdet(fit.covariance + 1 / 3)[1]
         return (determinant - sum(own) - weighted.unexplained(fit.effects)) / 2 + stated - (tau / 0.3) ** 2 / 2
 
-    logs = np.log(found.densities.ravel())
-    half = np.diff(found.pieces, axis=1) / 2
-    taus = (found.pieces[:, :1] + half * (1 + np.polynomial.legendre.leggauss(found.densities.shape[1])[0])).ravel()
+    logs = np.log(fitted.densities.ravel())
+    half = np.diff(fitted.pieces, axis=1) / 2
+    taus = (fitted.pieces[:, :1] + half * (1 + np.polynomial.legendre.leggauss(fitted.densities.shape[1])[0])).ravel()
     chosen = np.flatnonzero(logs > -20)[::12]
     expected = np.array([log_density(tau) for tau in taus[chosen]])
     np.testing.assert_allclose(logs[chosen] - logs[chosen[0]], expected - expected[0], atol=1e-6)
@@ -228,19 +228,19 @@ def mixture(means, covariance, weights=(1.0,), taus=(0.1,)) -> Posterior:
 
 
 def test_two_entries_in_closed_form_against_an_integral():
-    found = mixture([0.0, -0.1], np.diag([0.01, 0.02])).forecast(0.1)
+    forecast = mixture([0.0, -0.1], np.diag([0.01, 0.02])).forecast(0.1)
     deviation = np.sqrt(0.03 + 0.01)  # of the difference, tau² = 0.01
     lead = norm(-0.1, deviation)  # of the second over the first
-    assert found.best == pytest.approx([lead.cdf(0), lead.sf(0)])
-    assert found.slower[1] == pytest.approx(lead.cdf(np.log(0.9)))
+    assert forecast.best == pytest.approx([lead.cdf(0), lead.sf(0)])
+    assert forecast.slower[1] == pytest.approx(lead.cdf(np.log(0.9)))
     loss = quad(lambda x: (1 - np.exp(x)) * lead.pdf(x), -3, 0)[0]
-    assert found.loss[1] == pytest.approx(loss, abs=1e-9)
+    assert forecast.loss[1] == pytest.approx(loss, abs=1e-9)
 
 
 @pytest.mark.parametrize("correlation", [-0.5, 0.0, 0.9])
 def test_three_entries_in_closed_form_against_integrals(correlation):
     spread = np.array([[0.04, correlation * 0.02, 0], [correlation * 0.02, 0.01, 0], [0, 0, 0.02]])
-    found = mixture([0.05, 0.0, -0.08], spread, taus=(0.14,)).forecast(0.1)
+    forecast = mixture([0.05, 0.0, -0.08], spread, taus=(0.14,)).forecast(0.1)
     covariance = spread + 0.14**2 / 2 * np.eye(3)
     for i in range(3):
         differ = np.delete(np.eye(3), i, axis=0) - np.eye(3)[i]
@@ -248,11 +248,11 @@ def test_three_entries_in_closed_form_against_integrals(correlation):
         lead = multivariate_normal(middle, joint_spread)
         (p, q), ((a, b), (_, d)) = middle, np.linalg.inv(joint_spread)
         height = math.sqrt(a * d - b * b) / (2 * math.pi)
-        assert found.best[i] == pytest.approx(lead.cdf([0, 0]), abs=1e-6)
-        assert found.slower[i] == pytest.approx(1 - lead.cdf([-np.log(0.9)] * 2), abs=1e-6)
+        assert forecast.best[i] == pytest.approx(lead.cdf([0, 0]), abs=1e-6)
+        assert forecast.slower[i] == pytest.approx(1 - lead.cdf([-np.log(0.9)] * 2), abs=1e-6)
 
         def kept(y, x, p=p, q=q, a=a, b=b, d=d, height=height):
-            """What is kept, times lead's density, which SciPy takes thirty times as long to tell."""
+            """Return the share kept times lead's density, which takes SciPy thirty times as long."""
             x0, y0 = x - p, y - q
             return height * math.exp(-max(x, y, 0.0) - (a * x0 * x0 + 2 * b * x0 * y0 + d * y0 * y0) / 2)
 
@@ -264,24 +264,24 @@ def test_three_entries_in_closed_form_against_integrals(correlation):
             dblquad(kept, 0, 2, -2, lambda x: x, epsabs=1e-7)[0],
             dblquad(lambda x, y, kept=kept: kept(y, x), 0, 2, -2, lambda y: y, epsabs=1e-7)[0],
         ]
-        assert found.loss[i] == pytest.approx(1 - sum(parts), abs=1e-6)
+        assert forecast.loss[i] == pytest.approx(1 - sum(parts), abs=1e-6)
 
 
 def test_certain_answers_are_certain_also_far_out():
     for means in ([0.0, -40.0], [0.0, -40.0, -41.0], [0.0, -40.0, -41.0, -42.0]):
-        found = mixture(means, 0.01 * np.eye(len(means))).forecast(0.1)
+        forecast = mixture(means, 0.01 * np.eye(len(means))).forecast(0.1)
         expected = np.eye(len(means))[0]
-        np.testing.assert_allclose(found.best, expected, atol=1e-9)
-        np.testing.assert_allclose(found.slower, 1 - expected, atol=1e-9)
-        np.testing.assert_allclose(found.loss, 1 - expected, atol=1e-9)
+        np.testing.assert_allclose(forecast.best, expected, atol=1e-9)
+        np.testing.assert_allclose(forecast.slower, 1 - expected, atol=1e-9)
+        np.testing.assert_allclose(forecast.loss, 1 - expected, atol=1e-9)
 
 
-def drawn(found: Posterior, draws: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def drawn(fitted: Posterior, draws: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the same by brute force."""
-    rng, size = np.random.default_rng(3), len(found.treatments)
+    rng, size = np.random.default_rng(3), len(fitted.treatments)
     best, slower, loss = np.zeros(size), np.zeros(size), np.zeros(size)
     for count, tau, mean, covariance in zip(
-        rng.multinomial(draws, found.weights), found.taus, found.means, found.covariances, strict=True
+        rng.multinomial(draws, fitted.weights), fitted.taus, fitted.means, fitted.covariances, strict=True
     ):
         full = covariance + tau**2 / 2 * np.eye(size) + np.trace(covariance) / size  # a common shift changes nothing
         values = mean + rng.normal(size=(count, size)) @ np.linalg.cholesky(full).T
@@ -307,26 +307,26 @@ def several(size: int, laboratories: int, apart: float) -> list[Trial]:
     [(3, 2, 0.1), *(pytest.param(*of, marks=pytest.mark.nightly) for of in ((4, 1, 0.1), (9, 3, 0.05), (40, 4, 0.2)))],
 )
 def test_probabilities_of_entries_are_right_to_two_thousandths(size, laboratories, apart):
-    found = posterior([f"e{i:02}" for i in range(size)], several(size, laboratories, apart), 0.3)
-    said = found.forecast(0.1)
-    assert said.best.sum() == pytest.approx(1)
+    fitted = posterior([f"e{i:02}" for i in range(size)], several(size, laboratories, apart), 0.3)
+    forecast = fitted.forecast(0.1)
+    assert forecast.best.sum() == pytest.approx(1)
     # 1,600,000 draws have a standard error of at most 0.0004 of their own.
-    for mine, theirs in zip((said.best, said.slower, said.loss), drawn(found, 1_600_000), strict=True):
+    for mine, theirs in zip((forecast.best, forecast.slower, forecast.loss), drawn(fitted, 1_600_000), strict=True):
         np.testing.assert_allclose(mine, theirs, atol=0.002)
 
 
 @pytest.mark.parametrize(("size", "laboratories"), [(30, 3), (40, 1), (40, 8)])
 def test_of_many_entries_the_pieces_around_the_mode_do(size, laboratories, monkeypatch):
     names, trials = [f"e{i:02}" for i in range(size)], several(size, laboratories, 0.2)
-    found = posterior(names, trials, 0.3)
+    fitted = posterior(names, trials, 0.3)
     monkeypatch.setattr(bayes, "_MANY", size + 1)
     halved = posterior(names, trials, 0.3)
-    assert len(found.taus) < len(halved.taus) / 2
+    assert len(fitted.taus) < len(halved.taus) / 2
     places = np.arange(1, size), np.zeros(size - 1, dtype=int)
     for which in ("mean_quantiles", "new_quantiles"):
-        mine, theirs = (getattr(one, which)(*places, [0.025, 0.5, 0.975]) for one in (found, halved))
+        mine, theirs = (getattr(one, which)(*places, [0.025, 0.5, 0.975]) for one in (fitted, halved))
         np.testing.assert_allclose(mine, theirs, atol=1e-5)
-    np.testing.assert_allclose(found.tau_quantiles([0.025, 0.975]), halved.tau_quantiles([0.025, 0.975]), rtol=1e-3)
+    np.testing.assert_allclose(fitted.tau_quantiles([0.025, 0.975]), halved.tau_quantiles([0.025, 0.975]), rtol=1e-3)
 
 
 def test_how_entries_are_numbered_changes_no_probability():
@@ -339,8 +339,8 @@ def test_how_entries_are_numbered_changes_no_probability():
 
 
 def test_one_entry_is_the_best_of_itself():
-    found = mixture([0.0], np.zeros((1, 1))).forecast(0.1)
-    assert (found.best[0], found.slower[0], found.loss[0]) == (1, 0, 0)
+    forecast = mixture([0.0], np.zeros((1, 1))).forecast(0.1)
+    assert (forecast.best[0], forecast.slower[0], forecast.loss[0]) == (1, 0, 0)
 
 
 def test_errors_of_a_mixture_worked_by_hand():

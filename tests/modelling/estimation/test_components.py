@@ -1,4 +1,4 @@
-"""What each component adds: against an independent package, and what cannot be told apart."""
+"""The effect that each component adds: against an independent package, and where components cannot be told apart."""
 
 import numpy as np
 import pytest
@@ -25,11 +25,11 @@ def linde():
 @pytest.mark.parametrize("model", ["common", "random"])
 def test_every_component_of_linde_2016_is_reproduced(linde, model):
     fit = getattr(linde, model)
-    found = {name: (fit.effects[i], fit.errors()[i]) for i, name in enumerate(linde.names)}
+    estimates = {name: (fit.effects[i], fit.errors()[i]) for i, name in enumerate(linde.names)}
     for row in rows("linde2016_components.csv"):
         expected = float(row[f"beta_{model}"]), float(row[f"se_{model}"])
-        assert found.pop(row["component"]) == pytest.approx(expected, abs=1e-6)
-    assert not found
+        assert estimates.pop(row["component"]) == pytest.approx(expected, abs=1e-6)
+    assert not estimates
 
 
 def test_the_fit_of_the_additive_and_the_standard_model_of_linde_2016_is_reproduced(linde):

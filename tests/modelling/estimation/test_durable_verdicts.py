@@ -1,4 +1,4 @@
-"""What was measured only with options that can lose acknowledged writes is never recommended."""
+"""An entry measured only with options that can lose acknowledged writes is never recommended."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What runs say of one machine: by hand where one normal is known and no run may be disturbed, and what is run next."""
+"""Inference from runs on one machine: by hand where one normal is known and no run may be disturbed; the next run."""
 
 import numpy as np
 import pytest

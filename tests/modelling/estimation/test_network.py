@@ -23,7 +23,7 @@ def trials_of(name: str) -> list[Trial]:
     for row in rows(name):
         values = (row["treat1"], row["treat2"], float(row["effect"]), float(row["se"]))
         contrasts.setdefault(row["study"], []).append(values)
-    return [Trial.from_contrasts(study, found) for study, found in contrasts.items()]
+    return [Trial.from_contrasts(study, of_study) for study, of_study in contrasts.items()]
 
 
 def trial(name: str, variance: float = 0.01, **means: float) -> Trial:
@@ -125,9 +125,9 @@ def test_the_p_scores_of_senn_2013_are_reproduced(senn, model):
 
 def test_heterogeneity_and_inconsistency_of_senn_2013_are_reproduced(senn):
     (row,) = rows("senn2013_summary.csv")
-    found = (senn.tau2, senn.q, senn.freedom, senn.i2, senn.q_heterogeneity, senn.q_inconsistency)
+    statistics = (senn.tau2, senn.q, senn.freedom, senn.i2, senn.q_heterogeneity, senn.q_inconsistency)
     names = ("tau2", "q", "df_q", "i2", "q_heterogeneity", "q_inconsistency")
-    assert found == pytest.approx(tuple(float(row[name]) for name in names), abs=1e-6)
+    assert statistics == pytest.approx(tuple(float(row[name]) for name in names), abs=1e-6)
 
 
 # By simulation and by what must not matter
@@ -138,12 +138,12 @@ TRUTH = {"a": 0.5, "b": 0.2, "c": 0.0, "d": -0.3}
 
 def simulated(rng, between: float = 0.0) -> list[Trial]:
     """Trials of known effects, each with a level of its own, error 0.1 an arm and a spread between trials."""
-    found = []
+    trials = []
     for name, entries in DESIGNS:
         own = {e: TRUTH[e] + rng.normal(0, between / np.sqrt(2)) for e in entries}
         level = rng.normal()
-        found.append(trial(name, **{e: own[e] + level + rng.normal(0, 0.1) for e in entries}))
-    return found
+        trials.append(trial(name, **{e: own[e] + level + rng.normal(0, 0.1) for e in entries}))
+    return trials
 
 
 @pytest.mark.slow
@@ -162,9 +162,9 @@ def test_intervals_cover_the_truth_as_often_as_they_say(between):
 @pytest.mark.slow
 def test_the_estimate_of_the_variance_between_trials_is_right_on_average():
     rng = np.random.default_rng(11)
-    found = [networks(simulated(rng, between=0.3))[0] for _ in range(600)]
+    fits = [networks(simulated(rng, between=0.3))[0] for _ in range(600)]
     # The moment estimate is unbiased before it is cut off at zero: Q - df over its factor.
-    raw = [(n.q - n.freedom) / Weighted(n.trials, n.treatments).spread_factor(n.common.covariance) for n in found]
+    raw = [(n.q - n.freedom) / Weighted(n.trials, n.treatments).spread_factor(n.common.covariance) for n in fits]
     assert np.mean(raw) == pytest.approx(0.09, abs=0.01)
 
 

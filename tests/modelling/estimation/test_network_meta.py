@@ -33,11 +33,11 @@ def written(path) -> list[dict[str, str]]:
 def test_the_tables_have_the_columns_rows_and_numbers_of_the_reference(tmp_path, data, options, tables):
     run(REFERENCE / f"{data}_contrasts.csv", "--out", tmp_path / "out", *options)
     for table in tables:
-        found, expected = written(tmp_path / "out" / f"{table}.csv"), rows(f"{data}_{table}.csv")
+        written_rows, expected = written(tmp_path / "out" / f"{table}.csv"), rows(f"{data}_{table}.csv")
         key = [column for column in expected[0] if column in ("treat1", "treat2", "treat", "component")]
-        found, expected = (sorted(t, key=lambda row: [row[k] for k in key]) for t in (found, expected))
-        assert [list(row) for row in found] == [list(row) for row in expected]
-        for mine, theirs in zip(found, expected, strict=True):
+        written_rows, expected = (sorted(t, key=lambda row: [row[k] for k in key]) for t in (written_rows, expected))
+        assert [list(row) for row in written_rows] == [list(row) for row in expected]
+        for mine, theirs in zip(written_rows, expected, strict=True):
             assert [mine[k] for k in key] == [theirs[k] for k in key]
             numbers = [column for column in theirs if column not in key]
             assert [float(mine[n]) for n in numbers] == pytest.approx([float(theirs[n]) for n in numbers], abs=1e-6)
@@ -97,9 +97,9 @@ def test_one_trial_gives_no_variance_between_trials_and_no_made_up_zero(tmp_path
 def test_components_that_cannot_be_told_apart_are_named_and_not_estimated(tmp_path):
     path = table(tmp_path, "s1,a + b,none,0.5,0.1", "s2,c,none,0.2,0.1")
     run(path, "--components", "--reference", "none", "--out", tmp_path)
-    found = {row["component"]: row for row in written(tmp_path / "components.csv")}
-    assert (found["a"]["beta_random"], found["a"]["aliased_with"]) == ("", "b")
-    assert float(found["c"]["beta_random"]) == pytest.approx(0.2)
+    components = {row["component"]: row for row in written(tmp_path / "components.csv")}
+    assert (components["a"]["beta_random"], components["a"]["aliased_with"]) == ("", "b")
+    assert float(components["c"]["beta_random"]) == pytest.approx(0.2)
 
 
 def test_the_spread_between_studies_is_integrated_out_on_request(tmp_path):

@@ -113,10 +113,10 @@ def test_quantiles_are_those_of_draws_of_the_whole_model(rows, name):
     order = np.argsort(new)
     upto = np.cumsum(weights[order])
     true = [new[order][np.searchsorted(upto, probability)] for probability in (0.025, 0.25, 0.5, 0.75, 0.975)]
-    found = quantiles(posterior(ENTRIES, rows, one, "hdd"), 0.025, 0.25, 0.5, 0.75, 0.975)
+    computed = quantiles(posterior(ENTRIES, rows, one, "hdd"), 0.025, 0.25, 0.5, 0.75, 0.975)
     half = (true[-1] - true[0]) / 2
-    assert np.abs(np.subtract(found, true))[[0, 4]].max() < 0.25 * half
-    assert np.abs(np.subtract(found, true))[1:4].max() < 0.125 * half
+    assert np.abs(np.subtract(computed, true))[[0, 4]].max() < 0.25 * half
+    assert np.abs(np.subtract(computed, true))[1:4].max() < 0.125 * half
 
 
 def test_laboratories_of_one_group_tell_less_than_independent_ones():

@@ -110,8 +110,8 @@ def test_an_entry_without_numbers_is_not_used_for_want_of_evidence():
     ],
 )
 def test_each_step_down_in_strength_has_its_rule(basis, word, rules):
-    found, reasons = strength(basis)
-    assert (found, [rule for rule, _ in reasons]) == (word, rules)
+    strength_word, reasons = strength(basis)
+    assert (strength_word, [rule for rule, _ in reasons]) == (word, rules)
 
 
 @pytest.mark.parametrize(
@@ -193,12 +193,12 @@ def test_numbers_and_lists_that_share_an_entry_are_ranked_together():
     )
     (part,) = ranked(arms(arm(200), arm(100, guest_fs="xfs")), stated=stated, scales=ALIKE)
     assert part.basis == "both"
-    found = {entry.key: (entry.rank, entry.ratio) for entry in part.entries}
-    assert found["ext4-on-ext4"] == (1, 1.0)
-    assert found["xfs-on-ext4"][1] == pytest.approx(0.5, abs=0.005)
+    rank_and_ratio = {entry.key: (entry.rank, entry.ratio) for entry in part.entries}
+    assert rank_and_ratio["ext4-on-ext4"] == (1, 1.0)
+    assert rank_and_ratio["xfs-on-ext4"][1] == pytest.approx(0.5, abs=0.005)
     # Only lists speak of these two: they have a place in the order, and no number.
-    assert found["xfs-on-xfs"][1] is found["btrfs-on-btrfs"][1] is None
-    assert found["xfs-on-xfs"][0] < found["btrfs-on-btrfs"][0]
+    assert rank_and_ratio["xfs-on-xfs"][1] is rank_and_ratio["btrfs-on-btrfs"][1] is None
+    assert rank_and_ratio["xfs-on-xfs"][0] < rank_and_ratio["btrfs-on-btrfs"][0]
 
 
 def test_the_reference_is_the_best_entry_that_has_numbers():

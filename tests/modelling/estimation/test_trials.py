@@ -20,8 +20,8 @@ PAIR, GUEST, HYPERVISOR = AXES["fs-pair"], AXES["guest-fs"], AXES["hypervisor"]
 
 
 def effects(frame, axis) -> list[dict[str, float]]:
-    found = trials(comparable_arms(frame, axis, known(0.05)))
-    return [dict(zip(trial.treatments, trial.effects[:, 0], strict=True)) for trial in found]
+    fitted = trials(comparable_arms(frame, axis, known(0.05)))
+    return [dict(zip(trial.treatments, trial.effects[:, 0], strict=True)) for trial in fitted]
 
 
 @pytest.mark.parametrize(
@@ -58,24 +58,24 @@ def test_arms_are_compared_only_where_they_agree_in_what_the_axis_holds(axis, fi
 
 def test_the_hypervisor_axis_lets_the_host_file_system_come_along():
     frame = arms(arm(100, hypervisor="kvm"), arm(50, hypervisor="esxi", host_fs="vmfs"))
-    (found,) = effects(frame, HYPERVISOR)
-    assert found["kvm"] - found["esxi"] == pytest.approx(np.log(2))
+    (effect_of,) = effects(frame, HYPERVISOR)
+    assert effect_of["kvm"] - effect_of["esxi"] == pytest.approx(np.log(2))
 
 
 def test_a_case_study_counts_once_however_many_vm_counts_it_ran():
     frame = arms(arm(400, guest_fs="xfs"), arm(100), arm(40, guest_fs="xfs", vm_count=2), arm(10, vm_count=2))
-    (found,) = trials(comparable_arms(frame, PAIR, known(0.1)))
-    assert np.exp(found.effects[1, 0]) == pytest.approx(4)
-    assert found.variances[1, 0] == pytest.approx(0.02)  # of the difference; not halved by the second VM count
+    (trial,) = trials(comparable_arms(frame, PAIR, known(0.1)))
+    assert np.exp(trial.effects[1, 0]) == pytest.approx(4)
+    assert trial.variances[1, 0] == pytest.approx(0.02)  # of the difference; not halved by the second VM count
 
 
 def test_ratios_that_vary_over_the_vm_counts_make_the_mean_less_certain():
     # Ratios 2 and 8: their geometric mean is 4. Each arm lies ln(2)/2 off the fit: 4 (ln(2)/2)^2 = ln(2)^2 on
     # 4 - 2 groups - 2 entries + 1 = 1 degree of freedom; the excess over 0.01, over 2 groups, in both entries.
     frame = arms(arm(200, guest_fs="xfs"), arm(100), arm(80, guest_fs="xfs", vm_count=2), arm(10, vm_count=2))
-    (found,) = trials(comparable_arms(frame, PAIR, known(0.1)))
-    assert np.exp(found.effects[1, 0]) == pytest.approx(4)
-    assert found.variances[1, 0] == pytest.approx(0.02 + 2 * (np.log(2) ** 2 - 0.01) / 2)
+    (trial,) = trials(comparable_arms(frame, PAIR, known(0.1)))
+    assert np.exp(trial.effects[1, 0]) == pytest.approx(4)
+    assert trial.variances[1, 0] == pytest.approx(0.02 + 2 * (np.log(2) ** 2 - 0.01) / 2)
 
 
 def test_effects_of_unequal_groups_are_not_biased_by_who_else_was_measured():
@@ -87,9 +87,9 @@ def test_effects_of_unequal_groups_are_not_biased_by_who_else_was_measured():
         arm(200, vm_count=2),
         arm(400, guest_fs="xfs", vm_count=2),
     )
-    (found,) = effects(frame, PAIR)
-    assert found["btrfs-on-ext4"] - found["ext4-on-ext4"] == pytest.approx(np.log(4))
-    assert found["xfs-on-ext4"] - found["ext4-on-ext4"] == pytest.approx(np.log(2))
+    (effect_of,) = effects(frame, PAIR)
+    assert effect_of["btrfs-on-ext4"] - effect_of["ext4-on-ext4"] == pytest.approx(np.log(4))
+    assert effect_of["xfs-on-ext4"] - effect_of["ext4-on-ext4"] == pytest.approx(np.log(2))
 
 
 def test_entries_that_no_group_joins_are_trials_apart():
@@ -99,7 +99,7 @@ def test_entries_that_no_group_joins_are_trials_apart():
         arm(3, host_fs="vmfs", hypervisor="esxi"),
         arm(4, guest_fs="xfs", host_fs="vmfs", hypervisor="esxi"),
     )
-    assert [set(found) for found in effects(frame, PAIR)] == [
+    assert [set(effect_of) for effect_of in effects(frame, PAIR)] == [
         {"ext4-on-ext4", "xfs-on-ext4"},
         {"ext4-on-vmfs", "xfs-on-vmfs"},
     ]
@@ -172,11 +172,11 @@ def test_case_studies_of_one_laboratory_are_one_trial():
         arm(70, guest_fs="xfs", case_study="p3-cs2", laboratory="p3"),
         arm(70, case_study="p3-cs2", laboratory="p3"),
     ]
-    (found,) = trials(comparable_arms(arms(*rows), PAIR, known(0.1)))
-    assert (found.name, found.sources) == ("p3", ("p3-cs1", "p3-cs2"))
-    assert np.exp(found.effects[1, 0]) == pytest.approx(2)
+    (trial,) = trials(comparable_arms(arms(*rows), PAIR, known(0.1)))
+    assert (trial.name, trial.sources) == ("p3", ("p3-cs1", "p3-cs2"))
+    assert np.exp(trial.effects[1, 0]) == pytest.approx(2)
     # Each lies ln(2)/2 off in each case study: ln(2)² on one degree of freedom; the excess over 0.01, over two.
-    assert found.variances[1, 0] == pytest.approx(0.02 + 2 * (np.log(2) ** 2 - 0.01) / 2)
+    assert trial.variances[1, 0] == pytest.approx(0.02 + 2 * (np.log(2) ** 2 - 0.01) / 2)
     apart = [row | {"laboratory": row["case_study"]} for row in rows]
     assert [t.name for t in trials(comparable_arms(arms(*apart), PAIR, known(0.1)))] == ["p3-cs1", "p3-cs2"]
 
@@ -188,7 +188,7 @@ def test_case_studies_that_share_no_entry_stay_apart_in_one_laboratory():
         arm(3, guest_fs="jfs", case_study="b", laboratory="x"),
         arm(4, guest_fs="btrfs", case_study="b", laboratory="x"),
     )
-    assert [set(found) for found in effects(frame, GUEST)] == [{"btrfs", "jfs"}, {"ext4", "xfs"}]
+    assert [set(effect_of) for effect_of in effects(frame, GUEST)] == [{"btrfs", "jfs"}, {"ext4", "xfs"}]
 
 
 @settings(max_examples=30, deadline=None)
@@ -205,9 +205,9 @@ def test_effects_of_unbalanced_groups_are_those_of_least_squares(seed, entries, 
     design[rows, [int(name[2:]) for name in used["entry"]]] = 1
     design[rows, entries + used["vm_count"].astype(int) - 1] = 1
     solution = np.linalg.lstsq(design, used["mean_log"].to_numpy(dtype=float), rcond=None)[0]
-    for found in trials(used):
-        expected = solution[[int(name[2:]) for name in found.treatments]]
-        np.testing.assert_allclose(found.effects[:, 0], expected - expected[0], atol=1e-9)
+    for trial in trials(used):
+        expected = solution[[int(name[2:]) for name in trial.treatments]]
+        np.testing.assert_allclose(trial.effects[:, 0], expected - expected[0], atol=1e-9)
 
 
 # Each group holds every entry, by the same shares.
@@ -275,8 +275,8 @@ def test_the_printed_interval_of_a_derived_value_adds_to_the_default():
 
 def test_a_measured_value_stands_where_the_same_cell_was_also_derived():
     frame = arms(arm(999, origin="derived", variance=0.1), arm(100), arm(200, guest_fs="xfs"))
-    (found,) = effects(frame, PAIR)
-    assert found["xfs-on-ext4"] - found["ext4-on-ext4"] == pytest.approx(np.log(2))
+    (effect_of,) = effects(frame, PAIR)
+    assert effect_of["xfs-on-ext4"] - effect_of["ext4-on-ext4"] == pytest.approx(np.log(2))
 
 
 def test_a_file_system_the_source_does_not_name_is_no_entry():

@@ -1,4 +1,4 @@
-"""What sets of runs on a machine are worth: closed forms, brute force, and limits."""
+"""The worth of sets of runs on a machine: closed forms, brute force, and limits."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What test_a_new_setting runs beside the plugin tests.made_up_setting: the made-up row is asked for everywhere."""
+"""The made-up row is asked for everywhere: test_a_new_setting runs this with the plugin tests.made_up_setting."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How much lies behind each choice: what an answer would find, from memory."""
+"""The amount of evidence behind each choice, from memory: that which an answer would find."""
 
 import pytest
 from django.core.cache import cache
@@ -20,9 +20,9 @@ def behind(field, values, **given):
 def test_a_choice_has_evidence_where_its_question_has_an_answer(published_evidence, workload):
     hypervisors = list(names.names()["hypervisor"])
     for axis in AXES:
-        found = behind("hypervisor", hypervisors, workload=workload, axis=axis)
+        evidence_counts = behind("hypervisor", hypervisors, workload=workload, axis=axis)
         answered = {name: bool(ranking_of(Question(axis, workload, hypervisor=name)).parts) for name in hypervisors}
-        assert {name: number > 0 for name, number in found.items()} == answered, axis
+        assert {name: number > 0 for name, number in evidence_counts.items()} == answered, axis
 
 
 def test_case_studies_are_counted_not_rows(published_evidence):

@@ -63,8 +63,8 @@ def test_no_key_brings_a_page_or_the_api_down(published_evidence, client, axis, 
         ("/api/v1/claims/", {"workload": a}),
         ("/case-studies/", {"workload": a, "guest_fs": b}),
     ):
-        said = {**asked, **query} if address not in ("/api/v1/heat-maps/", "/api/v1/claims/") else query
-        assert client.get(address, said).status_code in (200, 302, 400, 404, 422), (address, said)
+        parameters = {**asked, **query} if address not in ("/api/v1/heat-maps/", "/api/v1/claims/") else query
+        assert client.get(address, parameters).status_code in (200, 302, 400, 404, 422), (address, parameters)
 
 
 @pytest.mark.parametrize("key", MALFORMED)

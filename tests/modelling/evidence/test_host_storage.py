@@ -24,13 +24,13 @@ def study(**values: float) -> None:
 def test_a_volume_and_a_file_are_ranked_side_by_side():
     study(lvm_thin=120.0, zvol=60.0, file__ext4=100.0, file__zfs=80.0)
 
-    found = answer(estimate(Question("host-storage", "varmail")), 1)
+    ranking = answer(estimate(Question("host-storage", "varmail")), 1)
 
-    assert [entry.key for entry in found.entries] == ["lvm-thin", "dir-ext4", "zfs", "zvol"]
-    ratios = [entry.ratio for entry in found.entries]
+    assert [entry.key for entry in ranking.entries] == ["lvm-thin", "dir-ext4", "zfs", "zvol"]
+    ratios = [entry.ratio for entry in ranking.entries]
     assert ratios == sorted(ratios, reverse=True)
     assert ratios[-1] < ratios[0] == 1.0
-    assert found.entries[1].label == "Directory on ext4"
+    assert ranking.entries[1].label == "Directory on ext4"
 
 
 @pytest.mark.parametrize("key", ["dir-ext4", "zfs", "dir", "lvm-thin"])
@@ -46,9 +46,9 @@ def test_a_list_of_pairs_speaks_of_files_on_their_file_systems():
     make_finding("worst", host_fs="ext4", publication=case_study.findings.get().publication, case_studies=[case_study])
     publish(case_study)
 
-    found = answer(estimate(Question("host-storage", "varmail")), 1)
+    ranking = answer(estimate(Question("host-storage", "varmail")), 1)
 
-    assert [entry.key for entry in found.entries] == ["dir-xfs", "dir-ext4"]
+    assert [entry.key for entry in ranking.entries] == ["dir-xfs", "dir-ext4"]
     assert len(frames.findings(Question("host-storage", "varmail", host_storage="dir-xfs"))) == 1
     assert frames.findings(Question("host-storage", "varmail", host_storage="lvm")).empty
 

@@ -27,14 +27,14 @@ ASKED = Question(axis="guest-fs", workload="varmail")
 @pytest.fixture
 def read(monkeypatch) -> list[set[int]]:
     """Return the case studies whose arms were read from the database, at each reading."""
-    found, real = [], frames._read
+    readings, real = [], frames._read
 
     def noted(workload, case_studies):
-        found.append(set(case_studies))
+        readings.append(set(case_studies))
         return real(workload, case_studies)
 
     monkeypatch.setattr(frames, "_read", noted)
-    return found
+    return readings
 
 
 def study(slug: str, **facts):
@@ -155,18 +155,18 @@ def test_a_column_that_nobody_stated_joins_one_that_somebody_did(read):
     publish(study("silent", host_fs=None))
     assert frames.arms(ASKED)["host_fs"].isna().all()
     publish(study("stating", host_fs="btrfs"))
-    found = frames.arms(ASKED)
-    assert found.groupby("case_study")["host_fs"].nunique().to_dict() == {"silent": 0, "stating": 1}
+    arms = frames.arms(ASKED)
+    assert arms.groupby("case_study")["host_fs"].nunique().to_dict() == {"silent": 0, "stating": 1}
     assert len(frames.arms(Question("guest-fs", "varmail", host_fs="btrfs"))) == 2
 
 
 def test_numbers_are_numbers_again_whatever_they_are_kept_as():
     publish(study("silent"))
     publish(study("stating", vm_ram_gib=1.6, vm_vcpus=2))
-    found = frames.arms(ASKED)
-    kinds = {name: str(found[name].dtype) for name in frames._NUMBERS if name in found}
-    assert kinds == {name: kind for name, kind in frames._NUMBERS.items() if name in found}
-    assert found.groupby("case_study")["vm_ram_gib"].sum().to_dict() == {"silent": 0.0, "stating": 3.2}
+    arms = frames.arms(ASKED)
+    kinds = {name: str(arms[name].dtype) for name in frames._NUMBERS if name in arms}
+    assert kinds == {name: kind for name, kind in frames._NUMBERS.items() if name in arms}
+    assert arms.groupby("case_study")["vm_ram_gib"].sum().to_dict() == {"silent": 0.0, "stating": 3.2}
     assert len(frames.arms(Question("guest-fs", "varmail", vm_count=1))) == 4
     assert frames.arms(Question("guest-fs", "varmail", vm_count=7)).empty
 
@@ -175,10 +175,10 @@ def test_numbers_are_numbers_again_whatever_they_are_kept_as():
 def test_all_arms_come_by_one_query_as_a_publication_between_two_would_part_them(read_all, django_assert_num_queries):
     publish(study("first"))
     with django_assert_num_queries(3) as queries:  # the others are of research groups, and of what loads say
-        found = read_all()
+        arms = read_all()
     assert sum('FROM "modelling_arm"' in query["sql"] for query in queries) == 1
-    frame = found["varmail"] if isinstance(found, dict) else found
-    assert (len(frame), "workload" in frame) == (2, frame is found)
+    frame = arms["varmail"] if isinstance(arms, dict) else arms
+    assert (len(frame), "workload" in frame) == (2, frame is arms)
 
 
 def test_set_ups_are_told_of_the_newest_case_studies_and_the_answer_says_so(monkeypatch):

@@ -1,4 +1,4 @@
-"""Whether an entry has what one must have, by facts worked by hand."""
+"""An entry has what a visitor needs, or lacks it: by facts worked by hand."""
 
 import pytest
 
@@ -8,10 +8,10 @@ from modelling.evidence.question import Question
 
 
 def known(**told):
-    """Facts by choice: found, or (found, part that it goes through)."""
+    """Return facts by choice, each told as its state or as (state, part that it goes through)."""
     facts = {}
-    for choice, said in told.items():
-        found, through = said if isinstance(said, tuple) else (said, "")
+    for choice, fact in told.items():
+        state, through = fact if isinstance(fact, tuple) else (fact, "")
         kind = (
             "hypervisor"
             if choice in ("kvm", "docker")
@@ -19,9 +19,9 @@ def known(**told):
             if choice in ("raw", "qcow2")
             else "host-storage"
         )
-        limit = "Partly." if found == "with limits" else ""
+        limit = "Partly." if state == "with limits" else ""
         facts[kind, choice] = {
-            slug: Fact(kind, choice, choice, slug, found, limit, through, "https://example.org", "2026-11-25")
+            slug: Fact(kind, choice, choice, slug, state, limit, through, "https://example.org", "2026-11-25")
             for slug in ABILITIES
         }
     return facts

@@ -30,8 +30,8 @@ def test_what_only_one_side_states_is_taken_to_be_equal():
 
 
 def test_two_stated_values_are_kept_apart_and_the_unstated_stands_alone():
-    found = groups(arm(1.0, allocation="full"), arm(2.0), arm(3.0, allocation="sparse"), arm(4.0, allocation="full"))
-    assert found == [0, 1, 2, 0]
+    numbers = groups(arm(1.0, allocation="full"), arm(2.0), arm(3.0, allocation="sparse"), arm(4.0, allocation="full"))
+    assert numbers == [0, 1, 2, 0]
 
 
 def test_another_case_study_says_nothing_about_what_one_leaves_out():
@@ -50,9 +50,9 @@ def test_allocation_comes_along_with_host_storage_and_with_what_an_image_is():
     assert free == ["host-storage", "image-format", "allocation", "snapshot"]
 
 
-def measured(found) -> list[float]:
+def measured(estimated) -> list[float]:
     """Return what laboratories measured of the entries against the best, before it is drawn towards no difference."""
-    effects = found.ranking.parts[0].networks[0].random.effects
+    effects = estimated.ranking.parts[0].networks[0].random.effects
     return sorted(np.exp(effects - effects.max()).tolist(), reverse=True)
 
 
@@ -69,8 +69,8 @@ def published(*configurations: dict, **fields) -> None:
 def test_a_configuration_on_other_disks_is_not_compared_with_its_neighbours():
     published({"host_fs": "ext4"}, {"host_fs": "xfs", "storage_kind": "nvme"}, {"host_fs": "xfs"})
 
-    found = frames.arms(HOST_FS)
-    assert found["storage"].tolist() == ["hdd", "nvme", "hdd"]
+    arm_rows = frames.arms(HOST_FS)
+    assert arm_rows["storage"].tolist() == ["hdd", "nvme", "hdd"]
     assert len(frames.arms(Question("host-fs", "varmail", storage="nvme"))) == 1
     assert measured(estimate(HOST_FS)) == [1.0, pytest.approx(1 / 3)]
 
@@ -102,9 +102,9 @@ def test_a_container_beside_a_machine_is_confounded_with_the_kind_of_virtualisat
         {"hypervisor": "kvm", "guest_fs": None},
     )
 
-    found = answer(estimate(HYPERVISOR), 1)
-    assert [entry.confounded_with for entry in found.entries] == [("virtualisation", *OPEN)] * 2
-    assert found.notes[0].startswith("Confounded with the kind of virtualisation: docker was measured with container")
+    ranking = answer(estimate(HYPERVISOR), 1)
+    assert [entry.confounded_with for entry in ranking.entries] == [("virtualisation", *OPEN)] * 2
+    assert ranking.notes[0].startswith("Confounded with the kind of virtualisation: docker was measured with container")
 
 
 @pytest.mark.django_db
@@ -113,15 +113,15 @@ def test_what_a_hypervisor_sets_by_itself_confounds_unless_both_sides_state_the_
     alike = {"disk_bus": "virtio", "image_format": "raw"}
     published({"hypervisor": "kvm", "cache_mode": "none"} | alike, {"hypervisor": "esxi"} | alike)
 
-    found = answer(estimate(HYPERVISOR), 1)
-    assert [entry.confounded_with for entry in found.entries] == [("cache_mode", "allocation", "io_mode")] * 2
-    assert found.notes[:2] == (
+    ranking = answer(estimate(HYPERVISOR), 1)
+    assert [entry.confounded_with for entry in ranking.entries] == [("cache_mode", "allocation", "io_mode")] * 2
+    assert ranking.notes[:2] == (
         "Confounded with the cache mode: esxi was measured with its default (not stated); kvm with none. A difference "
         "may be due to either.",
         "No source states the allocation of the image and I/O mode. Each hypervisor has defaults of its own, so a "
         "difference may be due to them.",
     )
-    assert "I/O mode" not in found.parts[0].assumed_equal
+    assert "I/O mode" not in ranking.parts[0].assumed_equal
 
 
 @pytest.mark.django_db
@@ -140,8 +140,8 @@ def test_an_excluded_number_is_kept_and_counts_nowhere():
     for host_fs, value in (("ext4", 100.0), ("xfs", 80.0)):
         configuration = make_configuration(case_study, host_fs=host_fs)
         make_measurement(value, configuration=configuration)
-        said = {"excluded_because": "the host was busy", "excluded_by": "its author"}
-        make_measurement(1.0, configuration=configuration, repetition=2, **said)
+        exclusion = {"excluded_because": "the host was busy", "excluded_by": "its author"}
+        make_measurement(1.0, configuration=configuration, repetition=2, **exclusion)
     publish(case_study)
 
     assert measured(estimate(HOST_FS)) == [1.0, pytest.approx(0.8)]
@@ -184,8 +184,8 @@ def test_ratios_to_different_references_are_not_compared():
         make_measurement(0.8, configuration=configuration, metric="relative", unit="ratio", reference=reference)
     publish(published_ratios)
 
-    found = answer(estimate(HOST_FS), 1)
-    assert (found.metric, {entry.key for entry in found.entries}) == ("relative", {"ext4", "xfs"})
+    ranking = answer(estimate(HOST_FS), 1)
+    assert (ranking.metric, {entry.key for entry in ranking.entries}) == ("relative", {"ext4", "xfs"})
 
 
 @pytest.mark.django_db
@@ -229,7 +229,7 @@ def test_scores_of_two_benchmarks_are_never_pooled():
 
     both = answer(estimate(HOST_FS), 2)
     assert both.entries == ()
-    assert any("inside one benchmark only" in each for each in both.missing)
+    assert any("inside one benchmark only" in sentence for sentence in both.missing)
     of_one = answer(estimate(Question("host-fs", "varmail", metric="score", benchmark="novabench")), 2)
     assert of_one.entries[1].ratio < 1
     assert frames.arms_of_every_workload() == {}  # forecasts learn from no scores

@@ -21,10 +21,10 @@ def volumes() -> None:
 def test_volumes_are_explained_by_what_was_measured():
     volumes()
 
-    found = explained(Question("host-storage", "varmail"), "lvm-thin", "zvol")
-    texts = " ".join(step.text for step in found.steps)
+    explanation = explained(Question("host-storage", "varmail"), "lvm-thin", "zvol")
+    texts = " ".join(step.text for step in explanation.steps)
     assert "2.00 times" in texts
-    assert "volumes" in str(found)
+    assert "volumes" in str(explanation)
     assert "forecast" not in texts
 
 

@@ -20,8 +20,8 @@ def entries(client) -> list[tuple[str, str]]:
     response = client.get(f"/feed/?{QUESTION}")
     assert response.status_code == 200
     assert response["Content-Type"].startswith("application/atom+xml")
-    found = ElementTree.fromstring(response.content).findall("a:entry", ATOM)
-    return [(entry.find("a:id", ATOM).text, entry.find("a:title", ATOM).text) for entry in found]
+    elements = ElementTree.fromstring(response.content).findall("a:entry", ATOM)
+    return [(entry.find("a:id", ATOM).text, entry.find("a:title", ATOM).text) for entry in elements]
 
 
 def publish(slug: str, ext4: float, xfs: float, workload: str = "fileserver") -> None:
@@ -41,17 +41,17 @@ def test_an_entry_for_each_publication_that_changed_the_answer_newest_first(clie
     kept.save()
     assert entries(client) == before
     publish("second", 100.0, 300.0)
-    found = entries(client)
-    assert [address for address, _ in found] == [
+    after = entries(client)
+    assert [address for address, _ in after] == [
         f"http://testserver/?{QUESTION}&as_of=3&method={METHOD}",
         f"http://testserver/?{QUESTION}&as_of=1&method={METHOD}",
     ]
-    assert found[0][1] != found[1][1]
+    assert after[0][1] != after[1][1]
     page = client.get(f"/?{QUESTION}&tab=history").content.decode()
     listed = page.partition("Earlier answers")[2].partition("</ul>")[0]
-    assert (listed.count("<li>"), "as_of=1&amp;" in listed, found[1][1] in listed) == (1, True, True)
+    assert (listed.count("<li>"), "as_of=1&amp;" in listed, after[1][1] in listed) == (1, True, True)
     assert "Earlier answers" not in client.get(f"/?{QUESTION}&as_of=1&tab=history").content.decode()
-    for address, title in found:  # each entry is what its permanent address says
+    for address, title in after:  # each entry is what its permanent address says
         assert title in client.get(address.removeprefix("http://testserver")).content.decode()
 
 

@@ -69,7 +69,9 @@ def test_only_followers_who_want_it_are_told():
     Subscription.objects.create(user=factories.make_user(), way="mail", topics=["question"], site="https://x.org")
     publish("second", 100.0, 300.0)
     tell()
-    assert ada in {each.subscription.user for each in Delivery.objects.filter(path__contains="fileserver&as_of")}
+    assert ada in {
+        delivery.subscription.user for delivery in Delivery.objects.filter(path__contains="fileserver&as_of")
+    }
     assert Delivery.objects.filter(subscription__user=ada).count() == 1
 
 

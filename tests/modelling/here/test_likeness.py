@@ -55,9 +55,12 @@ def test_its_runs_do_what_the_machine_did_and_it_says_so(asked, machine):
     assert {"directory=@FOLDER@", "rwmixread=60", "bs=16384,8192", "numjobs=2", "fdatasync=5"} <= set(job)
     assert job[-2:] == ["direct=1", "ramp_time=3"]
     assert sitting["load"]["working_set_bytes"] == 2**30
-    said = sitting["like"]["sentence"]
-    assert said.startswith("The load is what lab-1/vm-117 asked of its disks in the 24 hours before ")
-    assert "50% reads of 16 KiB, 33% writes of 8 KiB and 17% flushes, 2 at once. Every request is taken to jump" in said
+    sentence = sitting["like"]["sentence"]
+    assert sentence.startswith("The load is what lab-1/vm-117 asked of its disks in the 24 hours before ")
+    assert (
+        "50% reads of 16 KiB, 33% writes of 8 KiB and 17% flushes, 2 at once. Every request is taken to jump"
+        in sentence
+    )
     assert sitting["decision"]["sentence"].startswith("Under the load of lab-1/vm-117: nothing was measured here.")
     assert asked("sittings/")["results"][0]["like"]["machine"] == "lab-1/vm-117"
 

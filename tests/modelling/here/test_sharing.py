@@ -1,4 +1,4 @@
-"""What was measured on a machine as a draft case study: its numbers, its configurations, its protocol."""
+"""Measurements on a machine become a draft case study: its numbers, its configurations, its protocol."""
 
 import pytest
 

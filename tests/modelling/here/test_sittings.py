@@ -117,5 +117,5 @@ def test_members_see_here_beside_elsewhere_and_strangers_nothing(client, ada, pu
     ],
 )
 def test_the_published_question_is_of_what_the_choices_differ_in(settings, axis):
-    found = axis_of([Choice(str(place), "disk", given) for place, given in enumerate(settings)])
-    assert (found and found.name) == axis
+    question_axis = axis_of([Choice(str(place), "disk", given) for place, given in enumerate(settings)])
+    assert (question_axis and question_axis.name) == axis

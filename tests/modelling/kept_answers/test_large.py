@@ -36,9 +36,9 @@ def test_the_api_says_to_ask_again_and_then_answers(client):
     assert first.json()["detail"] == "The answer is being worked out."
     assert Job.objects.filter(kind=snapshots.JOB, state=Job.State.QUEUED).exists()
     work()
-    found = client.get(ADDRESS)
-    assert found.status_code == 200
-    assert [entry["key"] for entry in found.json()["entries"]] == ["ext4", "xfs"]
+    response = client.get(ADDRESS)
+    assert response.status_code == 200
+    assert [entry["key"] for entry in response.json()["entries"]] == ["ext4", "xfs"]
 
 
 def test_the_page_asks_again_by_itself_until_the_answer_is_there(client):

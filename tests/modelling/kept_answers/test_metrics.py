@@ -96,8 +96,8 @@ def test_a_question_by_latency_is_spelled_out_in_its_key_and_read_back():
 def test_the_shares_of_a_mix_are_all_throughput():
     published("throughput", "MiB/s", {"ext4": 100.0, "xfs": 50.0})
     published("latency", "ms", {"ext4": 8.0, "xfs": 2.0}, workload="webserver")
-    found = mixed(Question(axis="guest-fs", workload=""), {"varmail": 1.0, "webserver": 1.0})
-    assert not found.entries  # nothing is known of the web server's throughput
+    mix = mixed(Question(axis="guest-fs", workload=""), {"varmail": 1.0, "webserver": 1.0})
+    assert not mix.entries  # nothing is known of the web server's throughput
 
 
 @pytest.mark.usefixtures("laboratories_alike")
@@ -175,18 +175,18 @@ def test_the_page_says_by_what_and_leads_to_the_other(client):
 def test_a_comparison_by_latency_calls_the_faster_one_faster(client):
     published("latency", "ms", {"ext4": 8.0, "xfs": 2.0})
     asked = {"axis": "guest-fs", "workload": "varmail", "entries": "xfs,ext4"}
-    found = client.get("/api/v1/comparisons/", asked).json()
-    assert found["metric"] == "latency"
-    assert found["pairs"][0]["ratio"] == pytest.approx(4.0, rel=0.01)
+    comparison = client.get("/api/v1/comparisons/", asked).json()
+    assert comparison["metric"] == "latency"
+    assert comparison["pairs"][0]["ratio"] == pytest.approx(4.0, rel=0.01)
     asked = {"axis": "guest-fs", "workload": "varmail", "a": "xfs", "b": "ext4"}
     steps = client.get("/api/v1/explanations/", asked).json()
     assert "the speed by latency of ext4" in steps["steps"][0]["text"]
 
 
 def test_an_unknown_metric_is_refused_with_those_there_are(client):
-    found = client.get("/api/v1/rankings/guest-fs/", {"workload": "varmail", "metric": "speed"})
-    assert found.status_code == 400
-    assert ", ".join(METRICS) in found.content.decode()
+    response = client.get("/api/v1/rankings/guest-fs/", {"workload": "varmail", "metric": "speed"})
+    assert response.status_code == 400
+    assert ", ".join(METRICS) in response.content.decode()
 
 
 def sized(metric: str, unit: str, values: dict[str, float]):

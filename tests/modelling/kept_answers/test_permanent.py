@@ -146,9 +146,9 @@ def test_what_was_given_is_shown_when_todays_answer_took_all_there_is_to_spend(c
         raise budget.TooDear
 
     def taking_all(question, revision):
-        found = snapshots.answer_as_of(question, revision)
+        answer = snapshots.answer_as_of(question, revision)
         budget._check.set(all_is_spent)
-        return found
+        return answer
 
     monkeypatch.setattr(selectors, "answer_as_of", taking_all)
     monkeypatch.setattr(names, "names", lambda: budget.look() or known)
@@ -230,13 +230,13 @@ def test_an_answer_of_any_earlier_state_of_the_code_can_be_read(client):
             assert client.get(f"/api/v1/heat-maps/?workload={question.workload}&{then}").json()["cells"]
 
 
-def contains(found, given) -> bool:
+def contains(shown, given) -> bool:
     """Tell whether everything that was given is there, unchanged, at every depth."""
     if isinstance(given, dict):
-        return all(contains(found[name], value) for name, value in given.items())
+        return all(contains(shown[name], value) for name, value in given.items())
     if isinstance(given, list):
-        return len(found) == len(given) and all(map(contains, found, given))
-    return found == given
+        return len(shown) == len(given) and all(map(contains, shown, given))
+    return shown == given
 
 
 def test_an_address_without_a_method_gives_the_answer_of_the_oldest_that_is_kept(client, upgrade):
@@ -244,9 +244,9 @@ def test_an_address_without_a_method_gives_the_answer_of_the_oldest_that_is_kept
     then = client.get(ADDRESS).json()
     upgrade()
     assert client.get(f"{ADDRESS}&as_of=1&method={LATER}").json()["verdict"] != then["verdict"]
-    found = client.get(f"{ADDRESS}&as_of=1").json()
-    assert (found["method"], found["verdict"], found["entries"]) == (METHOD, then["verdict"], then["entries"])
-    assert found["method_of_today"]["method"] == LATER
+    oldest = client.get(f"{ADDRESS}&as_of=1").json()
+    assert (oldest["method"], oldest["verdict"], oldest["entries"]) == (METHOD, then["verdict"], then["entries"])
+    assert oldest["method_of_today"]["method"] == LATER
 
 
 @pytest.mark.sqlite
@@ -303,7 +303,7 @@ def test_what_stood_at_a_revision_is_found_though_it_was_worked_out_at_an_earlie
 
 
 def test_pins_of_before_stand_for_every_revision_that_the_answer_stood_for(client, upgrade):
-    """What 0018 and 0019 make of answers that were kept before addresses named a method."""
+    """Migrations 0018 and 0019 pin answers that were kept before addresses named a method."""
     publish("first", 300.0, 100.0)
     current_ranking(QUESTION)
     publish("elsewhere", 100.0, 300.0, workload="webserver")
@@ -315,14 +315,14 @@ def test_pins_of_before_stand_for_every_revision_that_the_answer_stood_for(clien
         migration, deed = name.split(".")
         getattr(importlib.import_module(f"modelling.migrations.{migration}"), deed)(apps, None)
     RankingSnapshot.objects.all().delete()
-    found = [client.get(f"{ADDRESS}&as_of={revision}").json() for revision in (1, 2, 3, 4)]
-    assert [(body["method"], body["pinned"], body["revision"]) for body in found] == [
+    bodies = [client.get(f"{ADDRESS}&as_of={revision}").json() for revision in (1, 2, 3, 4)]
+    assert [(body["method"], body["pinned"], body["revision"]) for body in bodies] == [
         (8, True, 1),
         (8, True, 1),
         (8, True, 3),
         (8, True, 3),
     ]
-    assert found[1]["permanent"].endswith("&as_of=2&method=8")
+    assert bodies[1]["permanent"].endswith("&as_of=2&method=8")
     assert PinnedAnswer.objects.count() == 2
     publish("third", 100.0, 300.0)
     assert client.get(f"{ADDRESS}&as_of=5").json()["method"] == METHOD

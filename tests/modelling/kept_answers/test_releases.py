@@ -32,7 +32,7 @@ def make_study(slug, *, publish=True, hypervisor="kvm", **stated):
 
 @pytest.fixture
 def told(client):
-    """What an answer tells of releases, by kind and of what."""
+    """Give a function that asks an answer what it tells of releases, keyed by the kind of fact and what it is of."""
 
     def ask(address=ANSWER):
         return {(line["fact"], line["of"]): line for line in json.loads(client.get(address).content)["releases"]}

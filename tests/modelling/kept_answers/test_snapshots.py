@@ -226,10 +226,10 @@ def test_a_publication_during_the_job_is_answered_by_the_same_job(monkeypatch):
     real, further = snapshots.estimate, [(1.0, 1e6), (1e6, 1.0)]
 
     def slow(question, as_of=None):
-        found = real(question, as_of)
+        answer = real(question, as_of)
         if further:
             published(*further.pop())
-        return found
+        return answer
 
     monkeypatch.setattr(snapshots, "estimate", slow)
     assert jobs.run(Job.objects.get(kind=snapshots.JOB, state="queued").pk)
@@ -266,9 +266,9 @@ def test_a_question_that_fails_stops_no_other_and_says_why_until_it_succeeds(two
     assert work() == ["failed"]
     assert "a singular matrix" in Job.objects.get(kind=snapshots.JOB).error
     assert (best(WEB), best(MAIL)) == ("ext4-on-ext4", "xfs-on-ext4")
-    said = client.get(STATUS).json()["answers"]
-    (failing,) = said["failing"]
-    assert (said["waiting"], failing["question"]) == (1, MAIL.key)
+    answers = client.get(STATUS).json()["answers"]
+    (failing,) = answers["failing"]
+    assert (answers["waiting"], failing["question"]) == (1, MAIL.key)
     assert (failing["attempts"], failing["reason"]) == (1, "a singular matrix")
     assert "Not all of it could be worked in: rankings" in client.get(reverse("revision-list")).content.decode()
     tick()
@@ -409,7 +409,7 @@ def test_evidence_reaches_the_questions_that_admit_it_and_no_others(published_ev
         *({"grade": grade, "benchmark": "filebench"} for grade in GRADES),
         {"hypervisor": "qemu-tcg", "grade": "B"},
     ]
-    questions = [*plain, *(Question("fs-pair", q.workload, **each) for q in plain for each in filters)]
+    questions = [*plain, *(Question("fs-pair", q.workload, **fields) for q in plain for fields in filters)]
     seen = set()
     for pk in CaseStudy.objects.values_list("pk", flat=True):
         expected = {question for question in questions if reaches(question, pk)}
@@ -515,9 +515,9 @@ def test_the_status_answers_while_another_connection_writes():
     with closing(sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         for _ in range(1000):  # a busy machine has no time to look at first
-            if (found := Client().get(STATUS)).status_code == 200:
+            if (response := Client().get(STATUS)).status_code == 200:
                 break
         other.execute("ROLLBACK")
     connection.close()
-    assert (found.status_code, found.json()["health"]["workers"]["status"]) == (200, "unknown")
-    assert found.json()["health"]["workers"]["detail"] == "No worker has been seen yet."
+    assert (response.status_code, response.json()["health"]["workers"]["status"]) == (200, "unknown")
+    assert response.json()["health"]["workers"]["detail"] == "No worker has been seen yet."

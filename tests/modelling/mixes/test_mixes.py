@@ -50,11 +50,11 @@ def answer(**weights: float):
 def test_the_mix_is_the_weighted_geometric_mean_by_hand():
     """Mail 3 to 1: ext4 to xfs is 2^(3/4) x (1/2)^(1/4) = 2^(1/2)."""
     publish()
-    found = answer(varmail=75, webserver=25)
-    assert [entry.key for entry in found.entries] == ["ext4-on-ext4", "xfs-on-ext4", "btrfs-on-ext4"]
-    assert found.entries[1].ratio == pytest.approx(1 / math.sqrt(2), rel=0.01)
-    assert found.entries[2].ratio == pytest.approx(0.25 ** (3 / 4) * 0.5 ** (1 / 4), rel=0.01)
-    assert found.entries[1].parts == pytest.approx({"varmail": 0.5, "webserver": 2.0}, rel=0.01)
+    mix_ranking = answer(varmail=75, webserver=25)
+    assert [entry.key for entry in mix_ranking.entries] == ["ext4-on-ext4", "xfs-on-ext4", "btrfs-on-ext4"]
+    assert mix_ranking.entries[1].ratio == pytest.approx(1 / math.sqrt(2), rel=0.01)
+    assert mix_ranking.entries[2].ratio == pytest.approx(0.25 ** (3 / 4) * 0.5 ** (1 / 4), rel=0.01)
+    assert mix_ranking.entries[1].parts == pytest.approx({"varmail": 0.5, "webserver": 2.0}, rel=0.01)
 
 
 def test_the_interval_adds_squared_distances_with_squared_weights():
@@ -69,7 +69,7 @@ def test_the_interval_adds_squared_distances_with_squared_weights():
 
 @pytest.mark.usefixtures("laboratories_alike")
 def test_the_p_score_is_the_mean_certainty_by_hand():
-    """Of two, it is the normal probability of the mix's ln ratio over its error, and what is left of one."""
+    """The better of two has the normal probability of the mix's ln ratio over its error, the other one minus that."""
     publish(values={"ext4_on_ext4": (100.0, 100.0), "xfs_on_ext4": (95.0, 100.0)})
     first, second = answer(varmail=75, webserver=25).entries
     # Arms of one run: 5 % expected with 2 degrees of freedom (docs/models/ranking.md).
@@ -112,18 +112,18 @@ def test_beyond_that_share_another_is_best(mail, best):
 
 def test_what_a_workload_has_no_number_for_is_not_ranked():
     publish(values=FAST_MAIL | {"xfs_on_xfs": (500.0, None)})
-    found = answer(varmail=50, webserver=50)
-    assert "xfs-on-xfs" not in [entry.key for entry in found.entries]
-    assert found.left_out == found.unmeasured == {"xfs-on-xfs": ("webserver",)}
+    mix_ranking = answer(varmail=50, webserver=50)
+    assert "xfs-on-xfs" not in [entry.key for entry in mix_ranking.entries]
+    assert mix_ranking.left_out == mix_ranking.unmeasured == {"xfs-on-xfs": ("webserver",)}
 
 
 def test_numbers_joined_to_none_of_those_ranked_are_told_from_none(client):
     """A second laboratory measured two pairs beside each other, and none of the first laboratory's."""
     publish()
     publish("other", {"zfs_on_xfs": (9.0, 9.0), "btrfs_on_xfs": (8.0, 8.0)})
-    found = answer(varmail=50, webserver=50)
-    assert found.left_out["zfs-on-xfs"] == ("varmail", "webserver")
-    assert found.unmeasured["zfs-on-xfs"] == ()
+    mix_ranking = answer(varmail=50, webserver=50)
+    assert mix_ranking.left_out["zfs-on-xfs"] == ("varmail", "webserver")
+    assert mix_ranking.unmeasured["zfs-on-xfs"] == ()
     page = client.get("/mix/?axis=fs-pair&hypervisor=kvm&varmail=1&webserver=1").content.decode()
     apart = "its numbers under varmail and webserver are joined to none of those ranked"
     assert f"zfs on xfs: {apart}" in page
@@ -146,10 +146,12 @@ def test_a_mix_is_as_strong_as_the_weakest_of_its_shares():
 def test_all_on_one_workload_is_decided_as_that_workload_is():
     publish()
     own = answer_in(current_ranking(Question("fs-pair", "varmail", hypervisor="kvm")))
-    found = answer(varmail=1)
-    assert found.verdict.sentence == own.verdict.sentence
-    assert [entry.verdict for entry in found.entries] == [entry.verdict for entry in own.entries]
-    assert [entry.expected_loss for entry in found.entries] == pytest.approx([e.expected_loss for e in own.entries])
+    mix_ranking = answer(varmail=1)
+    assert mix_ranking.verdict.sentence == own.verdict.sentence
+    assert [entry.verdict for entry in mix_ranking.entries] == [entry.verdict for entry in own.entries]
+    assert [entry.expected_loss for entry in mix_ranking.entries] == pytest.approx(
+        [e.expected_loss for e in own.entries]
+    )
 
 
 def test_nothing_is_called_the_one_to_use_where_nothing_is_known(client):
@@ -187,9 +189,9 @@ def test_a_mix_as_of_a_revision_is_what_it_was(client):
 @pytest.mark.sqlite
 def test_a_share_that_only_lists_speak_of_is_answered_by_itself(client, published_evidence):
     """Mail on KVM was published as lists of best and worst pairs: they cannot be mixed, but they say something."""
-    found = mixed(Question("fs-pair", "", hypervisor="kvm"), {"varmail": 60, "fileserver": 40})
-    mail = next(share for share in found.shares if share.workload == "varmail")
-    assert found.verdict.kind == "not known"
+    mix_ranking = mixed(Question("fs-pair", "", hypervisor="kvm"), {"varmail": 60, "fileserver": 40})
+    mail = next(share for share in mix_ranking.shares if share.workload == "varmail")
+    assert mix_ranking.verdict.kind == "not known"
     assert not mail.has_numbers
     assert "Published lists put ext4 on ext4 first." in mail.verdict.sentence
     assert "no measurement, and no ranking contains it" in mail.forecast
@@ -205,16 +207,16 @@ def test_what_was_measured_only_without_flushes_is_not_in_a_mix():
         for workload in ("varmail", "webserver"):
             make_measurement(value, configuration=configuration, workload=workload)
     life.publish([study], reason="measured")
-    found = answer(varmail=75, webserver=25)
-    assert [entry.key for entry in found.entries] == ["ext4-on-ext4", "xfs-on-ext4"]
-    assert any(note.startswith("Measured only with guest mount option nobarrier") for note in found.notes)
+    mix_ranking = answer(varmail=75, webserver=25)
+    assert [entry.key for entry in mix_ranking.entries] == ["ext4-on-ext4", "xfs-on-ext4"]
+    assert any(note.startswith("Measured only with guest mount option nobarrier") for note in mix_ranking.notes)
 
 
 def test_nothing_in_common_is_no_ranking():
     publish(values={"ext4_on_ext4": (1.0, None), "xfs_on_ext4": (2.0, None)})
-    found = answer(varmail=50, webserver=50)
-    assert (found.entries, found.ranges) == ((), ())
-    assert set(found.left_out) == {"ext4-on-ext4", "xfs-on-ext4"}
+    mix_ranking = answer(varmail=50, webserver=50)
+    assert (mix_ranking.entries, mix_ranking.ranges) == ((), ())
+    assert set(mix_ranking.left_out) == {"ext4-on-ext4", "xfs-on-ext4"}
 
 
 class FakePart:
@@ -244,9 +246,9 @@ def test_inside_the_range_the_best_stays_and_outside_it_does_not(first, second, 
         name: Ranking((FakePart(part),), pd.DataFrame(), pd.DataFrame())
         for name, part in (("one", first), ("two", second))
     }
-    found = mix(rankings, {"one": share, "two": 1 - share})
-    best = found.entries[0].key
-    one = next(each for each in found.ranges if each.workload == "one")
+    mix_ranking = mix(rankings, {"one": share, "two": 1 - share})
+    best = mix_ranking.entries[0].key
+    one = next(workload_range for workload_range in mix_ranking.ranges if workload_range.workload == "one")
     score = {key: moved * first[key] + (1 - moved) * second[key] for key in "abcd"}
     ahead = score[best] - max(value for key, value in score.items() if key != best)
     if one.low + 1e-9 < moved < one.high - 1e-9:

@@ -1,4 +1,4 @@
-"""What is known of every choice under every workload: read from kept answers, honest where there are none."""
+"""Overview of what is known of every choice under every workload: from kept answers, honest where there are none."""
 
 import html
 

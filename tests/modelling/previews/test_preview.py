@@ -1,4 +1,4 @@
-"""What publishing a draft would change, before it is published: the same as happens then, and seen by few."""
+"""The preview of what publishing a draft would change: the same as happens then, and seen by few."""
 
 import pytest
 from django.test import Client

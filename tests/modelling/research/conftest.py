@@ -1,4 +1,4 @@
-"""What the tests of simulations share."""
+"""The fixture that the tests of simulations share."""
 
 from types import ModuleType
 from typing import Any

@@ -21,12 +21,12 @@ PAIRS = [f"{guest}-on-{host}" for guest in ("ext4", "xfs") for host in ("ext4", 
 
 def beliefs(spread: float) -> dict[str, Known]:
     """Return beliefs on two workloads, by lists alone: every effect about zero, give or take the spread, tau 0.2."""
-    found = {}
+    by_workload = {}
     for workload in ("varmail", "webserver"):
         one = known(dict.fromkeys(PAIRS, 0.0), tau=0.2, numbers=False)
         one.posterior.covariances[:] = spread**2 * (np.eye(4) - 0.25)
-        found[workload] = one
-    return found
+        by_workload[workload] = one
+    return by_workload
 
 
 def simulated(laboratories: int, machines: int = 60, seed: int = 1, spread: float = 0.4, **pools: float):
@@ -60,11 +60,11 @@ def test_doubt_taken_into_account_harms_fewer_of_those_it_moves():
     """Over eight draws of three worlds: in a single one a rounding of the machine's can decide over one machine."""
     drawn = [simulated(laboratories=3, seed=seed) for seed in range(1, 9)]
     harmed = {
-        policy: sum(each[policy].harmed for each in drawn) / sum(each[policy].moves for each in drawn)
+        policy: sum(draw[policy].harmed for draw in drawn) / sum(draw[policy].moves for draw in drawn)
         for policy in ("kdb", "point")
     }
     assert harmed["kdb"] < 0.75 * harmed["point"]
-    assert np.mean([each["kdb"].gains for each in drawn]) > 0
+    assert np.mean([draw["kdb"].gains for draw in drawn]) > 0
 
 
 @pytest.fixture(scope="module")
@@ -115,8 +115,8 @@ def test_runs_tell_pools_of_one_file_system_apart():
 def test_the_same_seed_gives_the_same_and_every_policy_sees_the_same_machines():
     first, again, other = (simulated(2, machines=20, seed=seed) for seed in (1, 1, 2))
     told = [
-        {policy: (outcome.gains, outcome.moves, outcome.harmed) for policy, outcome in each.items()}
-        for each in (first, again, other)
+        {policy: (outcome.gains, outcome.moves, outcome.harmed) for policy, outcome in outcomes.items()}
+        for outcomes in (first, again, other)
     ]
     assert told[0] == told[1] != told[2]
     assert len({outcome.lives for outcome in first.values()}) == 1
@@ -145,34 +145,34 @@ def test_the_pairs_simulated_are_those_that_most_workloads_know():
         ("database", HYPERVISOR): [],
     }
 
-    found = in_common(answered)
+    common = in_common(answered)
 
-    assert {workload: each.posterior.treatments for workload, each in found.items()} == {
+    assert {workload: belief.posterior.treatments for workload, belief in common.items()} == {
         "varmail": tuple(sorted(grid)),
         "webserver": tuple(sorted(grid)),
     }
-    assert found["varmail"].posterior.means.tolist() == [[0.0, 0.1, 0.2, 0.3]]
-    assert found["varmail"].numbers == (frozenset(grid),)
-    assert simulate(found, 20, 1, 1, 1e-3, Rules(), 1)["oracle"].lives >= 20
+    assert common["varmail"].posterior.means.tolist() == [[0.0, 0.1, 0.2, 0.3]]
+    assert common["varmail"].numbers == (frozenset(grid),)
+    assert simulate(common, 20, 1, 1, 1e-3, Rules(), 1)["oracle"].lives >= 20
 
 
 @pytest.mark.sqlite
 @pytest.mark.slow
 def test_the_command_prints_the_same_figures_as_a_table_and_as_json(published_evidence):
-    found = []
+    outputs = []
     for form in ([], ["--json"]):
         out = io.StringIO()
         call_command("simulate_placement", "--machines", "20", "--worlds", "1", *form, stdout=out, stderr=io.StringIO())
-        found.append(out.getvalue())
-    report = json.loads(found[1])
-    assert [each["policy"] for each in report["policies"]] == list(POLICIES)
+        outputs.append(out.getvalue())
+    report = json.loads(outputs[1])
+    assert [row["policy"] for row in report["policies"]] == list(POLICIES)
     assert report["workloads"] == ["fileserver", "randomfileaccess", "varmail", "webserver"]
     assert len(report["pairs"]) == 9
-    for each in report["policies"]:
-        line = next(line for line in found[0].splitlines() if line.startswith(each["policy"]))
-        assert line.split()[1] == f"{each['gain_percent']:.1f}"
-        assert f" {each['harmed_percent']:.2f}" in line
-    by_policy = {each["policy"]: each for each in report["policies"]}
+    for row in report["policies"]:
+        line = next(line for line in outputs[0].splitlines() if line.startswith(row["policy"]))
+        assert line.split()[1] == f"{row['gain_percent']:.1f}"
+        assert f" {row['harmed_percent']:.2f}" in line
+    by_policy = {row["policy"]: row for row in report["policies"]}
     assert by_policy["never"] == by_policy["kdb"] | {"policy": "never"}  # lists alone, today
     assert by_policy["oracle"]["gain_percent"] > 0
 

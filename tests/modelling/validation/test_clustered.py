@@ -28,8 +28,8 @@ def test_questions_of_one_source_on_one_workload_count_once():
     ]
     cells = scored(results, "model", "kendall")
     assert cells == {(("a",), "mail"): 0.5, (("a",), "files"): -1.0, (("b",), "mail"): 0.5}
-    found = clustered(cells)
-    assert (found.mean, found.cells, found.laboratories) == (0.0, 3, 2)
+    summary = clustered(cells)
+    assert (summary.mean, summary.cells, summary.laboratories) == (0.0, 3, 2)
 
 
 def test_the_interval_is_as_wide_as_laboratories_differ():
@@ -58,7 +58,7 @@ def test_two_methods_are_compared_where_both_answer():
     ],
 )
 def test_a_form_forecasts_where_it_is_not_worse_than_the_naive(model, expected):
-    results = [asked(str(n), "mail", model=each, naive=said(-2.0)) for n, each in enumerate(model)]
+    results = [asked(str(n), "mail", model=outcome, naive=said(-2.0)) for n, outcome in enumerate(model)]
     assert shortfalls(results, "model", ["naive"]) == expected
 
 

@@ -398,7 +398,7 @@ def test_of_two_that_are_not_the_reference_less_is_called_sure_than_is():
     ],
 )
 def test_a_condition_says_which_entry_is_faster(condition, expected):
-    assert [(said.faster, said.slower) for said in claimed("P1-C04", parse(condition))] == expected
+    assert [(claim.faster, claim.slower) for claim in claimed("P1-C04", parse(condition))] == expected
 
 
 def test_what_a_condition_holds_equal_narrows_the_question():
@@ -408,7 +408,7 @@ def test_what_a_condition_holds_equal_narrows_the_question():
         "order": [{"hypervisor": "kvm"}, {"hypervisor": "esxi"}],
     }
     pair = (("guest_fs", "xfs"), ("host_fs", "ext4"))
-    assert [said.at for said in claimed("P1-C04", parse(condition))] == [
+    assert [claim.at for claim in claimed("P1-C04", parse(condition))] == [
         (("vm_count", count), *pair) for count in (1, 2)
     ]
 

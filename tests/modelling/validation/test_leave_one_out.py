@@ -50,18 +50,18 @@ def report(world, assumed=ASSUMED):
     return leave_one_out(world, assumed)
 
 
-def outcomes(found, axis="guest-fs", workload="varmail", study=None):
+def outcomes(validation, axis="guest-fs", workload="varmail", study=None):
     """Method to its outcomes on the tasks of an axis and a workload."""
     kept = [
         told
-        for task, told in found.results
+        for task, told in validation.results
         if (task.axis.name, task.workload) == (axis, workload) and study in (None, *task.case_studies)
     ]
     return {name: [told[name] for told in kept if name in told] for name in METHODS}
 
 
-def summary(found, method, axis=""):
-    return next(s for s in found.summaries if (s.axis, s.method) == (axis, method))
+def summary(validation, method, axis=""):
+    return next(s for s in validation.summaries if (s.axis, s.method) == (axis, method))
 
 
 TWO_WORKLOADS = evidence(
@@ -95,10 +95,10 @@ def test_what_is_best_for_one_workload_misleads_the_naive_about_another():
 
 @pytest.mark.slow
 def test_better_and_worse_are_counted_over_what_both_answer():
-    found = of_two_workloads()
+    validation = of_two_workloads()
     # Mail: the mean is wrong, three times better. File server: both right. On fs-pair the same again.
-    assert summary(found, "network", "guest-fs").duels["mean"] == (3, 3, 0)
-    assert summary(found, "mean", "guest-fs").duels["ext4"] == (3, 0, 3)
+    assert summary(validation, "network", "guest-fs").duels["mean"] == (3, 3, 0)
+    assert summary(validation, "mean", "guest-fs").duels["ext4"] == (3, 0, 3)
 
 
 @pytest.mark.slow
@@ -176,17 +176,17 @@ def test_case_studies_that_share_a_list_are_left_out_together():
     ]
     world = evidence({"varmail": guests("c", MAIL)}, {"varmail": lists})
     assert sources(world) == [("a", "b"), ("c",)]
-    found = report(world)
-    assert outcomes(found, study="a")["network"][0].order == ("xfs", "ext4")  # c's numbers foretell the list
-    assert outcomes(found, study="c")["network"][0].order == ("xfs", "ext4")  # the list foretells two of c's three
-    assert outcomes(found, study="c")["network"][0].errors == ()
+    validation = report(world)
+    assert outcomes(validation, study="a")["network"][0].order == ("xfs", "ext4")  # c's numbers foretell the list
+    assert outcomes(validation, study="c")["network"][0].order == ("xfs", "ext4")  # the list foretells two of c's three
+    assert outcomes(validation, study="c")["network"][0].errors == ()
 
 
 @pytest.mark.nightly
 def test_of_very_many_case_studies_some_are_left_out():
     rows = [row for number in range(150) for row in guests(f"study-{number:03}", {"xfs": 0.1, "ext4": 0.0})]
-    found = report(evidence({"varmail": rows}))
-    assert (found.left_out, found.case_studies) == (75, 150)
+    validation = report(evidence({"varmail": rows}))
+    assert (validation.left_out, validation.case_studies) == (75, 150)
 
 
 def test_no_evidence_is_a_report_without_questions():
@@ -234,8 +234,8 @@ def test_what_has_no_order_cannot_be_scored(truth, told, why):
 
 @pytest.mark.slow
 def test_means_are_over_what_was_answered():
-    found = of_two_workloads()
-    total = summary(found, "network")
+    validation = of_two_workloads()
+    total = summary(validation, "network")
     assert (total.asked, total.answered) == (18, 18)  # three studies, two workloads; guest, pair and configuration
     assert summaries([]) == []
 
@@ -252,7 +252,7 @@ def test_the_network_foretells_what_the_ranking_of_the_others_would_say(with_lis
     others = frames.arms(*rows["a"], *rows["b"], *rows["c"])
     (part,) = rank(others, frames.findings(*lists), AXES["guest-fs"], ASSUMED).parts
     assert told.order == tuple(entry.key for entry in part.entries)
-    found = {entry.key: math.log(entry.ratio) for entry in part.entries}
+    log_ratios = {entry.key: math.log(entry.ratio) for entry in part.entries}
     truth = dict(zip(MAIL, np.array(list(MAIL.values())) + noise[3], strict=True))
     pairs = [("btrfs", "ext4"), ("btrfs", "xfs"), ("ext4", "xfs")]
-    assert told.errors == pytest.approx([abs(found[a] - found[b] - truth[a] + truth[b]) for a, b in pairs])
+    assert told.errors == pytest.approx([abs(log_ratios[a] - log_ratios[b] - truth[a] + truth[b]) for a, b in pairs])

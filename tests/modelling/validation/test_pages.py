@@ -190,7 +190,7 @@ def test_with_what_others_published_the_form_in_use_is_not_worse_than_the_naive_
     documented = DOCUMENT.read_text().partition("\n## The tables\n")[2].partition("that.\n\n")[2].strip()
     number = r"\d+\.\d\d|\d+%"
     assert re.sub(number, "#", text) == re.sub(number, "#", documented)
-    values = [[float(found.rstrip("%")) for found in re.findall(number, each)] for each in (text, documented)]
+    values = [[float(figure.rstrip("%")) for figure in re.findall(number, tables)] for tables in (text, documented)]
     assert values[0] == pytest.approx(values[1], abs=0.011, rel=0.03)
 
 

@@ -128,11 +128,11 @@ shares = st.none() | st.floats(0, 1)
 
 @given(values, shares)
 def test_the_verdict_does_not_depend_on_the_unit(value, share):
-    found = cache_verdict(value, "MiB/s", P0, read_share=share)
+    verdict = cache_verdict(value, "MiB/s", P0, read_share=share)
     same = cache_verdict(value * MEBI, "MB/s", P0, read_share=share)
-    assert found.throughput == pytest.approx(same.throughput)
-    if min(abs(found.throughput / edge - 1) for edge in (600, NEAR * found.limit)) > 1e-9:
-        assert found.name == same.name
+    assert verdict.throughput == pytest.approx(same.throughput)
+    if min(abs(verdict.throughput / edge - 1) for edge in (600, NEAR * verdict.limit)) > 1e-9:
+        assert verdict.name == same.name
 
 
 @given(st.tuples(values, values).map(sorted), shares)

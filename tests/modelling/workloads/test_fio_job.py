@@ -1,4 +1,4 @@
-"""What a fio job file does, by hand."""
+"""The profile of a fio job file, worked by hand."""
 
 import pytest
 
@@ -32,14 +32,14 @@ def test_a_job_file_is_told_by_its_first_line_that_says_something():
 
 def test_each_job_counts_as_often_as_it_runs():
     """Three writers with a flush after each write and one random reader: 3 + 3 + 1 operations, 3 x 16 + 128 KiB."""
-    found = fio_profile(MAIL)
-    assert found.operations == Accesses(random_read=1 / 7, sequential_write=3 / 7)
-    assert found.flush_share == pytest.approx(3 / 7)
-    assert found.bytes.shares() == pytest.approx((64 / 176, 64 / 176, 0, 48 / 176))
-    assert (found.sync_share, found.concurrency, found.files) == (1.0, 4, 4000)
-    assert found.working_set_bytes == 4 * 2**30
-    assert found.mean_io_bytes == 176 * 1024 / 4
-    assert found.notes[-1] == "Not read: ioengine."
+    profile = fio_profile(MAIL)
+    assert profile.operations == Accesses(random_read=1 / 7, sequential_write=3 / 7)
+    assert profile.flush_share == pytest.approx(3 / 7)
+    assert profile.bytes.shares() == pytest.approx((64 / 176, 64 / 176, 0, 48 / 176))
+    assert (profile.sync_share, profile.concurrency, profile.files) == (1.0, 4, 4000)
+    assert profile.working_set_bytes == 4 * 2**30
+    assert profile.mean_io_bytes == 176 * 1024 / 4
+    assert profile.notes[-1] == "Not read: ioengine."
 
 
 @pytest.mark.parametrize(
@@ -47,14 +47,14 @@ def test_each_job_counts_as_often_as_it_runs():
     [("rw=randrw", 0.5, 0.5), ("rw=randrw\nrwmixread=80", 0.8, 0.2), ("rw=randrw\nrwmixwrite=70", 0.3, 0.7)],
 )
 def test_a_mixed_job_reads_its_share(options, reads, writes):
-    found = fio_profile(f"[a]\n{options}\n").operations
-    assert (found.random_read, found.random_write) == pytest.approx((reads, writes))
+    operations = fio_profile(f"[a]\n{options}\n").operations
+    assert (operations.random_read, operations.random_write) == pytest.approx((reads, writes))
 
 
 def test_what_is_not_said_is_as_fio_has_it_or_not_known():
-    found = fio_profile("[a]\n")
-    assert found.operations == Accesses(sequential_read=1.0)
-    assert (found.mean_io_bytes, found.working_set_bytes) == (4096, None)
+    profile = fio_profile("[a]\n")
+    assert profile.operations == Accesses(sequential_read=1.0)
+    assert (profile.mean_io_bytes, profile.working_set_bytes) == (4096, None)
 
 
 @pytest.mark.parametrize(

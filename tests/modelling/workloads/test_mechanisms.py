@@ -63,22 +63,22 @@ def test_the_rules_are_the_rows_of_the_matrix():
 @pytest.mark.parametrize("workload", WORKLOADS)
 @pytest.mark.parametrize("winner", ["xfs", "btrfs"])
 def test_retrieval_in_b_trees_is_a_gain_on_the_guest_side(workload, winner):
-    found = signs("guest", winner, "ext4", workload)
-    assert [found[name] for name in ("directory", "metadata", "free_lists", "block_access")] == [1, 1, 1, 1]
+    sign_of = signs("guest", winner, "ext4", workload)
+    assert [sign_of[name] for name in ("directory", "metadata", "free_lists", "block_access")] == [1, 1, 1, 1]
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)
 @pytest.mark.parametrize("rival", ["ext4", "xfs"])
 @pytest.mark.parametrize("side", SIDES)
 def test_copy_on_write_and_housekeeping_are_penalties_of_btrfs(workload, rival, side):
-    found = signs(side, "btrfs", rival, workload)
-    assert (found["update_method"], found["housekeeping"]) == (-1, -1)
+    sign_of = signs(side, "btrfs", rival, workload)
+    assert (sign_of["update_method"], sign_of["housekeeping"]) == (-1, -1)
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_xfs_and_ext4_write_and_keep_house_alike(workload):
-    found = signs("guest", "xfs", "ext4", workload)
-    assert (found["update_method"], found["housekeeping"]) == (0, 0)
+    sign_of = signs("guest", "xfs", "ext4", workload)
+    assert (sign_of["update_method"], sign_of["housekeeping"]) == (0, 0)
 
 
 @pytest.mark.parametrize("workload", ["randomfileaccess", "varmail", "webserver"])
@@ -89,27 +89,27 @@ def test_embedding_small_files_helps_btrfs_more_than_xfs_more_than_ext4(workload
 
 def test_mail_reaches_the_image_file_by_extents_and_writes_decide_among_hosts():
     # Gains C2.5, C3.5 over C1.5; penalties C3.1, C3.6.
-    found = expect(("ext4", "btrfs"), ("ext4", "xfs"), MATRIX, KNOWN["varmail"])
-    assert found.sign == -1
-    assert [term.b.code for term in found.deciding()] == ["C2.6", "C2.1"]
+    expectation = expect(("ext4", "btrfs"), ("ext4", "xfs"), MATRIX, KNOWN["varmail"])
+    assert expectation.sign == -1
+    assert [term.b.code for term in expectation.deciding()] == ["C2.6", "C2.1"]
     assert signs("host", "xfs", "ext4", "varmail")["block_access"] == 1
 
 
 def test_the_file_server_is_decided_by_names_and_blocks():
-    found = expect(("xfs", "ext4"), ("ext4", "ext4"), MATRIX, KNOWN["fileserver"]).deciding()
-    assert {term.operation for term in found[:3]} == {"directory", "metadata", "block_access"}
+    deciding = expect(("xfs", "ext4"), ("ext4", "ext4"), MATRIX, KNOWN["fileserver"]).deciding()
+    assert {term.operation for term in deciding[:3]} == {"directory", "metadata", "block_access"}
 
 
 def test_caches_take_most_of_what_random_file_access_writes():
-    found = {term.operation: term for term in terms("host", "btrfs", "ext4", MATRIX, KNOWN["randomfileaccess"])}
-    assert found["update_method"].sign == -1
-    assert not found["update_method"].matters
+    term_of = {term.operation: term for term in terms("host", "btrfs", "ext4", MATRIX, KNOWN["randomfileaccess"])}
+    assert term_of["update_method"].sign == -1
+    assert not term_of["update_method"].matters
 
 
 def test_the_web_server_hardly_writes():
-    found = {term.operation: term for term in terms("guest", "btrfs", "ext4", MATRIX, KNOWN["webserver"])}
-    assert found["update_method"].sign == -1
-    assert found["update_method"].weight < MATTERS < found["directory"].weight
+    term_of = {term.operation: term for term in terms("guest", "btrfs", "ext4", MATRIX, KNOWN["webserver"])}
+    assert term_of["update_method"].sign == -1
+    assert term_of["update_method"].weight < MATTERS < term_of["directory"].weight
 
 
 # Weights by hand
@@ -172,32 +172,37 @@ def test_a_weight_is_a_share(workload, side):
 
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_names_and_small_files_mean_nothing_to_a_host(workload):
-    found = terms("host", "btrfs", "ext4", MATRIX, KNOWN[workload])
-    assert {t.operation for t in found if t.sign} == {"update_method", "free_lists", "block_access", "housekeeping"}
-    assert all("H3.6" in term.hypotheses for term in found)
+    host_terms = terms("host", "btrfs", "ext4", MATRIX, KNOWN[workload])
+    assert {t.operation for t in host_terms if t.sign} == {
+        "update_method",
+        "free_lists",
+        "block_access",
+        "housekeeping",
+    }
+    assert all("H3.6" in term.hypotheses for term in host_terms)
 
 
 # What is not stated
 
 
 def test_a_file_system_without_stated_mechanisms_is_not_guessed_at():
-    found = expect(("ext4", "ntfs"), ("ext4", "ext4"), MATRIX, KNOWN["varmail"])
-    assert (found.sign, found.score, found.unstated) == (None, None, ("ntfs",))
-    assert [(term.a, term.sign, term.contribution) for term in found.on("host")] == [(None, None, 0.0)] * 7
+    expectation = expect(("ext4", "ntfs"), ("ext4", "ext4"), MATRIX, KNOWN["varmail"])
+    assert (expectation.sign, expectation.score, expectation.unstated) == (None, None, ("ntfs",))
+    assert [(term.a, term.sign, term.contribution) for term in expectation.on("host")] == [(None, None, 0.0)] * 7
 
 
 def test_guests_on_the_same_host_are_compared_whatever_it_is():
-    found = expect(("xfs", "vmfs"), ("ext4", "vmfs"), MATRIX, KNOWN["varmail"])
-    assert found == expect(("xfs", "xfs"), ("ext4", "xfs"), MATRIX, KNOWN["varmail"])
-    assert found.sign == 1
+    expectation = expect(("xfs", "vmfs"), ("ext4", "vmfs"), MATRIX, KNOWN["varmail"])
+    assert expectation == expect(("xfs", "xfs"), ("ext4", "xfs"), MATRIX, KNOWN["varmail"])
+    assert expectation.sign == 1
 
 
 def test_a_mechanism_that_no_rule_knows_is_not_judged():
     odd = MATRIX | {"zfs": MATRIX["btrfs"] | {"directory": Mechanism("C9.2", "something new")}}
     assert not is_stated("zfs", odd)
-    found = {term.operation: term.sign for term in terms("guest", "zfs", "ext4", odd, KNOWN["varmail"])}
-    assert found["directory"] is None
-    assert found["update_method"] == -1
+    sign_of = {term.operation: term.sign for term in terms("guest", "zfs", "ext4", odd, KNOWN["varmail"])}
+    assert sign_of["directory"] is None
+    assert sign_of["update_method"] == -1
     assert expect(("zfs", "ext4"), ("ext4", "ext4"), odd, KNOWN["varmail"]).unstated == ("zfs",)
 
 
@@ -213,8 +218,8 @@ def test_swapping_two_pairs_turns_the_expectation_round():
 
 
 def test_a_pair_against_itself_differs_in_nothing():
-    found = expect(("ntfs", "vmfs"), ("ntfs", "vmfs"), MATRIX, KNOWN["varmail"])
-    assert (found.sign, found.score, found.terms) == (0, 0, ())
+    expectation = expect(("ntfs", "vmfs"), ("ntfs", "vmfs"), MATRIX, KNOWN["varmail"])
+    assert (expectation.sign, expectation.score, expectation.terms) == (0, 0, ())
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)

@@ -20,11 +20,11 @@ def answers(*files: Path, **options) -> list[dict]:
 def test_a_line_for_each_file_in_order():
     files = [PERSONALITIES / f"{name}.f" for name in KNOWN]
 
-    found = answers(*files)
+    lines = answers(*files)
 
-    assert [line["file"] for line in found] == [str(path) for path in files]
-    assert all(line["ok"] and line["dialect"] == "1.5" for line in found)
-    assert [line["profile"]["concurrency"] for line in found] == [50, 5, 16, 100]
+    assert [line["file"] for line in lines] == [str(path) for path in files]
+    assert all(line["ok"] and line["dialect"] == "1.5" for line in lines)
+    assert [line["profile"]["concurrency"] for line in lines] == [50, 5, 16, 100]
 
 
 def test_a_line_has_the_whole_profile():
@@ -73,11 +73,11 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
     comment.write_bytes(b"# caf\xe9\n" + (DATA / "varmail-1.4.f").read_bytes())
     huge.write_bytes(b"#" * (5 * 2**20))
 
-    found = answers(binary, comment, huge)
+    lines = answers(binary, comment, huge)
 
-    assert [line["ok"] for line in found] == [False, True, False]
-    assert "does not have" in found[0]["reason"]
-    assert "longer than" in found[2]["reason"]
+    assert [line["ok"] for line in lines] == [False, True, False]
+    assert "does not have" in lines[0]["reason"]
+    assert "longer than" in lines[2]["reason"]
 
 
 def test_files_can_be_held_to_one_dialect():

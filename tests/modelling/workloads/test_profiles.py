@@ -31,9 +31,9 @@ def of_thread(*flowops: str, size: str = "16k", before: str = "") -> Profile:
     return profile(wml.parse(f"{files}{before}define process name=p {{ thread name=t {{\n{body}\n}} }}"))
 
 
-def assert_profile(found: Profile, **wanted) -> None:
+def assert_profile(load: Profile, **wanted) -> None:
     for name, value in wanted.items():
-        got = getattr(found, name)
+        got = getattr(load, name)
         got, value = (got.shares(), value) if isinstance(got, Accesses) else (got, value)
         assert got == pytest.approx(value), name
 
@@ -144,10 +144,10 @@ def test_random_file_access_by_hand_in_both_dialects(name):
 def test_database_by_hand():
     # 3 writers: 20 writes of 4 KiB in a loop; 18 readers: a read of the table and a write to the journal, which
     # is a jump from the table. All writes open their file with O_DSYNC. 60 + 36 accesses of 4 KiB.
-    found = of_file("database-1.4.f")
+    load = of_file("database-1.4.f")
 
     assert_profile(
-        found,
+        load,
         operations=(18 / 96, 0, 78 / 96, 0),
         metadata_share=0,
         bytes=(18 / 96, 0, 78 / 96, 0),
@@ -158,8 +158,8 @@ def test_database_by_hand():
         mean_io_bytes=4 * KIB,
         directory_width=None,
     )
-    assert "The rate is limited to 10 events a second; shares do not show that." in found.notes
-    assert "Threads that differ are taken to repeat their lists equally often." in found.notes
+    assert "The rate is limited to 10 events a second; shares do not show that." in load.notes
+    assert "Threads that differ are taken to repeat their lists equally often." in load.notes
 
 
 def test_the_papers_workloads_are_as_the_papers_say():
@@ -187,10 +187,10 @@ def test_the_papers_workloads_are_as_the_papers_say():
     ],
 )
 def test_our_personalities_have_the_published_numbers(name, threads, files, width, size):
-    found = known_profiles()[name]
+    load = known_profiles()[name]
 
-    assert (found.concurrency, found.files, found.directory_width) == (threads, files, width)
-    assert found.mean_file_bytes == pytest.approx(size)
+    assert (load.concurrency, load.files, load.directory_width) == (threads, files, width)
+    assert load.mean_file_bytes == pytest.approx(size)
 
 
 # The rule. Bytes: random read, sequential read, random write, sequential write.
@@ -234,11 +234,11 @@ def test_the_rule_for_random_and_sequential(flowops, shares):
 
 
 def test_an_empty_file_is_a_random_access_of_no_bytes():
-    found = of_thread("openfile name=o,filesetname=box,fd=1", "readwholefile name=r,fd=1,iosize=4k", size="0")
+    load = of_thread("openfile name=o,filesetname=box,fd=1", "readwholefile name=r,fd=1,iosize=4k", size="0")
 
-    assert found.operations.random_read == 1 / 2
-    assert found.bytes == Accesses()
-    assert found.mean_io_bytes == 0
+    assert load.operations.random_read == 1 / 2
+    assert load.bytes == Accesses()
+    assert load.mean_io_bytes == 0
 
 
 SYNC = {
@@ -266,16 +266,16 @@ def test_what_counts_as_synchronous(flowops, share):
 
 
 def test_a_file_kept_open_is_synced_by_the_next_round():
-    found = of_thread(
+    load = of_thread(
         "write name=w,filename=log,fd=1,iosize=1k", "write name=v,filename=log,fd=1,iosize=1k", "fsync name=f,fd=1"
     )
     early = of_thread("write name=w,filename=log,iosize=1k", "fsync name=f", "write name=v,filename=log,iosize=1k")
 
-    assert (found.sync_share, early.sync_share) == (1, 1)
+    assert (load.sync_share, early.sync_share) == (1, 1)
 
 
 def test_closing_before_the_fsync_leaves_the_write_asynchronous():
-    found = of_thread(
+    load = of_thread(
         "openfile name=o,filesetname=box,fd=1",
         "write name=w,fd=1,iosize=1k",
         "closefile name=c,fd=1",
@@ -284,19 +284,19 @@ def test_closing_before_the_fsync_leaves_the_write_asynchronous():
         "closefile name=d,fd=1",
     )
 
-    assert found.sync_share == 0
+    assert load.sync_share == 0
 
 
 def test_dsync_on_a_file_that_is_open_already_is_noted():
-    found = of_thread(
+    load = of_thread(
         "openfile name=o,filesetname=box,fd=1", "write name=w,fd=1,iosize=1k,dsync", "closefile name=c,fd=1"
     )
     opened_so = of_thread(
         "openfile name=o,filesetname=box,fd=1,dsync", "write name=w,fd=1,iosize=1k", "closefile name=c,fd=1"
     )
 
-    assert (found.sync_share, opened_so.sync_share) == (0, 1)
-    assert "dsync on a write counts only where that write opens the file; some here do not." in found.notes
+    assert (load.sync_share, opened_so.sync_share) == (0, 1)
+    assert "dsync on a write counts only where that write opens the file; some here do not." in load.notes
 
 
 def test_waiting_limits_and_ends_are_no_operations_but_are_noted():
@@ -317,9 +317,9 @@ def test_waiting_limits_and_ends_are_no_operations_but_are_noted():
 def test_composites_repeat_their_flowops():
     inner = "flowop statfile name=s,filesetname=box,iters=2\nflowop readwholefile name=r,filename=box,fd=1"
     before = f"define flowop name=look {{ {inner} }}\n"
-    found = of_thread("look name=l,iters=5", before=before)
+    load = of_thread("look name=l,iters=5", before=before)
 
-    assert_profile(found, metadata_share=10 / 15, operations=(5 / 15, 0, 0, 0), bytes=(1, 0, 0, 0))
+    assert_profile(load, metadata_share=10 / 15, operations=(5 / 15, 0, 0, 0), bytes=(1, 0, 0, 0))
 
 
 def test_threads_weigh_by_their_instances():
@@ -414,15 +414,15 @@ def test_a_profile_is_json():
 @given(damaged_personalities())
 @settings(max_examples=300, deadline=None)
 def test_the_shares_of_any_profile_add_up(text):
-    found = None
+    load = None
     with suppress(wml.WmlError):
-        found = profile(wml.parse(text))
-    if found is None:
+        load = profile(wml.parse(text))
+    if load is None:
         return
 
-    assert sum(found.operations.shares()) + found.metadata_share + found.flush_share == pytest.approx(1)
-    assert sum(found.bytes.shares()) == pytest.approx(1) or found.bytes == Accesses()
-    assert 0 <= found.sync_share <= 1 + 1e-9
+    assert sum(load.operations.shares()) + load.metadata_share + load.flush_share == pytest.approx(1)
+    assert sum(load.bytes.shares()) == pytest.approx(1) or load.bytes == Accesses()
+    assert 0 <= load.sync_share <= 1 + 1e-9
 
 
 def test_the_documented_distances_are_the_computed_ones():

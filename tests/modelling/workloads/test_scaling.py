@@ -40,10 +40,10 @@ def aggregate(values, counts=None, variance=None):
 
 def test_p1_webserver_on_proxmox_by_hand():
     # Printed: 595.0 / 1243.9 = 0.4783, a machine added costs 1 - sqrt(0.4783) = 0.3084.
-    found = scaling([1, 2, 3], P1_WEBSERVER, "MiB/s")
-    assert found.name == DEPENDS
-    assert found.fall.value == pytest.approx(0.3084, abs=5e-5)
-    total, single = found.readings
+    verdict = scaling([1, 2, 3], P1_WEBSERVER, "MiB/s")
+    assert verdict.name == DEPENDS
+    assert verdict.fall.value == pytest.approx(0.3084, abs=5e-5)
+    total, single = verdict.readings
     # As a sum, with c(n) = n X(1) / X(n) = 1 + σ (n - 1) + κ n (n - 1): c(2) = 2.87640, c(3) = 6.27176;
     # 2 κ = c(3) - 1 - 2 (c(2) - 1) = 1.51896, σ = 1.87640 - 1.51896 = 0.35744.
     assert (total.scope, total.name, total.growth.value) == ("aggregate", RETROGRADE, pytest.approx(0.4783, abs=5e-5))
@@ -59,10 +59,10 @@ def test_p1_webserver_on_proxmox_by_hand():
 def test_p4_varmail_on_kvm_by_hand():
     # Printed: 12.22 / 13.04 = 0.9371, within a factor 1.1 of the same: level as a sum, and as that of one
     # machine 3 * 0.9371 = 2.811 >= 3 / 1.1 = 2.727: in proportion.
-    found = scaling([1, 2, 3], P4_VARMAIL, "MiB/s", variances=[SPREAD] * 3)
-    total, single = found.readings
-    assert (found.name, total.name, single.name) == (DEPENDS, LEVEL, SCALES)
-    assert found.fall.value == pytest.approx(1 - math.sqrt(0.93712), abs=1e-5)
+    verdict = scaling([1, 2, 3], P4_VARMAIL, "MiB/s", variances=[SPREAD] * 3)
+    total, single = verdict.readings
+    assert (verdict.name, total.name, single.name) == (DEPENDS, LEVEL, SCALES)
+    assert verdict.fall.value == pytest.approx(1 - math.sqrt(0.93712), abs=1e-5)
     # ln X varies by sqrt(2) * 0.05 = 0.0707: growth 0.9371 * exp(-+0.1386) = 0.816 to 1.076.
     assert (total.growth.low, total.growth.high) == pytest.approx((0.8158, 1.0764), abs=5e-4)
     assert (total.may_be, single.may_be) == ((RETROGRADE,), (CONTENDED,))
@@ -103,9 +103,11 @@ def test_an_independent_solver_finds_the_same_with_the_same_errors():
     )
     ours = fit_usl(counts, values, errors**2)
     assert ours.misfit < 3  # of as many degrees of freedom, so no error is widened
-    found = (ours.throughput_of_one, ours.contention, ours.coherency)
-    assert [estimate.value for estimate in found] == pytest.approx(theirs, rel=1e-5)
-    margins = [(math.log(found[0].high / found[0].low)) / 2 * theirs[0]] + [e.high - e.value for e in found[1:]]
+    parameters = (ours.throughput_of_one, ours.contention, ours.coherency)
+    assert [estimate.value for estimate in parameters] == pytest.approx(theirs, rel=1e-5)
+    margins = [(math.log(parameters[0].high / parameters[0].low)) / 2 * theirs[0]] + [
+        e.high - e.value for e in parameters[1:]
+    ]
     assert margins == pytest.approx(1.959964 * np.sqrt(np.diag(covariance)), rel=1e-4)
 
 
@@ -139,9 +141,9 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
     ],
 )
 def test_names_by_their_definitions(values, name, start):
-    found = aggregate(values)
-    (reading,) = found.readings
-    assert (found.name, reading.start) == (name, start)
+    verdict = aggregate(values)
+    (reading,) = verdict.readings
+    assert (verdict.name, reading.start) == (name, start)
     assert (reading.usl is None) == (name == UNEVEN)
 
 
@@ -166,9 +168,9 @@ def test_counts_that_tell_nothing_are_named():
 
 @pytest.mark.parametrize("variances", [None, [0, 0, 0], [None, SPREAD, SPREAD]])
 def test_a_spread_that_is_not_known_or_zero_gives_no_interval(variances):
-    found = scaling([1, 2, 3], (100, 100, 100), "MiB/s", variances=variances, scope="aggregate")
-    (reading,) = found.readings
-    assert (reading.name, reading.may_be, reading.growth.low, found.fall.low) == (LEVEL, (), None, None)
+    verdict = scaling([1, 2, 3], (100, 100, 100), "MiB/s", variances=variances, scope="aggregate")
+    (reading,) = verdict.readings
+    assert (reading.name, reading.may_be, reading.growth.low, verdict.fall.low) == (LEVEL, (), None, None)
     assert (reading.usl.misfit, reading.usl.contention.low) == (None, None)
 
 
@@ -180,9 +182,9 @@ def test_points_that_do_not_tell_the_parameters_apart_have_no_law():
 
 def test_a_curve_that_misses_the_points_says_so():
     # Gains more than a machine with each machine added: the law has no such curve.
-    found = aggregate((100, 205, 330, 470), variance=0.01**2)
-    assert found.readings[0].usl.misses
-    assert "misses the points" in sentence(found)
+    verdict = aggregate((100, 205, 330, 470), variance=0.01**2)
+    assert verdict.readings[0].usl.misses
+    assert "misses the points" in sentence(verdict)
 
 
 @pytest.mark.parametrize(
@@ -230,10 +232,10 @@ series = st.lists(st.floats(1, 1e4), min_size=2, max_size=6)
 @settings(max_examples=200, deadline=None)
 def test_only_lambda_depends_on_the_unit_and_nothing_on_the_order(values, factor, random):
     counts = list(range(1, len(values) + 1))
-    found = scaling(counts, values, "MiB/s", variances=[SPREAD] * len(values))
+    verdict = scaling(counts, values, "MiB/s", variances=[SPREAD] * len(values))
     mixed = random.sample(counts, len(counts))
     other = scaling(mixed, [values[n - 1] * factor for n in mixed], "MiB/s", variances=[SPREAD] * len(values))
-    for ours, theirs in zip(found.readings, other.readings, strict=True):
+    for ours, theirs in zip(verdict.readings, other.readings, strict=True):
         assert theirs.growth.value == pytest.approx(ours.growth.value)
         if ours.usl and theirs.usl:
             assert theirs.usl.throughput_of_one.value == pytest.approx(
@@ -249,7 +251,7 @@ def test_any_series_has_a_named_verdict_and_finite_numbers(values, variance):
     counts = range(1, len(values) + 1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = scaling(list(counts), values, "MiB/s", variances=[variance] * len(values))
-    assert found.name in (SCALES, CONTENDED, LEVEL, RETROGRADE, UNEVEN, TOO_FEW, DEPENDS)
-    text = sentence(found)
+        verdict = scaling(list(counts), values, "MiB/s", variances=[variance] * len(values))
+    assert verdict.name in (SCALES, CONTENDED, LEVEL, RETROGRADE, UNEVEN, TOO_FEW, DEPENDS)
+    text = sentence(verdict)
     assert not [word for word in ("nan", "inf ", "None") if word in text]

@@ -133,8 +133,8 @@ def test_sizes_are_what_every_disk_takes_and_right_within_a_fifth(kib, said):
 )
 def test_flushes_are_as_frequent_in_every_fio(shares, flush, version, said):
     reads, writes, flushes = shares
-    found = options(counted(reads, 8, writes, 8, flushes), flush=flush, version=version)
-    assert {name: found[name] for name in ("sync", "fsync", "fdatasync") if name in found} == said
+    job_options = options(counted(reads, 8, writes, 8, flushes), flush=flush, version=version)
+    assert {name: job_options[name] for name in ("sync", "fsync", "fdatasync") if name in job_options} == said
 
 
 @pytest.mark.parametrize(("share", "said"), [(1.0, "1"), (0.6, "1"), (0.4, None)])
@@ -147,22 +147,24 @@ def test_files_opened_synchronously_are_so_where_most_writes_are(share, said):
 def test_the_job_of_each_known_workload_has_its_profile(name):
     asked = known_profiles()[name]
     job = profile_to_fio(asked, folder="/mnt", seconds=9, name=name)
-    found = fio_profile(job.text)
+    read_back = fio_profile(job.text)
     reads = asked.requests.reads / (asked.requests.reads + asked.requests.writes)
-    assert found.requests.reads / (found.requests.reads + found.requests.writes) == pytest.approx(reads, abs=0.005)
-    assert found.bytes.reads == pytest.approx(asked.bytes.reads, abs=0.01)
-    assert found.mean_io_bytes == pytest.approx(asked.mean_io_bytes, rel=0.02)
-    assert found.concurrency == asked.concurrency
-    assert (found.sync_share, found.working_set_bytes) == (asked.sync_share, job.working_set_bytes)
+    assert read_back.requests.reads / (read_back.requests.reads + read_back.requests.writes) == pytest.approx(
+        reads, abs=0.005
+    )
+    assert read_back.bytes.reads == pytest.approx(asked.bytes.reads, abs=0.01)
+    assert read_back.mean_io_bytes == pytest.approx(asked.mean_io_bytes, rel=0.02)
+    assert read_back.concurrency == asked.concurrency
+    assert (read_back.sync_share, read_back.working_set_bytes) == (asked.sync_share, job.working_set_bytes)
     assert job.working_set_bytes == pytest.approx(asked.working_set_bytes, rel=0.1)
 
 
 def test_pauses_and_sequences_come_back_when_the_job_is_read():
     moved = Accesses(0.15, 0.45, 0.3, 0.1)
     asked = Profile(moved, moved, files=2, mean_file_bytes=64 * MIB, mean_io_bytes=32 * KIB, think_seconds=0.004)
-    found = fio_profile(profile_to_fio(asked, folder="/mnt", seconds=9).text)
-    assert found.bytes.shares() == pytest.approx(moved.shares(), abs=0.005)
-    assert found.think_seconds == pytest.approx(0.004)
+    read_back = fio_profile(profile_to_fio(asked, folder="/mnt", seconds=9).text)
+    assert read_back.bytes.shares() == pytest.approx(moved.shares(), abs=0.005)
+    assert read_back.think_seconds == pytest.approx(0.004)
 
 
 # What was observed
@@ -172,12 +174,12 @@ def test_counts_of_disks_together_by_hand():
     """2 s of reads in the 1 s of the first disk are two at once; 3 s of writes and flushes in 1 s three more."""
     first = Counts(reads=300, read_bytes=300 * 16 * KIB, read_seconds=2.0)
     second = Counts(writes=600, write_bytes=600 * 128 * KIB, write_seconds=2.5, flushes=100, flush_seconds=0.5)
-    found = observed_profile([(first, 1.0), (second, 1.0), (Counts(), 0.0)])
-    assert (found.concurrency, found.files) == (5, None)
-    assert found.requests == Requests(0.3, 0.6, 0.1)
-    assert found.mean_io_bytes == (300 * 16 + 600 * 128) * KIB / 900
-    assert found.bytes.shares() == pytest.approx((16 / 272, 0, 128 / 272, 128 / 272))
-    job = options(found, flush=FDATASYNC)
+    profile = observed_profile([(first, 1.0), (second, 1.0), (Counts(), 0.0)])
+    assert (profile.concurrency, profile.files) == (5, None)
+    assert profile.requests == Requests(0.3, 0.6, 0.1)
+    assert profile.mean_io_bytes == (300 * 16 + 600 * 128) * KIB / 900
+    assert profile.bytes.shares() == pytest.approx((16 / 272, 0, 128 / 272, 128 / 272))
+    job = options(profile, flush=FDATASYNC)
     assert (job["rw"], job["rwmixread"], job["bs"], job["fdatasync"]) == ("randrw", "33", "16384,131072", "6")
     with pytest.raises(NotPlayedError):
         observed_profile([(Counts(flushes=5), 60.0)])
@@ -200,19 +202,25 @@ def job_of(name: str, folder: Path, seconds: int) -> str:
     return profile_to_fio(profile, folder=str(folder), seconds=seconds, flush=flush, version=version).text
 
 
-def assert_is_close(found: dict[str, float], asked: dict[str, float]) -> None:
+def assert_is_close(measured: dict[str, float], asked: dict[str, float]) -> None:
     """Shares are within 5 points, sizes within 20 %. Of each: reads, writes, flushes, and bytes of reads and writes"""
-    all_found, all_asked = (sum(counts[kind] for kind in ("reads", "writes", "flushes")) for counts in (found, asked))
+    all_measured, all_asked = (
+        sum(counts[kind] for kind in ("reads", "writes", "flushes")) for counts in (measured, asked)
+    )
     for kind in ("reads", "writes", "flushes"):
-        assert found[kind] / all_found == pytest.approx(asked[kind] / all_asked, abs=0.05), (kind, found, asked)
+        assert measured[kind] / all_measured == pytest.approx(asked[kind] / all_asked, abs=0.05), (
+            kind,
+            measured,
+            asked,
+        )
     for kind in ("read", "write"):
         if asked[f"{kind}s"] / all_asked > 0.01:
-            found_size, asked_size = (counts[f"{kind}_bytes"] / counts[f"{kind}s"] for counts in (found, asked))
-            assert found_size == pytest.approx(asked_size, rel=0.2), (kind, found, asked)
+            measured_size, asked_size = (counts[f"{kind}_bytes"] / counts[f"{kind}s"] for counts in (measured, asked))
+            assert measured_size == pytest.approx(asked_size, rel=0.2), (kind, measured, asked)
 
 
 def asked_of(profile: Profile) -> dict[str, float]:
-    """What is to be seen of a profile's requests."""
+    """Return the shares and bytes of the profile's requests by kind, as a log or a disk counts them."""
     operations, moved = profile.operations, profile.bytes
     requests = profile.requests or Requests(operations.reads, 1 - operations.reads, 0.0)
     size = profile.mean_io_bytes * (requests.reads + requests.writes)
@@ -229,18 +237,18 @@ def test_fio_asks_for_what_the_profile_says(name, tmp_path):
     log, job = tmp_path / "log", job_of(name, tmp_path, seconds=1)
     (tmp_path / "job.fio").write_text(f"{job}write_iolog={log}\nrandseed=1\n")
     subprocess.run(["fio", str(tmp_path / "job.fio")], check=True, capture_output=True)
-    found = dict.fromkeys(("reads", "writes", "flushes", "read_bytes", "write_bytes", "random"), 0.0)
+    logged = dict.fromkeys(("reads", "writes", "flushes", "read_bytes", "write_bytes", "random"), 0.0)
     ends: dict[tuple[str, str], int] = {}
     for line in log.read_text().splitlines():
         file, kind, *place = line.split()[-4:]
         if kind in ("read", "write"):
             at, size = map(int, place)
-            found[f"{kind}s"] += 1
-            found[f"{kind}_bytes"] += size
-            found["random"] += size * (ends.get((file, kind), 0) != at)
+            logged[f"{kind}s"] += 1
+            logged[f"{kind}_bytes"] += size
+            logged["random"] += size * (ends.get((file, kind), 0) != at)
             ends[file, kind] = at + size
-    assert_is_close(found, asked_of(profile))
-    random = found["random"] / (found["read_bytes"] + found["write_bytes"])
+    assert_is_close(logged, asked_of(profile))
+    random = logged["random"] / (logged["read_bytes"] + logged["write_bytes"])
     assert random == pytest.approx(profile.bytes.random_read + profile.bytes.random_write, abs=0.05)
 
 
@@ -287,8 +295,8 @@ def test_a_disk_counts_what_the_profile_says(name, disk, tmp_path):
     job = tmp_path / "job.fio"
     job.write_text(job_of(name, folder, seconds=3) + "direct=1\n")
     subprocess.run(["fio", "--create_only=1", str(job)], check=True, capture_output=True)
-    found = requests_of(lambda: subprocess.run(["fio", str(job)], check=True, capture_output=True))
-    assert_is_close(found, asked_of(PLAYED[name][0]))
+    disk_counts = requests_of(lambda: subprocess.run(["fio", str(job)], check=True, capture_output=True))
+    assert_is_close(disk_counts, asked_of(PLAYED[name][0]))
 
 
 _PERSONALITY = """

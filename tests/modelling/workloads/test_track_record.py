@@ -1,4 +1,4 @@
-"""How often the mechanisms were right, counted by hand on small evidence."""
+"""The track record of the mechanisms: how often they were right, counted by hand on small evidence."""
 
 from modelling.estimation.arms import Spread
 from modelling.workloads.track_record import TrackRecord, track_record
@@ -23,8 +23,8 @@ def record(*rows, findings=()):
 
 
 def test_every_pair_of_a_laboratory_is_a_comparison():
-    found = record(*guests("a", AS_EXPECTED), *guests("b", REVERSED))
-    assert found == TrackRecord(right=3, compared=6)
+    tally = record(*guests("a", AS_EXPECTED), *guests("b", REVERSED))
+    assert tally == TrackRecord(right=3, compared=6)
 
 
 def test_a_tier_list_counts_where_it_tells_two_apart():

@@ -261,7 +261,7 @@ def test_runs_are_foretold_by_models_of_other_runs():
 
 def test_a_workload_with_few_signatures_is_not_foretold():
     shapes = {**SHAPES, "rare": (5, 4, 5, 4, 5)}
-    some = [each for each in signatures(shapes) if each.workload != "rare" or each.run == "rare 0"]
+    some = [signature for signature in signatures(shapes) if signature.workload != "rare" or signature.run == "rare 0"]
     model, report = model_of(some, list(shapes))
     assert (model.workloads, report.too_few) == (sorted(SHAPES), {"rare": 2})
 

@@ -27,8 +27,10 @@ def known():
     for workload in SHAPES:
         factories.entry(Workload, workload)
     Signature.objects.bulk_create(
-        Signature(workload=each.workload, source=each.run, starts_after=0, seconds=10, **counted(each.counts))
-        for each in signatures()
+        Signature(
+            workload=signature.workload, source=signature.run, starts_after=0, seconds=10, **counted(signature.counts)
+        )
+        for signature in signatures()
     )
 
 
@@ -112,8 +114,10 @@ def test_minutes_that_were_sampled_are_told_by_their_samples_and_others_by_count
 def test_loads_that_are_no_workload_or_not_told_apart_are_counted_beside_the_mix(known, machine):
     like_mail = {"flushed-database": SHAPES["mail"], "backup": (300, 1024, 1, 4, 0)}
     Signature.objects.bulk_create(
-        Signature(workload=each.workload, source=each.run, starts_after=0, seconds=10, **counted(each.counts))
-        for each in signatures(like_mail)
+        Signature(
+            workload=signature.workload, source=signature.run, starts_after=0, seconds=10, **counted(signature.counts)
+        )
+        for signature in signatures(like_mail)
     )
     keeping.train()
     minutes(machine, "web", 6, this_hour())
@@ -185,8 +189,8 @@ def test_a_tick_asks_for_a_model_where_signatures_came(known):
 def test_mixes_of_thirty_machines_cost_two_queries(known, machine, django_assert_num_queries):
     keeping.train()
     machines = [factories.make_machine(machine.host) for _ in range(30)]
-    for each in machines:
-        minutes(each, "mail", 6, this_hour())
+    for guest in machines:
+        minutes(guest, "mail", 6, this_hour())
     keeping.detect()
     with django_assert_num_queries(2):
-        assert len(selectors.mixes_of([each.pk for each in machines])) == 30
+        assert len(selectors.mixes_of([guest.pk for guest in machines])) == 30

@@ -1,4 +1,4 @@
-"""What operators see and say of observed machines, in the browser and by the API."""
+"""Operators see observed machines and state facts of them, in the browser and by the API."""
 
 import json
 
@@ -120,7 +120,7 @@ def test_the_page_of_the_model_says_what_it_reached(client, operator):
     for words in ("Cached, not used", "Programs that taught nothing", "at most 5 %", "small writes, each flushed"):
         assert words in text, words
     report = client.get("/api/v1/detection-model/").json()["report"]
-    assert "varmail" not in {said for told in report["held_back"].values() for said in told}
+    assert "varmail" not in {label for told in report["held_back"].values() for label in told}
     assert max(report["sureness"].values()) < selectors.LEAST_SURENESS  # as long as programs are told as workloads
     assert report["foreign_told"] > 0.05
 
@@ -138,8 +138,8 @@ def test_what_an_operator_states_stands_above_what_was_found(client, machine):
 
 def test_a_pool_is_told_in_gibibytes_and_kept_in_bytes(client, machine):
     pool = machine.disks.get().pool
-    said = {f"pool{pool.pk}-is_target": "on", f"pool{pool.pk}-reserve_gib": "1.5", f"pool{pool.pk}-most_load": "80"}
-    client.post("/laboratory/hosts/lab-1/observed/", {"do": f"pool-{pool.pk}", **said})
+    fields = {f"pool{pool.pk}-is_target": "on", f"pool{pool.pk}-reserve_gib": "1.5", f"pool{pool.pk}-most_load": "80"}
+    client.post("/laboratory/hosts/lab-1/observed/", {"do": f"pool-{pool.pk}", **fields})
     pool.refresh_from_db()
     assert (pool.is_target, pool.reserve_bytes, pool.most_load) == (True, 3 * 2**29, 80.0)
     wrong = {"do": f"pool-{pool.pk}", f"pool{pool.pk}-most_load": "0"}

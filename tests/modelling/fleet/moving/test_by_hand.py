@@ -198,10 +198,10 @@ def test_the_api_moves_a_disk_and_empties_a_pool(client, host):
 def test_the_command_moves_a_disk_and_empties_a_pool(host):
     machine_on(host, "mail-1")
     machine_on(host, "mail-2", is_pinned=True)
-    said = io.StringIO()
-    call_command("move", "kvm-1/srv/ext4", "--empty", stdout=said)
+    stdout = io.StringIO()
+    call_command("move", "kvm-1/srv/ext4", "--empty", stdout=stdout)
     move = PlacementMove.objects.get()
-    assert said.getvalue().splitlines() == [
+    assert stdout.getvalue().splitlines() == [
         f"Move {move.pk}: mail-1, vda, to {move.new_path}",
         "Stays: kvm-1/mail-2:vda: its machine is pinned: let it go first.",
     ]
@@ -212,5 +212,5 @@ def test_the_command_moves_a_disk_and_empties_a_pool(host):
     host.blocked_reason = "its key changed"
     host.save()
     PlacementMove.objects.update(state="cancelled")
-    call_command("move", "kvm-1/mail-1", "kvm-1/srv/xfs", stdout=said)
-    assert said.getvalue().endswith("Nothing begins yet: the host is blocked: its key changed.\n")
+    call_command("move", "kvm-1/mail-1", "kvm-1/srv/xfs", stdout=stdout)
+    assert stdout.getvalue().endswith("Nothing begins yet: the host is blocked: its key changed.\n")

@@ -56,7 +56,7 @@ def test_what_came_of_a_move_advises_it_to_the_machine_like_it(host, ada):
     told = advice(plan)
     assert (told["why"], told["pool"], told["prospect"]["moves"]) == ("moves", "kvm-1/srv/xfs", 1)
     assert told["explanation"][1].startswith("Measured here, one move: it is expected to see 1.")
-    assert [(each["kind"], each["number"]) for each in plan.content["counted"]] == [("move", row.pk)]
+    assert [(counted["kind"], counted["number"]) for counted in plan.content["counted"]] == [("move", row.pk)]
     assert advice(plan, "kvm-1/mail-1")["pool"] == "kvm-1/srv/xfs"
     assert advice(plan, "kvm-1/mail-1")["why"] == "no gain"
 
@@ -104,7 +104,9 @@ def test_the_page_says_which_moves_count_and_what_would_tell(client, host, ada):
 
 
 def test_a_trial_is_asked_for_by_a_form_filled_in_and_only_once_at_a_time(client, host, ada):
-    trial = next(each for each in plans.make([host], user=ada).content["proposals"] if each["kind"] == "trial move")
+    trial = next(
+        proposal for proposal in plans.make([host], user=ada).content["proposals"] if proposal["kind"] == "trial move"
+    )
     assert (trial["machine"], trial["machines"]) == ("kvm-1/mail-1", 2)
     assert 0.05 < trial["gain"] < 0.4
     client.force_login(ada)
@@ -112,7 +114,7 @@ def test_a_trial_is_asked_for_by_a_form_filled_in_and_only_once_at_a_time(client
     pool = host.observed_pools.get(path="/srv/xfs")
     assert f'<option value="{pool.pk}" selected>' in page
     move(host, NOT_TOLD, switched_at=now() - timedelta(days=1))
-    kinds = [each["kind"] for each in plans.make([host], user=ada).content["proposals"]]
+    kinds = [proposal["kind"] for proposal in plans.make([host], user=ada).content["proposals"]]
     assert kinds == ["runs"]
 
 

@@ -167,8 +167,8 @@ def test_a_move_is_seen_by_operators_and_what_its_plan_promised_by_members_alone
         client.force_login(user)
         page = client.get(reverse("placement-move", args=[move.pk])).content.decode()
         assert "runs from its new image" in page
-        said = ("Measured here" in page, "promised were" in page, f"plan {plan.pk}" in page)
-        assert said == (is_told, is_told, is_told)
+        shown = ("Measured here" in page, "promised were" in page, f"plan {plan.pk}" in page)
+        assert shown == (is_told, is_told, is_told)
     assert outcomes.score()["promised"] is None
     PlacementMove.objects.update(advice={"prospect": {"gaining": 0.9}})
     assert outcomes.score()["promised"] == 0.9

@@ -32,7 +32,7 @@ def plan_of(host, **fields) -> PlacementPlan:
 
 
 def advised(plan) -> dict:
-    return {each["machine"]: each for each in plan.content["machines"]}
+    return {advice["machine"]: advice for advice in plan.content["machines"]}
 
 
 def test_a_machine_moves_to_the_pool_that_the_numbers_praise_and_everything_is_told(host):
@@ -60,7 +60,7 @@ def test_what_is_not_known_is_not_planned_for_and_told(host):
     make_machine(host, "odd-pool", **known | {"pool": make_pool(host, "/srv/f2fs")})
     make_machine(host, "gone", seen_at=now() - timedelta(days=1), **known)
     plan = plan_of(host)
-    told = {each["machine"]: each["why"] for each in plan.content["not_planned"]}
+    told = {entry["machine"]: entry["why"] for entry in plan.content["not_planned"]}
     assert advised(plan) == {}
     assert {name.removeprefix("kvm-1/"): why.split(":")[0] for name, why in told.items()} == {
         "asleep": "it does not run",
@@ -74,9 +74,9 @@ def test_what_is_not_known_is_not_planned_for_and_told(host):
 
 def test_the_load_is_the_mean_of_the_watched_minutes(host):
     machine = mail_server(host)
-    (found,) = fleet_of([host]).machines
-    assert found.load == pytest.approx((600 * 16_384 + 6000 * 14_336) / 60 / 2**20)
-    assert found.size_bytes == machine.disks.get().size_bytes
+    (planned,) = fleet_of([host]).machines
+    assert planned.load == pytest.approx((600 * 16_384 + 6000 * 14_336) / 60 / 2**20)
+    assert planned.size_bytes == machine.disks.get().size_bytes
 
 
 def test_what_if_is_another_plan(host):
@@ -124,7 +124,9 @@ def test_confirmed_moves_wait_in_line_one_at_a_time(host):
     PlacementMove.objects.filter(pk=active.pk).update(state="failed", reason="no space")
     assert moves.next_move(host.pk).machine == second
     confirmed = PlacementDecision.objects.filter(action="confirmed")
-    assert {(each.move_id, each.revision, each.plan) for each in confirmed} == {(move.pk, 6, plan) for move in made}
+    assert {(decision.move_id, decision.revision, decision.plan) for decision in confirmed} == {
+        (move.pk, 6, plan) for move in made
+    }
 
 
 def test_a_plan_of_yesterday_or_of_another_world_is_not_confirmed(host):

@@ -78,10 +78,10 @@ def test_a_node_is_observed_its_disk_moved_moved_back_and_the_old_volumes_remove
 
     back = work_on(moves.move_back(move, user=host.registered_by))
     assert (back.state, back.new_path) == ("kept", "slow:100/vm-100-disk-1.raw"), back.reason
-    for each in (back, move):
-        each.refresh_from_db()
-        moves.remove_old(each, user=host.registered_by)
-        work_on(each)
+    for finished_move in (back, move):
+        finished_move.refresh_from_db()
+        moves.remove_old(finished_move, user=host.registered_by)
+        work_on(finished_move)
     assert (node.volumes("fast"), node.volumes("slow")) == ([], ["slow:100/vm-100-disk-1.raw"])
     node.stop()
     assert node.lost("slow:100/vm-100-disk-1.raw") == []

@@ -165,11 +165,11 @@ def test_four_machines_are_found_told_and_planned_for_and_one_is_moved_and_judge
     for pool in host.observed_pools.all():
         deeds.change_pool(pool, {"is_target": True}, user=ada)
     plan = plans.make([host], user=ada)
-    (advice,) = (each for each in plan.content["machines"] if each["is_move"])
+    (advice,) = (entry for entry in plan.content["machines"] if entry["is_move"])
     assert (advice["machine"], advice["pool"], advice["why"]) == (MOVED, f"lab{pools['xfs']}", "moves")
     assert advice["prospect"]["laboratories"] == 6
-    staying = {each["machine"]: each["explanation"] for each in plan.content["machines"] if not each["is_move"]}
-    staying |= {each["machine"]: each["why"] for each in plan.content["not_planned"]}
+    staying = {entry["machine"]: entry["explanation"] for entry in plan.content["machines"] if not entry["is_move"]}
+    staying |= {entry["machine"]: entry["why"] for entry in plan.content["not_planned"]}
     assert {name for name, why in staying.items() if why} == {f"lab/{name}" for name in LOADS}
 
     # Moved, with a worker killed in the middle of the copy
@@ -217,10 +217,10 @@ def test_four_machines_are_found_told_and_planned_for_and_one_is_moved_and_judge
 
     # And written down, with who decided it and what it rested on
     decisions = PlacementDecision.objects.filter(plan=plan).order_by("pk")
-    assert [(each.action, each.actor) for each in decisions] == [
+    assert [(decision.action, decision.actor) for decision in decisions] == [
         ("planned", ada),
         ("confirmed", ada),
         ("switched", None),
     ]
-    assert {(each.revision, each.model) for each in decisions} == {(plan.revision, plan.model)}
+    assert {(decision.revision, decision.model) for decision in decisions} == {(plan.revision, plan.model)}
     assert "move confirmed, by ada" in shown

@@ -30,20 +30,20 @@ def problem(units: int, pools: int, seed: int) -> Problem:
 
 def breaches(asked: Problem, pools: np.ndarray) -> list[str]:
     """Constraints that an assignment breaks, worked out by counting."""
-    found = []
+    broken = []
     for pool in range(len(asked.room)):
         comes, leaves = (asked.here != pool) & (pools == pool), (asked.here == pool) & (pools != pool)
         if asked.sizes[comes].sum() > asked.room[pool] + 1e-6:
-            found.append(f"space of {pool}")
+            broken.append(f"space of {pool}")
         if asked.loads[comes].sum() - asked.loads[leaves].sum() > asked.headroom[pool] + 1e-6 and comes.any():
-            found.append(f"load of {pool}")
-        found += [
+            broken.append(f"load of {pool}")
+        broken += [
             f"apart in {pool}" for group in asked.apart if comes[group].any() and (pools[group] == pool).sum() > 1
         ]
     moved = pools != asked.here
     if (asked.values[moved, pools[moved]] <= 0).any():
-        found.append("a move at a loss")
-    return found
+        broken.append("a move at a loss")
+    return broken
 
 
 def gain(asked: Problem, pools: np.ndarray) -> float:
@@ -55,33 +55,33 @@ def gain(asked: Problem, pools: np.ndarray) -> float:
 def test_nothing_allowed_gains_more(seed):
     asked = problem(6, 3, seed)
     best = max(
-        gain(asked, pools) for each in product(range(3), repeat=6) if not breaches(asked, pools := np.array(each))
+        gain(asked, pools) for places in product(range(3), repeat=6) if not breaches(asked, pools := np.array(places))
     )
-    found = assign(asked, ["a", "b", "c"], 30.0, 0.0)
-    assert found.method == EXACT
-    assert found.gain == pytest.approx(best)
-    assert found.bound == pytest.approx(best)
+    solution = assign(asked, ["a", "b", "c"], 30.0, 0.0)
+    assert solution.method == EXACT
+    assert solution.gain == pytest.approx(best)
+    assert solution.bound == pytest.approx(best)
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.3])
 @pytest.mark.parametrize("seed", range(5))
 def test_every_constraint_holds_and_no_plan_is_worse_than_staying_or_beyond_its_bound(seed, seconds):
     asked = problem(60, 5, seed)
-    found = assign(asked, list("abcab"), seconds, 0.01)
-    assert not breaches(asked, found.pools)
+    solution = assign(asked, list("abcab"), seconds, 0.01)
+    assert not breaches(asked, solution.pools)
     assert not breaches(asked, greedy(asked).pools)
-    assert 0 <= greedy(asked).gain <= found.gain == pytest.approx(gain(asked, found.pools))
-    assert found.gain <= found.bound + 1e-9
-    assert (found.method == EXACT) == (found.gain >= 0.99 * found.bound - 1e-9)
+    assert 0 <= greedy(asked).gain <= solution.gain == pytest.approx(gain(asked, solution.pools))
+    assert solution.gain <= solution.bound + 1e-9
+    assert (solution.method == EXACT) == (solution.gain >= 0.99 * solution.bound - 1e-9)
 
 
 def test_an_answer_that_had_no_time_says_so(monkeypatch):
     asked = problem(60, 5, 1)
     assert assign(asked, list("abcab"), 0.0, 0.0).method == BEST_FOUND
     monkeypatch.setattr(assignment, "RELAXATION_SECONDS", 0.0)
-    found = assign(asked, list("abcab"), 0.0, 0.0)
-    assert found.method == GREEDY
-    assert found.gain == greedy(asked).gain < found.bound
+    solution = assign(asked, list("abcab"), 0.0, 0.0)
+    assert solution.method == GREEDY
+    assert solution.gain == greedy(asked).gain < solution.bound
 
 
 def test_regions_get_pools_of_every_kind_and_keep_every_constraint(monkeypatch):
@@ -92,16 +92,16 @@ def test_regions_get_pools_of_every_kind_and_keep_every_constraint(monkeypatch):
     assert len(regions) == 3
     assert all({kinds[pool] for pool in region} == set("abc") for region in regions)
     asked = problem(100, 9, 2)
-    found = assign(asked, kinds, 0.0, 0.01)
-    assert found.regions == 3
-    assert not breaches(asked, found.pools)
+    solution = assign(asked, kinds, 0.0, 0.01)
+    assert solution.regions == 3
+    assert not breaches(asked, solution.pools)
     region_of = {pool: number for number, region in enumerate(regions) for pool in region}
-    assert all(region_of[a] == region_of[b] for a, b in zip(asked.here, found.pools, strict=True))
+    assert all(region_of[a] == region_of[b] for a, b in zip(asked.here, solution.pools, strict=True))
 
 
 def test_nothing_to_do_is_done():
     asked = problem(6, 3, 0)
     still = Problem(np.zeros((6, 3)), asked.here, asked.sizes, asked.loads, asked.room, asked.headroom)
-    found = assign(still, ["a", "b", "c"], 1.0, 0.0)
-    assert (found.pools == asked.here).all()
-    assert (found.gain, found.bound, found.method) == (0.0, 0.0, EXACT)
+    solution = assign(still, ["a", "b", "c"], 1.0, 0.0)
+    assert (solution.pools == asked.here).all()
+    assert (solution.gain, solution.bound, solution.method) == (0.0, 0.0, EXACT)

@@ -1,4 +1,4 @@
-"""What runs and moves on a host say of its pools: numbers worked by hand."""
+"""Inference on a host's pools from its own runs and moves: numbers worked by hand."""
 
 from math import log
 
@@ -146,7 +146,7 @@ def guests(number: int, pool: str = "old", **fields) -> list[Guest]:
 
 
 def proposed(machines, spread: float = 0.7, why: str = NOT_KNOWN, pools=ROOMY, **fields):
-    advice = {each.name: Advice(each.name, each.pool, each.pool, why) for each in machines}
+    advice = {guest.name: Advice(guest.name, guest.pool, guest.pool, why) for guest in machines}
     told = {"runnable": ("varmail",), "watched": set(), "least": 0.005} | fields
     return proposals(machines, pools, advice, lambda _: home(spread), Rules(), **told)
 
@@ -173,12 +173,12 @@ def test_nothing_is_proposed_where_it_would_tell_nothing_or_is_under_way_or_fits
     assert proposed(guests(3), spread=0.001) == ()
     assert proposed(guests(3), why=PINNED) == ()
     assert proposed(guests(3, is_pinned=True)) == ()
-    assert [each.kind for each in proposed(guests(3), watched={("old", "far")})] == [RUNS]
-    assert [each.kind for each in proposed(guests(3), runnable=("webserver",))] == [TRIAL]
+    assert [proposal.kind for proposal in proposed(guests(3), watched={("old", "far")})] == [RUNS]
+    assert [proposal.kind for proposal in proposed(guests(3), runnable=("webserver",))] == [TRIAL]
     assert proposed(guests(3), pools=[Pool(name, "ext4", 0.0, site="kvm-1") for name in POOLS]) == ()
 
 
 def test_the_load_of_which_most_machines_wait_comes_first():
     others = [Guest(f"web-{n}", "old", "ext4", "kvm", {"webserver": 1.0}, 1e10) for n in range(5)]
     told = proposed([*guests(2), *others], runnable=())
-    assert [(each.machine, each.machines) for each in told] == [("web-0", 5), ("mail-1", 2)]
+    assert [(proposal.machine, proposal.machines) for proposal in told] == [("web-0", 5), ("mail-1", 2)]

@@ -46,10 +46,10 @@ def test_a_plan_rests_on_the_published_answers_and_a_pin_is_another_plan(tmp_pat
         for host_fs, value in (("ext4", 50.0), ("xfs", 150.0)):
             make_measurement(value, case_study=study, guest_fs="ext4", host_fs=host_fs, workload="varmail")
         life.publish([study], reason="measured")
-    said = planned(tmp_path, fleet())
-    assert said.startswith("1 of 1 machines move.")
-    assert "Move from slow to fast." in said
-    assert "times the throughput" in said
+    text = planned(tmp_path, fleet())
+    assert text.startswith("1 of 1 machines move.")
+    assert "Move from slow to fast." in text
+    assert "times the throughput" in text
     document = json.loads(planned(tmp_path, fleet(), "--json"))
     assert document["machines"][0]["pool"] == "fast"
     assert document["machines"][0]["prospect"]["laboratories"] == 3

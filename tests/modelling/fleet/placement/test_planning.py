@@ -24,23 +24,23 @@ def machine(name: str, gib: float = 40, **fields) -> Machine:
 
 def decided(*machines: Machine, pools=POOLS, rules=RULES, knowledge=KNOWLEDGE):
     """The plan, and of each machine where it ends, why, and what forbids more."""
-    found = plan(machines, pools, knowledge, rules)
-    told = [(each.pool, each.why, each.better and each.better.forbidden_by) for each in found.advice]
-    return found, told
+    fleet_plan = plan(machines, pools, knowledge, rules)
+    told = [(advice.pool, advice.why, advice.better and advice.better.forbidden_by) for advice in fleet_plan.advice]
+    return fleet_plan, told
 
 
 def test_of_two_machines_the_one_that_is_cheaper_to_copy_gets_the_room():
     """Twice as fast is a gain of 1/2; 30 GiB take 307.2 s at 100 MiB/s, of which half is lost: 0.01536 of 10,000 s."""
-    found, told = decided(machine("big", 40), machine("small", 30))
+    fleet_plan, told = decided(machine("big", 40), machine("small", 30))
     assert told == [("slow", "constrained", "space"), ("fast", "moves", None)]
-    big, small = found.advice
-    assert small.gain == found.gain == pytest.approx(0.5 - 0.01536, abs=1e-5)
+    big, small = fleet_plan.advice
+    assert small.gain == fleet_plan.gain == pytest.approx(0.5 - 0.01536, abs=1e-5)
     assert (small.copy_bytes, small.copy_seconds) == (30 * GIB, pytest.approx(307.2))
     assert (small.prospect.ratio, small.prospect.gaining, small.prospect.losing) == pytest.approx((2.0, 1.0, 0.0))
     assert big.better == Better("fast", pytest.approx(0.5 - 0.02048, abs=1e-5), "space")
     assert big.gain is None
-    assert found.moves == (small,)
-    assert (found.method, found.gap) == ("exact", pytest.approx(0.0, abs=1e-9))
+    assert fleet_plan.moves == (small,)
+    assert (fleet_plan.method, fleet_plan.gap) == ("exact", pytest.approx(0.0, abs=1e-9))
 
 
 def test_with_more_room_both_move_and_the_reserve_is_what_makes_the_difference():
@@ -99,9 +99,9 @@ def test_two_pools_of_one_file_system_are_told_apart_by_runs_on_both():
 def test_machines_that_are_kept_apart_do_not_meet_and_those_kept_together_go_together():
     two = [machine("a", 20), machine("b", 24)]
     assert [where for where, *_ in decided(*two)[1]] == ["fast", "fast"]
-    apart = [replace(each, apart="database") for each in two]
+    apart = [replace(member, apart="database") for member in two]
     assert decided(*apart)[1] == [("fast", "moves", None), ("slow", "constrained", "apart")]
-    together = [replace(each, together="shop") for each in two]
+    together = [replace(member, together="shop") for member in two]
     assert [where for where, *_ in decided(*together)[1]] == ["fast", "fast"]
     split = [together[0], replace(together[1], size_bytes=40 * GIB)]
     assert [told[0] for told in decided(*split)[1]] == ["slow", "slow"]
@@ -117,25 +117,25 @@ def test_an_overloaded_pool_may_be_left_and_is_not_filled_again():
 
 def test_lists_alone_move_nothing_and_say_what_to_measure():
     listed = {("varmail", "kvm"): [known({"ext4-on-ext4": 0.0, "ext4-on-xfs": 1.0}, numbers=False)]}
-    found, told = decided(machine("a"), machine("b"), knowledge=listed)
+    fleet_plan, told = decided(machine("a"), machine("b"), knowledge=listed)
     assert told == [("slow", "not known", None)] * 2
-    assert found.to_measure == (ToMeasure("varmail", "kvm", ("ext4-on-ext4", "ext4-on-xfs"), 2),)
+    assert fleet_plan.to_measure == (ToMeasure("varmail", "kvm", ("ext4-on-ext4", "ext4-on-xfs"), 2),)
     names = {"workload": {"varmail": "Mail server"}, "hypervisor": {"kvm": "KVM"}, "file_system": {"xfs": "XFS"}}
-    assert asked_for(found.to_measure[0], names) == (
+    assert asked_for(fleet_plan.to_measure[0], names) == (
         "ext4 on ext4 against ext4 on XFS for a mail server under KVM: two machines wait for it."
     )
 
 
 def test_every_machine_is_explained_in_sentences():
-    found = plan([machine("big", 40), machine("small", 30)], POOLS, KNOWLEDGE, RULES)
-    stays, moves = (explained(each) for each in found.advice)
+    fleet_plan = plan([machine("big", 40), machine("small", 30)], POOLS, KNOWLEDGE, RULES)
+    stays, moves = (explained(advice) for advice in fleet_plan.advice)
     assert moves[0] == "Move from slow to fast."
     assert "2.00 times the throughput" in moves[1]
     assert moves[2].startswith("30 GiB are copied in five minutes; net of that 48.5 %")
     (tiny,) = plan([machine("tiny", 0.1)], POOLS, KNOWLEDGE, RULES).advice
     assert "are copied in one minute;" in explained(tiny)[2]
     assert stays[-1] == "fast promises 48.0 %, but its space, less the reserve and what moves there, is too small."
-    assert solved(found) == "At most 0.0 % of what is possible under the constraints is missing."
+    assert solved(fleet_plan) == "At most 0.0 % of what is possible under the constraints is missing."
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a move promises: numbers worked by hand, and against what answers say of the same two entries."""
+"""The promise of a move: numbers worked by hand, and against what answers say of the same two entries."""
 
 import math
 from dataclasses import replace
@@ -24,11 +24,11 @@ def on_xfs(*parts: Known, shares=None, there="xfs", here="ext4") -> Prospect | U
 
 def test_probabilities_of_a_normal_are_those_of_the_table():
     """d ~ N(0.5, 0.3²): z = (0.5 + ln 0.9) / 0.3 = 1.315 and 0.5 / 0.3 = 1.667."""
-    found = on_xfs(MAIL)
-    assert found.gaining == pytest.approx(0.9058, abs=1e-4)
-    assert found.losing == pytest.approx(0.0478, abs=1e-4)
-    assert found.ratio == pytest.approx(math.exp(0.5))
-    assert (found.low, found.high) == pytest.approx((math.exp(0.5 - 0.588), math.exp(0.5 + 0.588)), rel=1e-4)
+    promise = on_xfs(MAIL)
+    assert promise.gaining == pytest.approx(0.9058, abs=1e-4)
+    assert promise.losing == pytest.approx(0.0478, abs=1e-4)
+    assert promise.ratio == pytest.approx(math.exp(0.5))
+    assert (promise.low, promise.high) == pytest.approx((math.exp(0.5 - 0.588), math.exp(0.5 + 0.588)), rel=1e-4)
 
 
 def test_the_expected_gain_is_the_integral_of_the_share_of_the_better():
@@ -46,19 +46,19 @@ def test_what_one_way_gains_the_other_way_loses_and_doubt_alone_gains_nothing():
 def test_it_is_what_answers_say_of_two_entries():
     pairs = ("ext4-on-ext4", "ext4-on-xfs")
     trials = [Trial.from_arms(f"lab {n}", pairs, np.array([0.0, 0.4 + n / 10]), np.full(2, 1e-3)) for n in range(3)]
-    found = posterior(pairs, trials, 0.3)
-    said = found.forecast(0.1)
-    ours = on_xfs(Known(found, (frozenset(pairs),), "strong", 3))
-    assert ours.gain == pytest.approx(said.loss[0] - said.loss[1])
-    assert ours.losing == pytest.approx(1 - said.best[1])
-    assert ours.gaining == pytest.approx(said.slower[0])
-    assert (ours.low, ours.high) == pytest.approx(tuple(np.exp(found.new_quantiles([1], [0], (0.025, 0.975))[0])))
+    fitted = posterior(pairs, trials, 0.3)
+    forecast = fitted.forecast(0.1)
+    ours = on_xfs(Known(fitted, (frozenset(pairs),), "strong", 3))
+    assert ours.gain == pytest.approx(forecast.loss[0] - forecast.loss[1])
+    assert ours.losing == pytest.approx(1 - forecast.best[1])
+    assert ours.gaining == pytest.approx(forecast.slower[0])
+    assert (ours.low, ours.high) == pytest.approx(tuple(np.exp(fitted.new_quantiles([1], [0], (0.025, 0.975))[0])))
 
 
 def test_a_mix_adds_the_shares_of_independent_differences():
     """3 to 1 of the same: mean 0.5, variance 0.09 (9 + 1) / 16."""
-    found = on_xfs(MAIL, shares={"varmail": 75, "webserver": 25})
-    assert found.losing == pytest.approx(norm.cdf(-0.5 / (0.3 * math.sqrt(10 / 16))))
+    promise = on_xfs(MAIL, shares={"varmail": 75, "webserver": 25})
+    assert promise.losing == pytest.approx(norm.cdf(-0.5 / (0.3 * math.sqrt(10 / 16))))
 
 
 def test_joining_neighbours_of_a_mixture_moves_no_probability_by_a_thousandth():
@@ -71,11 +71,13 @@ def test_joining_neighbours_of_a_mixture_moves_no_probability_by_a_thousandth():
     means = np.add.outer(a * one.means, b * two.means)
     deviations = np.hypot.outer(a * one.deviations, b * two.deviations)
     whole = Difference(np.outer(one.weights, two.weights).ravel(), means.ravel(), deviations.ravel())
-    found = mixed(parts)
+    joined = mixed(parts)
     for limit in (-0.2, 0.0, 0.1, 0.5):
-        ours, exact = (each.weights @ norm.cdf((limit - each.means) / each.deviations) for each in (found, whole))
+        ours, exact = (
+            mixture.weights @ norm.cdf((limit - mixture.means) / mixture.deviations) for mixture in (joined, whole)
+        )
         assert ours == pytest.approx(exact, abs=1e-3)
-    assert expected_gain(found) == pytest.approx(expected_gain(whole), abs=1e-3)
+    assert expected_gain(joined) == pytest.approx(expected_gain(whole), abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -91,11 +93,11 @@ def test_nothing_is_said_where_no_numbers_join_the_two(parts, missing):
 
 
 def test_weak_evidence_carries_no_move_whatever_it_promises():
-    found = on_xfs(known({"ext4-on-ext4": 0.0, "ext4-on-xfs": 1.0}))
-    assert is_sure(found, Rules())
-    assert not is_sure(replace(found, strength="very weak"), Rules())
-    assert not is_sure(replace(found, losing=0.11), Rules())
-    assert not is_sure(replace(found, gaining=0.49), Rules())
+    promise = on_xfs(known({"ext4-on-ext4": 0.0, "ext4-on-xfs": 1.0}))
+    assert is_sure(promise, Rules())
+    assert not is_sure(replace(promise, strength="very weak"), Rules())
+    assert not is_sure(replace(promise, losing=0.11), Rules())
+    assert not is_sure(replace(promise, gaining=0.49), Rules())
 
 
 def test_the_difference_is_seen_by_a_new_laboratory_not_by_the_mean():
