@@ -142,7 +142,17 @@ def missing() -> str:
 class Cluster:
     """All hosts; `start` returns when everything answers. Services are stopped when the stack ends."""
 
-    def __init__(self, stack: ExitStack, folder: Path, *, webs: int = 2, workers: int = 3, bound: Bound | None = None):
+    def __init__(
+        self,
+        stack: ExitStack,
+        folder: Path,
+        *,
+        webs: int = 2,
+        workers: int = 3,
+        bound: Bound | None = None,
+        processes: int = 2,
+    ) -> None:
+        """processes : of each web server and of each worker (PROCESSES of docker compose)"""
         self.stack, self.folder, self.bound = stack, folder, bound
         folder.chmod(0o711)  # PostgreSQL's user passes through
         self.network = Network()
@@ -156,7 +166,7 @@ class Cluster:
         self.workers: list[Node] = []
         self.beat: Node | None = None
         self.commands = {
-            name: [sys.executable, *about["command"][1:]]
+            name: [sys.executable, *(word.replace("${PROCESSES:-2}", str(processes)) for word in about["command"][1:])]
             for name, about in yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"].items()
             if about.get("command", [""])[0] == "python"
         }

@@ -136,9 +136,7 @@ def day(stack: ExitStack, folder: Path, options: argparse.Namespace) -> bool:
     """Bring a day's load in so many seconds to one web host, a worker and beat beside the databases, within a bound."""
     bound = Bound(options.mib)
     stack.callback(bound.end)
-    cluster = clusters.Cluster(stack, folder, webs=1, workers=1, bound=bound)
-    cluster.commands["web"] += ["--workers", str(options.processes)]
-    cluster.commands["worker"] += ["--concurrency", str(options.processes)]
+    cluster = clusters.Cluster(stack, folder, webs=1, workers=1, bound=bound, processes=options.processes)
     cluster.start()
     load = Load(cluster.address, set_up_django(cluster))
     from . import invariants
