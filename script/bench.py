@@ -263,7 +263,9 @@ def measure_imports() -> None:
 
     from experiments import models
     from experiments.case_studies import measurement_rows
+    from kdb.work import jobs
 
+    jobs.load_to_share()  # as processes of the worker do: the collector looks at nothing that they loaded
     connection.creation.create_test_db(verbosity=0, autoclobber=True)
     for model, slugs in (
         (models.FileSystem, FILE_SYSTEMS),
