@@ -385,6 +385,21 @@ def test_only_one_module_spells_the_headers_of_htmx():
     assert not outside
 
 
+@pytest.mark.slow
+def test_a_variable_is_called_what_it_holds():
+    """Of functions of the three packages: these names say nothing, and come by themselves."""
+    names = {
+        f"{module}.{function.name}: {name.id}"
+        for module, path in modules().items()
+        if ".migrations." not in module
+        for function in ast.walk(ast.parse(path.read_text()))
+        if isinstance(function, ast.FunctionDef)
+        for name in ast.walk(function)
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store) and name.id in ("found", "said", "each")
+    }
+    assert names == set()
+
+
 def readable(path: Path) -> str:
     try:
         return path.read_text()
