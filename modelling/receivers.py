@@ -45,19 +45,17 @@ def renew_what_depends(sender: Any, case_study_ids: list[int], revision: int, **
 
 @receiver(web_server_began)
 def answer_the_examples(sender: Any, **kwargs: Any) -> None:
-    """Work out one of the questions of the first page, as what that loads is shared then, and have those kept that a
-    first visitor follows."""
+    """Work out one of the questions that the first page offers, as what that loads is shared then, and have a worker
+    answer the others."""
     from .answer_pages.views import examples
-    from .answers.answer import answer
-    from .answers.estimate import estimate
-    from .evidence import counts, frames
+    from .evidence import frames
     from .kept_answers import selectors, snapshots
 
     asked = [
         question for question in examples() if not frames.has_more_arms_than(settings.KDB_MOST_ARMS_AT_ONCE, question)
     ]
     if asked:
-        answer(estimate(asked[0]), counts.revision())
+        snapshots.compute_snapshot(asked[0])
     kept = selectors.kept_answers(asked)
     if missing := [question for question in asked if question not in kept]:
         snapshots.ask_worker(*missing)

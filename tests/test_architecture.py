@@ -387,7 +387,7 @@ def test_only_one_module_spells_the_headers_of_htmx():
 
 @pytest.mark.slow
 def test_a_variable_is_called_what_it_holds():
-    """Of functions of the three packages: these names say nothing, and come by themselves."""
+    """The names that are looked for say nothing, and come back by themselves; fields and arguments may have them."""
     names = {
         f"{module}.{function.name}: {name.id}"
         for module, path in modules().items()

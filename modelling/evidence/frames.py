@@ -175,12 +175,14 @@ class Evidence:
 
     def metrics_measured(self) -> list[tuple[str, str, str]]:
         """Return metric, unit and case study of everything, in whatever it is measured, each once."""
-        columns = self._counting_rows[["metric", "unit", "case_study"]]
-        return sorted(columns.drop_duplicates().itertuples(index=False, name=None))
+        rows, admits = self._admitted
+        told = rows.loc[admits & ~rows[ANECDOTE], ["metric", "unit", "case_study"]]
+        return sorted(told.drop_duplicates().itertuples(index=False, name=None))
 
     def metrics_of_anecdotes(self) -> list[str]:
         """Return the metrics of what would be admitted if it were not below the minimum."""
-        return sorted(self._rows["metric"][self._rows[ANECDOTE]].unique())
+        rows, admits = self._admitted
+        return sorted(rows["metric"][admits & rows[ANECDOTE]].unique())
 
     def findings(self, metric: str) -> pd.DataFrame:
         """Return every ordinal finding, one row a finding; lists speak of throughput alone.
@@ -214,11 +216,15 @@ class Evidence:
         return frame.assign(**_of_configurations(frame))
 
     @cached_property
+    def _admitted(self) -> tuple[pd.DataFrame, np.ndarray]:
+        """Return the arms of the workload as they are kept, and (arms,) bool, whether the question admits each."""
+        rows = _of_workload(self.question.workload, self._counting_studies, self.with_draft, self.as_of)
+        return rows, _admits(self.question, rows)
+
+    @cached_property
     def _rows(self) -> pd.DataFrame:
         """Return the arms with the columns of `arms`, benchmark, and ANECDOTE; those below the minimum, too."""
-        question = self.question
-        rows = _of_workload(question.workload, self._counting_studies, self.with_draft, self.as_of)
-        admits = _admits(question, rows)
+        rows, admits = self._admitted
         columns = (*_COLUMNS, "benchmark", ANECDOTE)
         shown = pd.DataFrame({name: _as_shown(name, rows[name].array[admits]) for name in columns})
         # Groups are read anew: a study that joins two groups changes those of arms kept in memory since long before.

@@ -19,6 +19,7 @@ from experiments.models import (
     Hypervisor,
     KnowledgeRevision,
     LoadedCaseStudy,
+    Measurement,
     MechanismCost,
     ModelComponent,
     OperatingSystem,
@@ -808,3 +809,28 @@ def test_published_and_retracted_case_studies_are_visible_and_drafts_are_not():
     )
     assert [study.slug for study in CaseStudy.objects.published()] == ["published"]
     assert [study.slug for study in CaseStudy.objects.visible()] == ["published", "retracted"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"configuration": "of another"},
+        {"variant": "of another"},
+        {"vm_count": 3},
+        {"operation": "read"},
+        {"block_size_bytes": 8192},
+        {"metric": "latency", "unit": "ms"},
+        {"repetition": 2},
+        {"machine": 1},
+        {"machine": 2},
+    ],
+    ids=lambda other: ", ".join(map(str, other.items())),
+)
+def test_measurements_that_differ_in_one_part_of_their_cell_are_both_kept(other):
+    makers = {"configuration": make_configuration, "variant": lambda: make_variant("webserver")}
+    other = {name: makers[name]() if name in makers else value for name, value in other.items()}
+    cell = {**one_cell(), "vm_count": 2, "block_size_bytes": 4096}
+    make_measurement(**cell)
+    make_measurement(**{**cell, **other})
+    assert Measurement.objects.count() == 2
