@@ -23,6 +23,13 @@ def main() -> None:
         if error.name and error.name.partition(".")[0] in OURS:
             raise
         sys.exit(f"The Python module {error.name} is missing: {HINT}")
+    except Exception as error:
+        from kdb.operating.failures import Failure, failure_behind, free_bytes
+
+        if failure_behind(error) is not Failure.DISK_FULL or "--traceback" in sys.argv:
+            raise
+        free = ", ".join(f"{size // 1024:,} KiB for {place}" for place, size in free_bytes().items())
+        sys.exit(f"A disk is full, so nothing was stored ({error}). Free: {free}.")
     except KeyboardInterrupt:
         sys.exit(130)
 

@@ -74,10 +74,10 @@ class CaseStudyAdmin(ReadOnlyAdmin):
 class AuditEntryAdmin(ReadOnlyAdmin):
     """The audit trail of all case studies, a page to look through, newest first."""
 
-    list_display = ("at", "actor", "action", "case_study", "detail")
+    list_display = ("at", "actor", "action", "case_study", "deleted_case_study", "detail")
     list_filter = ("action", "at", ("actor", admin.RelatedOnlyFieldListFilter))
     list_select_related = ("actor", "case_study")
-    search_fields = ("case_study__slug", "detail", "actor__username")
+    search_fields = ("case_study__slug", "deleted_case_study", "detail", "actor__username")
     search_help_text = "A case study, a person, or a word of the detail."
     date_hierarchy = "at"
     ordering = ("-pk",)

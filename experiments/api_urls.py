@@ -11,7 +11,6 @@ from .fleet import api as observation
 from .imports import api as imports
 from .runner import api as runner
 from .search import api as search
-from .sources import api as sources
 from .tables import api as tables
 
 router = SimpleRouter(use_regex_path=False)
@@ -37,7 +36,6 @@ router.register("revisions", views.RevisionViewSet, "revision")
 private_router = SimpleRouter(use_regex_path=False)
 private_router.register("drafts", drafts.DraftViewSet, "draft")
 private_router.register("imports", imports.ImportViewSet, "import")
-private_router.register("source-tasks", sources.SourceTaskViewSet, "source-task")
 private_router.register("hosts", laboratory.HostViewSet, "host")
 private_router.register("campaigns", laboratory.CampaignViewSet, "campaign")
 private_router.register("observed-hosts", observation.ObservedHostViewSet, "observed-host")

@@ -20,20 +20,8 @@ DEEPEST_NESTING = 20  # parts inside each other; published ones have 9
 Scalar = str | int | None
 Coordinates = Mapping[str, Scalar]
 COORDINATES = (
-    "case_study",
-    "workload",
-    "operation",
-    "block_size",
-    "vm_count",
-    "hypervisor",
-    "hypervisor_kind",
-    "virtualisation",
-    "guest_fs",
-    "host_fs",
-    "pair",
-    "fs",
-    "side",
-    "source",
+    *("case_study", "workload", "operation", "block_size", "vm_count", "hypervisor", "hypervisor_kind"),
+    *("virtualisation", "guest_fs", "host_fs", "pair", "fs", "side", "source"),
 )
 ANY = "*"  # names a coordinate without fixing it: it may differ between the two sides
 LAST = "last"  # as VM count: the greatest of the case study

@@ -7,7 +7,6 @@ from .campaigns.runs import sequence
 from .fleet import keeping, watching
 from .imports import pipeline
 from .laboratory.reach import remote, ssh
-from .sources import checking
 
 _OF_HOSTS = (hosts.HostError, remote.Refused, ssh.SshError)
 
@@ -19,9 +18,3 @@ jobs.handler(steering.LOOK_JOB)(returning.look)
 jobs.handler(left_overs.CLEAR_JOB, expects=_OF_HOSTS)(left_overs.clear)
 jobs.handler(watching.JOB)(watching.watch)
 jobs.handler(keeping.JOB)(keeping.roll_up)
-
-
-@jobs.handler(checking.JOB)
-def check_sources(run: jobs.JobRun) -> None:
-    """Look again at the sources that are due."""
-    checking.check_due(run.step)

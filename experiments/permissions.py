@@ -88,11 +88,6 @@ def may_end(user: User, case_study: CaseStudy) -> bool:
     return user.has_perm("experiments.retract_casestudy") or _owns(user, case_study)
 
 
-def may_look_after_sources(user: User) -> bool:
-    """Tell whether the user may see and resolve what was found about sources: reviewers."""
-    return may_review(user)
-
-
 def drafts_of(user: User) -> QuerySet[CaseStudy]:
     """Return the unpublished case studies that the user may see; the same rule as `may_see`, for lists."""
     unpublished = CaseStudy.objects.filter(status__in=[Status.DRAFT, Status.SUBMITTED])
@@ -109,15 +104,37 @@ def drafts_of(user: User) -> QuerySet[CaseStudy]:
 
 
 def may_operate(user: User) -> bool:
-    """See hosts and campaigns, register and plan them: their addresses and outputs are nobody else's business."""
+    """Tell whether the user may register hosts, and plan campaigns on those of `hosts_visible_to`."""
     return user is None or user.has_perm("experiments.add_campaign")
 
 
+def hosts_visible_to(user: User) -> QuerySet[Host]:
+    """Return the hosts that the user may see, load, move machines on and stop: those of whose group they are, and for
+    administrators all; to this user, others do not seem to exist. A virtual machine is of its host's group.
+    """
+    if may_use_any_key(user):
+        return Host.objects.all()
+    if user is None or not may_operate(user):
+        return Host.objects.none()
+    own = Host.objects.filter(Q(registered_by=user) | Q(operators=user), runs_on=None).values("pk")
+    return Host.objects.filter(Q(pk__in=own) | Q(runs_on__in=own))
+
+
+def may_use_host(user: User, host: Host) -> bool:
+    return hosts_visible_to(user).filter(pk=host.pk).exists()
+
+
 def may_change_host(user: User, host: Host) -> bool:
-    """Change a host, accept its key, check it: who registered it, and administrators."""
+    """Tell whether the user may change a host, accept its key, choose its group, stop everything there, and remove it.
+
+    They may who registered it, or the host that it runs on; and administrators.
+    """
     if user is None or user.has_perm("experiments.change_host"):
         return True
-    return may_operate(user) and host.registered_by_id == user.pk
+    is_theirs = may_operate(user) and host.registered_by_id == user.pk
+    if host.runs_on is None:
+        return is_theirs
+    return may_change_host(user, host.runs_on) or (is_theirs and may_use_host(user, host))
 
 
 def may_take_host(user: User, host: Host) -> bool:
@@ -130,11 +147,19 @@ def may_use_any_key(user: User) -> bool:
     return user is None or user.has_perm("experiments.change_host")
 
 
+def campaigns_visible_to(user: User) -> QuerySet[Campaign]:
+    """Return the campaigns that the user may see, pause and cancel: those on hosts of theirs."""
+    return Campaign.objects.filter(host__in=hosts_visible_to(user))
+
+
 def may_steer(user: User, campaign: Campaign) -> bool:
-    """Start, pause, cancel, retry, top up, file: who planned it, and administrators."""
+    """Tell whether the user may start a campaign, retry its runs, top it up and file it.
+
+    They may who planned it, while they may use its host; and administrators.
+    """
     if user is None or user.has_perm("experiments.change_campaign"):
         return True
-    return may_operate(user) and campaign.owner_id == user.pk
+    return campaign.owner_id == user.pk and may_use_host(user, campaign.host)
 
 
 def _owns(user: AbstractUser | AnonymousUser, case_study: CaseStudy) -> bool:

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
+from .plausibility import FlaggedNumber
+
 State = Literal["met", "not met", "not stated"]
 MET: State = "met"
 NOT_MET: State = "not met"
 NOT_STATED: State = "not stated"
-STATES = (MET, NOT_MET, NOT_STATED)
 
 BELOW_MINIMUM = "below the minimum"  # how the lint of an import names what is an anecdote
 LEAST_RUNS = 2  # the fewest that show a spread
@@ -29,6 +30,7 @@ class Number:
     runs : behind it; seconds : length of a run; None: not stated
     is_described : whether its case study says in words how it was measured
     warm_up_seconds : left out, or run before; quiet : whether nothing else ran on the host, "yes", "no", "": not stated
+    fits_cache : whether the files of the load fit into memory, as stated, "yes", "no", "": not stated
     files_bytes : that the load of one machine works on; machines : that ran it at once, 0 on the host itself
     guest_bytes, host_bytes : memory; is_direct : whether the load passes caches by
     cache_mode : of the virtual disk, "": not stated, None: it has none
@@ -41,6 +43,7 @@ class Number:
     is_described: bool = False
     warm_up_seconds: float | None = None
     quiet: str = ""
+    fits_cache: str = ""
     files_bytes: int | None = None
     machines: int = 1
     guest_bytes: float | None = None
@@ -48,6 +51,15 @@ class Number:
     is_direct: bool = False
     cache_mode: str | None = ""
     unstated: tuple[str, ...] = ()
+
+    @property
+    def passes_caches(self) -> bool:
+        return self.is_direct and self.cache_mode in (None, *UNCACHED)
+
+    @property
+    def fits_memory(self) -> bool:
+        """Tell whether a cache may answer; where it is not stated, it is not said to."""
+        return _memory(self, WHOLE_SECONDS) == NOT_MET
 
 
 @dataclass(frozen=True)
@@ -81,6 +93,9 @@ class Protocol:
     ticks: tuple[Tick, ...]
     numbers: Annotated[int, "Looked at, a mean over runs being one; at most 5,000."]
     anecdotes: Annotated[int, "Of them below the minimum: shown, and counted in no answer."]
+    flagged: Annotated[
+        tuple[FlaggedNumber, ...], "Of them, those that look like no disk's: shown, with the reason."
+    ] = ()
 
     @property
     def met(self) -> int:
@@ -97,7 +112,9 @@ def is_anecdote(
     return not is_repeated and not is_enough
 
 
-def held_against(numbers: Iterable[Number], whole_seconds: float = WHOLE_SECONDS) -> Protocol:
+def held_against(
+    numbers: Iterable[Number], whole_seconds: float = WHOLE_SECONDS, flagged: tuple[FlaggedNumber, ...] = ()
+) -> Protocol:
     """Hold all numbers of a case study against the table."""
     numbers = list(numbers)
     ticks = []
@@ -111,7 +128,7 @@ def held_against(numbers: Iterable[Number], whole_seconds: float = WHOLE_SECONDS
         asked = condition.asked.format(seconds=whole_seconds)
         ticks.append(Tick(condition.name, asked, state, states.count(MET), len(states), remedy))
     below = sum(is_anecdote(n.runs, n.has_spread, n.seconds, n.is_described, whole_seconds) for n in numbers)
-    return Protocol(tuple(ticks), len(numbers), below)
+    return Protocol(tuple(ticks), len(numbers), below, flagged)
 
 
 def _missing(numbers: Iterable[Number]) -> str:
@@ -148,18 +165,15 @@ def _cache(number: Number, whole_seconds: float) -> State | None:
 
 
 def _memory(number: Number, whole_seconds: float) -> State:
-    if number.is_direct and number.cache_mode in (None, *UNCACHED):
+    """Judge by the sizes of this load where they are known, else by what the case study says of all its loads."""
+    if number.passes_caches:
         return MET
-    if number.files_bytes is None:
-        return NOT_STATED
-    known = [
-        (number.files_bytes, number.guest_bytes),
-        (number.files_bytes * max(number.machines, 1), number.host_bytes),
-    ]
-    sizes = [(files, memory) for files, memory in known if memory is not None]
-    if not sizes:
-        return NOT_STATED
-    return MET if all(files >= memory for files, memory in sizes) else NOT_MET
+    files = number.files_bytes
+    sizes = [(files, number.guest_bytes), (files and files * max(number.machines, 1), number.host_bytes)]
+    known = [(size, memory) for size, memory in sizes if size is not None and memory is not None]
+    if known:
+        return MET if all(size >= memory for size, memory in known) else NOT_MET
+    return {"no": MET, "yes": NOT_MET}.get(number.fits_cache, NOT_STATED)
 
 
 def _settings(number: Number, whole_seconds: float) -> State:

@@ -7,11 +7,11 @@ from django.dispatch import receiver
 from kdb.notifications.models import Delivery
 from kdb.signals import delivery_due, ticked, worker_process_began
 
+from .campaigns import news as campaign_news
 from .campaigns import nightly, steering
 from .case_studies import news
 from .fleet import keeping, watching
 from .laboratory.reach import ssh
-from .sources import checking, tasks
 
 
 @receiver(ticked)
@@ -28,14 +28,9 @@ def look_after_observation(sender: Any, **kwargs: Any) -> None:
     keeping.look_after()
 
 
-@receiver(ticked)
-def look_after_sources(sender: Any, **kwargs: Any) -> None:
-    checking.look_after()
-
-
 @receiver(delivery_due)
 def tell_only_of_what_waits(sender: Any, delivery: Delivery, **kwargs: Any) -> str:
-    return news.why_not_told(delivery) or tasks.why_not_told(delivery)
+    return news.why_not_told(delivery) or campaign_news.why_not_told(delivery)
 
 
 @receiver(worker_process_began)

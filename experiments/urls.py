@@ -9,7 +9,6 @@ from .catalogue import views as knowledge
 from .drafts import import_views as imports
 from .drafts import views as drafts
 from .search import views as search
-from .sources import views as sources
 from .tables import views as tables
 
 urlpatterns = [
@@ -38,8 +37,7 @@ urlpatterns = [
     path("files/<int:pk>/", imports.raw_file, name="raw-file"),
     path("collect.sh", imports.collect_script, name="collect-script"),
     path("results-template.<slug:suffix>", imports.table_template, name="table-template"),
-    path("sources/", sources.source_list, name="source-list"),
-    path("sources/tasks/<int:pk>/", sources.resolve_task, name="resolve-source-task"),
+    path("sources/", case_studies.source_list, name="source-list"),
     path("search/", search.search_page, name="search"),
     path("knowledge/", knowledge.knowledge, name="knowledge"),
     path("knowledge/glossary/", knowledge.glossary_page, name="glossary"),

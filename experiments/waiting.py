@@ -31,7 +31,7 @@ def _mine(user: Any) -> dict[str, Any]:
         ("review", sum(status == CaseStudy.Status.SUBMITTED for status, _ in drafts), "draft-list"),
     ]
     if may_operate:
-        campaigns = Campaign.objects.filter(owner=user, state__in=_OPEN)
+        campaigns = permissions.campaigns_visible_to(user).filter(owner=user, state__in=_OPEN)
         counted.append(("campaign", campaigns.count(), "campaign-list"))
     return {
         "may_contribute": permissions.may_create(user) or permissions.may_review(user),

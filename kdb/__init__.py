@@ -2,7 +2,7 @@
 
 import os
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 # Before numpy is imported: its matrices are small here, and threads that wait for each other cost more than they
 # bring. Processes share the cores: docs/models/network.md has what was measured.

@@ -164,13 +164,23 @@ SETTINGS = {
             "Whether the space of a virtual disk is taken when it is made (thick) or when it is first written (thin).",
             ("preallocation", "provisioning", "thin or thick", "thick or thin", "thin provisioning"),
             (
-                Value("sparse", "sparse", ("thin", "thin provisioned", "dynamic", "not preallocated")),
+                Value(
+                    "sparse",
+                    "sparse",
+                    (
+                        *("thin", "thin provisioned", "dynamic", "not preallocated", "dynamically expanding"),
+                        *("thin disk", "thin disks"),
+                    ),
+                ),
                 Value("metadata", "metadata only", ("preallocation=metadata", "metadata preallocation")),
                 Value("falloc", "reserved, not written", ("fallocate", "preallocation=falloc", "lazy zeroed")),
                 Value(
                     "full",
                     "fully written",
-                    ("thick", "preallocated", "preallocation=full", "eager zeroed", "thick provisioned", "fixed size"),
+                    (
+                        *("thick", "preallocated", "preallocation=full", "eager zeroed", "thick provisioned"),
+                        *("fixed size", "fixed", "fully allocated", "eager zeroed thick"),
+                    ),
                 ),
             ),
             is_closed=True,

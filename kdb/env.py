@@ -1,6 +1,7 @@
 """Reads of the environment that fail loudly, in one sentence that holds no secret."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,27 +21,18 @@ def text(name: str) -> str:
 
 def database(default: Path) -> dict[str, Any]:
     """Return DATABASE_URL as Django's settings of one database; without it, an SQLite file."""
-    if url := text("DATABASE_URL"):
-        return _database_at("DATABASE_URL", url, "postgres", "postgresql", "sqlite")
-    return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(default)}
-
-
-def replicas() -> list[dict[str, Any]]:
-    """Return REPLICA_URLS as Django's settings of each."""
-    urls = [url.strip() for url in text("REPLICA_URLS").split(",") if url.strip()]
-    return [_database_at("REPLICA_URLS", url, "postgres", "postgresql") for url in urls]
-
-
-def _database_at(name: str, url: str, *schemes: str) -> dict[str, Any]:
-    if url.partition("://")[0] not in schemes:
-        raise ImproperlyConfigured(f"{name} must look like postgres://USER:PASSWORD@HOST:PORT/NAME.")
+    url = text("DATABASE_URL")
+    if not url:
+        return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(default)}
+    if url.partition("://")[0] not in ("postgres", "postgresql", "sqlite"):
+        raise ImproperlyConfigured("DATABASE_URL must look like postgres://USER:PASSWORD@HOST:PORT/NAME.")
     try:
         urlsplit(url).port  # noqa: B018 - reading it checks it
         config: dict[str, Any] = env.db_url_config(url)
     except ValueError:  # its text would quote the URL
-        raise ImproperlyConfigured(f"{name} cannot be read; is its port a number?") from None
+        raise ImproperlyConfigured("DATABASE_URL cannot be read; is its port a number?") from None
     if not config["NAME"]:
-        raise ImproperlyConfigured(f"{name} names no database after the host.")
+        raise ImproperlyConfigured("DATABASE_URL names no database after the host.")
     return config
 
 
@@ -79,20 +71,20 @@ def integer(name: str, default: int, lowest: int, highest: int) -> int:
     return int(number)
 
 
-def kept_secret(path: Path) -> str:
+def kept_secret(path: Path, make: Callable[[], str] = get_random_secret_key) -> str:
     """Return the secret in the file; made on first use. Two processes that start together agree on one."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
             mine = path.with_name(f".{path.name}-{uuid4().hex}")
-            mine.touch(mode=0o600)
-            mine.write_text(get_random_secret_key())
             try:
+                mine.touch(mode=0o600)
+                mine.write_text(make())
                 os.link(mine, path)
             except FileExistsError:
                 pass  # the other process was faster
             finally:
-                mine.unlink()
+                mine.unlink(missing_ok=True)
         return path.read_text()
     except OSError as error:
         raise ImproperlyConfigured(f"DATA_DIR cannot be used: {error.strerror}: {error.filename}") from None

@@ -5,7 +5,7 @@ a shared directory or a pool of Windows is its backend's name. How the disks bel
 SLOG) is a setting of its own: pool_layout and pool_devices of kdb.disk_path.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 FILE = "file"
 VOLUMES = {
@@ -21,6 +21,8 @@ VOLUMES = {
     "openebs-zfs": "OpenEBS volume on local ZFS",
     "openebs-lvm": "OpenEBS volume on local LVM",
     "vsan": "VMware vSAN",
+    "linstor": "LINSTOR volume",
+    "storpool": "StorPool volume",
 }
 SHARED_DIRECTORIES = {"virtiofs": "virtiofs", "9p": "9p", "nfs": "NFS"}
 # Directories that a system for volumes or pools hands out; the file system on them may be stated beside.
@@ -30,24 +32,34 @@ MANAGED_DIRECTORIES = {
     "s2d": "Storage Spaces Direct",
 }
 BACKENDS = {FILE: "File on a file system", **VOLUMES, **SHARED_DIRECTORIES, **MANAGED_DIRECTORIES}
-# What people write for a key, beside it and its label.
+# A backend, or one that a case study proposes; keys of files on a file system are none. For Python and PostgreSQL.
+BACKEND = r"\A(|(?!dir(-|\Z)|zfs\Z)[a-z0-9][a-z0-9-]*)\Z"
+# What people write for a key, beside it and its label: what is read so in questions only is in
+# experiments.names.
 WORDS = {
-    "lvm": ("lvm thick", "logical volume", "raw lvm"),
-    "lvm-thin": ("lvmthin", "lvm thin", "thin pool", "thinpool", "thin lvm"),
-    "zvol": ("zfs zvol", "zfs volume", "zvols"),
-    "rbd": ("ceph", "ceph block"),
-    "nvme-tcp": ("nvme over tcp", "nvme-of", "nvmeof"),
-    "raw": ("raw disk", "raw device", "raw partition", "passthrough", "disk passthrough"),
+    FILE: ("files", "image file", "raw file", "qcow2 file", "file-backed"),
+    "lvm": (
+        *("lvm thick", "thick lvm", "logical volume", "logical volumes", "raw lvm", "lv", "lvm volumes", "lvm linear"),
+    ),
+    "lvm-thin": (*("thin pool", "thinpool", "thin lvm", "lvm thin pool", "lvm thin provisioning"),),
+    "zvol": ("zfs zvol", "zfs volumes", "zvols", "zfs block volume", "zfs block device"),
+    "rbd": ("ceph block", "rados block device"),
+    "iscsi": ("i-scsi", "iscsi lun", "iscsi target", "iscsi san"),
+    "nvme-tcp": ("nvme over tcp",),
+    "raw": (
+        *("raw disk", "raw disks", "raw device", "raw partition", "passthrough", "disk passthrough", "raw block"),
+        *("raw block device", "physical disk", "physical partition"),
+    ),
     "rook": ("rook ceph", "rook-ceph"),
     "longhorn": ("rancher longhorn",),
     "openebs-zfs": ("openebs zfs", "zfs localpv", "localpv zfs", "zfs-localpv"),
     "openebs-lvm": ("openebs lvm", "lvm localpv", "localpv lvm", "lvm-localpv"),
-    "openebs-local": ("openebs", "openebs local", "openebs hostpath", "localpv", "local pv"),
+    "openebs-local": ("openebs local", "openebs hostpath"),
     "vsan": ("vmware vsan",),
+    "linstor": ("linstor drbd", "linbit sds"),
     "storage-spaces": ("windows storage spaces",),
-    "s2d": ("storage spaces direct", "azure stack hci"),
-    "zfs": ("dataset", "zfs dir", "zfs directory"),
-    "nfs": ("nfs share",),
+    "s2d": ("storage spaces direct",),
+    "nfs": ("nfs share", "nfs storage", "nfs datastore", "nfs export"),
     "9p": ("9pfs", "virtio-9p", "plan 9"),
     "virtiofs": ("virtio-fs", "virtio fs"),
 }
@@ -68,21 +80,26 @@ def host_storage_key(backend: str, host_fs: str | None) -> str | None:
 
 def host_storage_parts(key: str) -> tuple[str, str]:
     """Return backend and file system, "" where there is none or it is not stated: the inverse of host_storage_key."""
-    if key in BACKENDS:
-        return key, ""
-    return FILE, "" if key == UNNAMED else key.removeprefix(f"{UNNAMED}-")
+    if key in ("zfs", FILE, UNNAMED) or key.startswith(f"{UNNAMED}-"):
+        return FILE, "" if key in (FILE, UNNAMED) else key.removeprefix(f"{UNNAMED}-")
+    return key, ""
+
+
+def backend_label(backend: str) -> str:
+    """Return what a backend is called; one that a case study has proposed, by its slug."""
+    return BACKENDS.get(backend, backend)
 
 
 def backends() -> list[tuple[str, str]]:
-    """Return every backend with its label: choices of a database field, where one more needs no migration."""
+    """Return every well-known backend with its label: choices of a database field."""
     return list(BACKENDS.items())
 
 
-def host_storages(file_systems: Mapping[str, str]) -> dict[str, str]:
-    """Return every key with its label. file_systems : slug to name"""
+def host_storages(file_systems: Mapping[str, str], proposed: Iterable[str] = ()) -> dict[str, str]:
+    """Return every key with its label. file_systems : slug to name; proposed : backends that case studies have, too"""
     files = {
         host_storage_key(FILE, slug) or "": "ZFS dataset" if slug == "zfs" else f"Directory on {name}"
         for slug, name in file_systems.items()
     }
-    others = {backend: label for backend, label in BACKENDS.items() if backend != FILE}
+    others = {backend: backend_label(backend) for backend in (*BACKENDS, *proposed) if backend != FILE}
     return {**files, UNNAMED: "Directory, file system not stated", **others}

@@ -18,9 +18,12 @@ class ApiToken(models.Model):
     class Scope(models.TextChoices):
         READ = "read", "read what the user may see"
         IMPORT = "import", "create drafts and import results"
+        DELETE = "delete", "delete drafts"
         REVIEW = "review", "publish and retract case studies"
         CAMPAIGN = "campaign", "run campaigns"
         NOTIFY = "notify", "choose what you are told, and where"
+        LABORATORY = "laboratory", "begin laboratories; choose their members; remove them and what was measured there"
+        MEASURE = "measure", "measure in one laboratory, and nothing else"
         RUNNER = "runner", "be asked as the runner of one host"  # made with the host
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
@@ -28,6 +31,12 @@ class ApiToken(models.Model):
     prefix = models.CharField(max_length=12, help_text="Its first characters, to tell it from others.")
     digest = models.CharField(max_length=64, unique=True, editable=False)
     scopes = models.JSONField(default=list)
+    laboratory = models.CharField(
+        max_length=40,
+        blank=True,
+        db_default="",
+        help_text="The only one it opens, by its short name: of the scope measure.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True, help_text="Empty: never.")
     last_used_at = models.DateTimeField(null=True, blank=True, help_text="To the minute; empty: never.")
@@ -108,7 +117,6 @@ class Job(models.Model):
     finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        db_table = "experiments_job"  # where it was made; a worker of the release before still writes there
         ordering = ["-pk"]
         indexes = [
             models.Index(fields=["state", "queue", "heartbeat_at"], name="kdb_job_by_state"),
@@ -116,12 +124,12 @@ class Job(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=Q(state="running", heartbeat_at__isnull=False) & ~Q(owner="") | ~Q(state="running"),
-                name="experiments_job_running_has_an_owner_and_a_heartbeat",
+                name="kdb_job_running_has_an_owner_and_a_heartbeat",
             ),
             models.CheckConstraint(
                 condition=Q(state__in=["done", "failed"], finished_at__isnull=False)
                 | Q(state__in=["queued", "running"], finished_at__isnull=True),
-                name="experiments_job_ended_has_an_end",
+                name="kdb_job_ended_has_an_end",
             ),
         ]
 
@@ -143,7 +151,6 @@ class WorkerHeartbeat(models.Model):
     seen_at = models.DateTimeField()
 
     class Meta:
-        db_table = "experiments_workerheartbeat"
         ordering = ["name"]
 
     def __str__(self) -> str:
@@ -155,7 +162,9 @@ class LeftRequest(models.Model):
 
     key = models.CharField(max_length=64, unique=True, help_text="SHA-256 of what is asked.")
     asked = models.JSONField(help_text="The request as its view reads it, by names of WSGI.")
+    kind = models.CharField(max_length=80, blank=True, db_default="", help_text="The view that answers it.")
     address = models.CharField(max_length=45, db_index=True, help_text="Whose turn it takes.")
+    seconds = models.FloatField(default=0, db_default=0, help_text="What a worker's processor spent on it.")
     polled_at = models.DateTimeField(help_text="When somebody last asked for it, to some seconds.")
     attempts = models.PositiveSmallIntegerField(default=0)
     answered_at = models.DateTimeField(null=True, blank=True, help_text="Empty: it waits.")
@@ -171,13 +180,20 @@ class LeftRequest(models.Model):
 
 
 class Turn(models.Model):
-    """The last time a worker took up what an address asked; kept longer than the request, even an abandoned one."""
+    """The workers' time that an address or a network of addresses has had; kept longer than what it asked for, even an
+    abandoned one."""
 
     address = models.CharField(max_length=45, primary_key=True)
     served_at = models.DateTimeField()
+    seconds = models.FloatField(default=0, db_default=0, help_text="Owed at that moment; each minute halves it.")
 
     def __str__(self) -> str:
         return self.address
+
+    @property
+    def owed(self) -> float:
+        """Return the seconds that still count."""
+        return float(self.seconds * 0.5 ** ((now() - self.served_at) / timedelta(minutes=1)))
 
 
 class Installation(models.Model):

@@ -14,3 +14,6 @@ worker_process_began = Signal()
 # Sent before a notification is sent. Argument: delivery. Who knows why it should not be sent any more answers with
 # that, in words for its owner, others with "".
 delivery_due = Signal()
+
+# Sent at the end of `manage.py prepare`: the database is ready, and nobody has asked anything yet.
+database_prepared = Signal()

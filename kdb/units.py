@@ -53,6 +53,7 @@ SPEEDS = ("throughput", "operation_rate", "transaction_rate", "latency", "durati
 OPERATION_RATE = "operation_rate"
 THROUGHPUT = "throughput"  # what is meant where nobody says otherwise
 LATENCY = "latency"
+RELATIVE = "relative"
 
 # unit: (the metric it is taken for where none is named, factor to the metric's canonical unit)
 UNITS = {

@@ -7,7 +7,6 @@ from modelling.advice.api import AdviceView
 from modelling.ask.api import AskView
 from modelling.claims.api import ClaimViewSet, HypothesesView
 from modelling.comparisons.api import ComparisonView
-from modelling.conflicts.api import ConflictsView
 from modelling.explanations.api import ExplanationView
 from modelling.mixes.api import MixView
 from modelling.overview.api import OverviewView
@@ -56,7 +55,6 @@ urlpatterns = [
     path("advice/", AdviceView.as_view(), name="advice"),
     path("drafts/<slug:slug>/preview/", PreviewView.as_view(), name="publication-preview"),
     path("revisions/<int:number>/effects/", EffectsView.as_view(), name="revision-effects"),
-    path("conflicts/", ConflictsView.as_view(), name="conflicts"),
     path("model-quality/", ModelQualityView.as_view(), name="model-quality"),
     path("claims/", ClaimViewSet.as_view({"get": "list"}, basename="claim"), name="claim-list"),
     path(

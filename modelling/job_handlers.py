@@ -4,11 +4,10 @@ from kdb.work import jobs
 
 from .changes import keeping as changes
 from .claims import verdicts
-from .conflicts import reports as conflicts
 from .fleet.detection import keeping as detection
 from .fleet.moving import moves, outcomes, policies, runner
 from .following import followers
-from .kept_answers import snapshots
+from .kept_answers import snapshots, standing
 from .previews import effects, preview
 from .validation import reports
 
@@ -17,6 +16,13 @@ from .validation import reports
 def recompute_rankings(run: jobs.JobRun) -> None:
     """Answer again what publications superseded, while the previous answers are served."""
     snapshots.answer_waiting(run.step)
+
+
+@jobs.handler(standing.JOB)
+def ask_standing_questions(run: jobs.JobRun) -> None:
+    """Ask what published evidence compares for the first time, before anybody does."""
+    standing.ask_missing()
+    run.step(1, 1)
 
 
 @jobs.handler(followers.JOB)
@@ -54,13 +60,6 @@ def preview_publication(run: jobs.JobRun, case_study_id: int) -> None:
 def recompute_effects(run: jobs.JobRun) -> None:
     """Say which headlines moved where published evidence ended."""
     effects.work_out(run.step)
-
-
-@jobs.handler(conflicts.JOB)
-def recompute_conflicts(run: jobs.JobRun) -> None:
-    """Look again for where research groups disagree, while the previous list is shown."""
-    conflicts.KEPT.bring_up_to_date()
-    run.step(1, 1)
 
 
 @jobs.handler(detection.TRAIN_JOB)

@@ -9,11 +9,17 @@ from typing import Any
 from django.conf import settings
 from django.dispatch import receiver
 
-from experiments.models import Host
-from experiments.signals import claims_changed, knowledge_changed, run_wanted
+from experiments.models import CaseStudy, Host
+from experiments.signals import (
+    claims_changed,
+    host_stopped,
+    knowledge_changed,
+    publication_wanted,
+    run_wanted,
+)
 from kdb.cost import leaving
 from kdb.notifications.models import Delivery
-from kdb.signals import delivery_due, ticked, web_server_began
+from kdb.signals import database_prepared, delivery_due, ticked, web_server_began
 from kdb.work import jobs
 
 from .here.signals import sitting_ended
@@ -23,9 +29,8 @@ from .here.signals import sitting_ended
 def renew_what_depends(sender: Any, case_study_ids: list[int], revision: int, **kwargs: Any) -> None:
     """Summarise the new measurements and queue the answers they may change."""
     from .claims import verdicts
-    from .conflicts import reports as conflicts
     from .evidence import choices, names, summaries
-    from .kept_answers import releases, snapshots
+    from .kept_answers import releases, snapshots, standing
     from .previews import effects, preview
     from .validation import reports
 
@@ -37,23 +42,31 @@ def renew_what_depends(sender: Any, case_study_ids: list[int], revision: int, **
     preview.forget(case_study_ids)
     if snapshots.supersede(case_study_ids, revision):
         jobs.enqueue_once(snapshots.JOB)
+    jobs.enqueue_once(standing.JOB)
     reports.KEPT.renew()
     verdicts.renew()
     effects.renew()
-    conflicts.KEPT.renew()
+
+
+@receiver(database_prepared)
+def take_in_standing_answers(sender: Any, **kwargs: Any) -> None:
+    """Keep the standing answers that the release ships, so that the first visitor does not wait for them."""
+    from .kept_answers import standing
+
+    standing.take_in()
 
 
 @receiver(web_server_began)
 def answer_the_examples(sender: Any, **kwargs: Any) -> None:
-    """Work out one of the questions that the first page offers, as what that loads is shared then, and have a worker
-    answer the others."""
-    from .answer_pages.views import examples
-    from .evidence import frames
-    from .kept_answers import selectors, snapshots
+    """Answer one of the questions that the first page offers, and have a worker answer the others.
 
-    asked = [
-        question for question in examples() if not frames.has_more_arms_than(settings.KDB_MOST_ARMS_AT_ONCE, question)
-    ]
+    What one answer loads is in memory then before the process is forked, so all web processes share it.
+    """
+    from .evidence import frames
+    from .kept_answers import selectors, snapshots, standing
+
+    most = settings.KDB_MOST_ARMS_AT_ONCE
+    asked = [question for question in standing.examples() if not frames.has_more_arms_than(most, question)]
     if asked:
         snapshots.compute_snapshot(asked[0])
     kept = selectors.kept_answers(asked)
@@ -68,12 +81,30 @@ def judge_changed_claims(sender: Any, **kwargs: Any) -> None:
     verdicts.recompute(everything=True)
 
 
+@receiver(publication_wanted)
+def answer_with_the_draft(sender: Any, case_study: CaseStudy, **kwargs: Any) -> str:
+    """Say which question would have no answer."""
+    from .previews import preview
+
+    return preview.why_not_publish(case_study)
+
+
 @receiver(run_wanted)
 def let_copies_end_first(sender: Any, host: Host, **kwargs: Any) -> str:
     """Say which copy of a disk keeps a run waiting: begun beside it, the run would measure both."""
     from .fleet.moving import moves
 
     return moves.copying(host)
+
+
+@receiver(host_stopped)
+def stop_moves(sender: Any, host: Host, user: Any, asked_by: Any, **kwargs: Any) -> None:
+    """Call off the moves on a host, somebody's or all; a policy of theirs makes no more."""
+    from .fleet.moving import moves, policies
+
+    moves.call_all_off(host, user=user, asked_by=asked_by)
+    if asked_by is None or asked_by == policies.set_by(host):
+        policies.turn_off(host, user=user)
 
 
 @receiver(sitting_ended)
@@ -97,7 +128,6 @@ def look_after_what_is_kept(sender: Any, **kwargs: Any) -> None:
     """Ask again for what a publication left to do, whatever message was lost."""
     from .changes import keeping as changes
     from .claims import verdicts
-    from .conflicts import reports as conflicts
     from .fleet.detection import keeping as detection
     from .fleet.moving import moves, outcomes, policies
     from .following import followers
@@ -111,7 +141,6 @@ def look_after_what_is_kept(sender: Any, **kwargs: Any) -> None:
     reports.KEPT.look_after()
     verdicts.look_after()
     effects.look_after()
-    conflicts.KEPT.look_after()
     detection.look_after()
     moves.look_after()
     policies.look_after()

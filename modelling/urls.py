@@ -11,7 +11,6 @@ from .changes import views as change_views
 from .changes.feed import ChangeFeed
 from .claims import views as claim_views
 from .comparisons import views as comparison_views
-from .conflicts import views as conflict_views
 from .fleet.detection import views as detection_views
 from .fleet.moving import views as moving_views
 from .following import feed as answer_feed
@@ -50,7 +49,6 @@ urlpatterns = [
     path("advisor/", advisor_views.advisor, name="advisor"),
     path("case-studies/<slug:slug>/preview/", preview_views.preview, name="publication-preview"),
     path("knowledge/revisions/<int:number>/", preview_views.revision_effects, name="revision-effects"),
-    path("conflicts/", conflict_views.conflicts_page, name="conflicts"),
     path("case-studies/<slug:slug>/fair-play/", comparison_views.fair_play, name="fair-play"),
     path("case-studies/<slug:slug>/claims/", claim_views.claims_of_case_study, name="claims-of-case-study"),
     path("claims/", claim_views.claim_papers, name="claim-papers"),

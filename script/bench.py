@@ -5,7 +5,7 @@ Reported at each size: CPU of this process for one request (request in, response
 middleware and the database driver), warm and cold, as p50 and p95; wall time to fill and to
 publish. Ratios between sizes come from one run, side by side; compare those, not milliseconds.
 
-First the estimators: a network of 1,000 configurations with 100,000 contrasts, estimated with random
+First the networks: one of 1,000 configurations with 100,000 contrasts, estimated with random
 effects, P-scores and components, with its wall time and the peak memory of the process. Then rankings of 100 entries
 from 1, 10 and 100 case studies, CPU beside that of the smallest, with one thread for matrices and with one a core.
 

@@ -120,7 +120,7 @@ class Served(NamedTuple):
             time.sleep(1)
 
     def _jobs(self) -> int:
-        query = "SELECT count(*) FROM experiments_job WHERE state IN ('queued', 'running')"
+        query = "SELECT count(*) FROM kdb_job WHERE state IN ('queued', 'running')"
         if self.database_url:
             with psycopg.connect(self.database_url) as database:
                 (count,) = database.execute(query).fetchone() or (0,)

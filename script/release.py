@@ -3,7 +3,7 @@
 Called by script/release, from the root of the checkout. Without --make nothing is changed.
 
 The database (tests/data/release.sqlite3.gz) is filled with the published papers and a case study of its own by the code
-that is released, and answers some questions; its table handed_out has the permanent addresses with what they gave.
+that is released, and answers some questions; its table handed_out has what the permanent addresses gave that are kept.
 tests/kdb/operating/test_upgrades.py upgrades it with all code that comes after. --database-only writes the same of a
 state between two releases.
 """
@@ -22,9 +22,11 @@ from pathlib import Path
 
 CHANGELOG = Path("CHANGELOG.md")
 UNRELEASED = re.compile(r"^## (\[Unreleased\]|\[[^]]+\] - Unreleased)$", re.MULTILINE)
-VERSIONS = {  # the place of the version, and the project beside it that is released with it
+VERSIONS = {  # the place of the version, the project that is released with it, and who names it
     Path("kdb/__init__.py"): re.compile(r'^__version__ = "(.*)"$', re.MULTILINE),
     Path("script/client/pyproject.toml"): re.compile(r'^version = "(.*)"$', re.MULTILINE),
+    Path("docs/runner.md"): re.compile(r"git checkout v(\S+)"),
+    Path("kdb/api/examples.json"): re.compile(r'^ *"version": "(\d+\.\d+\.\d+)",$', re.MULTILINE),
 }
 DATABASE = Path("tests/data/release.sqlite3.gz")
 
@@ -49,14 +51,14 @@ def ask_all():
     for axis in ask("/api/v1/rankings/").json()["axes"]:
         for workload in ("varmail", "fileserver"):
             address = f"/api/v1/rankings/{axis['axis']}/?workload={workload}"
-            found = ask(address).json()
-            handed_out(found.get("permanent") or f"{address}&as_of={found['revision']}")
+            handed_out(ask(address).json()["permanent"])
     ask("/feed/", axis="fs-pair", workload="varmail")
 
 def handed_out(permanent):
-    body = ask(permanent).content.decode()
-    with connection.cursor() as cursor:
-        cursor.execute("INSERT OR REPLACE INTO handed_out VALUES (%s, %s)", [permanent, body])
+    answer = ask(permanent)
+    if answer.json()["pinned"]:
+        with connection.cursor() as cursor:
+            cursor.execute("INSERT OR REPLACE INTO handed_out VALUES (%s, %s)", [permanent, answer.content.decode()])
 
 settings.KDB_CPU_SECONDS_A_REQUEST = settings.KDB_CPU_SECONDS_A_MINUTE = 0  # nothing is left to a worker, however slow
 client = Client(SERVER_NAME="localhost")

@@ -6,9 +6,9 @@ Which tests run where is decided here, from what a test uses, so few tests have 
     script/test, the other    PostgreSQL and Redis (--services): what is marked `postgresql`, `redis` or `both`,
                               and what commits
     script/test --quick       what neither touches a database nor starts processes (`server`) nor is marked `slow`;
-                              hypothesis tries a fifth of its examples
+                              hypothesis tries half of its examples
     script/test --all         also what is marked `nightly`, which no other run has; and on PostgreSQL all that
-                              touches the database and is not marked `sqlite`
+                              touches the database and is not marked `sqlite`; more than twice hypothesis' examples
 """
 
 import gc
@@ -36,7 +36,7 @@ from playwright.sync_api import expect
 
 from kdb.operating import outages
 from kdb.operating.status import Probe
-from modelling.foretelling import selectors as foretelling
+from modelling.answers import knowledge
 from tests import evidence, made_once, worked_out
 
 # Playwright's synchronous API keeps an event loop in this thread, which Django takes for async code.
@@ -50,8 +50,10 @@ DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "published_evidenc
 _BEGAN = pytest.StashKey[float]()
 
 # A machine may be busy: how long one example takes says nothing about what is tested.
-hypothesis.settings.register_profile("kdb", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
-hypothesis.settings.register_profile("quick", hypothesis.settings.get_profile("kdb"), max_examples=20)  # of 100
+for _tier, _examples in (("quick", 20), ("default", 40), ("all", 100)):
+    hypothesis.settings.register_profile(
+        _tier, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], max_examples=_examples
+    )
 worked_out.install()
 
 # Which tests run
@@ -67,7 +69,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    hypothesis.settings.load_profile("quick" if config.getoption("quick") else "kdb")
+    hypothesis.settings.load_profile(next((tier for tier in ("quick", "all") if config.getoption(tier)), "default"))
 
 
 def touches_database(item: pytest.Item) -> bool:
@@ -216,6 +218,12 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
         item.user_properties.append(("cpu", f"{cpu_seconds() - item.stash[_BEGAN]:.2f}"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def state_folder(tmp_path_factory) -> None:
+    """Keep what `kdb measure` writes of itself out of this machine's folders."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
+
 @pytest.fixture
 def run_tests(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Give the module of script/test, which finds its neighbours as a script does."""
@@ -288,7 +296,7 @@ def published_evidence(request: pytest.FixtureRequest, _copy_evidence: list[str]
     """
     evidence.execute(_copy_evidence)
     _empty_caches()  # a late request of an earlier test's browser may have kept the names of an empty database
-    worked_out.begin(set(request.fixturenames))
+    worked_out.begin(_copy_evidence, set(request.fixturenames))
     yield
     worked_out.end()
 
@@ -365,7 +373,7 @@ def _clear_caches() -> Iterator[None]:
 def _empty_caches() -> None:
     for cache in caches.all(initialized_only=True):
         cache.clear()
-    foretelling.kept_model.cache_clear()
+    knowledge._kept.cache_clear()
 
 
 # The network

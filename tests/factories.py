@@ -236,9 +236,9 @@ def make_user(role: str = "researchers", **fields):
     return user
 
 
-def make_token(user, scopes: tuple[str, ...] = ("read", "import", "review")) -> str:
+def make_token(user, scopes: tuple[str, ...] = ("read", "import", "review"), **options) -> str:
     """Make the key of a new API token."""
-    return tokens.make(user, f"token-{next(_numbers)}", scopes)[1]
+    return tokens.make(user, f"token-{next(_numbers)}", scopes, **options)[1]
 
 
 def make_claim(**fields) -> Claim:
@@ -349,9 +349,10 @@ def make_run(campaign: Campaign | None = None, **fields) -> CampaignRun:
     return CampaignRun.objects.create(campaign=campaign, host=campaign.host, **defaults | fields)
 
 
-def make_output(run: CampaignRun, name: str, data: bytes = b"printed") -> RunArtifact:
+def make_output(run: CampaignRun, name: str, data: bytes = b"printed", **fields) -> RunArtifact:
     """Make an output that a run left on one machine."""
-    return run.artifacts.create(attempt=run.attempt, name=name, data=data, sha256=hashlib.sha256(data).hexdigest())
+    digest = hashlib.sha256(data).hexdigest()
+    return run.artifacts.create(attempt=run.attempt, name=name, data=data, sha256=digest, **fields)
 
 
 def make_sitting(user, slug: str = "ours", **fields):
@@ -363,7 +364,7 @@ def make_sitting(user, slug: str = "ours", **fields):
 
 
 def make_series_change(laboratory, **fields):
-    """Make a change that was found in a laboratory, with the sitting that it began with."""
+    """Make a change that was found in a laboratory and confirmed, with the sitting that it began with."""
     choices = [{"name": "xfs", "place": "vdb", "settings": {"guest_fs": "xfs"}}]
     told = {"machine": "box", "workload": "fileserver", "engine": "fio", "seconds": 30, "most_runs": 2, "facts": {}}
     ended = {"state": "spent", "ended_at": now(), "looked_at": now(), "known": {}}
@@ -373,6 +374,7 @@ def make_series_change(laboratory, **fields):
     month, _ = MonthOfTests.objects.get_or_create(month=date(2026, 11, 1))
     usual = {
         **{"series": series.key, "about": {**asdict(series), "name": name}, "sitting": sitting, "shown_by": sitting},
+        "confirmed_by": sitting,
         **{"month": month, "test": next(_numbers), "p": 1e-7, "level": 1e-6, "ratio": 0.85, "low": 0.82, "high": 0.88},
         "facts": [{"name": "kernel", "before": "6.1", "after": "6.8"}],
     }

@@ -68,7 +68,7 @@ def fill(case_studies: int) -> dict[str, Any]:
         virtualisation=f"CASE WHEN {native} THEN 'none' ELSE 'full' END",
         guest_fs_id=f"CASE WHEN {native} THEN NULL ELSE {late_or_last.format(rare=btrfs, late=xfs, usual=ext4)} END",
         host_fs_id=late_or_last.format(rare=btrfs, late=xfs, usual=ext4),
-        backend=f"CASE WHEN {native} THEN '' WHEN {is_last} AND {nth} < 5 THEN 'nfs' ELSE 'dir' END",
+        backend=f"CASE WHEN {native} THEN '' WHEN {is_last} AND {nth} < 5 THEN 'nfs' ELSE 'file' END",
     )
     first_configuration = Configuration.objects.get(case_study_id=first, slug="c0").pk
 

@@ -1,5 +1,7 @@
 """The addresses of the pages, for tests that walk all of them."""
 
+from modelling.estimation.ranking import METHOD
+
 PUBLIC = [
     "/",
     "/?axis=fs-pair&workload=varmail&hypervisor=kvm",
@@ -18,7 +20,7 @@ PUBLIC = [
     "/compare/",
     "/compare/?axis=hypervisor&workload=fileserver",
     "/compare/?axis=hypervisor&workload=fileserver&a=kvm&b=xen&c=proxmox&d=hyper-v",
-    "/compare/?axis=fs-pair&workload=varmail&hypervisor=kvm&as_of=1",
+    f"/compare/?axis=fs-pair&workload=varmail&hypervisor=kvm&as_of=1&method={METHOD}",
     "/mix/?axis=fs-pair&hypervisor=kvm&varmail=60&webserver=40",
     "/advisor/",
     "/case-studies/",
@@ -29,7 +31,6 @@ PUBLIC = [
     "/knowledge/",
     "/abilities/",
     "/sources/",
-    "/conflicts/",
     "/knowledge/glossary/",
     "/knowledge/revisions/",
     "/knowledge/file-systems/btrfs/",

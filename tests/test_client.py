@@ -1,23 +1,22 @@
-"""kdb-client (script/client): its types are those of the API, and it asks a running server as a person would.
-
-KDB_WRITE_CLIENT=1 writes script/client/kdb_client/models.py anew.
-"""
+"""kdb-client (script/client) asks a running server as a person would."""
 
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import threading
 import time
 import venv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from django.core.management import call_command
 from kdb_client import (
     Client,
     Configuration,
@@ -39,26 +38,9 @@ from tests.kdb.walk import TABLE
 from tests.test_architecture import ROOT
 
 PROJECT = ROOT / "script" / "client"
-MODELS = PROJECT / "kdb_client" / "models.py"
-HEADER = '"""The shapes of the API, made from its OpenAPI document (tests/test_client.py). Do not edit."""'
 
 
-# Made from the schema
-
-
-@pytest.mark.slow
-def test_its_types_are_those_of_the_document(tmp_path):
-    schema, made = tmp_path / "schema.yml", tmp_path / "models.py"
-    call_command("spectacular", validate=True, fail_on_warn=True, file=str(schema))
-    command = [sys.executable, "-m", "datamodel_code_generator", "--input", str(schema), "--output", str(made)]
-    command += ["--input-file-type", "openapi", "--output-model-type", "typing.TypedDict", "--strict-nullable"]
-    command += ["--enum-field-as-literal", "all", "--target-python-version", "3.11", "--formatters", "builtin"]
-    command += ["--disable-timestamp", "--custom-file-header", HEADER]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert run.returncode == 0, run.stderr
-    if os.environ.get("KDB_WRITE_CLIENT"):
-        MODELS.write_text(made.read_text())
-    assert MODELS.read_text() == made.read_text(), "KDB_WRITE_CLIENT=1 writes it anew"
+# Against the schema
 
 
 @pytest.mark.slow
@@ -183,7 +165,7 @@ class Scripted(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         Scripted.asked.append(self)
         status, headers, body = Scripted.script.pop(0)
-        content = json.dumps(body).encode()
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
         self.send_response(status)
         for name, value in {**headers, "Content-Length": str(len(content))}.items():
             self.send_header(name, value)
@@ -209,6 +191,25 @@ def scripted() -> Iterator[Callable[..., Client]]:
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+@contextmanager
+def spoken(drops: Iterable[bytes]) -> Iterator[Client]:
+    """Return a client of a server that sends these bytes, some each time, until nobody listens."""
+
+    def speak() -> None:
+        connection, _ = listener.accept()
+        with connection, suppress(OSError):
+            connection.recv(2**16)
+            for drop in drops:
+                connection.sendall(drop)
+                time.sleep(0.01)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=speak)
+        thread.start()
+        yield Client(Configuration(f"http://127.0.0.1:{listener.getsockname()[1]}"))
+        thread.join()
 
 
 TOO_MANY = (429, {"Retry-After": "0"}, {"detail": "Too many."})
@@ -238,6 +239,43 @@ def test_the_token_goes_to_no_other_address(scripted):
     with pytest.raises(UnreachableError):
         client.get("x/")
     assert [asked.headers["Authorization"] for asked in Scripted.asked] == ["Bearer kdb_secret"]
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_an_answer_has_a_most_of_bytes(scripted, monkeypatch, status):
+    monkeypatch.setattr("kdb_client.client._MOST_BYTES", 10)
+    assert scripted((200, {}, "12345678")).get("x/") == "12345678"
+    with pytest.raises(UnreachableError, match="more than 10 bytes"):
+        scripted((status, {}, "123456789")).get("x/")
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"\xff", b"[" * 100_000])
+@pytest.mark.parametrize("status", [200, 202, 500])
+def test_an_answer_that_is_no_json_is_none_of_a_server_of_ours(scripted, body, status):
+    client = scripted((status, {}, body))
+    with pytest.raises(UnreachableError, match=f"answer of status {status} is none of KDB's"):
+        client.get("x/")
+
+
+@pytest.mark.parametrize(
+    "head", ["no HTTP", "HTTP/1.1 200 OK\r\nx: " + "x" * 10**5, "HTTP/1.1 200 OK\r\nx: y\r\n" * 500]
+)
+def test_an_answer_that_is_no_http_is_no_answer(head):
+    with spoken([head.encode()]) as client, pytest.raises(UnreachableError, match="does not answer"):
+        client.post("x/", {})
+
+
+@pytest.mark.parametrize(
+    "before", [b"", b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 500 No\r\n\r\n"]
+)
+def test_an_answer_that_drips_has_an_end(monkeypatch, before):
+    monkeypatch.setattr("kdb_client.client._DEADLINE_SECONDS", 0.3)
+    drops = chain([before, b"HTTP/1.1 200 OK\r\nX: "], repeat(b"x"))
+    with spoken(drops) as client, pytest.raises(UnreachableError, match=r"takes longer than|timed out"):
+        client.post("x/", {})
+    monkeypatch.setattr("kdb_client.client._DEADLINE_SECONDS", 0)  # it ends between two drops
+    with spoken(drops) as client, pytest.raises(UnreachableError, match="takes longer than 0 seconds"):
+        client.post("x/", {})
 
 
 def test_a_refused_token_is_an_error_of_its_own(scripted):

@@ -10,23 +10,16 @@ from pathlib import Path
 import pytest
 from django.core.management import get_commands
 
+from tests.simulations import __main__ as simulations
+
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md"), *ROOT.glob("fixtures/*.md")]
 READ_ONLY = [
     ("check_answers",),
     ("check_coherence",),
     ("model_quality", "--markdown"),
-    ("simulate_placement", "--machines", "20", "--worlds", "1", "--json"),
-    ("simulate_placement", "--machines", "20", "--worlds", "1", "--laboratories", "1"),
-    ("twelve_weeks", "--machines", "25", "--worlds", "1", "--json"),
-    ("simulate_coverage", "--replications", "1"),
-    ("value_of_runs", "--replications", "2"),
-    ("few_runs", "--machines", "1"),
-    ("changes_found", "--share", "0.005"),
     ("plan_placement", "{fleet}"),
     ("plan_placement", "{fleet}", "--json"),
-    ("network_meta", "tests/data/reference/senn2013_contrasts.csv"),
-    ("network_meta", "tests/data/reference/senn2013_contrasts.csv", "--bayes", "--tau-scale", "0.3"),
     ("profile_workload", "tests/data/wml/database-1.4.f"),
     ("read_results", "tests/data/fio/fio-3.33-plus.json", "--json"),
     ("load_evidence", "--unused"),
@@ -40,10 +33,18 @@ READ_ONLY = [
     ("demo_campaign", "--help"),
     ("help",),
 ]
+SIMULATIONS = [
+    ("simulate_placement", "--machines", "20", "--worlds", "1", "--json"),
+    ("simulate_placement", "--machines", "20", "--worlds", "1", "--laboratories", "1"),
+    ("twelve_weeks", "--machines", "25", "--worlds", "1", "--json"),
+    ("simulate_coverage", "--replications", "1"),
+    ("value_of_runs", "--replications", "2"),
+    ("few_runs", "--machines", "1"),
+    ("changes_found", "--share", "0.005"),
+]
 # These change the database or a host, or run until they are stopped; they have tests of their own.
 CHANGING = {
     *("add_guest_image", "build_filebench", "build_guest_image", "install_filebench"),
-    "check_sources",  # asks other hosts
     "record_signature",  # runs a program
     "fit_scales",  # writes the file that rankings read
     *("check_host", "clear_host", "host_setup", "register_host", "run_campaign", "observe", "move"),
@@ -57,27 +58,28 @@ CHANGING = {
         "import_table",
         "migrate",
         "prepare",
+        "trust_origin",
         "serve",
         "work",
     ),
 }
 
 
-def documented() -> set[str]:
-    return {name for path in DOCUMENTS for name in re.findall(r"manage\.py ([a-z][a-z_]+)", path.read_text())}
+def documented(program: str = r"manage\.py") -> set[str]:
+    return {name for path in DOCUMENTS for name in re.findall(rf"{program} ([a-z][a-z_]+)", path.read_text())}
 
 
 def test_every_documented_command_exists_and_is_tried():
     named = documented()
     assert named - {*get_commands(), "help"} == set()
     assert named - {command for command, *_ in READ_ONLY} - CHANGING == set()
-    assert "simulate_placement" in named
+    assert documented(r"-m tests\.simulations") == {command for command, *_ in SIMULATIONS} == {*simulations.NAMES}
 
 
-def manage(data_dir: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_command(data_dir: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")}
     environment = {**kept, "DATA_DIR": str(data_dir), "DJANGO_SETTINGS_MODULE": "kdb.settings.local"}
-    command = [sys.executable, "manage.py", *arguments]
+    command = [sys.executable, *arguments]
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=7200, check=False)
 
 
@@ -89,13 +91,14 @@ def test_documented_commands_work_on_the_database_of_a_new_server(tmp_path):
     out.mkdir()
     fleet = re.search(r"plan_placement FLEET\.json.*?```json\n(.*?)```", (ROOT / "docs/placement.md").read_text(), re.S)
     (tmp_path / "fleet.json").write_text(json.dumps(json.loads(fleet[1])))
-    made = manage(data, "prepare")
+    made = run_command(data, "manage.py", "prepare")
     assert made.returncode == 0, made.stderr
 
     failed = []
-    for command in READ_ONLY:
-        places = {"fleet": tmp_path / "fleet.json", "out": out}
-        done = manage(data, *(argument.format(**places) for argument in command))
+    places = {"fleet": tmp_path / "fleet.json", "out": out}
+    commands = [("manage.py", *command) for command in READ_ONLY]
+    for command in commands + [("-m", "tests.simulations", *command) for command in SIMULATIONS]:
+        done = run_command(data, *(argument.format(**places) for argument in command))
         if done.returncode or not done.stdout.strip():
             failed.append((command, done.returncode, done.stderr[-500:]))
 

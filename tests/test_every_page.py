@@ -83,7 +83,6 @@ DEEDS = {
     "drafts/bundle/",
     "following/<int:pk>/stop/",
     "machines/<int:pk>/delete/",
-    "sources/tasks/<int:pk>/",
 }
 
 

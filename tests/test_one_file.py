@@ -25,7 +25,11 @@ def machine(tmp_path) -> dict[str, str]:
     (tmp_path / "fio").chmod(0o755)
     for name in ("home", "a", "b"):
         (tmp_path / name).mkdir()
-    return {"PATH": f"{tmp_path}:/usr/bin:/bin", "HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path)}
+    state = os.environ["XDG_STATE_HOME"]
+    return {
+        **{"PATH": f"{tmp_path}:/usr/bin:/bin", "HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path)},
+        "XDG_STATE_HOME": state,
+    }
 
 
 @pytest.fixture
@@ -42,7 +46,7 @@ def piped(server: str, places: Path, *options: str) -> list[str]:
 
 @pytest.mark.server
 def test_piped_into_python_it_measures_and_leaves_nothing(ada, live_server, machine, tmp_path):
-    environment = {**machine, "KDB_TOKEN": make_token(ada)}
+    environment = {**machine, "KDB_TOKEN": make_token(ada, ("measure",), laboratory="ours")}
     command = piped(live_server.url, tmp_path, "--yes")
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, cwd=tmp_path)
     sitting = Sitting.objects.get()

@@ -80,6 +80,8 @@ def test_a_release_is_a_commit_with_its_database_and_an_annotated_tag(git, tmp_p
     )
     assert '__version__ = "0.2.0"' in git("show", "v0.2.0:kdb/__init__.py")
     assert 'version = "0.2.0"' in git("show", "v0.2.0:script/client/pyproject.toml")
+    assert "git checkout v0.2.0 &&" in git("show", "v0.2.0:docs/runner.md")
+    assert '"version": "0.2.0",' in git("show", "v0.2.0:kdb/api/examples.json")
     assert git("cat-file", "-t", "v0.2.0") == "tag"
     assert git("tag", "--list", "--format=%(contents)").startswith("KDB 0.2.0\n\n### Added\n\n- Everything.")
     assert (place / "tests/data/release.sqlite3.gz").read_bytes()[:2] == b"\x1f\x8b"

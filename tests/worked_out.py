@@ -7,15 +7,16 @@ from the evidence alone is shared: whether an answer is kept, pinned or shown is
 
 import pickle
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
+import pandas as pd
 from django.conf import settings
 from django.core.cache.backends.locmem import LocMemCache
 from django.db.backends.signals import connection_created
 
-from modelling.answers import estimate
-from modelling.foretelling import selectors as foretelling
+from modelling.answers import estimate, knowledge
+from modelling.estimation.hierarchy import Fitted, Knowledge
 from modelling.here import sittings
 from modelling.kept_answers import snapshots
 from modelling.validation import reports
@@ -25,17 +26,8 @@ CACHES = ("worked-out", "rankings", "verdicts", "arms")
 NOT_SHARED = ("modelling.answer:", "modelling.doubts", "modelling.aged", "modelling.causes:")
 PATCHING = {"monkeypatch", "settings", "django_assert_num_queries", "django_assert_max_num_queries"}
 
-# Tables that no published answer is worked out from: of hosts and campaigns, of work, of laboratories, of fleets.
-_BESIDE = (
-    "host|askedcommand|privatekey|storagepool|campaign|run|observed|diskstatistics|signature|job|workerheartbeat",
-    "rankingsnapshot|pinnedanswer|qualityreport|keptmachine|followedquestion",
-    "laboratory|sitting|serieschange|monthoftests|detect|statedmix|placement|moveline",
-)
-# A statement that may write what answers are worked out from.
-_WRITES = re.compile(
-    r"\s*(?!SELECT|SAVEPOINT|RELEASE|ROLLBACK|PRAGMA)\w+ .*\b(?:experiments|modelling)_" f"(?!{'|'.join(_BESIDE)})",
-    re.DOTALL,
-)
+# A statement that writes what answers are worked out from, or are; its table. Jobs are no part of the evidence.
+_WRITTEN = re.compile(r'\s*(?:INSERT(?: OR IGNORE)? INTO|UPDATE|DELETE FROM) "?((?:experiments|modelling)_\w+)')
 
 
 class _Shared:
@@ -44,6 +36,7 @@ class _Shared:
     def __init__(self) -> None:
         self.kept: dict[Any, bytes] = {}
         self.is_open = False
+        self.tables: set[str] = set()  # of the evidence: what writes to one of them ends the sharing
 
     def get(self, key: Any) -> Any:
         return pickle.loads(self.kept[key]) if self.is_open and key in self.kept else None
@@ -56,8 +49,9 @@ class _Shared:
 SHARED = _Shared()
 
 
-def begin(fixtures: set[str]) -> None:
-    """Share from now on, in a test with these fixtures whose database has the published evidence and nothing else."""
+def begin(copying: Iterable[str], fixtures: set[str]) -> None:
+    """Share from now on, in a test with these fixtures whose database has what these statements copied, and no more."""
+    SHARED.tables = {match[1] for match in map(_WRITTEN.match, copying) if match}
     SHARED.is_open = not PATCHING & fixtures
 
 
@@ -99,8 +93,24 @@ def _shared(work_out: Callable[..., Any]) -> Callable[..., Any]:
     return shared
 
 
+def _fitted_once(fit: Callable[..., Fitted]) -> Callable[..., Fitted]:
+    """Fit the same cells with the same scales once a process: what is fitted follows from them and changes nothing."""
+    kept: dict[Any, Fitted] = {}
+
+    def fitted(known: Knowledge, choices: Collection[str], load: str = "") -> Fitted:
+        cells = hash(pd.util.hash_pandas_object(known.cells).to_numpy().tobytes())
+        key = cells, frozenset(choices), load, known.scales.variances.tobytes()
+        if key not in kept:
+            if len(kept) > 30:
+                kept.pop(next(iter(kept)))
+            kept[key] = fit(known, choices, load)
+        return kept[key]
+
+    return fitted
+
+
 def _watch(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
-    if SHARED.is_open and _WRITES.match(sql):
+    if SHARED.is_open and (written := _WRITTEN.match(sql)) and written[1] in SHARED.tables:
         SHARED.is_open = False
     return execute(sql, params, many, context)
 
@@ -117,6 +127,7 @@ def install() -> None:
     snapshots._answered = _shared(snapshots._answered)
     reports._result = _shared(reports._result)
     estimate._in_one_metric = _shared(estimate._in_one_metric)
-    foretelling.model = _shared(foretelling.model)
+    knowledge.cells = _shared(knowledge.cells)
+    Knowledge.fitted = _fitted_once(Knowledge.fitted)
     sittings.known_of = _shared(sittings.known_of)
     connection_created.connect(_watch_connection)

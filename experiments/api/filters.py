@@ -208,7 +208,7 @@ class ConfigurationFilters(django_filters.FilterSet):
     hypervisor = _catalogue(Hypervisor, "hypervisor", "Hypervisor")
     guest_fs = _catalogue(FileSystem, "guest_fs", "Guest file system")
     host_fs = _catalogue(FileSystem, "host_fs", "Host file system")
-    backend = django_filters.ChoiceFilter(choices=list(BACKENDS.items()), help_text="What the disk images lie on.")
+    backend = django_filters.CharFilter(help_text=f"What the disk images lie on: {', '.join(BACKENDS)}, or another.")
     native = YesNoFilter(Q(hypervisor__isnull=True), help_text="Without hypervisor and guest.")
     retracted = YesNoFilter(Q(case_study__status__in=CaseStudy.ENDED), help_text=_ENDED)
 

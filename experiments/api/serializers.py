@@ -29,7 +29,6 @@ from experiments.models import (
     PrintedRatio,
     Publication,
     Server,
-    SourceCheck,
     Storage,
     Workload,
     WorkloadVariant,
@@ -181,15 +180,8 @@ class WorkloadSerializer(CatalogueSerializer):
         model = Workload
         fields = (
             *_NAMED,
-            "random_reads",
-            "sequential_reads",
-            "random_writes",
-            "sequential_writes",
-            "metadata_operations",
-            "writes",
-            "data_flow",
-            "operation_rate",
-            "cache_impact",
+            *("random_reads", "sequential_reads", "random_writes", "sequential_writes", "metadata_operations"),
+            *("writes", "data_flow", "operation_rate", "cache_impact"),
         )
 
 
@@ -222,24 +214,15 @@ class ComponentSerializer(ReadSerializer):
 # Where evidence comes from
 
 
-class SourceCheckSerializer(ReadSerializer):
-    """The last look at a source's address."""
-
-    class Meta:
-        model = SourceCheck
-        fields = ("address", "checked_at", "outcome", "detail", "digest", "digest_of")
-
-
 class PublicationSerializer(ReadSerializer):
     authors = Texts()
     case_studies = Slugs()
-    last_check = SourceCheckSerializer(read_only=True, allow_null=True, default=None)
 
     class Meta:
         model = Publication
         fields = (
             *("slug", "title", "authors", "venue", "year", "address", "doi", "made_on", "read_on"),
-            *("archive_address", "last_check", "is_reviewed", "note", "case_studies"),
+            *("archive_address", "is_reviewed", "note", "case_studies"),
         )
 
 
@@ -256,17 +239,8 @@ class StorageSerializer(ReadSerializer):
     class Meta:
         model = Storage
         fields = (
-            "slug",
-            "server",
-            "description",
-            "kind",
-            "controller",
-            "raid",
-            "sequential_read_limit",
-            "sequential_write_limit",
-            "interface_limit",
-            "limits_unit",
-            "source",
+            *("slug", "server", "description", "kind", "controller", "raid", "sequential_read_limit"),
+            *("sequential_write_limit", "interface_limit", "limits_unit", "source"),
         )
 
 
@@ -296,27 +270,10 @@ class CaseStudySerializer(ReadSerializer):
     class Meta:
         model = CaseStudy
         fields = (
-            "slug",
-            "title",
-            "status",
-            "retraction_reason",
-            "published_revision",
-            "retracted_revision",
-            "endings",
-            "publication",
-            "server",
-            "storage",
-            "laboratory",
-            "research_group",
-            "run_seconds",
-            "repetitions",
-            "warm_up_seconds",
-            "quiet_host",
-            "vm_counts",
-            "value_scope",
-            "procedure",
-            "notes",
-            "protocol",
+            *("slug", "title", "status", "retraction_reason", "published_revision", "retracted_revision", "endings"),
+            *("publication", "server", "storage", "laboratory", "research_group", "run_seconds", "repetitions"),
+            *("warm_up_seconds", "quiet_host", "measured_year", "fits_cache", "vm_counts", "value_scope"),
+            *("procedure", "notes", "protocol"),
         )
 
 
@@ -335,37 +292,12 @@ class ConfigurationSerializer(ReadSerializer):
     class Meta:
         model = Configuration
         fields = (
-            "case_study",
-            "slug",
-            "retracted",
-            "native",
-            "pair",
-            "hypervisor",
-            "hypervisor_release",
-            "virtualisation",
-            "virtual_devices",
-            "host_os",
-            "host_kernel",
-            "host_fs",
-            "host_mkfs_options",
-            "host_mount_options",
-            "host_io_scheduler",
-            "backend",
-            "below",
-            "host_storage",
-            "storage_kind",
+            *("case_study", "slug", "retracted", "native", "pair", "hypervisor", "hypervisor_release"),
+            *("virtualisation", "virtual_devices", "host_os", "host_kernel", "host_fs", "host_mkfs_options"),
+            *("host_mount_options", "host_io_scheduler", "backend", "below", "host_storage", "storage_kind"),
             *(column for column in SETTINGS if column not in ("hypervisor_release", "host_kernel", "guest_kernel")),
-            "guest_os",
-            "guest_kernel",
-            "guest_fs",
-            "guest_access",
-            "guest_mkfs_options",
-            "guest_mount_options",
-            "guest_io_scheduler",
-            "vm_vcpus",
-            "vm_ram_gib",
-            "vm_disk",
-            "note",
+            *("guest_os", "guest_kernel", "guest_fs", "guest_access", "guest_mkfs_options", "guest_mount_options"),
+            *("guest_io_scheduler", "vm_vcpus", "vm_ram_gib", "vm_disk", "note"),
         )
 
 
@@ -382,22 +314,8 @@ class RevisionSerializer(ReadSerializer):
 # Numbers and statements
 
 _COORDINATES = (
-    "id",
-    "case_study",
-    "configuration",
-    "retracted",
-    "hypervisor",
-    "guest_fs",
-    "host_fs",
-    "workload",
-    "variant",
-    "benchmark",
-    "benchmark_version",
-    "operation",
-    "block_size_bytes",
-    "vm_count",
-    "value_scope",
-    "metric",
+    *("id", "case_study", "configuration", "retracted", "hypervisor", "guest_fs", "host_fs", "workload", "variant"),
+    *("benchmark", "benchmark_version", "operation", "block_size_bytes", "vm_count", "value_scope", "metric"),
 )
 
 
@@ -440,24 +358,9 @@ class MeasurementSerializer(ObservationSerializer):
         model = Measurement
         fields = (
             *_COORDINATES,
-            "value",
-            "unit",
-            "alternative_value",
-            "quality",
-            "machine",
-            "repetition",
-            "repetitions",
-            "standard_deviation",
-            "minimum",
-            "maximum",
-            "reference",
-            "excluded_because",
-            "excluded_by",
-            "ended_revision",
-            "source",
-            "raw_file",
-            "line",
-            "note",
+            *("value", "unit", "alternative_value", "quality", "machine", "repetition", "repetitions"),
+            *("standard_deviation", "minimum", "maximum", "reference", "excluded_because", "excluded_by"),
+            *("ended_revision", "source", "raw_file", "line", "note"),
         )
 
 
@@ -488,16 +391,7 @@ class DerivedValueSerializer(ObservationSerializer):
         model = DerivedValue
         fields = (
             *_COORDINATES,
-            "value",
-            "low",
-            "high",
-            "unit",
-            "quantity",
-            "is_evidence",
-            "route",
-            "formula",
-            "source",
-            "note",
+            *("value", "low", "high", "unit", "quantity", "is_evidence", "route", "formula", "source", "note"),
         )
 
 
@@ -516,20 +410,7 @@ class FindingSerializer(ReadSerializer):
     class Meta:
         model = OrdinalFinding
         fields = (
-            "id",
-            "publication",
-            "case_studies",
-            "retracted_case_studies",
-            "workload",
-            "variant",
-            "benchmark",
-            "hypervisor",
-            "guest_fs",
-            "host_fs",
-            "text_list",
-            "is_outstanding",
-            "text_source",
-            "table_list",
-            "table_source",
-            "is_contradictory",
+            *("id", "publication", "case_studies", "retracted_case_studies", "workload", "variant", "benchmark"),
+            *("hypervisor", "guest_fs", "host_fs", "text_list", "is_outstanding", "text_source", "table_list"),
+            *("table_source", "is_contradictory"),
         )

@@ -133,11 +133,7 @@ class ComponentViewSet(FactViewSet):
 class PublicationViewSet(FactViewSet):
     """Papers and reports that the evidence is cited from."""
 
-    queryset = (
-        visible.publications()
-        .select_related("last_check")
-        .prefetch_related(Prefetch("case_studies", visible.case_studies()))
-    )
+    queryset = visible.publications().prefetch_related(Prefetch("case_studies", visible.case_studies()))
     serializer_class = serializers.PublicationSerializer
 
 

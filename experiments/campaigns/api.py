@@ -10,6 +10,7 @@ from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
 from rest_framework.exceptions import PermissionDenied
+from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
@@ -20,14 +21,14 @@ from experiments.case_studies.api import Conflict, OwnedViewSet
 from experiments.laboratory.places import disks
 from experiments.models import Campaign, CampaignRun, Host, Hypervisor, RunArtifact, StoragePool
 from kdb.accounts.users import user_of
-from kdb.api.bodies import TEXT_AREA, Fields, fields_of
+from kdb.api.bodies import TEXT_AREA, Fields, FormFields, fields_of
 from kdb.api.errors import refuse_faults
 from kdb.api.faults import FaultyRequest
 
-from . import checks, drafts, hosts, left_overs, nightly, plans, statements, steering
+from . import checks, drafts, groups, hosts, left_overs, nightly, plans, statements, steering
 from . import removal as removals
 from .downloads import artifact_response
-from .forms import CampaignForm, HostForm, NightlyForm, TopUpForm
+from .forms import CampaignForm, HostForm, NightlyForm, OperatorsForm, TopUpForm
 from .inputs import (
     FORMAT,
     CampaignFieldsSerializer,
@@ -42,6 +43,9 @@ HOSTS, CAMPAIGNS = "hosts", "campaigns"
 
 
 class OperatorViewSet(OwnedViewSet):
+    """Views for operators, of rows that belong to hosts of theirs. host : the lookup from a row to its host"""
+
+    host = "host"
     lookup_field = "slug"
     lookup_value_converter = "slug"
 
@@ -49,6 +53,9 @@ class OperatorViewSet(OwnedViewSet):
         super().initial(request, *args, **kwargs)
         if not permissions.may_operate(request.user):
             raise PermissionDenied
+
+    def get_queryset(self) -> QuerySet[Any]:
+        return super().get_queryset().filter(**{f"{self.host}__in": permissions.hosts_visible_to(self.request.user)})
 
 
 class PoolSerializer(ReadSerializer):
@@ -76,6 +83,9 @@ class HostSerializer(ReadSerializer):
     registered_by = serializers.CharField(
         source="registered_by.username", default=None, read_only=True, allow_null=True, help_text="Its owner."
     )
+    operators: Any = serializers.SlugRelatedField(
+        "username", many=True, read_only=True, help_text="Its group beside its owner."
+    )
     job_state = serializers.CharField(source="job.state", default=None, read_only=True, allow_null=True)
     job_error = serializers.CharField(source="job.error", default=None, read_only=True, allow_null=True)
 
@@ -86,7 +96,7 @@ class HostSerializer(ReadSerializer):
             *("is_by_api", "laboratory", "drivers"),
             *("hypervisor", "runs_on", "guest_image", "window_start", "window_end", "pools", "stated"),
             *("accepted_key", "offered_key", "blocked_reason", "checked_at", "facts", "job_state", "job_error"),
-            *("left_overs", "registered_by", "archived_at"),
+            *("left_overs", "registered_by", "operators", "archived_at"),
         )
 
     def get_accepted_key(self, host: Host) -> str | None:
@@ -139,12 +149,22 @@ def removal_action(tag: str, prefix: str, becomes: Any, remove: Any, words: str)
     return removal
 
 
+class OperatorsSerializer(FormFields):
+    """The group of a host beside its owner; who is left out is in it no longer."""
+
+    form = OperatorsForm
+
+    operators = serializers.ListField(child=serializers.CharField(max_length=150), max_length=100)
+
+
 class RunnerKeySerializer(Fields):
     key = serializers.CharField(help_text='"kdb_...", for the file that the runner reads.')
 
 
 class OfHosts(OperatorViewSet):
     """Views of hosts. Who may change one is the host's own matter."""
+
+    host = "pk"
 
     def to_change(self) -> Host:
         host: Host = self.get_object()
@@ -168,7 +188,7 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHosts):
 
     serializer_class = HostSerializer
     queryset = Host.objects.select_related("hypervisor", "runs_on", "job", "registered_by").prefetch_related(
-        "pools__host_fs"
+        "pools__host_fs", "operators"
     )
 
     @extend_schema(
@@ -180,9 +200,12 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHosts):
     def create(self, request: Request) -> Response:
         """Register a host. A worker reads its key; it is used once you accept that."""
         data = fields_of(request, HostFieldsSerializer)
-        for name, rows in (("hypervisor", visible.entries(Hypervisor)), ("runs_on", Host.objects.all())):
+        for name, rows in (
+            ("hypervisor", visible.entries(Hypervisor)),
+            ("runs_on", permissions.hosts_visible_to(request.user)),
+        ):
             data[name] = _key_of(rows, data.get(name), name)
-        form = HostForm(data)
+        form = HostForm(data, user=request.user)
         refuse_faults(form)
         any_key = permissions.may_use_any_key(request.user)
         try:
@@ -213,13 +236,13 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHosts):
     @action(detail=True, methods=["post"])
     def check(self, request: Request, slug: str) -> Response:
         """Find out what the host is and has; `facts` then says."""
-        return self._asked(hosts.ask_check)
+        return self._asked(hosts.ask_check, host=self.get_object())
 
     @extend_schema(operation_id="hosts_clear", tags=[HOSTS], request=None, responses={202: HostSerializer})
     @action(detail=True, methods=["post"])
     def clear(self, request: Request, slug: str) -> Response:
         """Have what runs left there, and no area knows any more, taken away; `left_overs` then says what stays."""
-        return self._asked(left_overs.ask_clear)
+        return self._asked(left_overs.ask_clear, host=self.get_object())
 
     @extend_schema(operation_id="hosts_statement", tags=[HOSTS], request=StatementSerializer, responses=HostSerializer)
     @action(detail=True, methods=["post"])
@@ -258,8 +281,26 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHosts):
         """Take the host out of the archive."""
         return self._asked(removals.bring_host_back, user=user_of(request), code=status.HTTP_200_OK)
 
-    def _asked(self, step: Any, *args: Any, code: int = status.HTTP_202_ACCEPTED, **kwargs: Any) -> Response:
-        host = self.to_change()
+    @extend_schema(operation_id="hosts_operators", tags=[HOSTS], request=OperatorsSerializer, responses=HostSerializer)
+    @action(detail=True, methods=["post"])
+    def operators(self, request: Request, slug: str) -> Response:
+        """Say who else may load the host, move its machines, and stop both; what others began there is cancelled."""
+        self.to_change()
+        form = OperatorsForm(fields_of(request, OperatorsSerializer))
+        refuse_faults(form)
+        chosen = form.cleaned_data["operators"]
+        return self._asked(groups.choose_operators, chosen, user=user_of(request), code=status.HTTP_200_OK)
+
+    @extend_schema(operation_id="hosts_stop", tags=[HOSTS], request=None, responses=HostSerializer)
+    @action(detail=True, methods=["post"])
+    def stop(self, request: Request, slug: str) -> Response:
+        """Cancel all campaigns on the host, call off its moves, and watch its machines no longer, whoever began it."""
+        return self._asked(groups.stop_everything, user=user_of(request), code=status.HTTP_200_OK)
+
+    def _asked(
+        self, step: Any, *args: Any, host: Host | None = None, code: int = status.HTTP_202_ACCEPTED, **kwargs: Any
+    ) -> Response:
+        host = host or self.to_change()
         try:
             step(host, *args, **kwargs)
         except hosts.HostError as error:
@@ -301,20 +342,9 @@ class CampaignSerializer(ReadSerializer):
     class Meta:
         model = Campaign
         fields = (
-            *(
-                "slug",
-                "title",
-                "state",
-                "state_reason",
-                "look_at",
-                "host",
-                "pool",
-                "driver",
-                "engine",
-                "host_file_systems",
-            ),
-            *("guest_file_systems", "workloads", "vm_counts", "repetitions", "run_seconds", "cool_down_seconds"),
-            *("scale_percent", "disk_mib", "vm_ram_mib", "vm_vcpus", "pinned_cpus"),
+            *("slug", "title", "state", "state_reason", "look_at", "host", "pool", "driver", "engine"),
+            *("host_file_systems", "guest_file_systems", "workloads", "vm_counts", "repetitions", "run_seconds"),
+            *("cool_down_seconds", "scale_percent", "disk_mib", "vm_ram_mib", "vm_vcpus", "pinned_cpus"),
             *("precision_percent", "seed"),
             *("nightly_at", "nightly_minutes", "nightly_skipped"),
             *("owner", "case_study", "created_at", "archived_at", "is_untried", "calibrations"),
@@ -477,13 +507,13 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     @action(detail=True, methods=["post"])
     def pause(self, request: Request, slug: str) -> Response:
         """Begin no further run; the one under way goes on."""
-        return self._steered(steering.pause)
+        return self._steered(steering.pause, campaign=self.get_object())
 
     @extend_schema(operation_id="campaigns_cancel", tags=[CAMPAIGNS], request=None, responses=CampaignSerializer)
     @action(detail=True, methods=["post"])
     def cancel(self, request: Request, slug: str) -> Response:
         """Give up what waits, and end the run under way."""
-        return self._steered(steering.cancel)
+        return self._steered(steering.cancel, campaign=self.get_object())
 
     @extend_schema(
         operation_id="campaigns_top_up", tags=[CAMPAIGNS], request=TopUpSerializer, responses=CampaignSerializer
@@ -571,15 +601,16 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
             raise PermissionDenied
         return campaign
 
-    def _steered(self, step: Any, *args: Any, **kwargs: Any) -> Response:
-        campaign = self.to_change()
+    def _steered(self, step: Any, *args: Any, campaign: Campaign | None = None, **kwargs: Any) -> Response:
+        campaign = campaign or self.to_change()
         _or_conflict(step, campaign, *args, **kwargs)
-        return Response(CampaignSerializer(self.get_queryset().get(pk=campaign.pk)).data)
+        return Response(CampaignSerializer(get_object_or_404(self.get_queryset(), pk=campaign.pk)).data)
 
 
 class ArtifactViewSet(OperatorViewSet):
     """The outputs that runs left."""
 
+    host = "run__campaign__host"
     queryset = RunArtifact.objects.all()
     serializer_class = ArtifactSerializer
 
@@ -602,7 +633,7 @@ def _campaign_form(request: Request) -> CampaignForm:
         raise FaultyRequest(
             [{"field": "format", "message": f"{format_given!r:.60} is no format.", "allowed": [FORMAT]}]
         )
-    candidates = Host.objects.filter(runs_on=None, archived_at=None)
+    candidates = permissions.hosts_visible_to(request.user).filter(runs_on=None, archived_at=None)
     host = candidates.filter(slug=data.get("host")).first()
     if host is None:
         raise FaultyRequest(
@@ -621,7 +652,7 @@ def _campaign_form(request: Request) -> CampaignForm:
             allowed = list(host.pools.values_list("path", flat=True))
             raise FaultyRequest([{"field": "pool", "message": f"{host} has no such pool.", "allowed": allowed}])
         data["pool"] = pool.pk
-    form = plans.form_of(data)
+    form = plans.form_of(data, user=request.user)
     refuse_faults(form)
     return form
 

@@ -109,11 +109,22 @@ def _case_study(campaign: Campaign, done: list[CampaignRun], slug: str) -> CaseS
         title=campaign.title,
         laboratory=campaign.host.laboratory,
         run_seconds=campaign.run_seconds,
+        measured_year=max((run.finished_at.year for run in done if run.finished_at), default=None),
+        fits_cache=_fits_cache(campaign, done),
         quiet_host=CaseStudy.QuietHost.NO if any(run.disturbed for run in done) else CaseStudy.QuietHost.YES,
         value_scope=CaseStudy.Scope.PER_VM,
         procedure=procedure,
         notes=notes,
     )
+
+
+def _fits_cache(campaign: Campaign, done: list[CampaignRun]) -> CaseStudy.FitsCache:
+    """Return "yes" where some load's files are known to fit into the memory of the machine that ran it. Else nothing:
+    the host's memory may hold them, which the protocol looks at."""
+    ram_mib = {True: campaign.vm_ram_mib, False: campaign.host.facts.get("ram_mib")}
+    sizes = [(run.facts["working_set_bytes"], ram_mib[bool(run.guest_fs)]) for run in done]
+    fits = any(files < mib * 2**20 for files, mib in sizes if files and mib)
+    return CaseStudy.FitsCache.YES if fits else CaseStudy.FitsCache.NOT_STATED
 
 
 def _what_counts(run: CampaignRun) -> str:

@@ -6,15 +6,18 @@ from collections.abc import Collection
 from typing import Any
 
 from django import forms
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
 from django.urls import reverse
 
-from experiments import visible
+from experiments import permissions, visible
 from experiments.imports import normalise
 from experiments.laboratory.measuring import engines
 from experiments.laboratory.places import disks
 from experiments.models import Campaign, FileSystem, Host, Hypervisor, StoragePool
+from experiments.permissions import User as AnyUser
 from kdb.disk_path import SETTINGS
 from kdb.host_storage import BACKENDS
 from kdb.web.form_types import ModelChoiceField, ModelForm, field_of
@@ -168,11 +171,12 @@ class HostForm(InSections, ModelForm[Host]):
             "window_end": forms.TimeInput(attrs={"type": "time"}),
         }
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, user: AnyUser, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.hosts = permissions.hosts_visible_to(user)
         runs_on = field_of(self, "runs_on", forms.ModelChoiceField)
         runs_on.empty_label = "no machine: it is one of its own"
-        runs_on.queryset = Host.objects.filter(runs_on=None, archived_at=None).exclude(pk=self.instance.pk)
+        runs_on.queryset = self.hosts.filter(runs_on=None, archived_at=None).exclude(pk=self.instance.pk)
         field_of(self, "hypervisor", forms.ModelChoiceField).empty_label = "as a check finds it"
         if self.instance.pk:
             del self.fields["slug"]
@@ -256,8 +260,9 @@ class HostForm(InSections, ModelForm[Host]):
                 self.add_error("address", str(refusal))
         at = {"address__iexact": data.get("address"), "port": data.get("port")}
         if all(at.values()) and (twin := Host.objects.filter(**at).exclude(pk=self.instance.pk).first()):
-            archived = " It is archived: bring it back." if twin.archived_at else ""
-            self.add_error("address", f"{twin} is registered with this address and port already.{archived}")
+            known = twin if twin in self.hosts else "Another operator's host"
+            archived = " It is archived: bring it back." if known == twin and twin.archived_at else ""
+            self.add_error("address", f"{known} is registered with this address and port already.{archived}")
         self.instance.stated = data.get("stated") or {}
         return data
 
@@ -349,9 +354,9 @@ class CampaignForm(InSections, ModelForm[Campaign]):
         help_texts = dict.fromkeys(fields, "")
         field_classes = {"pool": _PoolField}
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, user: AnyUser, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        candidates = Host.objects.filter(runs_on=None, archived_at=None)
+        candidates = permissions.hosts_visible_to(user).filter(runs_on=None, archived_at=None)
         host = field_of(self, "host", forms.ModelChoiceField)
         host.queryset = every = candidates
         chosen = str(self["host"].value() or "")
@@ -422,6 +427,20 @@ def filled_in(query: QueryDict) -> dict[str, Any]:
     """Return what an address suggests for a new campaign: a list for a field of several choices."""
     several = {name for name, field in CampaignForm.base_fields.items() if isinstance(field, forms.MultipleChoiceField)}
     return {name: query.getlist(name) if name in several else query[name] for name in query}
+
+
+class OperatorsForm(forms.Form):
+    """The group of a host beside its owner."""
+
+    operators = _ListField(between=" ", required=False, max_length=20_000, label="Operators, by user name")
+
+    def clean_operators(self) -> list[User]:
+        names = set(self.cleaned_data["operators"].split())
+        users = get_user_model().objects.filter(username__in=names, is_active=True)
+        operators = [user for user in users if permissions.may_operate(user)]
+        if unknown := sorted(names - {user.get_username() for user in operators}):
+            raise ValidationError(f"{unknown[0]}: there is no operator of this name.")
+        return operators
 
 
 class NightlyForm(forms.Form):

@@ -232,9 +232,9 @@ def accept_key(host: Host, seen: str, *, any_key: bool = False) -> None:
             raise HostError("The host offers another key by now. Look at it again.")
         others = [row for row in rows.values() if row.registered_by_id != host.registered_by_id]
         if not any_key and (twin := next((row for row in others if row.host_key == host.offered_key), None)):
-            raise HostError(f"This machine is {twin} of another operator: it shows the same key.")
+            raise HostError("This machine is another operator's: a host of theirs shows the same key.")
         if twin := twin_of(host, key=host.offered_key):
-            raise HostError(_registered_already(twin, "host key"))
+            raise HostError(_registered_already(host, twin, "host key"))
         host.host_key, host.offered_key, host.blocked_reason = host.offered_key, "", ""
         host.save()
         _ask(host, CHECK_JOB, with_limits=False)
@@ -285,10 +285,13 @@ def twin_of(host: Host, *, key: str = "", machine_id: str = "") -> Host | None:
     return used.exclude(pk=host.pk).order_by("pk").first()
 
 
-def _registered_already(twin: Host, by: str) -> str:
-    archived = " It is archived: bring it back." if twin.archived_at else ""
+def _registered_already(host: Host, twin: Host, by: str) -> str:
+    """Say that a host's machine is registered; as what, is said to the owner of both alone."""
+    is_theirs = host.registered_by_id == twin.registered_by_id
+    archived = " It is archived: bring it back." if is_theirs and twin.archived_at else ""
+    known = f"as {twin} ({twin.slug})" if is_theirs else "by another operator"
     return (
-        f"This machine is registered already, as {twin} ({twin.slug}): it has the same {by}.{archived} "
+        f"This machine is registered already, {known}: it has the same {by}.{archived} "
         f"If it is a copy of that machine, give it a {by} of its own."
     )
 
@@ -404,7 +407,7 @@ def contact(run: jobs.JobRun, host_id: int) -> None:
     offered = _shown_key(host)
     fingerprint(offered)  # raises where it is no key
     if twin := twin_of(host, key=offered):
-        raise HostError(_registered_already(twin, "host key"))
+        raise HostError(_registered_already(host, twin, "host key"))
     if offered == host.host_key:
         offered = ""
     elif host.host_key:
@@ -453,7 +456,7 @@ def _facts(machine: ssh.Connection, host: Host, run: jobs.JobRun, with_limits: b
         Host.objects.filter(pk=host.pk).update(left_overs="\n".join(left))
     facts = facts_of(remote.call(machine, "facts", *pools))
     if twin := twin_of(host, machine_id=facts.get("machine_id", "")):
-        raise HostError(_registered_already(twin, "machine id"))
+        raise HostError(_registered_already(host, twin, "machine id"))
     facts["pools"] |= proxmox.storages(machine, storages(host))
     facts["health"] = health.look(machine, pools)
     is_free = not CampaignRun.objects.filter(host=host, state=CampaignRun.State.ACTIVE).exists()

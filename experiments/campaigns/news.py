@@ -3,11 +3,23 @@
 from django.db.models import Count, Q
 from django.urls import reverse
 
+from experiments import permissions
 from experiments.models import Campaign, CampaignRun
 from kdb.notifications import announcing
-from kdb.notifications.models import Topic
+from kdb.notifications.models import Delivery, Topic
 
 State, RunState = Campaign.State, CampaignRun.State
+
+
+def why_not_told(delivery: Delivery) -> str:
+    """Say why somebody is not told of a host after all; "" where nothing is against it."""
+    host = delivery.facts.get("host")
+    if campaign := delivery.facts.get("campaign"):
+        host = Campaign.objects.filter(slug=campaign).values_list("host__slug", flat=True).first()
+    if delivery.topic not in (Topic.CAMPAIGN, Topic.MACHINES) or host is None:
+        return ""
+    may_know = permissions.hosts_visible_to(delivery.subscription.user).filter(slug=host).exists()
+    return "" if may_know else "You are not in the group of its host any more, or it is gone."
 
 
 def tell_owner(campaign: Campaign) -> None:
@@ -28,4 +40,5 @@ def tell_owner(campaign: Campaign) -> None:
         path=reverse("campaign-detail", args=[campaign.slug]),
         facts={"campaign": campaign.slug, "state": campaign.state, "reason": campaign.state_reason or None, **ended},
         users=[campaign.owner_id],
+        may=lambda user: permissions.may_use_host(user, campaign.host),
     )

@@ -5,17 +5,20 @@ from typing import Any
 
 from django.db.models import Count, Q
 
+from experiments import permissions
 from experiments.laboratory.measuring import calibration
 from experiments.laboratory.places import drivers
 from experiments.laboratory.places.drivers import machine_name
 from experiments.laboratory.reach import health
 from experiments.models import Campaign, CampaignRun, Host, HostAuditEntry, RunArtifact, RunLine, StoragePool
+from experiments.permissions import User
 from experiments.runner import queue
 from kdb.disk_path import SETTINGS
 from kdb.models import Job
 
 from . import checks, hosts, plans, statements
 from . import steering as campaigns
+from .forms import OperatorsForm
 from .runs.content import Others
 from .runs.reading import throughput
 from .ways_on import WayOn, way_on
@@ -49,13 +52,18 @@ class HostPage:
     untried: list[str]  # of its drivers: on no real host
     check: hosts.CheckEstimate
     check_with_limits: hosts.CheckEstimate
+    group: OperatorsForm  # beside its owner
     trail: list[HostAuditEntry]  # the latest first
 
 
-def host_rows() -> dict[str, list[Any]]:
-    """Return hosts in use, archived hosts, and who deleted which hosts when."""
-    rows = list(Host.objects.select_related("runs_on", "hypervisor").order_by("slug"))
+def host_rows(user: User) -> dict[str, list[Any]]:
+    """Return the user's hosts in use, archived ones, and who deleted which hosts when; administrators see all, others
+    their own deletions.
+    """
+    rows = list(permissions.hosts_visible_to(user).select_related("runs_on", "hypervisor").order_by("slug"))
     deleted = HostAuditEntry.objects.exclude(deleted_host="").filter(action="deleted").select_related("actor")
+    if not permissions.may_use_any_key(user):
+        deleted = deleted.filter(actor__username=user.get_username() if user else "")
     return {
         "hosts": [row for row in rows if row.archived_at is None],
         "archived": [row for row in rows if row.archived_at],
@@ -84,6 +92,7 @@ def host_page(host: Host) -> HostPage:
         untried=[driver for driver in host.drivers if checks.is_untried(driver)],
         check=hosts.check_estimate(host, len(pools)),
         check_with_limits=hosts.check_estimate(host, len(pools), with_limits=True),
+        group=OperatorsForm(initial={"operators": " ".join(sorted(map(str, host.operators.all())))}),
         trail=list(host.audit_entries.select_related("actor").order_by("-pk")[:20]),
     )
 
@@ -130,10 +139,12 @@ def _pool(host: Host, pool: StoragePool) -> dict[str, Any]:
     }
 
 
-def campaign_rows() -> list[Campaign]:
-    """Return all campaigns, newest first, with the numbers of their runs."""
+def campaign_rows(user: User) -> list[Campaign]:
+    """Return the user's campaigns, newest first, with the numbers of their runs."""
     return list(
-        Campaign.objects.select_related("host", "owner").annotate(
+        permissions.campaigns_visible_to(user)
+        .select_related("host", "owner")
+        .annotate(
             all_runs=Count("runs"),
             done_runs=Count("runs", filter=Q(runs__state=RunState.DONE)),
             failed_runs=Count("runs", filter=Q(runs__state=RunState.FAILED)),

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from experiments.laboratory.places import disks
 from experiments.models import Campaign, CampaignRun
+from experiments.permissions import User
 from kdb.api.bodies import faults
 
 from .forms import CampaignForm
@@ -48,10 +49,10 @@ def read(content: bytes, name: str) -> dict[str, Any]:
     return fields
 
 
-def form_of(fields: dict[str, Any]) -> CampaignForm:
+def form_of(fields: dict[str, Any], *, user: User) -> CampaignForm:
     """Return the form filled in with a document's fields and the keys of host and pool; the rest is as on the form."""
     initial = {name: field.initial for name, field in CampaignForm.base_fields.items() if field.initial is not None}
-    return CampaignForm({**initial, **fields})
+    return CampaignForm({**initial, **fields}, user=user)
 
 
 def copy_query(campaign: Campaign) -> str:

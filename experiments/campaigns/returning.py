@@ -1,7 +1,5 @@
 """Campaigns that paused because their host could not be used: it is looked at until it can, and they go on."""
 
-import logging
-
 from experiments.laboratory import plan
 from experiments.laboratory.places import drivers
 from experiments.laboratory.reach import remote, ssh
@@ -10,8 +8,6 @@ from kdb.work import jobs
 
 from . import hosts, left_overs, steering
 from .runs import fates
-
-logger = logging.getLogger(__name__)
 
 SPARE_MIB = 64  # beside the disks of a run, as remote.sh wants it
 

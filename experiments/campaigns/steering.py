@@ -15,6 +15,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Max, Q, QuerySet
 from django.utils.timezone import now
 
+from experiments import permissions
 from experiments.laboratory import plan
 from experiments.models import Campaign, CampaignRun, Host, RunLine, StoragePool
 from experiments.signals import run_wanted
@@ -275,15 +276,19 @@ def _set_state(campaign: Campaign, state: Campaign.State, reason: str = "") -> N
 def next_run(host_id: int) -> CampaignRun | None:
     """Make the next waiting run of the host active and wake a worker for it, where nothing keeps it back.
 
-    Finishes campaigns that have nothing left to do. The database keeps a second run of a host from being
-    active, whoever calls this at the same time.
+    Finishes campaigns that have nothing left to do, and ends those of owners who may use the host no more. The database
+    keeps a second run of a host from being active, whoever calls this at the same time.
     """
     with transaction.atomic():
         host = hosts.locked(host_id)
         if CampaignRun.objects.filter(host=host, state=RunState.ACTIVE).exists():
             return None
-        running = Campaign.objects.filter(host=host, state=State.RUNNING).order_by("pk")
+        running = Campaign.objects.filter(host=host, state=State.RUNNING).select_related("owner").order_by("pk")
         for campaign in running:
+            if not permissions.may_use_host(campaign.owner, host):
+                campaign.runs.filter(state=RunState.WAITING).update(state=RunState.CANCELLED)
+                _set_state(campaign, State.CANCELLED, f"{campaign.owner} may use its host no more.")
+                continue
             run = campaign.runs.filter(state=RunState.WAITING).order_by("position").first()
             if run is None:
                 _set_state(campaign, State.FINISHED)

@@ -18,9 +18,9 @@ from kdb.accounts.users import user_of
 from kdb.web.addresses import site_of
 from kdb.web.htmx import varies_for_htmx, wants_fragment
 
-from . import checks, drafts, hosts, left_overs, nightly, pages, plans, removal, statements, steering
+from . import checks, drafts, groups, hosts, left_overs, nightly, pages, plans, removal, statements, steering
 from .downloads import artifact_response
-from .forms import CampaignForm, HostForm, NightlyForm, TopUpForm, filled_in
+from .forms import CampaignForm, HostForm, NightlyForm, OperatorsForm, TopUpForm, filled_in
 from .hosts import HostError
 from .steering import CampaignError
 
@@ -42,13 +42,13 @@ def operators_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespo
 @require_safe
 @operators_only
 def host_list(request: HttpRequest) -> HttpResponse:
-    return render(request, "experiments/host_list.html", pages.host_rows())
+    return render(request, "experiments/host_list.html", pages.host_rows(request.user))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @operators_only
 def host_new(request: HttpRequest) -> HttpResponse:
-    form = HostForm(request.POST if request.method == "POST" else None)
+    form = HostForm(request.POST if request.method == "POST" else None, user=request.user)
     if form.is_valid():
         any_key = permissions.may_use_any_key(request.user)
         try:
@@ -61,8 +61,8 @@ def host_new(request: HttpRequest) -> HttpResponse:
 
 
 def _host_to_change(request: HttpRequest, slug: str) -> Host:
-    """Return the host. Raises PermissionDenied where it is somebody else's."""
-    host = get_object_or_404(Host, slug=slug)
+    """Return the host. Raises Http404 where it is of another group, and PermissionDenied for who is not its owner."""
+    host = get_object_or_404(permissions.hosts_visible_to(request.user).select_related("runs_on"), slug=slug)
     if not permissions.may_change_host(request.user, host):
         raise PermissionDenied
     return host
@@ -72,7 +72,7 @@ def _host_to_change(request: HttpRequest, slug: str) -> Host:
 @operators_only
 def host_edit(request: HttpRequest, slug: str) -> HttpResponse:
     host = _host_to_change(request, slug)
-    form = HostForm(request.POST if request.method == "POST" else None, instance=host)
+    form = HostForm(request.POST if request.method == "POST" else None, instance=host, user=request.user)
     if form.is_valid():
         try:
             names = [name for name in form.fields if name != "pools"]
@@ -92,10 +92,10 @@ def host_edit(request: HttpRequest, slug: str) -> HttpResponse:
 def host_detail(request: HttpRequest, slug: str) -> HttpResponse:
     """Show a host: its key, its facts, its campaigns. The page asks again while a worker talks to it."""
     related = ("job", "runs_on", "hypervisor", "registered_by")
-    host = get_object_or_404(Host.objects.select_related(*related), slug=slug)
+    host = get_object_or_404(permissions.hosts_visible_to(request.user).select_related(*related), slug=slug)
     may_change, problem, key = permissions.may_change_host(request.user, host), "", ""
     if request.method == "POST":
-        if not may_change:
+        if not may_change and request.POST.get("do") not in ("check", "clear"):
             raise PermissionDenied
         try:
             if request.POST.get("do") != "runner-token":
@@ -129,6 +129,13 @@ def _do_to_host(request: HttpRequest, host: Host) -> None:
             hosts.ask_check(host, with_limits="limits" in posted)
         case "clear":
             left_overs.ask_clear(host)
+        case "operators":
+            form = OperatorsForm(posted)
+            if not form.is_valid():
+                raise HostError(" ".join(map(str, form.errors["operators"])))
+            groups.choose_operators(host, form.cleaned_data["operators"], user=user_of(request))
+        case "stop":
+            groups.stop_everything(host, user=user_of(request))
         case "statement":
             file = request.FILES.get("file")
             text = statements.decoded(file.read(statements.MOST_BYTES + 1)) if file else posted.get("statement", "")
@@ -171,7 +178,8 @@ def host_forget(request: HttpRequest, slug: str) -> HttpResponse:
 @operators_only
 def campaign_remove(request: HttpRequest, slug: str) -> HttpResponse:
     """Show what becomes of a campaign, its runs and raw outputs, and the button that deletes or archives it."""
-    campaign = get_object_or_404(Campaign.objects.select_related("host", "case_study"), slug=slug)
+    campaigns = permissions.campaigns_visible_to(request.user).select_related("host", "case_study")
+    campaign = get_object_or_404(campaigns, slug=slug)
     if not permissions.may_steer(request.user, campaign):
         raise PermissionDenied
     back = [reverse("campaign-list"), reverse("campaign-detail", args=[slug])]
@@ -205,7 +213,7 @@ def _removal(
 @require_safe
 @operators_only
 def campaign_list(request: HttpRequest) -> HttpResponse:
-    rows = pages.campaign_rows()
+    rows = pages.campaign_rows(request.user)
     shown = {
         "campaigns": [row for row in rows if row.archived_at is None],
         "archived": [row for row in rows if row.archived_at],
@@ -217,7 +225,8 @@ def campaign_list(request: HttpRequest) -> HttpResponse:
 @operators_only
 def campaign_new(request: HttpRequest) -> HttpResponse:
     """Plan a campaign: look at what it takes first, then store it."""
-    form = CampaignForm(request.POST if request.method == "POST" else None, initial=filled_in(request.GET))
+    data = request.POST if request.method == "POST" else None
+    form = CampaignForm(data, initial=filled_in(request.GET), user=request.user)
     estimate = None
     if form.is_valid():
         if request.POST.get("do") == "plan":
@@ -235,11 +244,12 @@ def campaign_new(request: HttpRequest) -> HttpResponse:
 @varies_for_htmx
 def campaign_detail(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the matrix with the state of every run, what is being done, and what may be done about it."""
-    campaign = get_object_or_404(Campaign.objects.select_related("host", "pool", "owner", "case_study"), slug=slug)
+    campaigns = permissions.campaigns_visible_to(request.user).select_related("host", "pool", "owner", "case_study")
+    campaign = get_object_or_404(campaigns, slug=slug)
     may_steer, problem = permissions.may_steer(request.user, campaign), ""
     top_up = TopUpForm(request.POST if request.POST.get("do") == "top-up" else None)
     if request.method == "POST":
-        if not may_steer:
+        if not may_steer and request.POST.get("do") not in ("pause", "cancel"):
             raise PermissionDenied
         try:
             if (answer := _steer(request, campaign, top_up)) is not None:
@@ -297,7 +307,7 @@ def _steer(request: HttpRequest, campaign: Campaign, top_up: TopUpForm) -> HttpR
 @operators_only
 def campaign_plan(request: HttpRequest, slug: str) -> HttpResponse:
     """Answer the plan as a file, for `manage.py run_campaign` and for other hosts."""
-    campaign = get_object_or_404(Campaign, slug=slug)
+    campaign = get_object_or_404(permissions.campaigns_visible_to(request.user), slug=slug)
     response = HttpResponse(plans.text(campaign), content_type="application/json")
     response["Content-Disposition"] = f'attachment; filename="{campaign.slug}.json"'
     return response
@@ -308,7 +318,8 @@ def campaign_plan(request: HttpRequest, slug: str) -> HttpResponse:
 def run_detail(request: HttpRequest, slug: str, position: int) -> HttpResponse:
     """Show one run: its log, its figures, what it left."""
     run = get_object_or_404(
-        CampaignRun.objects.select_related("campaign", "host", "repeats", "repeated_by"),
+        CampaignRun.objects.select_related("campaign__host", "host", "repeats", "repeated_by"),
+        campaign__in=permissions.campaigns_visible_to(request.user),
         campaign__slug=slug,
         position=position,
     )
@@ -319,4 +330,5 @@ def run_detail(request: HttpRequest, slug: str, position: int) -> HttpResponse:
 @require_safe
 @operators_only
 def artifact(request: HttpRequest, pk: int) -> HttpResponse:
-    return artifact_response(get_object_or_404(RunArtifact, pk=pk))
+    own = RunArtifact.objects.filter(run__campaign__in=permissions.campaigns_visible_to(request.user))
+    return artifact_response(get_object_or_404(own, pk=pk))

@@ -68,8 +68,8 @@ class DraftSerializer(ReadSerializer):
         model = CaseStudy
         fields = (
             *("slug", "title", "status", "owner", "laboratory", "research_group", "run_seconds", "repetitions"),
-            *("warm_up_seconds", "quiet_host", "vm_counts", "value_scope", "procedure", "server", "storage"),
-            *("protocol", "audit", "content_digest"),
+            *("warm_up_seconds", "quiet_host", "measured_year", "fits_cache", "vm_counts", "value_scope", "procedure"),
+            *("server", "storage", "protocol", "audit", "content_digest"),
         )
 
     def get_content_digest(self, draft: CaseStudy) -> str | None:
@@ -118,6 +118,10 @@ class DraftFieldsSerializer(Fields):
     repetitions = serializers.IntegerField(required=False)
     warm_up_seconds = serializers.IntegerField(required=False, help_text="Before what counts; 0: none.")
     quiet_host = serializers.CharField(required=False, help_text="yes, no, or empty: not stated.")
+    measured_year = serializers.IntegerField(required=False, help_text="Left out: that of its publication.")
+    fits_cache = serializers.CharField(
+        required=False, help_text="Whether the files of its loads fit into memory: yes, no, or empty: not stated."
+    )
     value_scope = serializers.CharField(required=False, help_text="per-vm, aggregate, or empty: not stated.")
     procedure = serializers.CharField(required=False, style=TEXT_AREA)
     server = ServerFieldsSerializer(required=False)
@@ -208,7 +212,7 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
     def destroy(self, request: Request, slug: str) -> Response:
         """Forget a draft with everything in it."""
         draft = self._permitted(permissions.may_edit)
-        _or_conflict(life.delete_draft, draft)
+        _or_conflict(life.delete_draft, draft, user=user_of(request))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(operation_id="drafts_submit", tags=["drafts"], request=None, responses=DraftSerializer)

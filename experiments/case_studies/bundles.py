@@ -42,7 +42,7 @@ from experiments.models import (
 )
 from experiments.models.catalogue import SharedRow
 from experiments.models.fields import column, related
-from experiments.readers.apart import LaidOut, NotRead, ReadingProcess
+from experiments.readers.apart import BUNDLES, LaidOut, NotRead, ReadingProcess, go_on
 from experiments.readers.bundle import DERIVED, DOCUMENT, FILES, MEASUREMENTS, BundleError
 
 from . import belongings, measurement_rows
@@ -66,15 +66,6 @@ _ROWS_AT_ONCE = 5_000
 _SECONDS, _MEMORY_BYTES = 10, 2**30  # of the process that reads a bundle
 _MOST_LINES_AT_ONCE = 50_000  # of tables, filed while somebody waits for the page
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # of every member, so that the same case study is the same bytes
-
-
-def is_bundle(data: bytes) -> bool:
-    """Tell whether this ZIP is a bundle and no collection of result files. Never raises."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return DOCUMENT in archive.namelist()
-    except Exception:  # zipfile raises many kinds on what is no ZIP
-        return False
 
 
 # Out
@@ -226,14 +217,16 @@ def _row(row: models.Model, without: tuple[str, ...] = ()) -> dict[str, Any]:
 # In
 
 
-def take_in(data: bytes, *, user: User | None, door: ImportBatch.Door) -> tuple[CaseStudy, bool]:
+def take_in(
+    data: bytes, *, user: User | None, door: ImportBatch.Door, wait: Callable[[], None] = go_on
+) -> tuple[CaseStudy, bool]:
     """Make a draft of a bundle. Returns it and whether it is new: the same bundle again adds nothing.
 
     Raises BundleError, and changes nothing, where the bundle is broken or its name belongs to another case study.
     """
     with ReadingProcess(seconds=_SECONDS, memory_bytes=_MEMORY_BYTES) as process:
         try:
-            bundle = process.bundle(process.read([data], lambda: None, schema=schema()))
+            bundle = process.bundle(process.read([data], wait, BUNDLES, schema=schema()))
         except NotRead as limit:
             what, _ = limit.args
             raise BundleError(f"To read the bundle takes {what}.") from limit

@@ -21,7 +21,7 @@ class CaseStudyForm(ModelForm[CaseStudy]):
         model = CaseStudy
         fields = (
             *("title", "slug", "laboratory", "research_group", "run_seconds", "repetitions", "warm_up_seconds"),
-            *("quiet_host", "value_scope", "procedure"),
+            *("quiet_host", "measured_year", "fits_cache", "value_scope", "procedure"),
         )
         labels = {
             "title": "Title",
@@ -32,6 +32,8 @@ class CaseStudyForm(ModelForm[CaseStudy]):
             "repetitions": "Runs averaged into one value",
             "warm_up_seconds": "Warm-up before what counts, seconds of each run (0: none)",
             "quiet_host": "What else ran on the host",
+            "measured_year": "Year in which it was measured",
+            "fits_cache": "The files of the load and the memory",
             "value_scope": "A value at several machines is",
             "procedure": "How it was measured",
         }

@@ -67,13 +67,18 @@ def give_back(case_study: CaseStudy, *, reason: str, user: User) -> None:
         audit(case_study, user, AuditEntry.Action.RETURNED, reason)
 
 
-def delete_draft(case_study: CaseStudy) -> None:
-    """Forget a draft, and all that nothing else has by now. Raises CaseStudyError where it is no draft."""
+def delete_draft(case_study: CaseStudy, *, user: User | None = None) -> None:
+    """Forget a draft, and all that nothing else has by now; its audit trail stays, under its short name.
+
+    Raises CaseStudyError where it is no draft.
+    """
     with transaction.atomic():
         why_not = "Only a draft can be deleted; what was published is retracted instead."
         draft = locked(case_study, CaseStudy.Status.DRAFT, why_not)
         left = belongings.of(draft)
         Measurement.objects.filter(configuration__case_study=draft)._raw_delete(using="default")
+        audit(draft, user, AuditEntry.Action.DELETED, draft.title)
+        draft.audit_entries.update(case_study=None, deleted_case_study=draft.slug)
         draft.delete()
         server = draft.server
         if not server.case_studies.exists():

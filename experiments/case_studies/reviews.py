@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from experiments.models import AuditEntry, CaseStudy, ImportBatch, KnowledgeRevision, Measurement
+from experiments.signals import publication_wanted
 
 from . import bundles, life, news
 from .life import CaseStudyError
@@ -56,8 +57,11 @@ def publish(case_study: CaseStudy, *, seen: str | None, reason: str, user: User 
     """Make a submitted case study part of the knowledge, as a new revision.
 
     seen : bundles.digest of the content that was looked at; None: what was submitted
-    Raises CaseStudyError, and changes nothing, where it is not submitted any more, or holds something else by now.
+    Raises CaseStudyError, and changes nothing, where it is not submitted any more, holds something else by now, or
+    would leave a question without an answer.
     """
+    if reasons := [reason for _, reason in publication_wanted.send(sender=CaseStudy, case_study=case_study) if reason]:
+        raise CaseStudyError(f"{case_study.slug} was not published. {' '.join(reasons)}")
     with transaction.atomic():
         submitted = life.locked(case_study, CaseStudy.Status.SUBMITTED, "Only a submitted case study can be published.")
         if seen is None and not submitted.submitted_digest:

@@ -10,6 +10,7 @@ from typing import Any
 from experiments.models import Configuration, DerivedValue, Measurement, OrdinalFinding
 from experiments.templatetags.kdb_format import anchor, block_size, decimals, number, vm_count
 from kdb.disk_path import SETTINGS, Setting
+from kdb.host_storage import backend_label
 from kdb.units import METRICS
 
 
@@ -45,7 +46,6 @@ class SourceTable:
     title: str
     metric: str  # in words
     unit: str
-    column_heading: str
     columns: list[str]
     rows: list[Row]
     decimals: int  # as many as any of its numbers needs
@@ -195,7 +195,7 @@ FACTS: tuple[tuple[str, Callable[[Configuration], str]], ...] = (
     ("Guest I/O scheduler", lambda c: c.guest_io_scheduler),
     ("Host system", lambda c: c.host_os.name if c.host_os else ""),
     ("Host kernel", lambda c: c.host_kernel),
-    ("Backend of the images", lambda c: c.get_backend_display() if c.backend else ""),
+    ("Backend of the images", lambda c: c.backend and backend_label(c.backend)),
     ("Below the backend", lambda c: c.below),
     ("Host file system", lambda c: c.host_fs.name if c.host_fs else ""),
     ("Host mkfs options", lambda c: c.host_mkfs_options),
@@ -268,7 +268,6 @@ def _source_table(position: int, group: list[Measurement], labels: dict[int, str
         title=title,
         metric=METRICS[first.metric].label,
         unit=first.unit,
-        column_heading="Block size" if by_block else "Virtual machines",
         columns=names,
         rows=table_rows,
         decimals=max(decimals(cell.value) for r in table_rows for cell in r.cells if cell),

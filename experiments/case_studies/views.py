@@ -12,7 +12,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from experiments import permissions
+from experiments import permissions, visible
 from experiments.models import CaseStudy, DerivedValue, Ending, KnowledgeRevision, Measurement
 from kdb.web import linked_data
 from kdb.web.addresses import site_of
@@ -22,6 +22,7 @@ from . import bundle_schema as schema_of_bundles
 from .filter_forms import CaseStudyListFilter
 
 PER_PAGE = 20
+SOURCES_PER_PAGE = 50
 _KEPT_SECONDS = 60
 _IN_MEMORY = 8 * 2**20  # of a bundle; the rest goes to a temporary file
 
@@ -118,3 +119,10 @@ def citation(request: HttpRequest, slug: str) -> HttpResponse:
 def bundle_schema(request: HttpRequest) -> JsonResponse:
     """Answer the JSON schema of case-study.json of a bundle."""
     return JsonResponse(schema_of_bundles.schema(), json_dumps_params={"indent": 1})
+
+
+@require_safe
+def source_list(request: HttpRequest) -> HttpResponse:
+    """Show every source: when it was made and read, and where it stands."""
+    sources = Paginator(visible.publications().order_by("slug"), SOURCES_PER_PAGE)
+    return render(request, "experiments/source_list.html", {"page": sources.get_page(request.GET.get("page"))})

@@ -1,15 +1,18 @@
 """The catalogue's names as imports need them, and new entries that an import asks for."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.utils.text import slugify
 
 from experiments import entry_names, references, visible
-from experiments.models import Benchmark, CaseStudy, FileSystem, Hypervisor, OperatingSystem, Workload
+from experiments.entry_names import Spelled
+from experiments.models import Benchmark, CaseStudy, Configuration, FileSystem, Hypervisor, OperatingSystem, Workload
 from experiments.models.catalogue import CatalogueEntry
+from experiments.names import spelled
+from kdb.host_storage import BACKENDS, UNNAMED
 
 MODELS: dict[str, type[CatalogueEntry]] = {
     "hypervisor": Hypervisor,
@@ -26,11 +29,25 @@ FIELDS = {
     "operating_system": ("slug", "name", "family", "version", "description"),
     "workload": ("slug", "name", "description"),
     "benchmark": ("slug", "name", "printed_unit", "description"),
+    "host_storage": ("slug",),  # no row: configurations keep its slug, which is its name
 }
 
 
 # Kinds of which a slug and a name say enough.
-NEED_A_NAME_ONLY = ("file_system", "operating_system", "workload", "benchmark")
+NEED_A_NAME_ONLY = ("file_system", "host_storage", "operating_system", "workload", "benchmark")
+
+
+class NewStorage(NamedTuple):
+    """What images lie on, as a draft proposes it."""
+
+    slug: str
+
+    @property
+    def name(self) -> str:
+        return self.slug
+
+
+NewEntry = CatalogueEntry | NewStorage
 
 
 class EntryError(ValueError):
@@ -46,22 +63,35 @@ def entries(kind: str, case_study: CaseStudy) -> QuerySet[CatalogueEntry]:
 
 def spellings(case_study: CaseStudy) -> dict[str, dict[str, str]]:
     """Return kind of name to folded spelling to slug."""
-    rows = {kind: entries(kind, case_study).values_list("slug", "name", "aliases") for kind in MODELS}
-    return {kind: entry_names.spellings(of_kind) for kind, of_kind in rows.items()}
+    rows: dict[str, Iterable[Spelled]] = {
+        kind: entries(kind, case_study).values_list("slug", "name", "aliases") for kind in MODELS
+    }
+    rows["host_storage"] = [(slug, label, ()) for slug, label in choices("host_storage", case_study)]
+    return {kind: spelled(kind, of_kind) for kind, of_kind in rows.items()}
 
 
 def slugs(case_study: CaseStudy) -> dict[str, set[str]]:
-    return {kind: set(entries(kind, case_study).values_list("slug", flat=True)) for kind in MODELS}
+    return {kind: {slug for slug, _ in choices(kind, case_study)} for kind in FIELDS}
 
 
-def fields_for(spelling: str) -> dict[str, str]:
+def choices(kind: str, case_study: CaseStudy) -> list[tuple[str, str]]:
+    """Return slug and name of what a draft may name."""
+    if kind != "host_storage":
+        return list(entries(kind, case_study).order_by("name").values_list("slug", "name"))
+    seen = Q(case_study__in=CaseStudy.objects.visible()) | Q(case_study=case_study.pk)
+    others = Configuration.objects.filter(seen).exclude(backend__in=["", *BACKENDS]).order_by("backend")
+    return [*BACKENDS.items(), *((slug, slug) for slug in others.values_list("backend", flat=True).distinct())]
+
+
+def fields_for(kind: str, spelling: str) -> dict[str, str]:
     """Return slug and name of a new entry named as a file names it; nothing if the name makes no slug."""
     words = [word for word in slugify(spelling).replace("_", "-").split("-") if word not in ("", "on")]
     slug = "-".join(words)[:40].strip("-")
-    return {"slug": slug, "name": spelling} if slug else {}
+    named = {"slug": slug, "name": spelling} if slug else {}
+    return {name: text for name, text in named.items() if name in FIELDS[kind]}
 
 
-def new_entry(kind: str, spelling: str, fields: Any, *, source: str) -> CatalogueEntry:
+def new_entry(kind: str, spelling: str, fields: Any, *, source: str) -> NewEntry:
     """Return a new entry that this `spelling` in a file will stand for. Raises EntryError.
 
     It is not saved yet, unless a draft has brought the same.
@@ -69,6 +99,8 @@ def new_entry(kind: str, spelling: str, fields: Any, *, source: str) -> Catalogu
     if not isinstance(fields, Mapping) or set(fields) - set(FIELDS[kind]):
         raise EntryError(f"for a new {kind.replace('_', ' ')}: {', '.join(FIELDS[kind])}")
     texts = {name: str(text).strip() for name, text in fields.items()}
+    if kind == "host_storage":
+        return _new_storage(texts.get("slug", ""))
     entry = MODELS[kind](**texts, source=source[:200], is_draft=True)
     if brought := MODELS[kind]._default_manager.filter(slug=entry.slug, is_draft=True).first():
         if any(getattr(brought, name) != getattr(entry, name) for name in FIELDS[kind]):
@@ -85,3 +117,17 @@ def new_entry(kind: str, spelling: str, fields: Any, *, source: str) -> Catalogu
         told = "; ".join(f"{name}: {' '.join(messages)}" for name, messages in error.message_dict.items())
         raise EntryError(f"a new {kind.replace('_', ' ')} ({told})") from error
     return entry
+
+
+def _new_storage(slug: str) -> NewStorage:
+    """Return what images lie on by a slug of which no key of kdb.host_storage is made. Raises EntryError."""
+    known = entry_names.owners((backend, label, ()) for backend, label in BACKENDS.items())
+    faults = entry_names.faults(slug, slug, (), known)
+    longest = Configuration._meta.get_field("backend").max_length or 0
+    if len(slug) > longest:
+        faults["slug"] = f"{len(slug)} characters; at most {longest} are allowed."
+    if slug == "zfs" or slug.startswith(UNNAMED):
+        faults["slug"] = f"{slug!r} is a file on a file system: say file, and the file system."
+    if faults:
+        raise EntryError(f"a new host storage (slug: {' '.join(dict.fromkeys(faults.values()))})")
+    return NewStorage(slug)

@@ -19,6 +19,7 @@ from experiments.imports.pipeline import ImportRefused
 from experiments.models import ImportBatch, RawFile
 from experiments.readers import table
 from kdb.accounts.users import user_of
+from kdb.web.gone import check_client
 from kdb.web.htmx import varies_for_htmx, wants_fragment
 
 from .views import draft_or_404, render_draft
@@ -43,6 +44,7 @@ def upload(request: HttpRequest, slug: str) -> HttpResponse:
             user=user_of(request),
             door=ImportBatch.Door.BROWSER,
             answers={"context": context.context()},
+            wait=check_client(request),
         )
     except ImportRefused as error:
         form.add_error("files", str(error))

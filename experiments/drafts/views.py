@@ -17,6 +17,7 @@ from experiments.models import CaseStudy, ImportBatch
 from experiments.readers.bundle import BundleError
 from experiments.tables import guided
 from kdb.accounts.users import user_of
+from kdb.web.gone import check_client
 
 
 @require_safe
@@ -75,7 +76,9 @@ def take_in_bundle(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         try:
             data = form.cleaned_data["bundle"].read()
-            draft, _ = bundles.take_in(data, user=user_of(request), door=ImportBatch.Door.BROWSER)
+            draft, _ = bundles.take_in(
+                data, user=user_of(request), door=ImportBatch.Door.BROWSER, wait=check_client(request)
+            )
             return redirect("case-study-detail", draft.slug)
         except BundleError as error:
             form.add_error("bundle", str(error))
@@ -137,7 +140,7 @@ def _take(step: str, case_study: CaseStudy, reason: str, request: HttpRequest) -
             reviews.publish(case_study, seen=request.POST.get("content_digest", ""), reason=reason, user=user)
             return redirect("case-study-detail", case_study.slug)
         case "delete":
-            life.delete_draft(case_study)
+            life.delete_draft(case_study, user=user)
             return redirect("draft-list")
     return redirect("draft-detail", case_study.slug)
 

@@ -1,12 +1,14 @@
 """The observed machines as pages show them, in a constant number of queries."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import reduce
 from itertools import groupby
+from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.timezone import now
 
 from experiments.laboratory.reach import offsets
@@ -102,6 +104,14 @@ def _loads(machines_: Iterable[int]) -> dict[int, Load]:
     for by, sums_ in summed(lately, "disk__machine", "disk"):
         by_machine.setdefault(by["disk__machine"], []).append(sums_)
     return {pk: load(disks) for pk, disks in by_machine.items()}
+
+
+def machines_called(text: str) -> QuerySet[ObservedMachine]:
+    """Return the machines of a name or UUID, first what its host listed last: a name goes from machine to machine."""
+    is_called = Q(name=text)
+    with suppress(ValueError):
+        is_called |= Q(uuid=UUID(text))
+    return ObservedMachine.objects.filter(is_called).order_by("-seen_at", "-pk")
 
 
 def load(disks: Iterable[Watched]) -> Load:

@@ -49,7 +49,7 @@ _KEEP_JOBS = timedelta(days=1)
 SECONDS_A_MACHINE = 0.6  # least time between two looks: asking for one machine takes 2.5 ms of a core
 LONGEST_SECONDS = 60.0  # and most
 
-Look = tuple[datetime, dict[str, dict[str, Counts]]]
+Look = tuple[datetime, dict[str, dict[str, Counts]]]  # by what each machine runs as, and disk
 Sample = tuple[datetime, dict[str, Offsets]]  # by the disk's path
 Source = ObservedMachine.GuestSource
 # Paths below /dev, and volumes of Proxmox VE: its images in folders end in a format (".qcow2").
@@ -138,7 +138,7 @@ class _Watch:
         before = now()
         counts = self.driver.counts(self.machine)
         at = before + (now() - before) / 2
-        known = ObservedMachine.objects.filter(host=self.host).values_list("name", flat=True)
+        known = ObservedMachine.objects.filter(host=self.host).values_list("runs_as", flat=True)
         is_due = not self.listed or time.monotonic() - self.listed > LIST_NEW_SECONDS
         if is_due and not counts.keys() <= set(known):
             self.list_all()
@@ -216,16 +216,23 @@ def keep_listing(host: Host, listing: Listing, guard: Callable[[], object] = lam
     )
     ObservedMachine.objects.bulk_create(
         [
-            ObservedMachine(host=host, uuid=machine.uuid, name=machine.name, is_running=machine.is_running, seen_at=at)
+            ObservedMachine(
+                host=host,
+                uuid=machine.uuid,
+                name=machine.name,
+                runs_as=machine.runs_as,
+                is_running=machine.is_running,
+                seen_at=at,
+            )
             for machine in listing.machines
         ],
         update_conflicts=True,
         unique_fields=["host", "uuid"],
-        update_fields=["name", "is_running", "seen_at"],
+        update_fields=["name", "runs_as", "is_running", "seen_at"],
     )
     news.tell_of_pools(host)
     uuids = [machine.uuid for machine in listing.machines]
-    ObservedMachine.objects.filter(host=host).exclude(uuid__in=uuids).update(is_running=False)
+    ObservedMachine.objects.filter(host=host).exclude(uuid__in=uuids).update(is_running=False, runs_as="")
     pools = dict(ObservedPool.objects.filter(host=host).values_list("path", "pk"))
     machines = {str(uuid): pk for uuid, pk in ObservedMachine.objects.filter(host=host).values_list("uuid", "pk")}
     ObservedDisk.objects.bulk_create(
@@ -258,9 +265,7 @@ def keep(
     """
     guard()
     hosts.locked(host.pk)
-    # Where machines had one name after another, only the latest runs.
-    named = dict(ObservedMachine.objects.filter(host=host).order_by("pk").values_list("name", "pk"))
-    disks = list(ObservedDisk.objects.filter(machine__in=named.values()).select_related("machine"))
+    disks = list(ObservedDisk.objects.filter(machine__host=host).select_related("machine"))
     sampled_in, sampled = (sample[0].replace(second=0, microsecond=0), sample[1]) if sample else (None, {})
     sums: dict[tuple[int, datetime], Watched] = {}
     for disk in disks:
@@ -273,16 +278,16 @@ def keep(
         disk.counts = None if last is None else asdict(last)
     _add(sums)
     ObservedDisk.objects.bulk_update(disks, ["counts", "counted_at"], batch_size=500)
-    running = set(looks[-1][1])
-    there = [pk for name, pk in named.items() if name in running]
-    ObservedMachine.objects.filter(pk__in=there).update(is_running=True, seen_at=looks[-1][0])
-    ObservedMachine.objects.filter(host=host).exclude(pk__in=there).update(is_running=False)
-    Host.objects.filter(pk=host.pk).update(observed_at=looks[-1][0], observation_error="")
+    at, running = looks[-1]
+    machines = ObservedMachine.objects.filter(host=host)
+    machines.filter(runs_as__in=running).update(is_running=True, seen_at=at)
+    machines.exclude(runs_as__in=running).update(is_running=False)
+    Host.objects.filter(pk=host.pk).update(observed_at=at, observation_error="")
 
 
 def _looks_of(disk: ObservedDisk, looks: list[Look]) -> list[tuple[datetime, Counts | None]]:
     """Return the kept look first, then what is later."""
-    seen = [(at, by_machine.get(disk.machine.name, {}).get(disk.target)) for at, by_machine in looks]
+    seen = [(at, by_machine.get(disk.machine.runs_as, {}).get(disk.target)) for at, by_machine in looks]
     if disk.counted_at is None:
         return seen
     return [(disk.counted_at, counts_of(disk.counts)), *(look for look in seen if look[0] > disk.counted_at)]

@@ -2,7 +2,8 @@
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from typing import Any
 
 from django.db.models import QuerySet
@@ -26,13 +27,21 @@ from experiments.case_studies.api import Conflict, OwnedViewSet
 from experiments.files import raw_files
 from experiments.files.downloads import raw_response
 from experiments.models import CaseStudy, ImportBatch, RawFile
+from experiments.readers.apart import (
+    ARRAYS,
+    MEMORY_BYTES_OF_A_PAGE,
+    SECONDS_OF_A_PAGE,
+    NotRead,
+    ReadingProcess,
+)
 from kdb.accounts.users import user_of
 from kdb.api.bodies import Fields
 from kdb.api.errors import name_errors
 from kdb.api.faults import FaultyRequest, FieldError
 from kdb.api.formats import JsonParser, TooLarge
+from kdb.web.gone import check_client
 
-from . import json_array, pipeline
+from . import pipeline
 from .normalise import CONTEXT
 from .words import fault_sentence, summary, unknown_sentence
 
@@ -349,12 +358,13 @@ class BulkViewSet(OwnedViewSet):
         suffix = "csv" if request.content_type.startswith("text/csv") else "jsonl"
         context = {name: text for name, text in request.query_params.items() if name in CONTEXT}
         try:
-            body = _body(request.data)
+            upload = raw_files.take(f"request.{suffix}", _body(request.data))
             if request.content_type.startswith("application/json"):
-                body = json_array.lines_of(body)
-            upload = raw_files.take(f"request.{suffix}", body)
+                upload = _as_lines(upload, check_client(request))
         except raw_files.UploadError as error:
             raise TooLarge(str(error)) from error
+        except NotRead as limit:
+            raise ParseError("The array: found {}, allowed is {}.".format(*limit.args)) from limit
         except ValueError as error:
             raise ParseError(f"JSON parse error - {error}") from None
         batch, is_new = receive(request, draft, [upload], answers={"context": context}, is_confirmed=True)
@@ -430,9 +440,8 @@ def receive(request: Request, draft: CaseStudy, uploads: Any, **asked: Any) -> t
     key = request.headers.get("Idempotency-Key", "")
     if len(key) > 80 or not key.isprintable():
         raise FaultyRequest([{"field": "Idempotency-Key", "message": "Up to 80 printable characters."}])
-    return decide(
-        pipeline.receive, draft, uploads, user=user_of(request), door=ImportBatch.Door.API, idempotency_key=key, **asked
-    )
+    asked |= {"user": user_of(request), "door": ImportBatch.Door.API, "wait": check_client(request)}
+    return decide(pipeline.receive, draft, uploads, idempotency_key=key, **asked)
 
 
 def decide(step: Any, *args: Any, **kwargs: Any) -> Any:
@@ -467,3 +476,9 @@ def report_errors(report: dict[str, Any]) -> list[FieldError]:
 def _body(stream: Any) -> Iterator[bytes]:
     """Return the body as it arrives; of a request without one, Django REST framework makes an empty dict."""
     return iter(lambda: stream.read(raw_files.CHUNK_BYTES), b"") if hasattr(stream, "read") else iter(())
+
+
+def _as_lines(array: raw_files.Upload, wait: Callable[[], None]) -> raw_files.Upload:
+    """Return the objects of a JSON array as JSON lines, which the reader takes apart. Raises NotRead, ValueError."""
+    with closing(array), ReadingProcess(SECONDS_OF_A_PAGE, MEMORY_BYTES_OF_A_PAGE) as process:
+        return raw_files.take(array.name, process.lines(process.read(_body(array.content), wait, ARRAYS)))

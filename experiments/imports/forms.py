@@ -11,7 +11,6 @@ from django.db.models import Field
 from experiments.catalogue import services
 from experiments.imports import file_names, normalise
 from experiments.models import CaseStudy, ImportBatch
-from experiments.models.catalogue import CatalogueEntry
 from experiments.readers.table_columns import FIELDS, IGNORED, PARAMETER
 from kdb.disk_path import SETTINGS
 from kdb.web.form_types import field_of
@@ -85,11 +84,9 @@ class ContextForm(forms.Form):
                 field = _choice([(slug, slug) for slug in slugs], "As the files say, or a new one")
             elif name in normalise.CHOICES:
                 field = _choice([(v, v) for v in normalise.CHOICES[name]], "As the files say")
-            elif name in normalise.REFERENCES:
+            elif name in normalise.NAMED:
                 native = [("native", "Native, no hypervisor")] if name == "hypervisor" else []
-                field = _choice(
-                    [*native, *catalogue_choices(normalise.REFERENCES[name], case_study)], "As the files say"
-                )
+                field = _choice([*native, *services.choices(normalise.NAMED[name], case_study)], "As the files say")
             field.label = self.LABELS[name]
             self.fields[name] = field
 
@@ -260,7 +257,7 @@ class AnswersForm(forms.Form):
         """Return field of the context and slug to the name of the entry."""
         fields = ("hypervisor", "guest_fs", "host_fs")
         kinds = {normalise.REFERENCES[field] for field in fields}
-        known = {kind: dict(catalogue_choices(kind, self.batch.case_study)) for kind in kinds}
+        known = {kind: dict(services.choices(kind, self.batch.case_study)) for kind in kinds}
         return {(field, slug): name for field in fields for slug, name in known[normalise.REFERENCES[field]].items()}
 
     def _own_context(self, file: dict[str, Any]) -> dict[str, str]:
@@ -292,8 +289,8 @@ class AnswersForm(forms.Form):
     def _add_name(self, number: int, kind: str, name: str) -> None:
         answers = self.batch.answers
         created = answers.get("create", {}).get(kind, {}).get(name, {})
-        choices = [("", "not known yet"), *catalogue_choices(kind, self.batch.case_study)]
-        as_called = services.fields_for(name) if kind in services.NEED_A_NAME_ONLY else {}
+        choices = [("", "not known yet"), *services.choices(kind, self.batch.case_study)]
+        as_called = services.fields_for(kind, name) if kind in services.NEED_A_NAME_ONLY else {}
         if as_called:
             choices.insert(1, (NEW, f"a new {kind.replace('_', ' ')}, called so"))
         self.fields[f"name-{number}"] = forms.CharField(
@@ -305,7 +302,7 @@ class AnswersForm(forms.Form):
         new = []
         for field in services.FIELDS[kind]:
             new.append(f"name-{number}-{field}")
-            form_field = _left_open(services.MODELS[kind], field)
+            form_field = left_open(kind, field)
             form_field.label, form_field.initial = field.replace("_", " ").capitalize(), created.get(field, "")
             form_field.help_text = ""
             self.fields[new[-1]] = form_field
@@ -325,9 +322,7 @@ class AnswersForm(forms.Form):
     def known(self) -> dict[str, list[str]]:
         """Return what may be said of a single run, as far as there is a list of it: field to values."""
         asked = {name for _, runs in self.runs for run, _ in runs for name in run["could_be"]}
-        file_systems = (
-            [slug for slug, _ in catalogue_choices("file_system", self.batch.case_study)] if self.runs else []
-        )
+        file_systems = [slug for slug, _ in services.choices("file_system", self.batch.case_study)] if self.runs else []
         return {"configuration": self.slugs, "guest_fs": file_systems, "operation": sorted(asked)}
 
     @property
@@ -374,7 +369,7 @@ class AnswersForm(forms.Form):
         for kind, name, field, new in self.names:
             fields = {n.split("-", 2)[2]: str(data[n]) for n in new if data[n]}
             if data[field] == NEW:
-                create.setdefault(kind, {})[name] = {**services.fields_for(name), **fields}
+                create.setdefault(kind, {})[name] = {**services.fields_for(kind, name), **fields}
             elif data[field]:
                 mapped.setdefault(kind, {})[name] = data[field]
             elif fields.get("slug"):
@@ -420,15 +415,11 @@ def _use_sentence(use: file_names.Values, names: dict[tuple[str, str], str]) -> 
     return " and ".join(_USES[field].format(names.get((field, value), value)) for field, value in use.items())
 
 
-def catalogue_choices(kind: str, case_study: CaseStudy) -> list[tuple[str, str]]:
-    return list(services.entries(kind, case_study).order_by("name").values_list("slug", "name"))
-
-
-def _left_open(model: type[CatalogueEntry], name: str) -> forms.Field:
-    """Return an optional field of a new entry."""
+def left_open(kind: str, name: str) -> forms.Field:
+    """Return a field of a new entry that is optional unless the entry is chosen."""
     if name == "slug":
-        return forms.SlugField(required=False)
-    column = model._meta.get_field(name)
+        return forms.SlugField(required=False, max_length=40, help_text="Small letters, digits and hyphens.")
+    column = services.MODELS[kind]._meta.get_field(name)
     assert isinstance(column, Field)  # no relation to other rows
     field = column.formfield(required=False)
     assert field is not None

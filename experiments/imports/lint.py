@@ -6,15 +6,18 @@ are explained, rule by rule, in docs/models/lint.md.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from experiments import plausibility
 from experiments.protocol import (
     BELOW_MINIMUM,
     LEAST_RUNS,
+    UNCACHED,
     WHOLE_SECONDS,
     files_bytes,
     is_anecdote,
+    is_direct,
     positive,
     seconds_of,
 )
@@ -28,8 +31,8 @@ PLACES = 5  # cells named by a finding
 IMPOSSIBLE_THROUGHPUT = 1_000_000.0
 # Repeated numbers say nothing of spread; two may be equal by chance where few digits are printed.
 IDENTICAL_RUNS = 3
-# Greatest over least value of one cell: runs of one configuration that differ more did not measure one thing.
-WIDE_SPREAD = 10.0
+# Greatest over least value of one cell from which its runs may be of several systems.
+WIDE_SPREAD = 2.0
 # Concurrency implied by rate and latency, over the one stated. Mean latency is over operations that overlap
 # with nothing else of their thread, so more than stated means a wrong unit or another count of threads.
 LITTLE_EXCESS = 2.0
@@ -79,7 +82,7 @@ class DraftFacts:
 
     configurations : key to fields of Configuration (hypervisor, host_fs, guest_fs, vm_ram_gib, ...), catalogue
         entries as slugs, missing as None or ""
-    storage limits in MB/s (10**6 bytes), None where not stated; value_scope of CaseStudy.Scope
+    disks : of the case study; value_scope of CaseStudy.Scope
     run_seconds, repetitions : length of one run, runs averaged, None: not stated
     is_described : whether the case study says how it was measured
     whole_seconds : length from which a run is long enough
@@ -88,9 +91,7 @@ class DraftFacts:
     cells: tuple[Cell, ...]
     configurations: Mapping[str, Mapping[str, Any]]
     server_ram_gib: float | None = None
-    sequential_read_limit: float | None = None
-    sequential_write_limit: float | None = None
-    interface_limit: float | None = None
+    disks: plausibility.Disks = field(default_factory=plausibility.Disks)
     value_scope: str = ""
     run_seconds: float | None = None
     repetitions: int | None = None
@@ -151,27 +152,33 @@ def impossible_throughput(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]
         )
 
 
-def above_storage_limit(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
-    """A throughput above the physical limit of the storage came from a cache, or is in another unit."""
-    limits = [facts.sequential_read_limit, facts.sequential_write_limit]
-    fastest = facts.interface_limit or max((limit for limit in limits if limit), default=None)
-    if fastest is None:
-        return
-    for (configuration, workload), cells in _by(facts, "configuration", "workload").items():
-        above = [
-            cell
-            for cell in cells
-            if cell.metric == "throughput" and convert(cell.mean, cell.unit, "MB/s") * _machines(cell, facts) > fastest
-        ]
-        if above:
-            most = max(above, key=lambda cell: convert(cell.mean, cell.unit, "MB/s") * _machines(cell, facts))
-            total = convert(most.mean, most.unit, "MB/s") * _machines(most, facts)
-            together = f" of {most.vm_count} machines together" if _machines(most, facts) > 1 else ""
-            yield (
-                f"{configuration}, {workload}: {total:.4g} MB/s{together} is above the {fastest:g} MB/s that the "
-                "storage can move; did a cache answer?",
-                above,
-            )
+def no_disks_number(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
+    """A value at which unequal systems stop, or above what the disks carry, was made by a clock, a limit or a cache."""
+    by_kind: dict[str, list[tuple[plausibility.MeasuredValue, plausibility.Flag]]] = defaultdict(list)
+    for value, flag in plausibility.implausible(_value(cell, facts) for cell in facts.cells):
+        by_kind[flag.kind].append((value, flag))
+    for kind, flagged in sorted(by_kind.items()):
+        most, flag = max(flagged, key=lambda pair: (pair[0].moved or 0.0, pair[1].reason, pair[0].configuration))
+        cells = [value.key for value, _ in flagged]
+        yield f"{kind}: {most.configuration}, {most.key.workload}: {flag.reason}", cells
+
+
+def _value(cell: Cell, facts: DraftFacts) -> plausibility.MeasuredValue:
+    described = facts.configurations.get(cell.configuration, {})
+    is_uncached = not described.get("hypervisor") or described.get("cache_mode") in UNCACHED
+    return plausibility.MeasuredValue(
+        key=cell,
+        configuration=cell.configuration,
+        load=_place_of(cell)[1:7],
+        group=(cell.vm_count, cell.machine, cell.metric, cell.unit),
+        value=cell.mean,
+        unit=cell.unit,
+        metric=cell.metric,
+        block_size_bytes=cell.block_size_bytes,
+        machines=_machines(cell, facts),
+        is_direct=is_uncached and is_direct(cell.parameters),
+        disks=facts.disks.under(described.get("storage_kind") or "", described.get("below") or ""),
+    )
 
 
 def fits_into_memory(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
@@ -207,8 +214,8 @@ def identical_repetitions(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]
 
 
 def wide_spread(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
-    """Repetitions that differ by more than a factor of ten did not measure the same thing."""
-    wide = [cell for cell in facts.cells if cell.greatest > WIDE_SPREAD * cell.least]
+    """Repetitions of which one is twice another, or more, may not have measured the same thing."""
+    wide = [cell for cell in facts.cells if cell.greatest >= WIDE_SPREAD * cell.least]
     if wide:
         worst = max(wide, key=lambda cell: cell.greatest / cell.least)
         yield f"repetitions of one cell go from {worst.least:g} to {worst.greatest:g} {worst.unit}", wide
@@ -335,7 +342,7 @@ def _is_below_minimum(cell: Cell, facts: DraftFacts) -> bool:
 
 RULES = (
     Rule("impossible throughput", "error", impossible_throughput),
-    Rule("above the storage's limit", "warning", above_storage_limit),
+    Rule("no disk's number", "warning", no_disks_number),
     Rule(BELOW_MINIMUM, "warning", below_minimum),
     Rule("fits into memory", "warning", fits_into_memory),
     Rule("identical repetitions", "warning", identical_repetitions),
@@ -388,6 +395,6 @@ def _by(facts: DraftFacts, *names: str) -> dict[tuple[Any, ...], list[Cell]]:
 
 
 def _place_of(cell: Cell) -> tuple[Any, ...]:
-    """Return what a cell has in common with the other metrics of the same runs."""
+    """Return what a cell has in common with the other metrics of the same runs: configuration, load, machines."""
     variant = (cell.workload, cell.benchmark, cell.benchmark_version, str(sorted(cell.parameters.items(), key=str)))
     return (cell.configuration, *variant, cell.operation, cell.block_size_bytes, cell.vm_count, cell.machine)

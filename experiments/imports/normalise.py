@@ -14,21 +14,23 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 from experiments.entry_names import NATIVE, Names, fold
+from experiments.names import WORDS
 from experiments.readers.base import Reading, Run
 from experiments.readers.table import Cell, Cells, Fault, Table
 from experiments.readers.table_columns import NUMERIC
-from kdb.disk_path import SETTINGS, Setting, bytes_of
-from kdb.host_storage import BACKENDS, VOLUMES
+from kdb.disk_path import SETTINGS, bytes_of
+from kdb.host_storage import VOLUMES
 from kdb.pairs import pair_key
 from kdb.units import LATENCY, METRICS, UNITS, convert, measures
 
 Values = dict[str, Any]  # of a configuration: field to value, catalogue entries as slugs
 
-# field: kind of name it refers to
+# field that refers to an entry of the catalogue: kind of name
 REFERENCES = {
     "hypervisor": "hypervisor",
     "host_os": "operating_system",
@@ -38,7 +40,8 @@ REFERENCES = {
     "workload": "workload",
     "benchmark": "benchmark",
 }
-KINDS = tuple(dict.fromkeys(REFERENCES.values()))
+NAMED = {**REFERENCES, "backend": "host_storage"}  # every field that holds a name
+KINDS = tuple(dict.fromkeys(NAMED.values()))
 
 # Longest text of each field, as the models have it; a test compares them.
 LENGTHS = {
@@ -71,7 +74,6 @@ LENGTHS = {
 NOT_STATED = "not-stated"  # said of guest_access: of the guest's file system nothing is known
 CHOICES = {
     "virtualisation": ("full", "para", "emulated", "container", "none"),
-    "backend": tuple(BACKENDS),
     "storage_kind": ("hdd", "ssd", "nvme", "mixed"),
     "guest_access": ("file-system", "raw-device"),
     **{
@@ -486,18 +488,17 @@ class _LineReader:
         return problems
 
     def _configuration_value(self, name: str, text: Any) -> Any:
-        if name in REFERENCES:
-            return self._name(name, text) if text else None
+        if name in NAMED:
+            return self._name(name, text) if text else EMPTY[name]
         if name == "vm_vcpus":
             return _whole(name, text, lowest=1) if text != "" else None
         if name == "vm_ram_gib":
             return _number(name, text) if text != "" else None
-        if name in SETTINGS and text != "":
-            text = _of_setting(SETTINGS[name], str(text))
-            if SETTINGS[name].is_bytes:
-                return text
-        if name == "guest_access" and text == NOT_STATED:
-            return text
+        if name in SETTINGS and SETTINGS[name].is_bytes and text != "":
+            return _volume_block(name, str(text))
+        if name == "guest_access" and fold(str(text)) == fold(NOT_STATED):
+            return NOT_STATED
+        text = value_of(name, str(text)) or text
         if name in CHOICES and text not in ("", *CHOICES[name]):
             raise _Wrong(name, text, f"one of {', '.join(CHOICES[name])}")
         return _text(name, text)
@@ -608,7 +609,7 @@ class _LineReader:
         return vm_count or _Wrong("vm_count", "0", "at least 1: the configuration has a hypervisor")
 
     def _name(self, field_name: str, text: str) -> str:
-        kind = REFERENCES[field_name]
+        kind = NAMED[field_name]
         slug = self.normaliser.names.find(kind, text)
         if slug is None:
             raise _Missing(kind, text[:80])
@@ -634,23 +635,34 @@ def _text(name: str, text: str) -> str:
     return text
 
 
-def _of_setting(setting: Setting, text: str) -> Any:
-    """Return the value that a spelling means, "writeback" of "write-back"; of an open setting a text nobody knows is a
-    value too."""
-    if setting.is_bytes:
-        size = bytes_of(text)
-        if size is None or size > LARGEST_VOLUME_BLOCK:
-            raise _Wrong(setting.column, text, "a size such as 16384, 16k or 1 MiB, below 2 GiB")
-        return size
-    known = {fold(word): value for word, value in setting.spellings.items()}
-    return known.get(fold(text), text)
+def _volume_block(name: str, text: str) -> int:
+    size = bytes_of(text)
+    if size is None or size > LARGEST_VOLUME_BLOCK:
+        raise _Wrong(name, text, "a size such as 16384, 16k or 1 MiB, below 2 GiB")
+    return size
+
+
+def value_of(column: str, text: str) -> str:
+    """Return the value of a setting or of a closed list that a spelling means: "writeback" of "Write-Back"; "" where it
+    means none."""
+    return _values(column).get(fold(text), "")
+
+
+@cache
+def _values(column: str) -> dict[str, str]:
+    words = WORDS.get("storage" if column == "storage_kind" else column, {})
+    known = {fold(word): value for value, phrases in words.items() for word in phrases}
+    known |= {fold(word): value for word, value in SETTINGS[column].spellings.items()} if column in SETTINGS else {}
+    return known | {fold(value): value for value in CHOICES.get(column, ())}
 
 
 def _one_of(*allowed: str) -> Callable[[str, str], str]:
+    by_spelling = {fold(value): value for value in allowed}
+
     def check(name: str, text: str) -> str:
-        if text not in allowed:
+        if fold(text) not in by_spelling:
             raise _Wrong(name, text, f"one of {', '.join(allowed)}")
-        return text
+        return by_spelling[fold(text)]
 
     return check
 

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, nullcontext, suppress
 from dataclasses import asdict, replace
+from functools import partial
 from itertools import count
 from tempfile import TemporaryFile
 from typing import Any
@@ -26,7 +27,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils.timezone import now
 
-from experiments.case_studies import belongings, bundles
+from experiments.case_studies import belongings
 from experiments.case_studies.life import audit
 from experiments.files import raw_files
 from experiments.files.raw_files import Upload, UploadError
@@ -40,6 +41,14 @@ from experiments.models import (
     RawFile,
 )
 from experiments.readers import archives
+from experiments.readers.apart import (
+    ARCHIVES,
+    MEMORY_BYTES_OF_A_PAGE,
+    SECONDS_OF_A_PAGE,
+    NotRead,
+    ReadingProcess,
+    go_on,
+)
 from experiments.readers.table_columns import FIELDS, IGNORED, PARAMETER, may_stand_for
 from kdb.json_values import refuse_unkeepable
 from kdb.models import Job
@@ -52,8 +61,6 @@ logger = logging.getLogger(__name__)
 
 READ_JOB = "read_import"
 MAX_FILES = 1_000  # of one import
-ROWS_AT_ONCE = 5_000
-SAMPLE_ROWS = 50  # shown in the report
 MAX_RUNS_SAID = 1_000  # of one file, each with context of its own
 
 State = ImportBatch.State
@@ -89,19 +96,21 @@ def receive(
     answers: Mapping[str, Any] | None = None,
     is_confirmed: bool = False,
     idempotency_key: str = "",
+    wait: Callable[[], None] = go_on,
 ) -> tuple[ImportBatch, bool]:
     """Keep the files and have them read. Returns the import and whether it is new.
 
     A ZIP stands for its members. Bytes that the case study has already are not taken again: where
     that is all of them, the latest import that brought them is returned, read again with these
     answers unless it was filed.
+    wait : called each second while an archive is opened
     Raises ImportRefused where the case study takes no imports, Unusable, KeyReused.
     """
     with ExitStack() as stack:
         try:
             given = [stack.enter_context(closing(upload)) for upload in uploads]
             answers = checked_answers({} if answers is None else answers)
-            files = [stack.enter_context(closing(file)) for file in _opened(given)]
+            files = [stack.enter_context(closing(file)) for file in _opened(given, wait)]
         except (UploadError, archives.ArchiveError) as error:
             raise Unusable(str(error)) from error
         if not files:
@@ -174,7 +183,7 @@ def _asked_again(batch: ImportBatch, answers: dict[str, Any], is_confirmed: bool
     return batch
 
 
-def _opened(uploads: Iterable[Upload]) -> Iterator[Upload]:
+def _opened(uploads: Iterable[Upload], wait: Callable[[], None]) -> Iterator[Upload]:
     for upload in uploads:
         name = file_name(upload.name)
         if upload.size_bytes == 0:
@@ -182,16 +191,17 @@ def _opened(uploads: Iterable[Upload]) -> Iterator[Upload]:
             raise UploadError(f"{name}: the file is empty")
         if upload.content.read(4) == b"PK\x03\x04":
             upload.content.seek(0)
-            data = upload.content.read()
-            if archives.is_archive(data):
+            chunks = iter(partial(upload.content.read, raw_files.CHUNK_BYTES), b"")
+            number = 0
+            try:
+                with ReadingProcess(SECONDS_OF_A_PAGE, MEMORY_BYTES_OF_A_PAGE) as process:
+                    for member in process.members(process.read(chunks, wait, ARCHIVES, name=name)):
+                        number += 1
+                        yield raw_files.take(file_name(f"{name}/{member.name}"), [member.data])
+            except NotRead as limit:
+                raise UploadError(f"{name}: found {limit.args[0]}, expected {limit.args[1]}") from limit
+            if number:
                 upload.close()
-                archives.check_directory(name, data)
-                if bundles.is_bundle(data):
-                    raise UploadError(
-                        f"{name}: a case-study bundle becomes a draft of its own; it is not imported into one"
-                    )
-                for member in archives.members(name, data):
-                    yield raw_files.take(file_name(f"{name}/{member.name}"), [member.data])
                 continue
         upload.content.seek(0)
         yield replace(upload, name=name)

@@ -6,7 +6,6 @@ the report has no faults.
 
 import hashlib
 import json
-import pickle
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -40,12 +39,14 @@ from experiments.models.catalogue import CatalogueEntry
 from experiments.readers.apart import NotRead, ReadingProcess
 from experiments.readers.base import Part, Reading, Refusal, Run, text_of
 from experiments.readers.table import Fault, Table
+from experiments.ticks import disks_of
 
 from . import lint
 from .cells import Cells
 from .normalise import (
     EMPTY,
     KINDS,
+    NAMED,
     REFERENCES,
     Normaliser,
     Row,
@@ -64,6 +65,7 @@ ROWS_AT_ONCE = 5_000
 SAMPLE_ROWS = 50  # shown in the report
 MAX_FAULTS = 200  # listed in the report; all are counted
 MAX_RUNS_LISTED = 50  # of one file
+_VARIANT = Row._fields.index("variant")
 COLUMN = "column"  # beside the kinds of names, what may be unknown
 
 State = ImportBatch.State
@@ -133,7 +135,7 @@ class Contents:
                 try:
                     self.check()
                     columns = self.batch.answers.get("columns")
-                    self.places[file.pk] = self.process.read(raw_files.chunks(file), self.check, columns)
+                    self.places[file.pk] = self.process.read(raw_files.chunks(file), self.check, columns=columns)
                 except RawChunk.DoesNotExist as gone:
                     raise Decided from gone
                 except NotRead as problem:
@@ -207,7 +209,7 @@ class Walk:
                 self.new_name(kind, entry)
         return mapped
 
-    def new_name(self, kind: str, entry: CatalogueEntry) -> None:
+    def new_name(self, kind: str, entry: services.NewEntry) -> None:
         self.report.new_names.append({"kind": kind, "slug": entry.slug, "name": entry.name})
 
     def do(self) -> Report:
@@ -227,8 +229,8 @@ class Walk:
         values: dict[str, set[str]] = {}
         for about in self.report.files:
             for fact in about["facts"]:
-                if (name := fact["fills"]) in REFERENCES:
-                    slug = self.names.find(REFERENCES[name], str(fact["value"]))
+                if (name := fact["fills"]) in NAMED:
+                    slug = self.names.find(NAMED[name], str(fact["value"]))
                     values.setdefault(name, set()).add(slug or "")
                 elif name:
                     values.setdefault(name, set()).add(_text(fact["value"]))
@@ -324,7 +326,7 @@ class Walk:
             of_part = of_parts.get(part.name, {})
             if of_part.get("leave_out"):
                 continue
-            if part.name and not of_part.get("context"):
+            if part.name and not of_part.get("context") and own.keys() != lines.keys():
                 printed = f"{part.name}, with {_counted(len(part.reading.runs), 'run')}"
                 self.fault(file_name, Fault(part.line, "part", printed, "what it ran on, said of it; or leave it out"))
                 continue
@@ -384,14 +386,11 @@ class Walk:
             self.unknown[key] = {"file": file_name, **unknown._asdict(), "count": 1}
 
     def facts(self) -> lint.DraftFacts:
-        storage, server = self.case_study.storage, self.case_study.server
         return lint.DraftFacts(
             cells=tuple(self.cells.facts()),
             configurations=self.normaliser.configurations,
-            server_ram_gib=server.ram_gib,
-            sequential_read_limit=storage.sequential_read_limit,
-            sequential_write_limit=storage.sequential_write_limit,
-            interface_limit=storage.interface_limit,
+            server_ram_gib=self.case_study.server.ram_gib,
+            disks=disks_of(self.case_study),
             value_scope=self.case_study.value_scope,
             run_seconds=self.case_study.run_seconds,
             repetitions=self.case_study.repetitions,
@@ -415,19 +414,18 @@ class Filing(Walk):
     ) -> None:
         """kept : an empty file, for the rows"""
         self.basis = _basis(batch.case_study)
-        self.new_entries: list[CatalogueEntry] = []
-        self.kept, self.chunks = kept, 0
+        self.new_entries: list[services.NewEntry] = []
+        self.kept = kept
         super().__init__(batch, contents, progress)
 
-    def new_name(self, kind: str, entry: CatalogueEntry) -> None:
+    def new_name(self, kind: str, entry: services.NewEntry) -> None:
         super().new_name(kind, entry)
         self.new_entries.append(entry)
 
     def take(self, file: RawFile, rows: list[Row]) -> list[tuple[Row, int]]:
         numbered = super().take(file, rows)
         if not self.report.fault_count and not self.unknown:
-            pickle.dump((file.pk, numbered), self.kept)
-            self.chunks += 1
+            self.kept.write(json.dumps([file.pk, numbered]).encode() + b"\n")
         return numbered
 
     def write(self, case_study: CaseStudy) -> None:
@@ -439,7 +437,7 @@ class Filing(Walk):
             raise Outdated
         self.case_study = case_study
         for entry in self.new_entries:
-            if entry.pk is None:
+            if isinstance(entry, CatalogueEntry) and entry.pk is None:
                 entry.save()
         configuration_ids = dict(self.case_study.configurations.values_list("slug", "pk"))
         for slug in self.normaliser.new:
@@ -447,8 +445,9 @@ class Filing(Walk):
         variant_ids: dict[Variant, int] = {}
         vm_counts = set(self.case_study.vm_counts)
         self.kept.seek(0)
-        for _ in range(self.chunks):
-            file_id, numbered = pickle.load(self.kept)  # noqa: S301 - written by us, a moment ago
+        for line in self.kept:
+            file_id, rows = json.loads(line)
+            numbered = [(Row._make(row)._replace(variant=Variant._make(row[_VARIANT])), number) for row, number in rows]
             for variant in {row.variant for row, _ in numbered} - variant_ids.keys():
                 variant_ids[variant] = self.variant(variant)
             vm_counts.update(row.vm_count for row, _ in numbered)

@@ -18,7 +18,6 @@ from .laboratory import AskedCommand, Host, PrivateKey, StoragePool
 from .measurement import DerivedValue, Measurement
 from .observed import DiskStatistics, HostAuditEntry, ObservedDisk, ObservedMachine, ObservedPool, Signature
 from .released import LoadedCaseStudy, Origin
-from .source import SourceCheck, SourceTask
 from .statement import Claim, OrdinalFinding, PrintedRatio
 from .testbed import Configuration, Server, Storage
 
@@ -61,8 +60,6 @@ __all__ = [
     "RunLine",
     "Server",
     "Signature",
-    "SourceCheck",
-    "SourceTask",
     "Storage",
     "StoragePool",
     "Workload",

@@ -58,11 +58,6 @@ class Publication(SharedRow):
     )
     note = models.TextField(blank=True, help_text="What is known about date and venue, and from where.")
 
-    @property
-    def latest_check(self) -> models.Model | None:
-        """Return the last look at its address; None where nobody looked."""
-        return getattr(self, "last_check", None)
-
     class Meta:
         ordering = ["slug"]
         constraints = [  # pages lead there, so nothing that a browser would run
@@ -165,6 +160,11 @@ class CaseStudy(models.Model):
         NO = "no", "something else ran"
         NOT_STATED = "", "not stated"
 
+    class FitsCache(models.TextChoices):
+        YES = "yes", "they fit: a cache can answer"
+        NO = "no", "they do not fit"
+        NOT_STATED = "", "not stated"
+
     slug = models.SlugField(max_length=60, unique=True, validators=[check_slug])
     title = models.CharField(max_length=300)
     publication = models.ForeignKey(
@@ -202,6 +202,17 @@ class CaseStudy(models.Model):
         default="",
         db_default="",
         help_text="Whether nothing else ran on the host meanwhile; empty: not stated.",
+    )
+    fits_cache = models.CharField(
+        max_length=3,
+        choices=FitsCache,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Whether the files of its loads fit into the memory of machine or host; empty: not stated.",
+    )
+    measured_year = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="Year in which it was measured; empty: that of its publication."
     )
     vm_counts = TypedJSONField(
         schema=whole_numbers(32_767), default=list, help_text="Numbers of virtual machines that ran together."

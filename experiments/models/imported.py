@@ -185,8 +185,19 @@ class AuditEntry(models.Model):
         RETRACTED = "retracted", "retracted"
         SUPERSEDED = "superseded", "superseded"
         DOUBTED = "doubted", "doubted"
+        DELETED = "deleted", "deleted"
 
-    case_study = models.ForeignKey("experiments.CaseStudy", on_delete=models.CASCADE, related_name="audit_entries")
+    case_study = models.ForeignKey(
+        "experiments.CaseStudy",
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="audit_entries",
+        help_text="Empty: deleted.",
+    )
+    deleted_case_study = models.CharField(
+        max_length=60, blank=True, db_default="", help_text="Short name of a draft that was deleted; empty: it was not."
+    )
     actor = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         null=True,
@@ -204,4 +215,4 @@ class AuditEntry(models.Model):
         verbose_name_plural = "audit entries"
 
     def __str__(self) -> str:
-        return f"{self.case_study_id} {self.action}"
+        return f"{self.case_study_id or self.deleted_case_study} {self.action}"

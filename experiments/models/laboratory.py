@@ -125,6 +125,12 @@ class Host(models.Model):
     registered_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="hosts"
     )
+    operators = models.ManyToManyField(
+        settings.AUTH_USER_MODEL,
+        blank=True,
+        related_name="+",
+        help_text="Its group beside its owner: who may load it, move its machines, and stop both. Nobody else sees it.",
+    )
     archived_at = models.DateTimeField(
         null=True, blank=True, help_text="Since when it is kept for what was measured there only; empty: it is in use."
     )

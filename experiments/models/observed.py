@@ -55,7 +55,10 @@ class ObservedPool(models.Model):
 
 
 class ObservedMachine(models.Model):
-    """A virtual machine of somebody else's on a host: never made, changed or stopped by a campaign."""
+    """A virtual machine of somebody else's on a host: never made, changed or stopped by a campaign.
+
+    It is known by its UUID. Its name may be another machine's once it is gone.
+    """
 
     class GuestSource(models.TextChoices):
         AGENT = "agent", "told by its guest agent"
@@ -66,6 +69,12 @@ class ObservedMachine(models.Model):
     host = models.ForeignKey(Host, on_delete=models.CASCADE, related_name="observed_machines")
     uuid = models.UUIDField(help_text="Libvirt's.")
     name = models.CharField(max_length=200)
+    runs_as = models.CharField(
+        max_length=60,
+        blank=True,
+        db_default="",
+        help_text="Its name in the counters of its host (fleet.driver.contract); empty: the host lists it no longer.",
+    )
     is_running = models.BooleanField()
     guest_fs = models.CharField(max_length=40, blank=True, help_text="That its load works on; empty: not known.")
     guest_fs_source = models.CharField(max_length=10, choices=GuestSource, blank=True)

@@ -9,6 +9,12 @@ class Origin(models.Model):
     identity = models.UUIDField(unique=True, help_text="The name that the installation gave itself.")
     name = models.CharField(max_length=200, help_text="As its latest release has it.")
     address = models.URLField(max_length=500, blank=True, help_text="Where it can be read; empty: not stated.")
+    key = models.CharField(
+        max_length=64,
+        blank=True,
+        db_default="",
+        help_text="The public key that signs its releases, of the first one loaded; empty: none was.",
+    )
 
     class Meta:
         ordering = ["name", "pk"]
@@ -24,6 +30,13 @@ class LoadedCaseStudy(models.Model):
     origin = models.ForeignKey(Origin, on_delete=models.PROTECT, related_name="case_studies")
     slug = models.SlugField(max_length=60, help_text="Its short name there; here another may have had that one.")
     number = models.PositiveIntegerField(help_text="Knowledge revision of the release it came with.")
+    signer = models.ForeignKey(
+        Origin,
+        on_delete=models.PROTECT,
+        null=True,
+        related_name="+",
+        help_text="Whose release it came with; empty: before releases were signed.",
+    )
     digest = models.CharField(max_length=64, help_text="Of what rankings rest on (experiments.releases.digests).")
 
     class Meta:
@@ -32,7 +45,7 @@ class LoadedCaseStudy(models.Model):
         verbose_name_plural = "loaded case studies"
         constraints = [
             models.UniqueConstraint(
-                fields=["origin", "slug", "number"], name="experiments_loadedcasestudy_once_a_release"
+                fields=["origin", "slug", "number", "signer"], name="experiments_loadedcasestudy_once_a_release"
             )
         ]
 

@@ -3,12 +3,13 @@
 from functools import partial
 
 from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Expression, F, Q, Value
 from django.db.models.functions import Cast, Coalesce, NullIf, Replace
 
 from kdb.disk_path import SETTINGS, choices_of
-from kdb.host_storage import VOLUMES, backends, host_storage_key
+from kdb.host_storage import BACKEND, VOLUMES, backend_label, host_storage_key
 from kdb.pairs import pair_key
 
 
@@ -153,8 +154,8 @@ class Configuration(models.Model):
         max_length=20,
         default="",
         db_default="",
-        choices=backends,
         blank=True,
+        validators=[RegexValidator(BACKEND)],
         help_text="What the disk images lie on; empty: a file where the host's file system is stated, else not stated.",
     )
     below = models.CharField(
@@ -262,6 +263,9 @@ class Configuration(models.Model):
                 name="experiments_configuration_native_has_no_guest",
             ),
             models.CheckConstraint(
+                condition=Q(backend__regex=BACKEND), name="experiments_configuration_backend_is_a_key"
+            ),
+            models.CheckConstraint(
                 condition=Q(host_fs__isnull=True) | ~Q(backend__in=list(VOLUMES)),
                 name="experiments_configuration_volume_has_no_host_fs",
             ),
@@ -284,7 +288,7 @@ class Configuration(models.Model):
         if self.host_fs:
             host = self.host_fs.name
         else:
-            host = self.get_backend_display() if self.backend else "a host file system not stated"
+            host = backend_label(self.backend) if self.backend else "a host file system not stated"
         return f"{self.hypervisor.name}, {self.guest} on {host}"
 
     @property

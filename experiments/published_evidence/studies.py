@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from experiments.entry_names import Names, spellings
+from experiments.entry_names import Names, Spelled
 from experiments.imports.normalise import NUMBERS, Normaliser, Unknown, source_of_rows
+from experiments.names import spelled
 from experiments.readers.table import Fault
 from experiments.tables.conditions import IS_A, Conditions, ConditionsError, read_conditions
 from experiments.tables.convert import LeftOut, convert
 from experiments.tables.plain import PlainTable, table_of_csv
+from kdb.host_storage import BACKENDS
 
 from .files import Entry, EvidenceError, read_json, read_text
 
@@ -70,18 +72,26 @@ def read(folder: Path, papers: Path) -> Studies:
     """
     catalogue = read_json(folder / "catalogue.json", SECTIONS.values())
     studies = [_study(folder, slug) for slug in slugs(folder)]
+    storages: list[Spelled] = [(slug, label, ()) for slug, label in BACKENDS.items()]
     for study in studies:
         for new in study.conditions.new:
             fields = {name: value for name, value in new.items() if name != IS_A}
+            if new[IS_A] == "host_storage":  # no row: configurations keep its slug
+                storages.append((new["slug"], new["slug"], ()))
+                continue
             catalogue[SECTIONS[new[IS_A]]].append(Entry(f"{study.slug}/{CONDITIONS}, new", fields))
     known = read_json(papers / "catalogue.json")
     names = {
-        kind: spellings(
-            (entry.fields["slug"], entry.fields["name"], entry.fields.get("aliases", ()))
-            for entry in (*known[section], *catalogue[section])
+        kind: spelled(
+            kind,
+            (
+                (entry.fields["slug"], entry.fields["name"], entry.fields.get("aliases", ()))
+                for entry in (*known[section], *catalogue[section])
+            ),
         )
         for kind, section in SECTIONS.items()
     }
+    names["host_storage"] = spelled("host_storage", storages)
     sources: dict[str, list[Entry]] = {"publications": [], "servers": [], "storages": [], "case_studies": []}
     measurements: list[Entry] = []
     unused: dict[str, list[str]] = {}

@@ -33,6 +33,7 @@ from .phoronix import Phoronix
 from .phoronix_csv import PhoronixCsv
 from .postmark import Postmark
 from .sections import by_file_system
+from .surroundings import by_words_between, shown
 from .sysbench import Sysbench
 
 # Each looks at the content alone, and no two of them claim the same; a test holds them to it.
@@ -68,11 +69,6 @@ READERS: tuple[Reader, ...] = (
 BESIDE = {"dd", "ioping", *(reader.name for reader in FACT_READERS)}
 
 
-def detect(data: bytes) -> Reader | None:
-    """Return the first reader that knows this content; None where none does."""
-    return next((reader for reader in READERS if reader.recognises(data)), None)
-
-
 def read(data: bytes) -> Reading:
     """Return what a result file holds, whatever its format. Never raises."""
     if not data.strip():
@@ -81,10 +77,11 @@ def read(data: bytes) -> Reading:
         return _nothing(f"the file has {len(data):,} bytes; one file has at most {MAX_BYTES:,}")
     if data.startswith(UTF_16):
         data = text_of(data).encode(errors="replace")
+    given, data = data, shown(data)
     readings = [reader.read(data) for reader in READERS if reader.recognises(data)]
     if not readings:
         names = ", ".join(reader.name for reader in READERS)
-        return _nothing(f"this is {what_it_is(data)}; formats that are read: {names}, and tables")
+        return _nothing(f"this is {what_it_is(given)}; formats that are read: {names}, and tables")
     beside = [other for other in readings if other.format in BESIDE and len(readings) > 1]
     readings = [other for other in readings if other not in beside] or beside
     reading = readings[0]
@@ -100,8 +97,13 @@ def read(data: bytes) -> Reading:
         Refusal(_first_line(other), f"{other.format} beside {reading.format} is not read: give it its own file")
         for other in beside
     )
-    reading = replace(reading, refused=(*reading.refused, *passed_over))
-    return by_file_system(data, reading)
+    return _by_system(data, replace(reading, refused=(*reading.refused, *passed_over)))
+
+
+def _by_system(data: bytes, reading: Reading) -> Reading:
+    """Return the reading, in parts where its runs are, or may be, of several systems."""
+    by_name = reading if reading.parts else by_file_system(data, reading)
+    return by_words_between(data, by_name) if by_name is reading and not reading.parts else by_name
 
 
 def _is_said_by(other: Reading, reading: Reading) -> bool:
@@ -121,7 +123,7 @@ def _in_formats(data: bytes, readings: list[Reading]) -> Reading:
     others = tuple(refusal for reading in readings for refusal in reading.refused)
     parts: list[Part] = []
     for reading in readings:
-        alone = by_file_system(data, replace(reading, refused=()))
+        alone = _by_system(data, replace(reading, refused=()))
         inner = [replace(part, name=f"{reading.format}, {part.name}") for part in alone.parts]
         parts += inner or ([Part(reading.format, first_lines[reading.format], alone)] if alone.runs else [])
     if {part.reading.format for part in parts} == first_lines.keys():

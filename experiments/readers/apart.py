@@ -1,41 +1,73 @@
-"""Reading in a process of its own, with limits of time and memory: whatever a file does to a reader ends in a sentence.
+"""Reading in a process of its own that may do nothing else: whatever a file does to a reader ends in a sentence.
 
-The process gets the bytes of a file in one unnamed file; the line that asks for it to be read has what is said of
-foreign columns, or the schema of a bundle. It leaves what it found in another file, a part at a time, so that neither
-side holds a large table. It is started when it is needed, again after it was stopped, and ends with whoever started it.
-It knows no database and none of the settings.
+    server            forks, and never looks at what comes from outside; each process of KDB has its own
+      |  guard          waits for the reader, and ends it when nobody waits for its answer any more
+      |  reader         reads one file, without rights and within limits (experiments.readers.lockdown)
+
+What is to be read is in one unnamed file. What was found goes to another one as parts, JSON or plain bytes, so that
+neither side holds a large table. Whoever asked takes none of it on trust: it becomes the dataclasses that it has to be,
+or an error. The server knows no database and none of the settings, and ends when nobody needs it.
 """
 
+import atexit
+import encodings
+import errno
 import io
 import json
+import logging
 import os
-import pickle
-import resource
+import pkgutil
 import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from time import monotonic
+from typing import Any, TypeVar
 
 from experiments import readers
 
-from . import bundle, table
+from . import archives, bundle, json_array, table
+from .archives import ArchiveError, Member
 from .base import Reading
-from .bundle import Bundle, BundleError
-from .table import Table
+from .bundle import BundleError
+from .lockdown import lock_down
+from .table import Fault, Table
 
 SECONDS = 60  # of a processor, for one file; 64 MiB of the slowest format take a third of it
 MEMORY_BYTES = 3 * 2**30
 FOUND_BYTES = 4 * 2**30  # what is found in all files of an import
+SECONDS_OF_A_PAGE, MEMORY_BYTES_OF_A_PAGE, FOUND_BYTES_OF_A_PAGE = 10, 2**30, 2**26  # of what somebody waits for
+MOST_OF_A_PART = 2**27  # bytes
+PATIENCE = 10  # times its seconds, until a reader that does nothing is ended
+AT_ONCE = 4  # readers of one process of KDB
+IDLE_SECONDS = 300  # until a server that nobody needs ends
 _ROWS_AT_ONCE = 5_000
-_LENGTH = 8  # bytes before each part
+_NUMBER = 8  # bytes of one
+_JSON, _BYTES, _END = b"J", b"B", b"E"  # what a part begins with; its size follows
+_CELLS = frozenset((str, int, float))
+_LONGEST_TRACEBACK = 4_000
 
 _WHERE = Path(__file__).resolve().parents[2]
 _PASSED_ON = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL")
+_PREPARED = ("openpyxl", "lxml.etree", "jsonschema", "tomllib", "_strptime")  # a reader can import nothing
+
+logger = logging.getLogger(__name__)
+Wanted = TypeVar("Wanted")
+
+
+RESULTS, BUNDLES, ARCHIVES, ARRAYS = (f"{__name__}:_{name}" for name in ("result", "bundle", "members", "array"))
 
 
 class NotRead(Exception):  # noqa: N818 - the file's matter, not a failure of ours
@@ -43,139 +75,205 @@ class NotRead(Exception):  # noqa: N818 - the file's matter, not a failure of ou
 
 
 class ProcessEndedError(RuntimeError):
-    """The process ended by itself, or somebody ended it."""
+    """A reader ended by itself, somebody ended it, or what it left is not what it had to be."""
+
+
+class _Exit(IntEnum):
+    """How a reader ends. With LIMIT it leaves found and expected, with FAILED why."""
+
+    READ, FAILED, LIMIT = range(3)
+
+
+def go_on() -> None:
+    """Wait on: nobody can go away."""
 
 
 class ReadingProcess:
-    """A process that reads files one after the other. Used as a context; with it end the process and what it found."""
+    """Reads files one after the other, each in a process of its own. Used as a context; with it ends what was found."""
 
-    def __init__(self, seconds: int = SECONDS, memory_bytes: int = MEMORY_BYTES) -> None:
-        self.seconds, self.memory_bytes = seconds, memory_bytes
+    def __init__(
+        self, seconds: int = SECONDS, memory_bytes: int = MEMORY_BYTES, found_bytes: int = FOUND_BYTES
+    ) -> None:
+        self.seconds, self.memory_bytes, self.found_bytes = seconds, memory_bytes, found_bytes
 
     def __enter__(self) -> "ReadingProcess":
         self._given, self._found = tempfile.TemporaryFile(), tempfile.TemporaryFile()
-        self._process: subprocess.Popen[bytes] | None = None
         self._end = 0  # where the results found so far end
         return self
 
     def __exit__(self, *error: Any) -> None:
-        self._stop()
         self._given.close()
         self._found.close()
 
-    def read(
-        self,
-        chunks: Iterable[bytes],
-        wait: Callable[[], None],
-        columns: Mapping[str, str] | None = None,
-        *,
-        schema: Mapping[str, Any] | None = None,
-    ) -> int:
+    def read(self, chunks: Iterable[bytes], wait: Callable[[], None], reader: str = RESULTS, **arguments: Any) -> int:
         """Have a file read; returns where `content` finds what it holds.
 
-        columns : what is said of columns that are none of ours (table.read_table)
-        schema : of a case-study bundle's document, where it is to be read as one
-        wait : called each second; what it raises stops the process
-        Raises NotRead where a limit was met, BundleError, ProcessEndedError.
+        wait : called each second; what it raises ends the reader
+        reader : "module:function", of bytes and the arguments to an iterator of parts: bytes, and what JSON can say
+        Raises NotRead where a limit was met, ProcessEndedError.
         """
         self._given.seek(0)
         self._given.truncate()
+        self._given.write(json.dumps(arguments).encode() + b"\n")
         for chunk in chunks:
             self._given.write(chunk)
         self._given.flush()
-        process = self._process or self._start()
-        assert process.stdin
-        assert process.stdout
+        place = self._end
+        asked = json.dumps([reader, place, self.seconds, self.memory_bytes, self.found_bytes]).encode()
+        while not _at_once.acquire(timeout=1):
+            wait()
         try:
-            process.stdin.write(f"{self._end} {json.dumps([columns or {}, schema])}\n".encode())
+            status = self._ask(asked, wait)
+            if status is None:  # its server had just ended
+                status = self._ask(asked, wait)
+        finally:
+            _at_once.release()
+        self._end = os.fstat(self._found.fileno()).st_size
+        match status:
+            case _Exit.READ:
+                return place
+            case _Exit.LIMIT:
+                raise NotRead(*structured(next(self.parts(place), None), tuple[str, str]))
+            case _Exit.FAILED:
+                raise ProcessEndedError(f"reading failed: {next(self.parts(place), None)}")
+        if status == -signal.SIGXCPU:
+            raise NotRead(f"more than {self.seconds} s of work", "a file that is read in that time: split it")
+        raise ProcessEndedError(f"the process that reads results ended with status {status}")
+
+    def _ask(self, asked: bytes, wait: Callable[[], None]) -> int | None:
+        """Return the exit status of a reader; None where nobody waited for it."""
+        ours, theirs = socket.socketpair()
+        with ours:
+            with theirs:
+                _send(asked, [theirs.fileno(), self._given.fileno(), self._found.fileno()])
             answers = select.poll()
-            answers.register(process.stdout, select.POLLIN)
-            while not answers.poll(1000):  # ms
-                wait()
-            answer = process.stdout.read(1)
-        except BrokenPipeError:
-            answer = b""
-        except BaseException:
-            self._stop()
-            raise
-        if not answer:
-            process.wait()
-            status = self._stop()
-            if status == -signal.SIGXCPU:
-                raise NotRead(f"more than {self.seconds} s of work", "a file that is read in that time: split it")
-            raise ProcessEndedError(f"the process that reads results ended with status {status}")
-        place, self._end = self._end, os.fstat(self._found.fileno()).st_size
-        outcome, _ = _get(self._found.fileno(), place)
-        if isinstance(outcome, NotRead | BundleError):
-            raise outcome
-        return place
+            answers.register(ours, select.POLLIN)
+            until = monotonic() + PATIENCE * self.seconds
+            try:
+                while not answers.poll(1000):  # ms
+                    wait()
+                    if monotonic() > until:
+                        raise NotRead(f"more than {PATIENCE * self.seconds} s", "a file that is read in that time")
+            except BaseException:
+                ours.shutdown(socket.SHUT_WR)
+                ours.recv(_NUMBER)  # the reader has ended: the files are ours again
+                raise
+            status = ours.recv(_NUMBER)
+        return int.from_bytes(status, "big", signed=True) if status else None
 
     def forget(self) -> None:
         """Give back the space of all that was found: its places mean nothing any more."""
         self._end = 0
         self._found.truncate(0)
 
+    def parts(self, place: int) -> Iterator[Any]:
+        """Yield the parts that were found at a place: bytes, and values of JSON. Raises ProcessEndedError."""
+        for kind, start, size in self.places(place):
+            data = os.pread(self._found.fileno(), size, start)
+            try:
+                yield json.loads(data) if kind == _JSON else data
+            except (ValueError, RecursionError) as error:
+                raise ProcessEndedError(f"what a reader left is no JSON: {error}") from error
+
+    def places(self, place: int) -> Iterator[tuple[bytes, int, int]]:
+        """Yield kind, beginning and size of each part. Raises ProcessEndedError."""
+        file = self._found.fileno()
+        while True:
+            head = os.pread(file, 1 + _NUMBER, place)
+            kind, start, size = head[:1], place + len(head), int.from_bytes(head[1:], "big")
+            if kind == _END:
+                return
+            place = start + size
+            if kind not in (_JSON, _BYTES) or size > MOST_OF_A_PART or place > os.fstat(file).st_size:
+                raise ProcessEndedError(f"what a reader left has no part at byte {start:,}")
+            yield kind, start, size
+
     def content(self, place: int) -> Reading | Table:
         """Return what the file that was read to `place` holds; the rows of a table are streamed."""
-        outcome, first = _get(self._found.fileno(), place)
-        if isinstance(outcome, Reading):
-            return outcome
-        kind, fields, faults, unknown = outcome
-        return Table(kind, fields, faults, unknown, lambda: self._rows(first))
+        first = next(self.parts(place), None)
+        if isinstance(first, dict) and "runs" in first:
+            return structured(first, Reading)
+        about = structured(first, _AboutTable)
+        return Table(**vars(about), _rows=lambda: self._rows(place, len(about.fields)))
+
+    def _rows(self, place: int, width: int) -> Iterator[Any]:
+        for rows in islice(self.parts(place), 1, None):
+            for row in structured(rows, list[Any]):
+                match row:
+                    case [int(line), [*cells]] if len(cells) == width and _CELLS.issuperset(map(type, cells)):
+                        yield line, tuple(cells)
+                    case _:
+                        yield structured(row, Fault)
 
     def bundle(self, place: int) -> "LaidOut":
-        """Return the bundle that was read to `place`."""
-        (bundle_read, sizes), after = _get(self._found.fileno(), place)
-        places = {}
-        for name, size in sizes.items():
-            places[name] = (after, size)
-            after += size
-        return LaidOut(bundle_read, self._found.fileno(), places)
+        """Return the bundle that was read to `place`. Raises BundleError."""
+        about = next(self.parts(place), None)
+        if isinstance(about, dict) and "refused" in about:
+            raise BundleError(str(about["refused"]))
+        bundle_read = structured(about, _AboutBundle)
+        stretches = [(start, size) for _, start, size in islice(self.places(place), 1, None)]
+        return LaidOut(bundle_read, self._found.fileno(), dict(zip(bundle_read.members, stretches, strict=True)))
 
-    def _rows(self, place: int) -> Iterator[Any]:
-        while True:
-            rows, place = _get(self._found.fileno(), place)
-            if not rows:
-                return
-            yield from rows
+    def members(self, place: int) -> Iterator[Member]:
+        """Yield the files of the archive that was read to `place`; nothing where it is none. Raises ArchiveError."""
+        parts = self.parts(place)
+        for about in parts:
+            match structured(about, dict[str, str]):
+                case {"refused": why}:
+                    raise ArchiveError(why)
+                case {"name": name}:
+                    yield Member(name, structured(next(parts, None), bytes))
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        files = [self._given.fileno(), self._found.fileno()]
-        arguments = ", ".join(map(str, (*files, self.seconds, self.memory_bytes)))
-        # OpenBLAS, which openpyxl may bring along, sets memory aside for each processor.
-        environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-        self._process = subprocess.Popen(  # noqa: S603 - Python and a module of ours
-            [sys.executable, "-c", f"from {__name__} import main; main({arguments})"],
-            cwd=_WHERE,
-            env={**environment, "OPENBLAS_NUM_THREADS": "1"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            bufsize=0,
-            pass_fds=files,
-            process_group=0,  # a signal to the worker's group is the worker's matter; it ends with the worker's session
-        )
-        return self._process
+    def lines(self, place: int) -> Iterator[bytes]:
+        """Yield JSON lines, many at once: the objects of the array that was read to `place`. Raises ValueError."""
+        for part in self.parts(place):
+            if isinstance(part, str):
+                raise ValueError(part)
+            yield structured(part, bytes)
 
-    def _stop(self) -> int | None:
-        """End the process, if there is one; returns its status."""
-        if self._process is None:
-            return None
-        process, self._process = self._process, None
-        with process:  # closes the pipes and waits
-            process.kill()
-        return process.returncode
+
+def read_alone(
+    data: bytes, reader: str, wanted: type[Wanted], wait: Callable[[], None] = go_on, **arguments: Any
+) -> list[Wanted]:
+    """Return all parts that a reader finds, as what they have to be, while somebody waits. Raises NotRead."""
+    try:
+        with ReadingProcess(SECONDS_OF_A_PAGE, MEMORY_BYTES_OF_A_PAGE, FOUND_BYTES_OF_A_PAGE) as process:
+            place = process.read([data], wait, reader, **arguments)
+            return [structured(part, wanted) for part in process.parts(place)]
+    except ProcessEndedError as error:
+        logger.warning("a reader failed reader=%s reason=%s", reader, error)
+        raise NotRead("something at which the reader failed", "what it reads without: send less of it") from error
 
 
 class LaidOut:
-    """A bundle whose members stay in the file that its process wrote."""
+    """A bundle whose members stay in the file that its reader wrote."""
 
-    def __init__(self, bundle_read: Bundle, file: int, places: dict[str, tuple[int, int]]) -> None:
-        """bundle_read : the bundle without its members"""
-        self.document, self.digest, self.lines = bundle_read.document, bundle_read.digest, bundle_read.lines
+    def __init__(self, about: "_AboutBundle", file: int, places: dict[str, tuple[int, int]]) -> None:
+        self.document, self.digest, self.lines = about.document, about.digest, about.lines
         self._file, self._places = file, places
 
     def open(self, name: str) -> io.BufferedReader:
         return io.BufferedReader(_Part(self._file, *self._places[name]))
+
+
+@dataclass(frozen=True)
+class _AboutTable:
+    """A Table without its rows."""
+
+    format: str
+    fields: tuple[str, ...]
+    faults: tuple[Fault, ...]
+    unknown: tuple[Fault, ...]
+
+
+@dataclass(frozen=True)
+class _AboutBundle:
+    """A bundle without the bytes of its members, which are named in their order."""
+
+    document: dict[str, Any]
+    digest: str
+    lines: int
+    members: list[str]
 
 
 class _Part(io.RawIOBase):
@@ -194,9 +292,166 @@ class _Part(io.RawIOBase):
         return len(data)
 
 
-def _put(file: int, place: int, value: Any) -> int:
-    data = pickle.dumps(value)
-    return _write(file, place, len(data).to_bytes(_LENGTH, "big") + data)
+def structured(value: Any, wanted: type[Wanted]) -> Wanted:
+    """Return what a reader left as what it has to be, taking no text for a number. Raises ProcessEndedError."""
+    try:
+        return _converter().structure(value, wanted)
+    except Exception as error:  # cattrs raises many kinds
+        raise ProcessEndedError(f"what a reader left is no {wanted}: {error!r:.200}") from error
+
+
+@cache
+def _converter() -> Any:
+    import cattrs  # here and not in readers
+    from cattrs.strategies import configure_union_passthrough
+
+    converter = cattrs.Converter(forbid_extra_keys=True, detailed_validation=False)
+
+    def as_it_is(value: Any, wanted: Any) -> Any:
+        if type(value) is wanted or (wanted is float and type(value) is int):
+            return value
+        raise TypeError(f"{value!r:.80} is no {wanted.__name__}")
+
+    for kind in (str, int, float, bool, bytes):
+        converter.register_structure_hook(kind, as_it_is)
+    configure_union_passthrough(str | int | float | bool | None, converter)
+    return converter
+
+
+# The server of this process, which is started when it is needed
+
+_at_once = threading.BoundedSemaphore(AT_ONCE)
+_lock = threading.Lock()
+_servers: dict[int, tuple[subprocess.Popen[bytes], socket.socket]] = {}  # of this process: what it forks has its own
+
+
+@atexit.register
+def end_server() -> None:
+    """End the server of this process, where it has one. What is being read is read to its end."""
+    if os.getpid() in _servers:
+        process, control = _servers.pop(os.getpid())
+        with process, control:
+            process.kill()
+
+
+def _send(asked: bytes, files: list[int]) -> None:
+    with _lock:
+        if os.getpid() in _servers:
+            with suppress(OSError):  # it was idle, or somebody ended it
+                socket.send_fds(_servers[os.getpid()][1], [asked], files)
+                return
+            end_server()
+        control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            process = subprocess.Popen(  # noqa: S603 - Python and a module of ours
+                [sys.executable, "-c", f"from {__name__} import serve; serve({theirs.fileno()})"],
+                cwd=_WHERE,
+                env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                process_group=0,  # a signal to the worker's group is the worker's matter; it ends with the worker
+            )
+        _servers[os.getpid()] = process, control
+        socket.send_fds(control, [asked], files)
+
+
+def serve(control: int) -> None:
+    """Fork a guard and a reader for each message, until none comes. It says what reads, and brings three files."""
+    sys.modules["numpy"] = None  # type: ignore[assignment]
+    # openpyxl does without it, and it would start threads.
+    encodings_there = {module.name for module in pkgutil.iter_modules(encodings.__path__)} - {"mbcs", "oem"}
+    for name in (*_PREPARED, *(f"encodings.{name}" for name in encodings_there)):
+        import_module(name)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    asking = socket.socket(fileno=control)
+    asking.settimeout(IDLE_SECONDS)
+    while True:
+        try:
+            message, files, _, _ = socket.recv_fds(asking, 4096, 3)
+        except TimeoutError:
+            return
+        if not message:
+            return
+        name, *limits = json.loads(message)
+        module, _, function = name.partition(":")
+        reader = getattr(import_module(module), function)
+        if os.fork() == 0:
+            try:
+                asking.close()
+                _guard(reader, *files, *limits)
+            finally:
+                os._exit(1)
+        for file in files:
+            os.close(file)
+
+
+def _guard(reader: Callable[..., Iterator[Any]], connection: int, given: int, found: int, *limits: int) -> None:
+    """Say to `connection` how the reader ended; end it where nobody listens there any more."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    process = os.fork()
+    if process == 0:
+        os.close(connection)
+        os.dup2(1, 2)  # /dev/null
+        os._exit(_read(reader, given, found, *limits))
+    either = select.poll()
+    for file in (connection, os.pidfd_open(process)):
+        either.register(file, select.POLLIN)
+    if any(file == connection for file, _ in either.poll()):
+        os.kill(process, signal.SIGKILL)
+    _, status = os.waitpid(process, 0)
+    os.write(connection, os.waitstatus_to_exitcode(status).to_bytes(_NUMBER, "big", signed=True))
+
+
+# In the reader
+
+
+def _read(
+    reader: Callable[..., Iterator[Any]],
+    given: int,
+    found: int,
+    place: int,
+    seconds: int,
+    memory_bytes: int,
+    found_bytes: int,
+) -> _Exit:
+    """Read what is in `given` and put what that says into `found`, from `place` on."""
+    lock_down(seconds, memory_bytes, found_bytes)
+    at = place
+    try:
+        arguments, _, data = os.pread(given, os.fstat(given).st_size, 0).partition(b"\n")
+        for part in reader(data, **json.loads(arguments)):
+            at = _write_part(found, at, part)
+        _write(found, at, _END)
+        return _Exit.READ
+    except MemoryError:
+        limit, least = f"more than {memory_bytes // 2**20:,} MiB of memory", "a file that needs less: split it"
+    except OSError as error:
+        if error.errno not in (errno.EFBIG, errno.ENOSPC, errno.EDQUOT):
+            return _failed(found, place)
+        limit, least = f"more than can be put aside ({error.strerror})", "less in one import: split it"
+    except Exception:
+        return _failed(found, place)
+    os.truncate(found, place)
+    _write_part(found, place, [limit, least])
+    return _Exit.LIMIT
+
+
+def _failed(found: int, place: int) -> _Exit:
+    os.truncate(found, place)
+    _write_part(found, place, traceback.format_exc()[-_LONGEST_TRACEBACK:])
+    return _Exit.FAILED
+
+
+def _write_part(file: int, place: int, part: Any) -> int:
+    """Write a part of the result, its kind and length before it, at `place` of the file; return where it ends."""
+    data = part if isinstance(part, bytes) else json.dumps(part, default=_as_json).encode()
+    head = (_BYTES if isinstance(part, bytes) else _JSON) + len(data).to_bytes(_NUMBER, "big")
+    return _write(file, _write(file, place, head), data)
+
+
+def _as_json(value: Any) -> Any:
+    return value.isoformat() if hasattr(value, "isoformat") else vars(value)
 
 
 def _write(file: int, place: int, data: bytes) -> int:
@@ -206,70 +461,50 @@ def _write(file: int, place: int, data: bytes) -> int:
     return place
 
 
-def _get(file: int, place: int) -> tuple[Any, int]:
-    length = int.from_bytes(os.pread(file, _LENGTH, place), "big")
-    data = os.pread(file, length, place + _LENGTH)
-    return pickle.loads(data), place + _LENGTH + length  # noqa: S301 - from a process of ours, by an unnamed file
-
-
-# In the process
-
-
-def _read(data: bytes, columns: Mapping[str, str], file: int, place: int) -> None:
-    """Put what the file holds: a Reading, or a table without its rows and then these."""
+def _result(data: bytes, columns: Mapping[str, str] | None = None) -> Iterator[Any]:
+    """Yield what a file of results holds: a Reading, or a table without its rows and then these."""
     if not table.recognises(data):
-        _put(file, place, readers.read(data))
+        yield readers.read(data)
         return
-    table_read = table.read_table(data, columns)
-    place = _put(file, place, (table_read.format, table_read.fields, table_read.faults, table_read.unknown))
+    table_read = table.read_table(data, columns or {})
+    yield _AboutTable(table_read.format, table_read.fields, table_read.faults, table_read.unknown)
     rows = table_read.rows()
     while chunk := list(islice(rows, _ROWS_AT_ONCE)):
-        place = _put(file, place, chunk)
-    _put(file, place, [])
+        yield chunk
 
 
-def _read_bundle(data: bytes, schema: dict[str, Any], file: int, place: int) -> None:
-    """Put the bundle without its members, with their sizes, and then these; or the BundleError."""
+def _bundle(data: bytes, schema: dict[str, Any]) -> Iterator[Any]:
+    """Yield a bundle without its members, and then these."""
     try:
-        bundle_read = bundle.read(data, schema)
+        read = bundle.read(data, schema)
     except BundleError as error:
-        _put(file, place, error)
+        yield {"refused": str(error)}
         return
-    sizes = {name: len(content) for name, content in bundle_read.members.items()}
-    place = _put(file, place, (bundle_read._replace(members={}), sizes))
-    for content in bundle_read.members.values():
-        place = _write(file, place, content)
+    yield _AboutBundle(read.document, read.digest, read.lines, list(read.members))
+    yield from read.members.values()
 
 
-def main(given: int, out_file: int, seconds: int, memory_bytes: int) -> None:
-    """Read the file in `given` for each line that comes in, which says where in `out_file` to put what it holds."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _limit(resource.RLIMIT_AS, memory_bytes)
-    _limit(resource.RLIMIT_FSIZE, FOUND_BYTES)
-    for line in sys.stdin.buffer:
-        at, _, request = line.partition(b" ")
-        place, (columns, schema) = int(at), json.loads(request)
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        _limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + seconds)
-        wrong: NotRead | None = None
-        try:
-            data = os.pread(given, os.fstat(given).st_size, 0)
-            if schema is None:
-                _read(data, columns, out_file, place)
-            else:
-                _read_bundle(data, schema, out_file, place)
-        except MemoryError:
-            wrong = NotRead(f"more than {memory_bytes // 2**20:,} MiB of memory", "a file that needs less: split it")
-        except OSError as error:  # the limit, or the disk is full
-            wrong = NotRead(f"more than can be put aside ({error.strerror})", "less in one import: split it")
-        if wrong:
-            os.truncate(out_file, place)
-            _put(out_file, place, wrong)
-        sys.stdout.buffer.write(b".")
-        sys.stdout.buffer.flush()
+def _members(data: bytes, name: str) -> Iterator[Any]:
+    """Yield name and bytes of each file of an archive; nothing of a spreadsheet or document that is stored as one."""
+    if not archives.is_archive(data):
+        return
+    try:
+        for member in archives.members(name, data):
+            if member.name == bundle.DOCUMENT:
+                raise ArchiveError(
+                    f"{name}: a case-study bundle becomes a draft of its own; it is not imported into one"
+                )
+            yield {"name": member.name}
+            yield member.data
+    except ArchiveError as error:
+        yield {"refused": str(error)}
 
 
-def _limit(what: int, value: int) -> None:
-    """Set the soft limit, within what the system allows."""
-    _, most = resource.getrlimit(what)
-    resource.setrlimit(what, (value if most == resource.RLIM_INFINITY else min(value, most), most))
+def _array(data: bytes) -> Iterator[Any]:
+    """Yield the objects of a JSON array as lines; where it is none, why at last."""
+    lines = json_array.lines_of(data[at : at + 2**20] for at in range(0, len(data), 2**20))
+    try:
+        while chunk := b"".join(islice(lines, _ROWS_AT_ONCE)):
+            yield chunk
+    except ValueError as error:
+        yield str(error)

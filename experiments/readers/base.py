@@ -107,7 +107,7 @@ class Reading:
     runs: tuple[Run, ...] = ()
     refused: tuple[Refusal, ...] = ()
     facts: tuple[Fact, ...] = ()
-    parts: tuple["Part", ...] = ()
+    parts: "tuple[Part, ...]" = ()
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,12 @@ _TEXT = (
         r"(?m)^[ \t]{0,80}(?:rw|ioengine|iodepth)[ \t]{0,80}=[ \t]{0,80}\w",
         "a fio job file, not its result; run it with --output-format=json",
     ),
+    (
+        r"(?m)^error: maximum number of jobs \(\d{1,6}\) reached",
+        "fio's message that it was given more jobs than it can run at once: it measured nothing; run fewer of them",
+    ),
+    (r"(?m)^fio: .{0,120}(?:fail|error|not |unrecognized)", "a failed run of fio, which measured nothing"),
+    (r"(?m)\(g=\d{1,6}\): rw=\w", "the begin of a run of fio, without a result: it did not finish, or it was cut"),
     (r"\A<\?xml|\A<\w", "XML that is no composite.xml of the Phoronix Test Suite"),
     (r"\A[\[{]", "JSON that is neither fio's nor lines of the table template"),
     (r"\A[^\n,;\t]*[,;\t][^\n]*\n", "a table without the headers of the table template"),

@@ -16,8 +16,8 @@
         read:  IOPS=141.90 141.90 MiB/s (148.79 MB/s)
         write: IOPS=0.00 0.00 MiB/s (0.00 MB/s)
 
-OLTP, of every version; the rate is of transactions, and only a command that the file shows says which script ran. It
-is read without the banner, too, which people leave out, since no unit depends on the version:
+OLTP, of every version; the rate is of transactions, and only a command that the file shows says which script ran.
+Every test is read without the banner, too, which people leave out, since no unit depends on the version:
 
         transactions:                        4296   (427.24 per sec.)
         95th percentile:                       36.89               or another, where --percentile says so
@@ -37,7 +37,7 @@ MAX_RUNS = 10_000
 
 _BANNER = re.compile(r"^sysbench v?(\d[\w.\-]{0,20})(?::| \(|$)", re.MULTILINE)
 _OPTIONS = re.compile(r"^Running the test with following options:", re.MULTILINE)
-_STATISTICS = re.compile(r"^(?:SQL|OLTP test) statistics:", re.MULTILINE)
+_STATISTICS = re.compile(r"^(?:SQL|OLTP test) statistics:|^Extra file open flags:", re.MULTILINE)
 _KNOWN = ("0.4", "0.5", "1.0", "1.1")
 _SQL = (b"SQL statistics:", b"OLTP test statistics:")
 _MODES = {
@@ -63,7 +63,8 @@ class Sysbench:
         start = data[: 2**20]
         if any(sign in start for sign in _SQL):
             return b"sysbench" in start or b"queries performed:" in start
-        return b"sysbench" in start and any(sign in start for sign in (b"total file size", b"Extra file open flags"))
+        signs = (b"total file size", b"Extra file open flags")
+        return (b"sysbench" in start and any(sign in start for sign in signs)) or all(sign in start for sign in signs)
 
     @whole_or_nothing
     def read(self, data: bytes) -> Reading:

@@ -38,6 +38,7 @@ MAX_LINE = 2**20  # of a CSV or a JSON line
 MAX_INFLATED = 256 * 2**20  # bytes that an XLSX may unpack to
 MAX_XLSX_ROWS = 200_000  # more are read from CSV, which is a hundred times quicker
 MAX_XLSX_CELLS = 5_000_000
+MAX_XLSX_TEXTS = 1_000_000  # shared by the cells: each becomes an object, used or not
 MAX_SHEETS = 50
 LONGEST_SHOWN = 120
 NOT_MEASURED = frozenset(("", "-", "–", "—", "x", "n/a", "na", "n.a.", "--", "not measured"))
@@ -564,6 +565,7 @@ def _read_xlsx(data: bytes, columns: Mapping[str, str]) -> Table:
 
 
 _ROW_OR_CELL = re.compile(rb"<(?:\w{1,20}:)?(?:(row)(?=[\s/>])|c(?=[\s/>]))")
+_SHARED_TEXT = re.compile(rb"<(?:\w{1,20}:)?(?:si|r)(?=[\s/>])")  # and parts of one that look different
 _ATTRIBUTES = re.compile(
     rb"(?:\s{1,20}[\w:.-]{1,60}\s{0,5}=\s{0,5}(?:\"[^\"<>]{0,200}\"|'[^'<>]{0,200}')){0,40}\s{0,20}/?>"
 )
@@ -575,7 +577,7 @@ def _unreadable_rows(archive: zipfile.ZipFile) -> Fault | None:
 
     openpyxl makes up every row of a gap, and leaves out without a word what stands below its place.
     """
-    cells = 0
+    cells = texts = 0
     for name in archive.namelist():
         if not name.endswith(".xml"):
             continue
@@ -583,6 +585,7 @@ def _unreadable_rows(archive: zipfile.ZipFile) -> Fault | None:
         text = archive.read(name)
         if b"\0" in text[:4] or text.startswith((b"\xff\xfe", b"\xfe\xff")):
             return Fault(None, "workbook", f"{name} in UTF-16", "UTF-8, as spreadsheets write it")
+        texts += len(_SHARED_TEXT.findall(text))
         for match in _ROW_OR_CELL.finditer(text):
             if not match[1]:
                 cells += 1
@@ -602,6 +605,8 @@ def _unreadable_rows(archive: zipfile.ZipFile) -> Fault | None:
             if row <= last:
                 return Fault(row, "workbook", f"row {row:,} below row {last:,}", "rows in their order, each once")
             last = row
+    if texts > MAX_XLSX_TEXTS:
+        return Fault(None, "workbook", f"{texts:,} shared texts", f"at most {MAX_XLSX_TEXTS:,}: save it as CSV")
     if cells > MAX_XLSX_CELLS:
         return Fault(None, "workbook", f"{cells:,} cells", f"at most {MAX_XLSX_CELLS:,}: save it as CSV")
     return None

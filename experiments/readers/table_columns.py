@@ -138,17 +138,10 @@ FIELDS = {column.name: column for column in COLUMNS}
 IGNORED = "ignore"  # said of a column that is none of ours and shall not come in
 NUMERIC = frozenset(
     (
-        "vm_vcpus",
-        "vm_ram_gib",
-        "vm_count",
-        "machine",
-        "block_size_bytes",
-        "value",
-        "repetition",
-        "repetitions",
-        "standard_deviation",
+        *("vm_vcpus", "vm_ram_gib", "vm_count", "machine", "block_size_bytes", "value", "repetition", "repetitions"),
+        *("standard_deviation", "alternative_value", "working_set_bytes", "minimum", "maximum"),
     )
-) | {"alternative_value", "working_set_bytes", "minimum", "maximum"}
+)
 
 # A header that names a quantity stands for the value, and its unit for the unit.
 METRIC_HEADERS = {

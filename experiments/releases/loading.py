@@ -1,7 +1,8 @@
 """Loads a release of another installation: what is new comes in, what changed is superseded, what ended there ends.
 
 Everything in one transaction, or nothing. A case study is known again by its origin and its short name there; the
-instance's own case studies, and what its reviewers decided about others, stay as they are. Words of the catalogue stay
+instance's own case studies, and what its reviewers decided about others, stay as they are. Only the origin, known by
+the key that signed its first release, and who passed a case study on, change it or end it. Words of the catalogue stay
 this instance's; publications and claims that only the origin's case studies have are brought up to date.
 """
 
@@ -21,12 +22,12 @@ from experiments.case_studies import belongings, bundle_schema, bundles, endings
 from experiments.case_studies.life import CaseStudyError
 from experiments.models import CaseStudy, Claim, ImportBatch, LoadedCaseStudy, Origin, Publication
 from experiments.models.fields import column
-from experiments.readers.apart import LaidOut, NotRead, ReadingProcess
+from experiments.readers.apart import BUNDLES, LaidOut, NotRead, ReadingProcess, go_on
 from experiments.readers.bundle import DERIVED, MEASUREMENTS, BundleError
 from kdb.models import Installation
 from kdb.work.alone import alone
 
-from . import ReleaseError, reading
+from . import ReleaseError, reading, signing
 from .digests import digest
 from .manifest import Ended, Entry, From
 from .reading import Opened
@@ -40,10 +41,14 @@ _LONGEST_TITLE = 80  # characters of a name in a message
 
 @dataclass
 class Report:
-    """The outcome of a load, by short names here. came : new case studies; kept : which were not taken, and why"""
+    """The outcome of a load, by short names here.
+
+    key : which signed it; came : new case studies; kept : which were not taken, and why
+    """
 
     origin: str = ""
     number: int = 0
+    key: str = ""
     came: list[str] = field(default_factory=list)
     replaced: dict[str, str] = field(default_factory=dict)
     ended: list[str] = field(default_factory=list)
@@ -52,7 +57,7 @@ class Report:
     revision: int | None = None
 
     def lines(self) -> list[str]:
-        lines = [f"{self.origin}, release {self.number}"]
+        lines = [f"{self.origin}, release {self.number}, signed with the key {self.key}"]
         lines += [f"  new: {slug}" for slug in self.came if slug not in self.replaced.values()]
         lines += [f"  superseded: {old} by {new}" for old, new in self.replaced.items()]
         lines += [f"  ended: {what}" for what in self.ended]
@@ -88,18 +93,20 @@ class _Loading:
 
     def __init__(self, release: Opened) -> None:
         self.release, self.manifest = release, release.manifest
-        self.report = Report(release.manifest.origin.name, release.manifest.number)
+        self.report = Report(release.manifest.origin.name, release.manifest.number, release.key)
         ours, _ = Installation.objects.get_or_create(pk=1)
         self.ours = str(ours.identity)
         self.origins: dict[str, Origin] = {}
         self.known: dict[tuple[str, str], LoadedCaseStudy] = {
             (str(row.origin.identity), row.slug): row  # the newest comes last
-            for row in LoadedCaseStudy.objects.select_related("origin", "case_study").order_by("pk")
+            for row in LoadedCaseStudy.objects.select_related("origin", "signer", "case_study").order_by("pk")
         }
         self.taken = {row.slug: row for row in CaseStudy.objects.select_related("publication")}
         self.here: dict[tuple[str, str], CaseStudy] = {}  # what counts here of the origin's case studies
 
     def load(self) -> Report:
+        self.check_key()
+        self.signer = self.origin(self.manifest.origin)
         new: list[CaseStudy] = []
         replaced: list[tuple[CaseStudy, CaseStudy]] = []
         with ReadingProcess(seconds=_SECONDS, memory_bytes=_MEMORY_BYTES) as process:
@@ -111,7 +118,7 @@ class _Loading:
                     continue
                 new.append(case_study)
                 self.here[_key(entry)] = case_study
-                if old is not None:
+                if old is not None and old.case_study.status == CaseStudy.Status.PUBLISHED:
                     replaced.append((old.case_study, case_study))
         belongings.forget()
         if new:
@@ -126,12 +133,26 @@ class _Loading:
                 self.end(entry, self.here[_key(entry)], entry.ended)
         return self.report
 
+    def check_key(self) -> None:
+        """Raise ReleaseError where the origin is known here, and not by the key that signed the release."""
+        named, key = self.manifest.origin, self.release.key
+        is_ours = named.identity == self.ours
+        origin = Origin.objects.filter(identity=named.identity).first()
+        known = signing.public_key() if is_ours else origin.key if origin else key
+        if known != key:
+            raise ReleaseError(
+                f"It is signed with the key {key}, but the key of {named.identity} ({origin or named.name}) is "
+                f"{known or 'not known here: its case studies came unsigned, or with releases of others'}. Nothing was "
+                "changed. Ask its publisher for the key, not the release; where it is this one: "
+                f"manage.py trust_origin {named.identity} {key}"
+            )
+
     def read(self, process: ReadingProcess, entry: Entry) -> LaidOut:
         """Return the case study as it is in the release. Raises ReleaseError, BundleError."""
         process.forget()
         try:
             bundle = process.bundle(
-                process.read([self.release.bundle(entry)], lambda: None, schema=bundle_schema.schema())
+                process.read([self.release.bundle(entry)], go_on, BUNDLES, schema=bundle_schema.schema())
             )
         except NotRead as limit:
             raise ReleaseError(f"{entry.path}: to read it takes {limit.args[0]}.") from limit
@@ -159,12 +180,23 @@ class _Loading:
     def again(self, entry: Entry, bundle: LaidOut, old: CaseStudy) -> CaseStudy | None:
         """Return the draft that replaces an earlier one here, if that is to be superseded."""
         before = self.known[_key(entry)]
-        if entry.number < before.number:
+        signer = before.signer or before.origin
+        is_by_origin = entry.origin.identity == self.manifest.origin.identity
+        if not is_by_origin and signer != self.signer:
+            if before.digest != entry.digest:
+                return self.keep(entry, f"it came from {signer}; only a release of its origin or theirs changes it")
+            self.report.unchanged += 1
+            return None
+        if signer != self.signer and old.status != CaseStudy.Status.PUBLISHED and entry.ended is None:
+            return self.add(entry, bundle)  # it ended by the word of others
+        if signer == self.signer and entry.number < before.number:  # numbers that others told do not count
             return self.keep(entry, f"release {before.number} of its origin was loaded before")
         if old.status == CaseStudy.Status.PUBLISHED:
             self.here[_key(entry)] = old
         if before.digest == entry.digest:
             self.report.unchanged += 1
+            if signer != self.signer:
+                LoadedCaseStudy.objects.filter(pk=before.pk).update(signer=self.signer, number=entry.number)
             self.describe(entry, bundle)
             return None
         if old.status != CaseStudy.Status.PUBLISHED:
@@ -180,7 +212,7 @@ class _Loading:
         bundle.document["case_study"]["slug"] = slug
         origin = self.origin(entry.origin)
         try:
-            case_study = _Taking(bundle, origin).do()
+            case_study = _Taking(bundle, origin, self.signer).do()
         except BundleError as error:
             raise ReleaseError(f"{entry.path}: {error}") from error
         except (IntegrityError, ValidationError) as error:
@@ -189,13 +221,18 @@ class _Loading:
             ) from error
         self.taken[slug] = case_study
         LoadedCaseStudy.objects.create(
-            case_study=case_study, origin=origin, slug=entry.slug, number=entry.number, digest=entry.digest
+            case_study=case_study,
+            origin=origin,
+            slug=entry.slug,
+            number=entry.number,
+            signer=self.signer,
+            digest=entry.digest,
         )
         return case_study
 
     def describe(self, entry: Entry, bundle: LaidOut) -> None:
         """Bring publications and claims up to date that nothing but the origin's case studies have."""
-        taking = _Taking(bundle, self.origin(entry.origin))
+        taking = _Taking(bundle, self.origin(entry.origin), self.signer)
         for fields in bundle.document["publications"]:
             if row := Publication.objects.filter(slug=fields["slug"]).first():
                 taking.describe(row, fields)
@@ -207,6 +244,7 @@ class _Loading:
         if named.identity not in self.origins:
             told = {"name": named.name, "address": named.address}
             is_latest = named == self.manifest.origin  # what others say of an origin does not rename it
+            told |= {"key": self.release.key} if is_latest else {}
             self.origins[named.identity], _ = Origin.objects.update_or_create(
                 identity=UUID(named.identity), defaults=told if is_latest else {}, create_defaults=told
             )
@@ -230,9 +268,9 @@ class _Loading:
 class _Taking(bundles.Taking):
     """A case study of a release on its way in. Its publications are known again although they were corrected."""
 
-    def __init__(self, bundle: LaidOut, origin: Origin) -> None:
+    def __init__(self, bundle: LaidOut, origin: Origin, signer: Origin) -> None:
         super().__init__(bundle, None, ImportBatch.Door.COMMAND)
-        self.origin = origin
+        self.theirs = {"loaded__origin": origin} | ({} if signer == origin else {"loaded__signer": signer})
 
     def publication(self, fields: dict[str, Any]) -> Publication:
         row = Publication.objects.filter(slug=fields["slug"]).first()
@@ -253,7 +291,7 @@ class _Taking(bundles.Taking):
 
     def describe(self, row: Publication | Claim, fields: dict[str, Any]) -> None:
         """Give a row the words of the release, where no other's case study has it."""
-        others = row.case_studies.exclude(loaded__origin=self.origin)
+        others = row.case_studies.exclude(**self.theirs)
         if others.exists():
             return
         changed = []

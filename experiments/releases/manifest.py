@@ -78,7 +78,7 @@ def _object(**properties: Any) -> dict[str, Any]:
 
 _FROM = _object(
     identity={"type": "string", "pattern": "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},
-    name={"type": "string", "minLength": 1, "maxLength": 200},
+    name={"type": "string", "minLength": 1, "maxLength": 200, "pattern": r"^[^\x00-\x1f\x7f-\x9f]+$"},
     address={"type": "string", "pattern": r"^(https?://[^\s\"<>]+)?$", "maxLength": 500},
 )
 _ENDED = _object(

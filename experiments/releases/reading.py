@@ -10,20 +10,21 @@ from pathlib import Path
 from experiments.readers import archives
 from experiments.readers.bundle import DERIVED, DOCUMENT, FILES, MEASUREMENTS
 
-from . import ReleaseError, manifest
-from .describing import CRATE, MANIFEST
+from . import ReleaseError, manifest, signing
+from .describing import CRATE, MANIFEST, SIGNATURE
 from .manifest import Entry, Manifest
 
 MAX_BYTES = 1024 * 2**20  # of the file
 MAX_MEMBERS = 50_000
+_UNSIGNED = "releases are signed; ask its publisher for one that this version of KDB has written."
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 class Opened:
-    """A release whose list of files is as its manifest says."""
+    """A release whose list of files is as its manifest says. key : the public key that signed it"""
 
-    def __init__(self, archive: archives.Archive, made: Manifest) -> None:
-        self.archive, self.manifest = archive, made
+    def __init__(self, archive: archives.Archive, made: Manifest, key: str) -> None:
+        self.archive, self.manifest, self.key = archive, made, key
 
     def bundle(self, entry: Entry) -> bytes:
         """Return the case study as a bundle of its own. Raises ReleaseError."""
@@ -57,18 +58,22 @@ def opened(file: Path) -> Iterator[Opened]:
         raise ReleaseError(f"{file.name}: found {size:,} bytes, at most {MAX_BYTES:,} are taken.")
     try:
         with archives.opened(file.name, file.read_bytes(), most=MAX_MEMBERS) as archive:
-            if MANIFEST not in archive.names:
-                raise ReleaseError(f"{file.name}: {MANIFEST} is missing; is it a release?")
-            made = manifest.parsed(archive.read(MANIFEST))
+            about = []
+            for name, why in ((MANIFEST, "is it a release?"), (CRATE, "is it whole?"), (SIGNATURE, _UNSIGNED)):
+                if name not in archive.names:
+                    raise ReleaseError(f"{file.name}: {name} is missing; {why}")
+                about.append(archive.read(name))
+            key = signing.signing_key(*about)
+            made = manifest.parsed(about[0])
             _check_names(set(archive.names), made)
-            yield Opened(archive, made)
+            yield Opened(archive, made, key)
     except archives.ArchiveError as error:
         raise ReleaseError(str(error)) from error
 
 
 def _check_names(there: set[str], made: Manifest) -> None:
     """Raise ReleaseError where files are missing, or more than the manifest names."""
-    named = {*made.files, MANIFEST, CRATE}
+    named = {*made.files, MANIFEST, CRATE, SIGNATURE}
     if there != named:
         other = sorted(there ^ named)[0]
         raise ReleaseError(f"{other!r}: {MANIFEST} and the files disagree on it.")

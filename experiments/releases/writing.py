@@ -6,7 +6,6 @@ Members are stored as they are, without the time of day: what packs them smaller
 import csv
 import hashlib
 import json
-import os
 import re
 import tempfile
 import zipfile
@@ -23,9 +22,10 @@ from experiments.models import CaseStudy, Host, KnowledgeRevision, LoadedCaseStu
 from experiments.models.case_study import LICENCE
 from experiments.readers.bundle import DERIVED, DOCUMENT, FILES, MEASUREMENTS
 from kdb.models import Installation
+from kdb.operating.whole_files import whole_file
 
-from . import ReleaseError, describing, flat, manifest
-from .describing import CRATE, CROISSANT, DATACITE, MANIFEST, Published, Release, Source
+from . import ReleaseError, describing, flat, manifest, signing
+from .describing import CRATE, MANIFEST, SIGNATURE, Published, Release, Source
 from .digests import digest
 from .dropping import Dropping
 
@@ -72,22 +72,16 @@ def write(file: Path, wanted: Wanted) -> Told:
     """Write the release. Raises ReleaseError, and OSError where it cannot be kept there; a file there stays then."""
     with tempfile.TemporaryDirectory(prefix="kdb-release-") as folder:
         told = _Writing(wanted, Path(folder)).write()
-        part = file.with_name(f"{file.name}.part")
-        try:
-            with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
-                for name in _in_order(Path(folder)):
-                    info = zipfile.ZipInfo(name, _EPOCH)
-                    info.external_attr = _MEMBER_MODE
-                    info.create_system = 3  # Unix, wherever it is written
-                    with (
-                        archive.open(info, "w", force_zip64=True) as member,
-                        (Path(folder) / name).open("rb") as source,
-                    ):
-                        while chunk := source.read(_CHUNK):
-                            member.write(chunk)
-            os.replace(part, file)
-        finally:
-            part.unlink(missing_ok=True)
+        listed, crate = ((Path(folder) / name).read_bytes() for name in (MANIFEST, CRATE))
+        (Path(folder) / SIGNATURE).write_text(signing.sign(listed, crate, signing.own_key()))
+        with whole_file(file) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
+            for name in _in_order(Path(folder)):
+                info = zipfile.ZipInfo(name, _EPOCH)
+                info.external_attr = _MEMBER_MODE
+                info.create_system = 3  # Unix, wherever it is written
+                with archive.open(info, "w", force_zip64=True) as member, (Path(folder) / name).open("rb") as source:
+                    while chunk := source.read(_CHUNK):
+                        member.write(chunk)
         told.size_bytes = file.stat().st_size
     return told
 
@@ -95,7 +89,7 @@ def write(file: Path, wanted: Wanted) -> Told:
 def _in_order(folder: Path) -> list[str]:
     """Return the names of all files, those first that a reader opens first."""
     names = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
-    first = [CRATE, "README.md", MANIFEST]
+    first = [CRATE, "README.md", MANIFEST, SIGNATURE]
     return sorted(names, key=lambda name: (first.index(name) if name in first else len(first), name))
 
 
@@ -147,7 +141,6 @@ class _Writing:
                 self._text("README.md", _readme, "text/markdown", "What the files are, for people."),
             ],
         )
-        release = self._beside(release, csv_file)
         made = manifest.Manifest(
             origin=self.origin,
             number=latest.number,
@@ -159,21 +152,9 @@ class _Writing:
         manifest.parsed(data)  # what nobody could load is not written
         self._place(MANIFEST).write_bytes(data)
         listed = self._described(MANIFEST, "application/json", "Origin, revision, and SHA-256 of every file.")
-        crate = describing.ro_crate(_with_tables(release, [listed]))
+        crate = describing.ro_crate(replace(release, tables=[*release.tables, listed]))
         self._place(CRATE).write_text(_dumped(crate), encoding="utf-8")
         return self.told
-
-    def _beside(self, release: Release, csv_file: Published) -> Release:
-        """Write the same release in the words of Croissant and DataCite; return it with these files."""
-        tables = [
-            self._json(
-                CROISSANT,
-                describing.croissant(release, csv_file, flat.COLUMNS),
-                "How measurements.csv is read (Croissant).",
-            ),
-            self._json(DATACITE, describing.datacite(release), "The record for a DOI (DataCite)."),
-        ]
-        return _with_tables(release, tables)
 
     def _case_study(self, case_study: CaseStudy, table: flat.FlatTable) -> tuple[manifest.Entry, Source]:
         dropping = Dropping(self.names)
@@ -306,10 +287,6 @@ def _without_files(lines: Iterator[list[Any]], raw: Collection[RawFile], droppin
         yield cells
 
 
-def _with_tables(release: Release, tables: list[Published]) -> Release:
-    return replace(release, tables=[*release.tables, *tables])
-
-
 def _dumped(content: Any) -> str:
     return json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
@@ -317,11 +294,10 @@ def _dumped(content: Any) -> str:
 _readme = """# Published evidence of a KDB
 
 - `measurements.csv`, `measurements.parquet`: every number in one table, with its configuration, workload and source.
-  `croissant.json` describes the columns.
 - `case-studies/NAME/`: each case study as KDB loads it again: `case-study.json` (by `case-study.schema.json`),
   `measurements.csv`, `derived.csv`.
-- `release.json`: where it comes from, the knowledge revision, SHA-256 of every file.
-- `ro-crate-metadata.json`: the same for machines, with the licence of each source. `datacite.json`: for a DOI.
+- `release.json`: where it comes from, the knowledge revision, SHA-256 of every file. `release.sig`: its signature.
+- `ro-crate-metadata.json`: the same for machines, with the licence of each source.
 
 Numbers are comparable only inside one case study, where benchmark, version, parameters, operation, block size, number
 of machines, metric and unit agree. Cells that a spreadsheet would run begin with an apostrophe in the table of all

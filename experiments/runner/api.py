@@ -8,16 +8,20 @@ from typing import Any
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import PermissionDenied
+from rest_framework.parsers import BaseParser
 from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
 from experiments import permissions
 from experiments.models import AskedCommand, Host
 from kdb.api.bodies import TEXT_AREA, Fields, fields_of
 from kdb.api.faults import FaultyRequest
+from kdb.api.formats import JsonParser
 from kdb.models import ApiToken
+from kdb.web.rates import is_within
 
 from . import queue
 from .scripts import SCRIPTS
@@ -26,6 +30,7 @@ TAGS = ["runner"]
 MOST_AT_ONCE = 16
 _MOST_HELD = 10 * MOST_AT_ONCE
 _MOST_NUMBER = 2**63
+_MOST_A_MINUTE = 1200  # requests of a runner: ten commands a second
 
 
 class RunnerScriptSerializer(Fields):
@@ -71,11 +76,34 @@ class RunnerTakenSerializer(Fields):
     is_taken = serializers.BooleanField(help_text="False: nobody waits for it any more; forget it.")
 
 
+class RunnerThrottle(BaseThrottle):
+    """Limit a runner by itself: an operator may have many, and their questions are none of a person's."""
+
+    def allow_request(self, request: Request, view: Any) -> bool:
+        return is_within(_MOST_A_MINUTE, 60, "runner", str(getattr(request.auth, "pk", "")), str(request.user.pk))
+
+
+class _LongJsonParser(JsonParser):
+    most_bytes = queue.MOST_BYTES * 4 // 3 + 6 * queue.MOST_ERROR_BYTES + 1000
+
+
+class AnswerParser(BaseParser):
+    """JSON with as much output as a command may have, in base64.
+
+    No JSONParser itself: of those REST framework reads the whole body first, by Django's limit for forms.
+    """
+
+    media_type = "application/json"
+
+    def parse(self, *args: Any, **kwargs: Any) -> Any:
+        return _LongJsonParser().parse(*args, **kwargs)
+
+
 class RunnerView(APIView):
     """Views of a runner, which is known by its token."""
 
     permission_classes = [IsAuthenticated]
-    throttle_classes = []  # it asks as often as there is something to do, and each question is held open
+    throttle_classes = [RunnerThrottle]
 
     def host(self) -> Host:
         """Return the one host that the token is for. Raises PermissionDenied."""
@@ -106,6 +134,8 @@ class LeaseView(RunnerView):
     )
     def post(self, request: Request) -> Response:
         """Take commands; where there is none, the answer may take ten seconds. It is the sign of life, too."""
+        if idle := queue.idle_host(request.auth):
+            return Response({"host": idle, "commands": [], "pause_seconds": queue.PAUSE_SECONDS})
         host, data = self.host(), fields_of(request, RunnerLeaseFieldsSerializer)
         runner, held, room = data.get("runner", ""), data.get("held", []), data.get("room", 0)
         if not 1 <= len(runner) <= 36:
@@ -119,6 +149,8 @@ class LeaseView(RunnerView):
 
 class AnswerView(RunnerView):
     """The answer to a command."""
+
+    parser_classes = [AnswerParser]
 
     @extend_schema(
         operation_id="runner_answer", tags=TAGS, request=RunnerAnswerFieldsSerializer, responses=RunnerTakenSerializer

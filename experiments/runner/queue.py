@@ -15,11 +15,16 @@ from django.db.models import Q
 from django.utils.timezone import now
 
 from experiments.models import AskedCommand, Host
+from kdb.models import ApiToken
+from kdb.web.rates import spend, spent
 
 HOLD_SECONDS = 10  # that a runner's question is held open where there is nothing to do
 MOST_HELD = 8  # questions in a process, each of which takes one of its 32 threads
-PAUSE_SECONDS = 5  # after which a runner asks again whose question was not held
-SILENT_SECONDS = 60  # after which a runner that was not heard is taken to be gone
+PAUSE_SECONDS = 15  # after which a runner asks again whose question was not held
+BUSY_PAUSE_SECONDS = 1  # where its host had a command of late
+BUSY_SECONDS = 60
+NOTED_EVERY = timedelta(seconds=40)  # that a runner was heard
+SILENT_SECONDS = 90  # after which a runner that was not heard is taken to be gone
 TAKEN_SECONDS = 30  # within which a runner that is there takes a command
 GRACE_SECONDS = 15  # beyond the time that a command may take, for the ways there and back
 MOST_BYTES = 16 * 2**20  # of a command's input, and of its output
@@ -63,6 +68,25 @@ def ask(
         mine.delete()
 
 
+def idle_host(token: object) -> str:
+    """Return the slug of a token's host that has no command, by one query; "" where more is to be done or noted.
+
+    Most questions are those of idle runners, when others are held open.
+    """
+    if not isinstance(token, ApiToken):
+        return ""
+    if _may_hold.acquire(blocking=False):
+        _may_hold.release()
+        return ""
+    of_token = Host.objects.filter(runner_token=token, archived_at=None, runner_heard_at__gt=now() - NOTED_EVERY)
+    pk, slug = of_token.filter(asked_commands=None).values_list("pk", "slug").first() or (None, "")
+    return "" if _is_busy(pk) else slug
+
+
+def _is_busy(host_id: int | None) -> bool:
+    return spent(BUSY_SECONDS, "asked", str(host_id)) > 0
+
+
 def lease(host: Host, runner: str, held: Collection[int], room: int) -> tuple[list[AskedCommand], int]:
     """Return commands for the runner, as soon as there are some, and the seconds until it shall ask again.
 
@@ -76,7 +100,7 @@ def lease(host: Host, runner: str, held: Collection[int], room: int) -> tuple[li
     if taken or room < 1:
         return taken, 0
     if not _may_hold.acquire(blocking=False):
-        return [], PAUSE_SECONDS
+        return [], BUSY_PAUSE_SECONDS if _is_busy(host.pk) else PAUSE_SECONDS
     try:
         until, pause = time.monotonic() + HOLD_SECONDS, _SHORT
         while not taken and time.monotonic() < until:
@@ -97,6 +121,8 @@ def _taken(host: Host, runner: str, held: Collection[int], room: int) -> list[As
         is_mine = AskedCommand.objects.filter(pk=row.pk, leased_by="").update(leased_by=runner, expires_at=end)
         if is_mine or row.leased_by:
             taken.append(row)
+    if taken:
+        spend(1, BUSY_SECONDS, "asked", str(host.pk))
     return taken
 
 

@@ -17,10 +17,11 @@ from experiments.models import CaseStudy, ImportBatch
 from kdb.accounts.users import user_of
 from kdb.api.bodies import Fields
 from kdb.api.faults import FaultyRequest, FieldError
+from kdb.web.gone import check_client
 
 from .conditions import LONGEST, ConditionsError, read_conditions
 from .convert import Wrong
-from .pasted import MAX_BYTES, Refused, tables_in
+from .pasted import MAX_BYTES, Refused, read_tables
 from .take_in import NotTaken, take_in
 
 
@@ -59,7 +60,7 @@ class PublishedTableViewSet(OwnedViewSet):
         _, text = _sent(request, "conditions", 4 * LONGEST)
         try:
             conditions = read_conditions(text.decode("utf-8-sig"))
-            tables = tables_in(content)
+            tables = read_tables(content, check_client(request))
         except (UnicodeDecodeError, ConditionsError) as error:
             raise _unusable("conditions", str(error)) from error
         except Refused as error:

@@ -16,10 +16,11 @@ A form writes the same file (`as_toml`). docs/imports.md explains each key.
 import json
 import re
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from experiments.readers.apart import NotRead, read_alone
 from experiments.readers.table_columns import FIELDS, IGNORED, PARAMETER, may_stand_for
 
 Texts = Mapping[str, str]
@@ -31,8 +32,8 @@ SLUG = r"[a-z0-9][a-z0-9_-]*"
 
 # section: its keys, each a field of the model of that name; a test compares them.
 CASE_STUDY = (
-    *("slug", "title", "laboratory", "research_group", "run_seconds", "repetitions", "value_scope"),
-    *("procedure", "notes"),
+    *("slug", "title", "laboratory", "research_group", "run_seconds", "repetitions", "measured_year", "fits_cache"),
+    *("value_scope", "procedure", "notes"),
 )
 SOURCE = (
     *("slug", "title", "authors", "year", "venue", "address", "doi", "archive_address", "made_on", "read_on"),
@@ -43,7 +44,7 @@ STORAGE = (
     *("description", "kind", "controller", "raid", "sequential_read_limit", "sequential_write_limit"),
     *("interface_limit", "source"),
 )
-NEW_KINDS = ("hypervisor", "file_system", "operating_system", "workload", "benchmark")
+NEW_KINDS = ("hypervisor", "file_system", "host_storage", "operating_system", "workload", "benchmark")
 IS_A = "is_a"  # of a new name: one of NEW_KINDS
 OF_VALUES = ("percent_of",)  # beside columns of the template, what is said of a heading whose cells are numbers
 
@@ -90,13 +91,30 @@ SECTIONS = tuple(name for name in Conditions.__dataclass_fields__)
 
 def read_conditions(text: str) -> Conditions:
     """Return the conditions of a TOML text. Raises ConditionsError."""
+    return conditions_of(toml_tables(text))
+
+
+def toml_tables(text: str) -> dict[str, Any]:
+    """Return the tables of a TOML text, days as texts; read apart, as some texts take quadratic memory.
+
+    Raises ConditionsError.
+    """
     if len(text) > LONGEST:
         raise ConditionsError(f"found {len(text):,} characters, allowed are {LONGEST:,}")
     try:
-        given = tomllib.loads(text)
+        (given,) = read_alone(text.encode(errors="replace"), f"{__name__}:_toml", dict[str, Any])
+    except NotRead as limit:
+        raise ConditionsError(f"found {limit.args[0]}, allowed is {limit.args[1]}") from limit
+    if "refused" in given:
+        raise ConditionsError(f"no TOML: {given['refused']}")
+    return dict(given["tables"])
+
+
+def _toml(data: bytes) -> Iterator[dict[str, Any]]:
+    try:
+        yield {"tables": tomllib.loads(data.decode())}
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConditionsError(f"no TOML: {error}") from error
-    return conditions_of(given)
+        yield {"refused": str(error)}
 
 
 def conditions_of(given: Mapping[str, Any]) -> Conditions:
@@ -200,7 +218,7 @@ def _new(place: str, given: Any) -> dict[str, str]:
     if not isinstance(given, dict) or given.get(IS_A) not in NEW_KINDS:
         given_kind = given.get(IS_A) if isinstance(given, dict) else given
         raise _wrong(f"{place}.{IS_A}", given_kind, f"one of {', '.join(NEW_KINDS)}")
-    for name in ("slug", "name"):
+    for name in ("slug",) if given[IS_A] == "host_storage" else ("slug", "name"):
         if not given.get(name):
             raise _wrong(f"{place}.{name}", given.get(name), "a text")
     return {name: _text(f"{place}.{name}", value) for name, value in given.items()}

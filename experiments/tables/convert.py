@@ -42,15 +42,20 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Wrong:
-    """One thing that cannot be as it is. line : None where it is not about one row; column : heading"""
+    """One thing that cannot be as it is. line : the first, None where it is not about rows; more : further lines
+
+    column : heading
+    """
 
     line: int | None
     column: str
     found: str
     allowed: str
+    more: int = 0
 
     def __str__(self) -> str:
-        place = ", ".join(filter(None, [f"line {self.line}" if self.line else "", self.column]))
+        lines = f"line {self.line}{f' and {self.more} more' if self.more else ''}" if self.line else ""
+        place = ", ".join(filter(None, [lines, self.column]))
         return f"{place}: found {self.found or 'nothing'}, allowed is {self.allowed}"
 
 

@@ -1,6 +1,7 @@
 """The forms of a published table, a step each: each takes the conditions said so far and returns them with its own."""
 
 import re
+from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.db.models import Field, URLField
+from django.forms.forms import DeclarativeFieldsMetaclass
 from django.utils.text import slugify
 from django.utils.timezone import localdate
 
@@ -15,7 +17,7 @@ from experiments.case_studies.forms import CaseStudyForm
 from experiments.catalogue import services
 from experiments.entry_names import NATIVE, fold
 from experiments.imports import normalise
-from experiments.imports.forms import NEW, ContextForm, catalogue_choices
+from experiments.imports.forms import NEW, ContextForm, left_open
 from experiments.models import CaseStudy, Publication
 from experiments.readers.table_columns import FIELDS, IGNORED, PARAMETER
 from kdb.disk_path import SETTINGS
@@ -112,7 +114,11 @@ def _document(file: "UploadedFile[Any] | None") -> Document:
         raise forms.ValidationError(str(error)) from error
 
 
-class StepForm(forms.Form):
+class _AbstractForm(ABCMeta, DeclarativeFieldsMetaclass):
+    """A form's class, of which methods may be abstract."""
+
+
+class StepForm(forms.Form, metaclass=_AbstractForm):
     """A step. Its fields are made of the table and of what was said so far."""
 
     def __init__(self, data: Any = None, *, table: PlainTable, document: Document, reading: Reading) -> None:
@@ -120,13 +126,13 @@ class StepForm(forms.Form):
         self.table, self.said, self.reading = table, document, reading
         self.build()
 
+    @abstractmethod
     def build(self) -> None:
         """Add the fields."""
-        raise NotImplementedError
 
+    @abstractmethod
     def document(self) -> Document:
         """Return the conditions with what this step says, of a form that is valid."""
-        raise NotImplementedError
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
@@ -342,7 +348,7 @@ def _settings_of(column: str) -> list[tuple[str, str]]:
 
 def _known(column: str) -> str:
     """Return the name of the list of usual values of a column; empty: there is none."""
-    kind = normalise.REFERENCES.get(column)
+    kind = normalise.NAMED.get(column)
     return f"known-{kind}" if kind else f"known-{column}" if column in ("operation", "unit") else ""
 
 
@@ -352,7 +358,7 @@ def lists() -> dict[str, list[str]]:
     return {
         "unit": [*UNITS, "GB/s", "GiB/s", "Mbit/s", "kIOPS", "ns", "min"],
         "operation": ["mixed", "read", "write", "random-read", "random-write"],
-        **{kind: [name for _, name in catalogue_choices(kind, study)] for kind in normalise.KINDS},
+        **{kind: [name for _, name in services.choices(kind, study)] for kind in normalise.KINDS},
     }
 
 
@@ -368,7 +374,7 @@ class NamesForm(StepForm):
     def build(self) -> None:
         self.names = names_of(conditions(self.said))
         study = CaseStudy()
-        self.entries = {kind: catalogue_choices(kind, study) for kind in normalise.KINDS}
+        self.entries = {kind: services.choices(kind, study) for kind in normalise.KINDS}
         self.proposed = {(entry[IS_A], entry["slug"]): entry for entry in self.said.get("new", [])}
         self.suggested: set[str] = set()  # fields that a spelling nearby fills in
         asked = list(self._words_of_columns())
@@ -390,7 +396,7 @@ class NamesForm(StepForm):
         taken = [row for line, row in rows if line not in left_out]
         for at, heading in enumerate(self.table.header):
             column = self.said.get("columns", {}).get(heading, "")
-            kind = normalise.REFERENCES.get(column, "")
+            kind = normalise.NAMED.get(column, "")
             if not kind and column not in normalise.CHOICES:
                 continue
             for word in list(dict.fromkeys(row[at] for row in taken if row[at]))[:MOST_WORDS]:
@@ -399,7 +405,7 @@ class NamesForm(StepForm):
                 )
                 if meaning is not None and set(meaning) - {column}:
                     continue  # a file says more of it than can be said here
-                known_slug = self.names.find(kind, word) if kind else _choice_of(column, word)
+                known_slug = self.names.find(kind, word) if kind else normalise.value_of(column, word)
                 if kind == "hypervisor" and fold(word) in NATIVE:
                     known_slug = "native"
                 slug = (meaning or {}).get(column) or known_slug or ""
@@ -418,9 +424,11 @@ class NamesForm(StepForm):
         no_name = [(NO_NAME, "no name: leave its rows out")] if heading else []
         choices = [("", "not known yet"), (NEW, "a new one, described below"), *no_name, *natives, *self.entries[kind]]
         self.choice(name, f"{word} is", choices, NEW if proposed else slug or near)
-        described = proposed or {"name": word[:80], **services.fields_for(word)}
+        described = proposed or {"name": word[:80], **services.fields_for(kind, word)}
         for field_name in services.FIELDS[kind]:
-            field = _left_open(kind, field_name)
+            field = left_open(kind, field_name)
+            if isinstance(field.widget, forms.Textarea):
+                field.widget.attrs["rows"] = 2
             field.label = field_name.replace("_", " ").capitalize()
             field.initial = described.get(field_name, "")
             self.fields[f"{name}-{field_name}"] = field
@@ -531,30 +539,9 @@ def _renamed(fields: Mapping[str, Any], renamed: Mapping[tuple[str, str], str]) 
     return {
         name: _renamed(value, renamed)
         if isinstance(value, dict)
-        else renamed.get((normalise.REFERENCES.get(name, ""), fold(str(value)))) or value
+        else renamed.get((normalise.NAMED.get(name, ""), fold(str(value)))) or value
         for name, value in fields.items()
     }
-
-
-def _choice_of(column: str, word: str) -> str:
-    """Return the value of a closed setting that a word means; empty: none."""
-    known = {fold(value): value for value in normalise.CHOICES[column]}
-    if column in SETTINGS:
-        known |= {fold(text): value for text, value in SETTINGS[column].spellings.items()}
-    return known.get(fold(word), "")
-
-
-def _left_open(kind: str, name: str) -> forms.Field:
-    """Return a field of a new entry that is optional unless the entry is chosen."""
-    if name == "slug":
-        return forms.SlugField(required=False, max_length=40, help_text="Small letters, digits and hyphens.")
-    column = services.MODELS[kind]._meta.get_field(name)
-    assert isinstance(column, Field)
-    field = column.formfield(required=False)
-    assert field is not None
-    if isinstance(field.widget, forms.Textarea):
-        field.widget.attrs["rows"] = 2
-    return field
 
 
 # Rows
@@ -626,7 +613,10 @@ class SourceForm(StepForm):
         "archive_address": "Address of a copy in an archive",
         "note": "What else is known of it",
     }
-    STUDY = ("title", "slug", "laboratory", "procedure", "run_seconds", "repetitions", "value_scope", "research_group")
+    STUDY = (
+        *("title", "slug", "laboratory", "procedure", "fits_cache", "measured_year", "run_seconds", "repetitions"),
+        *("value_scope", "research_group"),
+    )
     STORAGE = {"description": "Disks", "kind": "Kind of disks", "controller": "Controller", "raid": "RAID"}
     SERVER = {"model": "Server", "cpu": "Processor", "ram_gib": "Memory, GiB"}
     MAIN = (
@@ -634,6 +624,7 @@ class SourceForm(StepForm):
         "case_study-slug",
         "case_study-laboratory",
         "case_study-procedure",
+        "case_study-fits_cache",
         "storage-description",
     )
 

@@ -5,8 +5,7 @@
 Every step can be gone back to. What is kept is always a file of conditions, perhaps one with gaps.
 """
 
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,11 +13,12 @@ from django.contrib.auth.models import User
 
 from experiments.imports import pipeline
 from experiments.models import CaseStudy, ImportBatch, PastedTable
+from experiments.readers.apart import go_on
 
 from . import suggest, take_in
-from .conditions import LONGEST, Conditions, ConditionsError, as_toml, conditions_of
+from .conditions import Conditions, ConditionsError, as_toml, conditions_of, toml_tables
 from .convert import Wrong
-from .pasted import tables_in
+from .pasted import read_tables
 from .plain import PlainTable
 from .take_in import Reading
 
@@ -41,12 +41,13 @@ class TooMany(Exception):  # noqa: N818 - the user's matter, not a failure of ou
     """Somebody has as many tables on their way as anybody may have."""
 
 
-def begin(user: User, name: str, content: bytes, document: Document) -> PastedTable:
+def begin(user: User, name: str, content: bytes, document: Document, wait: Callable[[], None] = go_on) -> PastedTable:
     """Keep what was pasted, with what is known of it. Raises Refused where there is no table in it, TooMany.
 
     name : of the file; empty for pasted text, which is called by the caption of its first table
+    wait : called each second while it is read
     """
-    tables = tables_in(content)
+    tables = read_tables(content, wait)
     if PastedTable.objects.filter(owner=user, case_study=None).count() >= MOST:
         raise TooMany(f"You have {MOST} tables that are not drafts yet: finish or forget one of them first.")
     name = name or pipeline.file_name(f"{tables[0].caption[:100].rstrip('.') or 'pasted table'}.txt")
@@ -61,8 +62,8 @@ def of(user: User) -> list[PastedTable]:
     return list(PastedTable.objects.filter(owner=user, case_study=None).defer("content"))
 
 
-def tables_of(kept: PastedTable) -> list[PlainTable]:
-    return tables_in(bytes(kept.content))
+def tables_of(kept: PastedTable, wait: Callable[[], None] = go_on) -> list[PlainTable]:
+    return read_tables(bytes(kept.content), wait)
 
 
 def choose(kept: PastedTable, number: int, tables: list[PlainTable]) -> None:
@@ -94,12 +95,7 @@ def conditions(document: Mapping[str, Any]) -> Conditions:
 
 def document_of(text: str) -> Document:
     """Return what a file of conditions says, which may have gaps. Raises ConditionsError."""
-    if len(text) > LONGEST:
-        raise ConditionsError(f"found {len(text):,} characters, allowed are {LONGEST:,}")
-    try:
-        given = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConditionsError(f"no TOML: {error}") from error
+    given = toml_tables(text)
     if not isinstance(given.get("case_study", {}), dict):
         raise ConditionsError("case_study: allowed is a table, [case_study]")
     document = asdict(conditions(given))

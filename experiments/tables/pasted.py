@@ -9,21 +9,23 @@ Every table of the source is found, with its caption where there is one; what th
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any
 
 from experiments.readers import table
+from experiments.readers.apart import NotRead, go_on, read_alone
 from experiments.readers.base import text_of
 
 from .plain import PlainTable
 
 MAX_BYTES = 4 * 2**20
-MAX_LINES = 100_000  # of a text, and rows of a page
+MAX_LINES = 100_000  # of a text
 MAX_TABLES = 200
 MAX_ROWS = 10_000  # of all tables of one source
 MAX_COLUMNS = 150
-MAX_CELLS = 500_000
+MAX_CELLS = 100_000
 MAX_CELL = 2_000  # characters
 MAX_LINE = 100_000  # characters
 LONGEST_SHOWN = 60
@@ -34,7 +36,7 @@ class Refused(ValueError):  # noqa: N818 - the user's matter, not a failure of o
 
     def __init__(self, text: str, line: int | None = None) -> None:
         super().__init__(f"line {line}: {text}" if line else text)
-        self.line = line
+        self.text, self.line = text, line
 
 
 Row = tuple[int, list[str]]  # line and cells
@@ -60,6 +62,36 @@ def tables_in(content: bytes | str) -> list[PlainTable]:
         return _checked(_of_bars(lines))
     delimiter = _delimiter(lines)
     return _checked(_of_delimited(text, delimiter) if delimiter else _of_columns(lines))
+
+
+def read_tables(content: bytes, wait: Callable[[], None] = go_on) -> list[PlainTable]:
+    """Return `tables_in` of bytes from outside, found in a process that has limits and no rights. Raises Refused.
+
+    wait : called each second; what it raises ends the process
+    """
+    try:
+        parts = read_alone(content, f"{__name__}:_found", _Found, wait)
+    except NotRead as limit:
+        raise Refused(f"found {limit.args[0]}, allowed is {limit.args[1]}.") from limit
+    if refusals := [part for part in parts if part.refused]:
+        raise Refused(refusals[0].refused, refusals[0].line)
+    return [part.table for part in parts if part.table]
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A table, or why there is none: what the process says."""
+
+    table: PlainTable | None = None
+    refused: str = ""
+    line: int | None = None
+
+
+def _found(content: bytes) -> Iterator[_Found]:
+    try:
+        yield from map(_Found, tables_in(content))
+    except Refused as error:
+        yield _Found(refused=error.text, line=error.line)
 
 
 def _checked(tables: Iterable[PlainTable]) -> list[PlainTable]:
@@ -194,11 +226,14 @@ def _joined(group: list[Row]) -> list[Row]:
 
 
 _LINK = re.compile(r"!?\[([^\[\]]{0,500})\]\([^()\s]{0,1000}\)")
+_MARKED = re.compile(r"[*_~`<\[]")
 _MARKS = re.compile(r"\*\*|__|~~|`|<br ?/?>")
 
 
 def _unmarked(cell: str) -> str:
     """Return a cell of Markdown without bold, code and links."""
+    if not _MARKED.search(cell):
+        return cell
     text = _MARKS.sub(lambda mark: " " if mark[0].startswith("<") else "", _LINK.sub(r"\1", cell)).strip()
     return text[1:-1] if len(text) > 2 and text[0] == text[-1] == "*" else text
 
@@ -352,8 +387,9 @@ def _of_html(text: str) -> Iterator[PlainTable]:
     """Yield the tables of a page. A row's line is its number in its table: a page has its rows on lines as it likes."""
     from lxml import etree
 
-    if len(re.findall("<tr", text, re.IGNORECASE)) > MAX_LINES:
-        raise Refused(f"more than {MAX_LINES:,} rows. Copy the table alone.")
+    for sign, most in (("tr", 2 * MAX_ROWS), ("table", 5 * MAX_TABLES)):  # some may hold nothing
+        if (number := len(re.findall(rf"<{sign}[\s>]", text, re.IGNORECASE))) > most:
+            raise Refused(f"{number:,} elements <{sign}>; at most {most:,} are read. Copy the table alone.")
     parser = etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True)
     try:
         page = etree.fromstring(text.encode("utf-8", "replace"), parser)
@@ -417,7 +453,7 @@ def _span(cell: Any, name: str) -> int:
 
 
 def _words(element: Any) -> str:
-    """Return the words of an element without those of a table inside it."""
+    """Return the words of an element without those of a table or row inside it."""
     words: list[str] = []
 
     def gather(inside: Any) -> None:  # as deep as the parser goes, which is 255
@@ -425,7 +461,7 @@ def _words(element: Any) -> str:
         for child in inside:
             if child.tag == "br":
                 words.append(" ")
-            elif child.tag != "table":
+            elif child.tag not in ("table", "tr"):  # which are read as what they are: each word is taken once
                 gather(child)
             words.append(child.tail or "")
 

@@ -14,6 +14,10 @@ class PlainTable:
     lines: list[int]
     caption: str = ""
 
+    def __post_init__(self) -> None:
+        if len(self.lines) != len(self.rows) or any(len(cells) != len(self.header) for cells in self.rows):
+            raise ValueError("a row of another width, or without a line")
+
 
 def table_of_csv(text: str) -> PlainTable | None:
     """Return the table that a text is as CSV, with commas, semicolons or tabs; None where it is none: then its rows

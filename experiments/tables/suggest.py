@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 
 from experiments.entry_names import Names, fold
+from experiments.imports.normalise import value_of
 from experiments.readers.table import NOT_MEASURED
 from experiments.readers.table_columns import NUMERIC, PARAMETER, UnknownHeader, meaning
 from kdb.disk_path import SETTINGS
@@ -74,13 +75,15 @@ def column_of(heading: str, cells: list[str], names: Names) -> str:
 def _by_its_words(cells: list[str], names: Names) -> str:
     """Return the column whose names most of the words are."""
     words = dict.fromkeys(cells)
-    kinds = {"file_system": "host_fs", "hypervisor": "hypervisor", "workload": "workload", "benchmark": "benchmark"}
+    kinds = {
+        **{"file_system": "host_fs", "host_storage": "backend", "hypervisor": "hypervisor"},
+        **{"workload": "workload", "benchmark": "benchmark"},
+    }
     for kind, column in kinds.items():
         if words and 2 * sum(names.find(kind, word) is not None for word in words) >= len(words):
             return column
     for setting in SETTINGS.values():
-        known = {fold(word) for word in setting.spellings}
-        if words and 2 * sum(fold(word) in known for word in words) >= len(words):
+        if words and 2 * sum(bool(value_of(setting.column, word)) for word in words) >= len(words):
             return setting.column
     return ""
 

@@ -19,7 +19,7 @@ from experiments.catalogue import services
 from experiments.entry_names import Names, fold
 from experiments.files import raw_files
 from experiments.imports import pipeline
-from experiments.imports.normalise import REFERENCES, Normaliser, Row, Unknown, first_few, source_of_rows
+from experiments.imports.normalise import NAMED, Normaliser, Row, Unknown, first_few, source_of_rows
 from experiments.models import CaseStudy, ImportBatch, Publication
 from experiments.readers.table import Fault
 from kdb.api.errors import form_errors
@@ -27,6 +27,8 @@ from kdb.api.errors import form_errors
 from .conditions import IS_A, Conditions
 from .convert import LeftOut, Wrong, convert
 from .plain import PlainTable
+
+MOST_COMPARED = 50  # unknown names with all known spellings, a millisecond each
 
 
 class NotTaken(Exception):  # noqa: N818 - the user's matter, not a failure of ours
@@ -55,24 +57,36 @@ class Reading:
 
     @property
     def wrong(self) -> list[Wrong]:
-        """Return the errors, unknown names among them."""
-        return self.errors + [
-            Wrong(line, kind.replace("_", " "), name, self._instead_of(kind, name))
-            for (kind, name), line in self.unknown.items()
+        """Return the errors, unknown names among them: each once, with its first line, whatever numbers it keeps."""
+        lines: dict[Wrong, set[int | None]] = {}
+        for error in self.errors:
+            lines.setdefault(replace(error, line=None), set()).add(error.line)
+        once = [replace(e, line=min(on, key=lambda n: n or 0), more=len(on) - 1) for e, on in lines.items()]
+        return once + [
+            Wrong(
+                line,
+                kind.replace("_", " "),
+                name,
+                f"a name of the catalogue{self._nearest(kind, name) if number < MOST_COMPARED else ''}, one said under "
+                "[words], or one proposed under [[new]]",
+            )
+            for number, ((kind, name), line) in enumerate(self.unknown.items())
         ]
 
-    def _instead_of(self, kind: str, name: str) -> str:
+    def _nearest(self, kind: str, name: str) -> str:
         known = {**self.names.known.get(kind, {}), **self.names.mapped.get(kind, {})}
-        nearest = list(dict.fromkeys(known[spelling] for spelling in get_close_matches(fold(name), known, 5, 0.5)))
-        near = f" (nearest are {', '.join(nearest[:3])})" if nearest else ""
-        return f"a name of the catalogue{near}, one said under [words], or one proposed under [[new]]"
+        near = get_close_matches(fold(name), known, 5, 0.5)
+        nearest = list(dict.fromkeys(known[spelling] for spelling in near))
+        return f" (nearest are {', '.join(nearest[:3])})" if nearest else ""
 
 
 def names_of(conditions: Conditions) -> Names:
     """Return the names of the catalogue, with those that the conditions propose."""
     proposed: dict[str, dict[str, str]] = {}
     for entry in conditions.new:
-        proposed.setdefault(entry[IS_A], {}).update({fold(entry[name]): entry["slug"] for name in ("slug", "name")})
+        proposed.setdefault(entry[IS_A], {}).update(
+            {fold(entry[name]): entry["slug"] for name in ("slug", "name") if name in entry}
+        )
     return Names(services.spellings(CaseStudy()), proposed)
 
 
@@ -99,7 +113,7 @@ def read(table: PlainTable, conditions: Conditions) -> Reading:
 
 def _resolved(row: Mapping[str, str], names: Names) -> dict[str, str]:
     """Return the row with the slugs of the catalogue in place of other spellings."""
-    slugs = {name: names.find(kind, row[name]) for name, kind in REFERENCES.items() if name in row}
+    slugs = {name: names.find(kind, row[name]) for name, kind in NAMED.items() if name in row}
     return {**row, **{name: slug for name, slug in slugs.items() if slug}}
 
 
@@ -110,7 +124,7 @@ def _wrong_entries(conditions: Conditions) -> list[Wrong]:
         try:
             services.new_entry(kind, slug, fields, source="")
         except services.EntryError as error:
-            wrong.append(Wrong(None, f"new {kind.replace('_', ' ')}", entry["name"], str(error)))
+            wrong.append(Wrong(None, f"new {kind.replace('_', ' ')}", entry.get("name", slug), str(error)))
     return wrong
 
 
@@ -152,10 +166,10 @@ def take_in(
         )
         batch = pipeline.finish(batch)
     except (pipeline.ImportRefused, raw_files.UploadError) as error:
-        life.delete_draft(draft)
+        life.delete_draft(draft, user=user)
         raise NotTaken([Wrong(None, "table", name, str(error))]) from error
     if batch.state != ImportBatch.State.FILED:
-        life.delete_draft(draft)
+        life.delete_draft(draft, user=user)
         raise NotTaken(_of_report(batch.full_report))
     return draft
 

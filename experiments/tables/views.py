@@ -12,6 +12,7 @@ from experiments import permissions
 from experiments.imports.pipeline import file_name
 from experiments.models import PastedTable
 from kdb.accounts.users import user_of
+from kdb.web.gone import check_client
 
 from . import guided, pages
 from .forms import FORMS, ConditionsForm, PasteForm, lists
@@ -32,7 +33,7 @@ def table_new(request: HttpRequest) -> HttpResponse:
         content = file.read() if file else form.cleaned_data["text"].encode()
         name = file_name(file.name) if file else ""
         try:
-            kept = guided.begin(user_of(request), name, content, form.cleaned_data["conditions"])
+            kept = guided.begin(user_of(request), name, content, form.cleaned_data["conditions"], check_client(request))
             if form.cleaned_data["conditions"] and kept.number is not None:
                 return redirect("table-detail", kept.pk)
             return redirect("table-step", *_next(kept, ""))

@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.utils.timezone import now
 
+from kdb.accounts import tokens
 from kdb.models import ApiToken
 
 _LIVES = {"30": "30 days", "365": "a year", "": "until it is revoked"}
@@ -19,7 +20,8 @@ class TokenForm(forms.Form):
         initial=["read", "import"],
         label="It may",
     )
-    days = forms.ChoiceField(choices=list(_LIVES.items()), required=False, label="It lives", initial="365")
+    laboratory = forms.SlugField(max_length=40, required=False, label="In the laboratory (short name; to measure only)")
+    days = forms.ChoiceField(choices=list(_LIVES.items()), required=False, label="Valid for", initial="365")
 
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -30,6 +32,12 @@ class TokenForm(forms.Form):
         if ApiToken.objects.filter(user=self.user, name=name, revoked_at__isnull=True).exists():
             raise forms.ValidationError("You have a token of this name; revoke it first, or choose another.")
         return name
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        if wrong := tokens.why_not(data.get("scopes", []), data.get("laboratory", "")):
+            self.add_error("laboratory", wrong)
+        return data
 
     @property
     def expires_at(self) -> datetime | None:

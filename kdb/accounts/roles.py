@@ -22,7 +22,7 @@ ROLES: dict[str, tuple[str, ...]] = {
         *("experiments.change_host", "experiments.change_campaign"),
         *("experiments.change_casestudy", "experiments.delete_casestudy"),
         *(f"experiments.{verb}_{name}" for name in _CATALOGUE for verb in ("add", "change", "view")),
-        "experiments.view_auditentry",
+        *("experiments.view_auditentry", "modelling.view_laboratoryauditentry"),
         "admin.view_logentry",
         *("auth.add_user", "auth.change_user", "auth.view_user", "auth.view_group"),
     ),

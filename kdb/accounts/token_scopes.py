@@ -1,4 +1,5 @@
-"""The scope that a token needs for each address. `kdb.accounts.tokens.TokenAuthentication` asks before any view runs.
+"""The scopes of which a token needs one, for each address. `kdb.accounts.tokens.TokenAuthentication` asks before any
+view runs.
 
 An address that is not in it is closed to tokens. Views without authentication are not in it: they are everybody's.
 """
@@ -9,10 +10,11 @@ from kdb.models import ApiToken
 
 Scope = ApiToken.Scope
 READ, IMPORT, REVIEW, CAMPAIGN, NOTIFY = Scope.READ, Scope.IMPORT, Scope.REVIEW, Scope.CAMPAIGN, Scope.NOTIFY
-RUNNER = Scope.RUNNER
+RUNNER, LABORATORY, MEASURE = Scope.RUNNER, Scope.LABORATORY, Scope.MEASURE
+Needed = Scope | tuple[Scope, ...] | None
 
-# Name of the address: who reads there, and who does anything else there. None: no token does.
-SCOPES: dict[str, tuple[Scope | None, Scope | None]] = {
+# Name of the address: who reads there, and who does anything else there. Several: one of them. None: no token does.
+SCOPES: dict[str, tuple[Needed, Needed]] = {
     "metrics": (READ, None),
     "raw-file-content": (READ, None),
     "draft-list": (READ, IMPORT),
@@ -29,9 +31,6 @@ SCOPES: dict[str, tuple[Scope | None, Scope | None]] = {
     "import-detail": (READ, IMPORT),
     "import-confirm": (None, IMPORT),
     "import-read": (None, IMPORT),
-    "source-task-list": (READ, None),
-    "source-task-detail": (READ, None),
-    "source-task-resolve": (None, REVIEW),
     "host-list": (READ, CAMPAIGN),
     "host-detail": (READ, None),
     "host-accept-key": (None, CAMPAIGN),
@@ -43,6 +42,8 @@ SCOPES: dict[str, tuple[Scope | None, Scope | None]] = {
     "host-statement": (None, CAMPAIGN),
     "host-runner-token": (None, CAMPAIGN),
     "host-take": (None, CAMPAIGN),
+    "host-operators": (None, CAMPAIGN),
+    "host-stop": (None, CAMPAIGN),
     "runner-scripts": (RUNNER, None),
     "runner-lease": (None, RUNNER),
     "runner-answer": (None, RUNNER),
@@ -93,25 +94,30 @@ SCOPES: dict[str, tuple[Scope | None, Scope | None]] = {
     "notification-detail": (NOTIFY, NOTIFY),
     "notification-deliveries": (NOTIFY, None),
     "notification-test": (None, NOTIFY),
-    "laboratory-list": (READ, IMPORT),
-    "laboratory-detail": (READ, None),
-    "laboratory-members": (None, IMPORT),
+    "laboratory-list": (READ, LABORATORY),
+    "laboratory-detail": (READ, LABORATORY),
+    "laboratory-members": (None, LABORATORY),
+    "laboratory-member": (None, LABORATORY),
     # Where they are asked for a laboratory; else they are everybody's.
     **dict.fromkeys(("ranking", "comparison", "mix"), (READ, None)),
-    "sitting-list": (READ, IMPORT),
-    "sitting-detail": (READ, None),
-    "sitting-runs": (None, IMPORT),
+    "sitting-list": (READ, (MEASURE, IMPORT)),
+    "sitting-detail": ((READ, MEASURE), LABORATORY),
+    "sitting-runs": (None, (MEASURE, IMPORT)),
     "sitting-share": (None, IMPORT),
     "series-list": (READ, None),
     "series-detail": (READ, None),
     "series-change-list": (READ, None),
     "series-change-detail": (READ, None),
     "series-change-causes": (READ, None),
-    "series-change-handle": (None, IMPORT),
+    "series-change-handle": (None, LABORATORY),
 }
+TO_DELETE: dict[str, Scope] = {"draft-detail": Scope.DELETE}  # where changing needs another
 
 
-def needed(name: str | None, method: str | None) -> Scope | None:
-    """Return the scope that a token needs for the address of this name; None where no token will do."""
+def needed(name: str | None, method: str | None) -> tuple[Scope, ...]:
+    """Return the scopes of which a token needs one for the address of this name; empty where no token will do."""
     reading, writing = SCOPES.get(name or "", (None, None))
-    return reading if method in SAFE_METHODS else writing
+    if method == "DELETE":
+        writing = TO_DELETE.get(name or "", writing)
+    scopes = reading if method in SAFE_METHODS else writing
+    return () if scopes is None else (scopes,) if isinstance(scopes, Scope) else scopes

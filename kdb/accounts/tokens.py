@@ -2,7 +2,7 @@
 
 import hashlib
 import secrets
-from collections.abc import Iterable
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -22,8 +22,20 @@ _SCHEME = "Bearer"
 _USED_WITHIN = timedelta(minutes=1)  # last_used_at is no finer, so that reading does not become writing
 
 
-def make(user: Any, name: str, scopes: Iterable[str], *, expires_at: datetime | None = None) -> tuple[ApiToken, str]:
-    """Return a new token and its key. The key is in no place but this answer."""
+def why_not(scopes: Collection[str], laboratory: str) -> str:
+    """Say what is wrong with a token of these scopes for this laboratory; "" where nothing is."""
+    measures = ApiToken.Scope.MEASURE in scopes
+    if measures and (len(set(scopes)) > 1 or not laboratory):
+        return "A token that measures opens one laboratory, which is to be named, and has no other scope."
+    return "" if measures or not laboratory else "A laboratory is named for the scope measure only."
+
+
+def make(
+    user: Any, name: str, scopes: Collection[str], *, expires_at: datetime | None = None, laboratory: str = ""
+) -> tuple[ApiToken, str]:
+    """Return a new token and its key. The key is in no place but this answer. Raises ValueError as `why_not` says."""
+    if wrong := why_not(scopes, laboratory):
+        raise ValueError(wrong)
     key = _SIGN + secrets.token_urlsafe(32)
     token = ApiToken.objects.create(
         user=user,
@@ -31,6 +43,7 @@ def make(user: Any, name: str, scopes: Iterable[str], *, expires_at: datetime | 
         prefix=key[: len(_SIGN) + 6],
         digest=_digest(key),
         scopes=sorted(set(scopes)),
+        laboratory=laboratory,
         expires_at=expires_at,
     )
     return token, key
@@ -103,11 +116,11 @@ class TokenAuthentication(BaseAuthentication):
     def _refuse_beyond(token: ApiToken, request: Request) -> None:
         """Refuse a token what is beyond its scopes; a signed-in person needs none."""
         match = request.resolver_match
-        scope = token_scopes.needed(match.url_name if match else None, request.method)
-        if scope is None:
+        scopes = token_scopes.needed(match.url_name if match else None, request.method)
+        if not scopes:
             raise PermissionDenied("No token may do this: sign in.")
-        if scope not in token.scopes:
-            raise PermissionDenied(f"This needs a token with the scope {scope.value}.")
+        if not {*scopes} & {*token.scopes}:
+            raise PermissionDenied(f"This needs a token with the scope {' or '.join(scopes)}.")
 
     def authenticate_header(self, request: Request) -> str:
         return f'{_SCHEME} realm="KDB"'

@@ -55,12 +55,15 @@ class PasswordResetView(views.PasswordResetView):
 def account(request: HttpRequest) -> HttpResponse:
     """Show one's own account, and make tokens. A new token's key is shown here, this once."""
     user = user_of(request)
-    form = TokenForm(request.POST or None, user=user)
+    suggested = {"scopes": ["measure"], "laboratory": request.GET["measure"]} if "measure" in request.GET else None
+    form = TokenForm(request.POST or None, user=user, initial=suggested)
     key, status = "", 200
     if request.method == "POST":
         if form.is_valid():
             data = form.cleaned_data
-            _, key = tokens.make(user, data["name"], data["scopes"], expires_at=form.expires_at)
+            _, key = tokens.make(
+                user, data["name"], data["scopes"], expires_at=form.expires_at, laboratory=data["laboratory"]
+            )
             form = TokenForm(user=user)
         else:
             status = 422

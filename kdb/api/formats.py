@@ -56,10 +56,12 @@ class TooLarge(APIException):
 class JsonParser(JSONParser):
     """JSON that is refused, not failed on, where it is too long, nested too deep or an integer is beyond all use."""
 
+    most_bytes = MOST_JSON_BYTES
+
     def parse(self, stream: Any, *args: Any, **kwargs: Any) -> Any:
-        body = stream.read(MOST_JSON_BYTES + 1)
-        if len(body) > MOST_JSON_BYTES:
-            raise TooLarge(f"JSON has at most {MOST_JSON_BYTES:,} bytes here; this is longer.")
+        body = stream.read(self.most_bytes + 1)
+        if len(body) > self.most_bytes:
+            raise TooLarge(f"JSON has at most {self.most_bytes:,} bytes here; this is longer.")
         try:
             parsed = super().parse(io.BytesIO(body), *args, **kwargs)
             refuse_huge_integers(parsed)

@@ -2,8 +2,10 @@
 
 A row is a request as the view reads it, so the same one asked by many is worked out once. Who asks, asks again every
 two seconds; what nobody has asked about for a while is not worked out, and broken off where it is under way. Workers
-take up one at a time, of the address that was served longest ago: who asks a hundred things delays nobody by more
-than one.
+take up one at a time. What they spend is charged to the address that asked, and to its network. First comes who owes
+least, with what the request is expected to take added: what others of its kind took lately. So a hundred dear
+questions of a hundred addresses delay a short one by one of them; and after as much work on short ones, a dear one has
+its turn.
 """
 
 import hashlib
@@ -11,13 +13,15 @@ import io
 import json
 import logging
 import time
+from collections import Counter
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.core.handlers.exception import response_for_exception
 from django.core.handlers.wsgi import WSGIRequest
-from django.db.models import F, OuterRef, QuerySet, Subquery
+from django.db.models import Avg, F, QuerySet
 from django.db.models.functions import Length
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
@@ -35,6 +39,7 @@ from kdb.web.htmx import target_of, wants_fragment
 from kdb.work import jobs
 
 from . import budget
+from .spending import shares_of
 
 logger = logging.getLogger(__name__)
 
@@ -44,6 +49,7 @@ NOTED_EVERY = timedelta(seconds=5)  # that somebody still asks
 ABANDONED_AFTER = timedelta(seconds=20)
 KEPT = timedelta(minutes=10)
 MOST_WAITING = 20  # requests of one address
+MOST_OWED = 5  # times what an address may cost the web server in a minute, of the workers' time
 MOST_ROWS = 300  # that wait, and as many that do not
 MOST_BYTES = 256 * 2**20  # of all answers that are kept
 MOST_BYTES_OF_ONE = 32 * 2**20
@@ -73,13 +79,23 @@ def find(request: HttpRequest) -> LeftRequest | None:
 def leave(request: HttpRequest) -> HttpResponseBase:
     """Have a worker answer the request, and say so; or its answer, where it is there by now."""
     asked, address = _asked(request), counted_address(request)
-    others = _waiting().exclude(key=_key(asked))
-    if others.filter(address=address).count() >= MOST_WAITING:
-        return too_much(request, f"{MOST_WAITING} of your questions are being worked out; wait for one of them.")
-    if others.count() >= MOST_ROWS:
-        return too_much(request, f"{MOST_ROWS} questions are being worked out; ask again when some are.")
+    row = LeftRequest(key=_key(asked), asked=asked, address=address, polled_at=now(), kind=_kind(request))
+    others = list(_waiting().exclude(key=row.key).defer("asked", "content"))
+    waiting = Counter(name for other in others for name in shares_of(other.address))
+    for name, share in shares_of(address).items():
+        if waiting[name] >= share * MOST_WAITING:
+            return too_much(request, f"{waiting[name]} of your questions are being worked out; wait for one of them.")
+    order = _Order()
+    if 0 < MOST_OWED * settings.KDB_CPU_SECONDS_A_MINUTE < (owed := order.owed(row)):
+        why = f"Your questions have lately taken {owed:.0f} seconds of the workers; wait a little."
+        return too_much(request, why, seconds=15)
+    if len(others) >= MOST_ROWS:
+        last = max((other for other in others if not other.attempts), key=order.of, default=None)
+        if last is None or order.of(last) <= order.of(row):
+            return too_much(request, f"{MOST_ROWS} questions are being worked out; ask again when some are.")
+        LeftRequest.objects.filter(pk=last.pk, attempts=0).delete()  # who waits for it asks again
     row, _ = LeftRequest.objects.update_or_create(
-        key=_key(asked), defaults={"asked": asked, "address": address, "polled_at": now()}
+        key=row.key, defaults={"asked": asked, "address": address, "polled_at": now(), "kind": row.kind}
     )
     return answer(request, row)
 
@@ -110,11 +126,17 @@ def _asked(request: HttpRequest) -> dict[str, str]:
     names = _READ_OF_API if request.path.startswith(API_PREFIX) else _READ
     asked = {name: str(request.META[name]) for name in names if name in request.META}
     asked["wsgi.url_scheme"] = request.scheme or "http"
-    return asked | ({"HTTP_HX_REQUEST": "true"} if wants_fragment(request) else {})
+    fragment = {"HTTP_HX_REQUEST": "true", "HTTP_HX_TARGET": target_of(request)}
+    return asked | (fragment if wants_fragment(request) else {})
 
 
 def _key(asked: dict[str, str]) -> str:
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+
+
+def _kind(request: HttpRequest) -> str:
+    """Return the name of the view, by which it is known what requests take."""
+    return request.resolver_match.view_name[:80] if request.resolver_match else ""
 
 
 def _note_asked(row: LeftRequest) -> None:
@@ -145,10 +167,15 @@ def work_out_all() -> None:
     """Answer what waits, one after the other, until nothing does."""
     if Job.objects.filter(kind=JOB, state=Job.State.RUNNING).count() > 1:  # another is at it
         return
-    while row := _next():
+    on_short = 0.0  # seconds since one had its turn that was not the shortest
+    while waiting := list(_waiting().defer("content")):
+        order = _Order()
+        row = min(waiting, key=lambda waits: (order.owed(waits), waits.pk))
+        if is_short := on_short < order.expected(row):
+            row = min(waiting, key=lambda waits: (order.of(waits), waits.pk))
         if LeftRequest.objects.filter(pk=row.pk, attempts=row.attempts).update(attempts=F("attempts") + 1):
-            Turn.objects.update_or_create(address=row.address, defaults={"served_at": now()})
-            _work_out(row)
+            spent = _work_out(row)
+            on_short = on_short + spent if is_short else 0.0
         forget()
 
 
@@ -184,23 +211,49 @@ def _waiting() -> QuerySet[LeftRequest]:
     )
 
 
-def _next() -> LeftRequest | None:
-    """Return the first request of the address that was served longest ago."""
-    served = Subquery(Turn.objects.filter(address=OuterRef("address")).values("served_at"))
-    return _waiting().annotate(served=served).order_by(F("served").asc(nulls_first=True), "pk").first()
+class _Order:
+    """The order in which requests come: who owes least with what he asks for."""
+
+    def __init__(self) -> None:
+        self._owed = {turn.address: turn.owed for turn in Turn.objects.all()}
+        known = LeftRequest.objects.filter(seconds__gt=0).order_by()
+        self._seconds = dict(known.values_list("kind").annotate(Avg("seconds")))
+
+    def of(self, row: LeftRequest) -> float:
+        return self.owed(row) + self.expected(row)
+
+    def owed(self, row: LeftRequest) -> float:
+        """Return what the address owes of the workers' time, or its share of its network's debt, if that is more."""
+        return max(self._owed.get(name, 0.0) / share for name, share in shares_of(row.address).items())
+
+    def expected(self, row: LeftRequest) -> float:
+        """Return the seconds that it is expected to take; 0 where no other of its kind was worked out lately."""
+        return row.seconds or self._seconds.get(row.kind, 0.0)
 
 
-def _work_out(row: LeftRequest) -> None:
+def _work_out(row: LeftRequest) -> float:
+    """Answer the request, and charge what that takes, which is returned, whatever comes of it."""
+    began = time.thread_time()
+    result: dict[str, Any] = {}
     try:
         with budget.checked_by(_wanted(row)):
             response = respond(row.asked | {"REMOTE_ADDR": row.address})
+        result = {
+            "answered_at": now(),
+            "status": response.status_code,
+            "headers": dict(response.items()),
+            "content": response.content,
+        }
     except Abandoned:
         logger.info("broke off what nobody asks for path=%s", row.asked["PATH_INFO"])
         LeftRequest.objects.filter(pk=row.pk, polled_at__lte=now() - ABANDONED_AFTER).update(attempts=0)
-        return
-    LeftRequest.objects.filter(pk=row.pk).update(
-        answered_at=now(), status=response.status_code, headers=dict(response.items()), content=response.content
-    )
+    seconds = time.thread_time() - began
+    for name in shares_of(row.address):
+        turn = Turn.objects.filter(address=name).first()
+        owed = seconds + (turn.owed if turn else 0.0)
+        Turn.objects.update_or_create(address=name, defaults={"served_at": now(), "seconds": owed})
+    LeftRequest.objects.filter(pk=row.pk).update(seconds=seconds, **result)
+    return seconds
 
 
 def _wanted(row: LeftRequest) -> budget.Check:

@@ -1,4 +1,4 @@
-"""Count what everybody has spent of the processor in the last minute: each address, each user."""
+"""Count what everybody has spent of the processor in the last minute: each address, its network, each user."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -9,10 +9,11 @@ from django.http import HttpRequest
 
 from kdb.accounts import tokens
 from kdb.api.errors import API_PREFIX
-from kdb.web.addresses import counted_address
+from kdb.web.addresses import counted_address, network_of
 from kdb.web.rates import spend, spent
 
 SIGNED_IN = 5  # times as much as a stranger's address
+NETWORK = 5  # times as much as one of its addresses: more people than one may be in it
 RESERVED = 0.3  # seconds, for each request under way: many at once cannot all pass before the first is charged
 _SECONDS = 60
 
@@ -39,13 +40,18 @@ def payer_of(request: HttpRequest) -> Payer:
     return Payer("address", counted_address(request)) if user is None else Payer("user", str(user))
 
 
+def shares_of(address: str) -> dict[str, int]:
+    """Return what a stranger's request is counted by, and how many times as much as an address that may have."""
+    return {address: 1, network_of(address): NETWORK}
+
+
 def reserve(payer: Payer) -> int:
     """Charge RESERVED ahead, to be settled; or charge nothing and return when to come back, in seconds."""
-    most = settings.KDB_CPU_SECONDS_A_MINUTE * (1 if payer.is_stranger else SIGNED_IN)
+    most = settings.KDB_CPU_SECONDS_A_MINUTE
     if not most:
         return 0
     _charge(payer, RESERVED)
-    if spent(_SECONDS, "cpu", *payer) - RESERVED < most:
+    if all(spent(_SECONDS, "cpu", *account) - RESERVED < share * most for account, share in _accounts(payer).items()):
         return 0
     settle(payer, 0)
     return _SECONDS // 4
@@ -73,4 +79,11 @@ def charged(payer: Payer, chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 def _charge(payer: Payer, seconds: float) -> None:
     if settings.KDB_CPU_SECONDS_A_MINUTE:
-        spend(seconds, _SECONDS, "cpu", *payer)
+        for account in _accounts(payer):
+            spend(seconds, _SECONDS, "cpu", *account)
+
+
+def _accounts(payer: Payer) -> dict[Payer, int]:
+    if not payer.is_stranger:
+        return {payer: SIGNED_IN}
+    return {Payer(payer.kind, name): share for name, share in shares_of(payer.name).items()}

@@ -11,7 +11,6 @@ Left out is what belongs to the moment: sessions, attempts to sign in, workers s
 import base64
 import hashlib
 import json
-import os
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,6 +29,7 @@ from django.db.models import BinaryField, Field, JSONField, Model
 
 from kdb import __version__
 from kdb.database import bulk_rows
+from kdb.operating.whole_files import whole_file
 
 FORM = 1
 MANIFEST = "manifest.json"
@@ -76,28 +76,24 @@ def write(path: Path) -> Written:
     """
     if path.exists():
         raise BackupError(f"{path} is there already; name another file, or remove it first.")
-    part = path.with_name(f".{path.name}.part")
     try:
-        part.unlink(missing_ok=True)  # of an attempt that died
-        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive, _one_moment():
-                tables = {model._meta.db_table: _write_table(archive, model) for model in _models()}
-                manifest = {
-                    "form": FORM,
-                    "release": __version__,
-                    "migrations": _migrations(),
-                    "settings": {name: getattr(settings, name) for name in SETTINGS},
-                    "tables": tables,
-                }
-                archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
-            file.flush()
-            os.fsync(file.fileno())
-        os.link(part, path)  # unlike a rename it never takes the place of another archive
-        part.unlink()
+        with (
+            whole_file(path, replaces=False, mode=0o600) as file,
+            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+            _one_moment(),
+        ):
+            tables = {model._meta.db_table: _write_table(archive, model) for model in _models()}
+            manifest = {
+                "form": FORM,
+                "release": __version__,
+                "migrations": _migrations(),
+                "settings": {name: getattr(settings, name) for name in SETTINGS},
+                "tables": tables,
+            }
+            archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
     except FileExistsError:
         raise BackupError(f"{path} is there already; name another file, or remove it first.") from None
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise BackupError(f"{path} cannot be written: {error.strerror}.") from None
     return Written({table: entry["rows"] for table, entry in tables.items()}, {})
 

@@ -3,7 +3,9 @@
 import errno
 import os
 import sqlite3
+import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from enum import StrEnum
 
 import kombu.exceptions
@@ -12,7 +14,7 @@ import redis
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
-_LEAST_FREE_BYTES = 2**20
+LEAST_FREE_BYTES = 2**20  # below that a disk is full
 _SAYS_LITTLE = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}  # SQLite says them of full disks, too
 # PostgreSQL is not reached, ends, starts, or takes no more connections. Not 57014, what took too long.
 _AWAY = ("08", "57P", "53300")
@@ -28,14 +30,14 @@ class Failure(StrEnum):
     BROKER_AWAY = "the broker did not answer"
 
 
-def failure(error: BaseException | None) -> Failure | None:
+def failure_behind(error: BaseException | None) -> Failure | None:
     """Return the failure that `error`, or what caused it, tells of; None where it is another, such as a mistake."""
     return next(filter(None, map(_failure, _with_causes(error))), None)
 
 
 def why_unavailable(error: BaseException | None) -> str:
     """Say to whoever asked why the database failed."""
-    match failure(error):
+    match failure_behind(error):
         case Failure.DISK_FULL:
             return "The disk that KDB stores on is full, so nothing was stored. Whoever runs KDB has to make room."
         case Failure.DATABASE_BUSY:
@@ -48,7 +50,7 @@ def why_unavailable(error: BaseException | None) -> str:
 
 def is_unavailable(error: BaseException | None) -> bool:
     """Tell whether the request failed for what it stands on, and is answered with 503."""
-    return isinstance(error, (OperationalError, InterfaceError)) or failure(error) is Failure.DISK_FULL
+    return isinstance(error, (OperationalError, InterfaceError)) or failure_behind(error) is Failure.DISK_FULL
 
 
 def _with_causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -85,8 +87,18 @@ def _of_sqlite(code: int) -> Failure | None:
 
 
 def _is_nothing_left() -> bool:
-    try:
-        space = os.statvfs(os.path.dirname(settings.DATABASES["default"]["NAME"]) or ".")
-    except OSError:
-        return False
-    return space.f_bavail * space.f_frsize < _LEAST_FREE_BYTES or (space.f_files > 0 and not space.f_favail)
+    return free_bytes().get("the database", LEAST_FREE_BYTES) < LEAST_FREE_BYTES
+
+
+def free_bytes() -> dict[str, int]:
+    """Return what is free on the disk of each place where KDB stores, as far as this machine sees it; 0 where no more
+    files may be made."""
+    places: dict[str, str] = {"DATA_DIR": str(settings.DATA_DIR), "temporary files": tempfile.gettempdir()}
+    if "sqlite3" in settings.DATABASES["default"]["ENGINE"]:
+        places["the database"] = os.path.dirname(str(settings.DATABASES["default"]["NAME"])) or "."
+    free = {}
+    for place, path in places.items():
+        with suppress(OSError):
+            space = os.statvfs(path)
+            free[place] = space.f_bavail * space.f_frsize if space.f_favail or not space.f_files else 0
+    return free

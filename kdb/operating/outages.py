@@ -14,7 +14,7 @@ from pathlib import Path
 from billiard.exceptions import WorkerLostError
 from django.conf import settings
 
-from kdb.operating.failures import Failure, failure
+from kdb.operating.failures import Failure, failure_behind
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ def _outage(record: logging.LogRecord) -> tuple[str, BaseException] | None:
         error = getattr(error, "exc", error)  # Celery's wrapper of what a task raised
         if isinstance(error, WorkerLostError):
             return "a process of the worker was killed", error
-        if isinstance(error, BaseException) and (what := failure(error)) in _TOLD:
+        if isinstance(error, BaseException) and (what := failure_behind(error)) in _TOLD:
             assert what is not None
             return what.value, error
     return None
@@ -75,6 +75,18 @@ def _is_first(what: str) -> bool:
     _told_by_us.add(file)
     _begin_minute(what, file)
     return True
+
+
+def is_told(what: str) -> bool:
+    """Tell whether some process saw this outage within the last minute: it holds the lock."""
+    try:
+        with _path(what).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass
+    return False
 
 
 def _path(what: str) -> Path:

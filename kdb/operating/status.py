@@ -17,6 +17,8 @@ from django.db.models import Max
 from django.utils.timezone import now
 
 from kdb.models import Job, WorkerHeartbeat
+from kdb.operating.failures import LEAST_FREE_BYTES, Failure, free_bytes
+from kdb.operating.outages import is_told
 
 logger = logging.getLogger(__name__)
 
@@ -25,6 +27,7 @@ SEEN_SECONDS = 1  # for so long what was seen is said again: a flood of question
 SILENT_SECONDS = 5  # what says nothing for so long is down
 ABANDONED_SECONDS = 30  # after that another thread looks: the connection of the first may have died unseen
 REDIS_SECONDS = 0.8
+LITTLE_FREE_BYTES = 256 * 2**20  # below that is little: an import or an upgrade may need as much
 WORKER_SEEN_WITHIN = timedelta(seconds=60)
 
 Health = dict[str, str]
@@ -110,18 +113,20 @@ def in_background(work: Callable[[], None]) -> None:
 
 
 def health(database: Probe) -> tuple[Sight, dict[str, Health]]:
-    """Return what `database`, whose value has `worker_seen_at`, sees; and how database, broker and workers are.
+    """Return what `database`, whose value has `worker_seen_at`, sees; and how the database and the other parts are.
 
     Each has a `status` and a sentence in `detail`: "ok", "down", "slow" (no answer yet), for workers also "stale"
-    (seen, but not lately) and "unknown" (never seen, or not to be known). Ends within ANSWER_SECONDS.
+    (seen, but not lately) and "unknown" (never seen, or not to be known), for storage also "low" and "full". Ends
+    within ANSWER_SECONDS.
     """
     until = time.monotonic() + ANSWER_SECONDS
-    asked, asked_broker = database.begin(), BROKER.begin()
+    asked, asked_broker, asked_storage = database.begin(), BROKER.begin(), STORAGE.begin()
     sight, sight_of_broker = database.sight(asked, until), BROKER.sight(asked_broker, until)
     parts = {
         "database": _database(sight),
-        "broker": _broker(sight_of_broker),
+        "broker": _of_probe("Redis", sight_of_broker),
         "workers": _workers(sight),
+        "storage": _of_probe("A disk", STORAGE.sight(asked_storage, until)),
     }
     return sight, parts
 
@@ -133,10 +138,10 @@ def _database(sight: Sight) -> Health:
     return _silence(name, sight) or {"status": "ok", "detail": f"{name} answers."}
 
 
-def _broker(sight: Sight) -> Health:
+def _of_probe(name: str, sight: Sight) -> Health:
     if sight.silent_seconds is None or (sight.value and sight.value["status"] == "down"):
         return dict(sight.value)
-    return _silence("Redis", sight) or dict(sight.value)
+    return _silence(name, sight) or dict(sight.value)
 
 
 def _silence(name: str, sight: Sight) -> Health | None:
@@ -180,3 +185,19 @@ def broker_health() -> Health:
 
 
 BROKER = Probe(broker_health)
+
+
+def storage_health() -> Health:
+    """Return how much room there is where KDB stores, without saying where that is: strangers read it."""
+    free = free_bytes()
+    least = min(free.values(), default=LITTLE_FREE_BYTES)
+    if is_told(Failure.DISK_FULL):
+        return {"status": "full", "detail": "Within the last minute something was not stored, because a disk is full."}
+    listed = ", ".join(f"{size // 2**20:,} MiB for {place}" for place, size in free.items())
+    return {
+        "status": "full" if least < LEAST_FREE_BYTES else "low" if least < LITTLE_FREE_BYTES else "ok",
+        "detail": f"Free: {listed}. At least {LITTLE_FREE_BYTES // 2**20} MiB should be.",
+    }
+
+
+STORAGE = Probe(storage_health)

@@ -1,9 +1,9 @@
 """Settings shared by every way of running; what differs is read from the environment here.
 
-The names read: DATA_DIR, DATABASE_URL, REPLICA_URLS, REDIS_URL, JOB_LEASE_SECONDS, READ_SECONDS, KEPT_ANSWERS,
+The names read: DATA_DIR, DATABASE_URL, REDIS_URL, JOB_LEASE_SECONDS, READ_SECONDS, KEPT_ANSWERS,
 PINNED_ANSWERS, RELEASE_EVIDENCE, API_REQUESTS_A_MINUTE, CPU_SECONDS_A_MINUTE, KEYS_DIR, EMAIL_URL, EMAIL_FROM,
 WEBHOOK_PRIVATE_HOSTS, OIDC_*, TRUSTED_PROXIES, ANONYMOUS_BODY_MIB, BODY_MIB, AUTHORS_MAY_PUBLISH, LOG_FORM,
-LOG_LEVEL, STATEMENT_SECONDS, CHECK_SOURCES_DAYS, and in production.py SECRET_KEY, ALLOWED_HOSTS. See .env.example.
+LOG_LEVEL, STATEMENT_SECONDS, and in production.py SECRET_KEY, ALLOWED_HOSTS. See .env.example.
 """
 
 from datetime import timedelta
@@ -16,7 +16,7 @@ from django.core.exceptions import ImproperlyConfigured
 from kdb import __version__
 from kdb.database import postgresql
 from kdb.database.sqlite import SQLITE_OPTIONS
-from kdb.env import database, env, integer, log_level, redis_url, replicas, required, text
+from kdb.env import database, env, integer, log_level, redis_url, required, text
 from kdb.operating.log_lines import LINE
 from kdb.units import METRICS
 
@@ -50,7 +50,6 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
-    "kdb.database.replicas.replica_middleware",  # around everything that asks the database
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -87,13 +86,10 @@ DATABASES: dict[str, Any] = {"default": database(default=DATA_DIR / "kdb.sqlite3
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"] |= {"OPTIONS": SQLITE_OPTIONS, "CONN_MAX_AGE": 60}  # opening it costs half of a kept answer
 else:
-    DATABASES |= {f"replica-{number}": replica for number, replica in enumerate(replicas(), start=1)}
-    for _name, _database in DATABASES.items():
-        _database.setdefault("CONN_MAX_AGE", 60)
-        _database["CONN_HEALTH_CHECKS"] = True
-        _database.setdefault("OPTIONS", {}).setdefault("connect_timeout", 5 if _name == "default" else 2)
-        postgresql.open_with(_database, **postgresql.PLANNER)
-DATABASE_ROUTERS = ["kdb.database.replicas.Router"] if len(DATABASES) > 1 else []
+    DATABASES["default"].setdefault("CONN_MAX_AGE", 60)
+    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+    DATABASES["default"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
+    postgresql.open_with(DATABASES["default"], **postgresql.PLANNER)
 # What a request may keep PostgreSQL busy for (kdb/wsgi.py); work in the background and commands take what they take.
 KDB_STATEMENT_SECONDS = integer("STATEMENT_SECONDS", 30, lowest=1, highest=3600)
 # In each process: the catalogue's names, and what is small. By themselves, so that they cannot push
@@ -127,7 +123,7 @@ CACHES: dict[str, dict[str, Any]] = {
         "OPTIONS": {"MAX_ENTRIES": 40},  # two a workload
     },
     "arms-in-files": {  # the same for all processes of this machine
-        "BACKEND": "django.core.cache.backends.filebased.FileBasedCache",
+        "BACKEND": "kdb.database.files_of_bytes.BytesInFiles",
         "LOCATION": DATA_DIR / "arms",
         "TIMEOUT": 24 * 3600,
         "OPTIONS": {"MAX_ENTRIES": 100},
@@ -162,7 +158,8 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_MAX_MEMORY_PER_CHILD = 256 * 1024  # KiB, of which 170 MiB are the program: Python keeps what it has had
 CELERY_WORKER_PROC_ALIVE_TIMEOUT = 60  # for a process of the pool to start, on a machine that has much to do
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
-CELERY_BEAT_SYNC_EVERY = 1  # write the file after each task: its age says whether beat lives
+CELERY_BEAT_SCHEDULER = "kdb.work.beat.Scheduler"
+CELERY_BEAT_SYNC_EVERY = 1  # touch the file after each task: its age says whether beat lives
 KDB_TICK_SECONDS = 15
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "tick": {
@@ -272,9 +269,6 @@ EMAIL_TIMEOUT = 10  # seconds
 # Hosts inside, by the names that webhooks give, which may be sent to all the same, and without TLS.
 KDB_WEBHOOK_PRIVATE_HOSTS = [host.strip().lower() for host in env.list("WEBHOOK_PRIVATE_HOSTS", default=[])]
 
-# After how many days the address of a source is looked at again; 0: never by itself.
-KDB_CHECK_SOURCES_DAYS = integer("CHECK_SOURCES_DAYS", 0, lowest=0, highest=3650)
-
 # The largest body of a request: from strangers, and from who has an account.
 KDB_ANONYMOUS_BODY_BYTES = integer("ANONYMOUS_BODY_MIB", 3, lowest=1, highest=1024) * 2**20
 KDB_BODY_BYTES = integer("BODY_MIB", 256, lowest=1, highest=100_000) * 2**20
@@ -324,7 +318,6 @@ SPECTACULAR_SETTINGS = {
         "TierEnum": "experiments.models.OrdinalFinding.Tier",
         "CaseStudyStatusEnum": "experiments.models.CaseStudy.Status",
         "RunnerOutcomeEnum": "experiments.models.AskedCommand.Outcome",
-        "SourceOutcomeEnum": "experiments.models.SourceCheck.Outcome",
         "ClaimKindEnum": "experiments.models.Claim.Kind",
         "HereKindEnum": "modelling.estimation.verdict.KINDS",
         "HypervisorKindEnum": "experiments.models.Hypervisor.Kind",

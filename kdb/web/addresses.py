@@ -6,6 +6,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 NETWORK_BITS = 64  # of an IPv6 address: what one customer gets at least
+WIDER_BITS = {4: 24, 6: 48}  # what one customer gets who wants many addresses
 
 
 def address_of(request: HttpRequest) -> str:
@@ -26,6 +27,11 @@ def counted_address(request: HttpRequest) -> str:
     """Return the address by which attempts are counted: all of an IPv6 /64 are one, written as its first."""
     address = address_of(request)
     return str(ip_network(f"{address}/{NETWORK_BITS}", strict=False)[0]) if ":" in address else address
+
+
+def network_of(address: str) -> str:
+    """Return the network by which many addresses of one customer are counted together: "192.0.2.0/24"."""
+    return str(ip_network(f"{address}/{WIDER_BITS[ip_address(address).version]}", strict=False))
 
 
 def site_of(request: HttpRequest) -> str:

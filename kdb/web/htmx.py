@@ -4,8 +4,9 @@ from collections.abc import Callable
 from functools import wraps
 
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.utils.cache import patch_vary_headers
-from django_htmx.http import HttpResponseClientRefresh, push_url
+from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh, push_url
 from django_htmx.middleware import HtmxDetails
 
 View = Callable[..., HttpResponse]
@@ -29,9 +30,14 @@ def varies_for_htmx(view: View) -> View:
     return wrapper
 
 
-def at_address(response: HttpResponse, url: str) -> HttpResponse:
-    """Let the browser's address become `url` when htmx has put the fragment in place."""
-    return push_url(response, url)
+def at_address(request: HttpRequest, response: HttpResponse, url: str) -> HttpResponse:
+    """Let the browser's address become `url`, if it is not already, when htmx has put the fragment in place."""
+    return push_url(response, False if HtmxDetails(request).current_url_abs_path == url else url)
+
+
+def to_page(request: HttpRequest, url: str) -> HttpResponse:
+    """Send the browser to another page. htmx would follow a redirect itself, and put what is there in its element."""
+    return HttpResponseClientRedirect(url) if wants_fragment(request) else redirect(url)
 
 
 def load_anew() -> HttpResponse:

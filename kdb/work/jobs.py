@@ -45,7 +45,7 @@ from django.utils.timezone import now
 
 from kdb.models import Job
 from kdb.operating import request_ids, upgrades
-from kdb.operating.failures import failure, is_unavailable
+from kdb.operating.failures import failure_behind, is_unavailable
 from kdb.work import memory
 
 logger = logging.getLogger(__name__)
@@ -212,7 +212,7 @@ def _do(job: Job) -> bool:
             logger.exception("lost the database kind=%s %s", job.kind, mine)
             if not connection.in_atomic_block:
                 connection.close()  # a dead connection would not even take the news
-            mine.try_again(f"{NO_DATABASE}: {failure(error) or error}")
+            mine.try_again(f"{NO_DATABASE}: {failure_behind(error) or error}")
             return False
         if isinstance(error, _expected.get(job.kind, ())):
             logger.warning("failed kind=%s %s reason=%r", job.kind, mine, str(error))

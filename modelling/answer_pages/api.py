@@ -23,12 +23,12 @@ from kdb.api.errors import database_is_down
 from kdb.api.formats import CsvRenderer, csv_text
 from kdb.api.public import PublicOrOwnView, PublicView
 from kdb.api.shapes import shape_of
+from kdb.cost import budget
 from kdb.operating import status
 from kdb.web.entity_tags import tagged, tagged_json
 from modelling.answers import words
-from modelling.answers.content import Answer, RankedEntry, complete, conclusion
+from modelling.answers.content import Answer, RankedEntry
 from modelling.ask.selectors import BACKENDS, DISKS, Machine, fit
-from modelling.estimation.ranking import METHOD
 from modelling.evidence import counts, names
 from modelling.evidence.asking import (
     AS_OF_PARAMETER,
@@ -115,21 +115,21 @@ class RankingView(PublicOrOwnView):
         laboratory = laboratory_asked(request)
         question, form = question_asked(request, axis, RankingForm, further=(*EDITION, HERE))
         machine = Machine.of(form.cleaned_data)
-        file_format, room = request.accepted_renderer.format, room_for(request.user)
-        wants_all = file_format != "csv"
-        kept = edition(question, asked_revision(request), asked_method(request), room, with_today=wants_all)
+        file_format, method = request.accepted_renderer.format, asked_method(request)
+        kept = edition(question, asked_revision(request), method, room_for(request.user))
         if kept is None:
             return being_worked_out(question)
+        budget.lift()  # the rest only shows what is there, however slow the machine is
         if laboratory:
             text = as_json(kept, question, machine, laboratory)
             return HttpResponse(text, content_type="application/json")
         tag = "-".join([kept.digest, *machine.given.values(), file_format])
         modified = int(kept.snapshot.computed_at.timestamp())
         respond = partial(as_csv, kept.snapshot)
-        if wants_all:
+        if file_format != "csv":
             written = partial(as_json, kept, question, machine)
             respond = partial(_kept_body, f"modelling.ranking:{tag}", written)
-        return tagged(request, tag, respond, modified=modified, is_immutable=kept.is_final)
+        return tagged(request, tag, respond, modified=modified, is_immutable=bool(method and kept.is_pinned))
 
 
 class TableView(PublicView):
@@ -171,22 +171,21 @@ class HeatMapView(PublicView):
     def get(self, request: Request) -> HttpResponseBase:
         """Return the answer on file-system pairs as a grid of guest and host, with gaps where evidence is missing."""
         question, _ = question_asked(request, "fs-pair", QuestionForm, EDITION)
-        kept = edition(question, asked_revision(request), asked_method(request), room_for(request.user))
+        method = asked_method(request)
+        kept = edition(question, asked_revision(request), method, room_for(request.user))
         if kept is None:
             return being_worked_out(question)
         answer = answer_in(kept.snapshot)
         grid = heat_map(answer.entries, names.names()["file_system"])
-        address, as_of_today = partial(words.heat_map_address, question), words.edition(kept.as_of, METHOD)
         body = {
             "question": question.as_dict(),
             "revision": answer.revision,
             "method": kept.snapshot.method,
-            "permanent": address(**kept.named) if kept.named else None,
+            "permanent": words.heat_map_address(question, **kept.named) if kept.named else None,
             "pinned": kept.is_pinned,
-            "today": None if kept.is_of_today else address(**as_of_today),
             **asdict(grid),
         }
-        return tagged_json(request, body, is_immutable=kept.is_final)
+        return tagged_json(request, body, is_immutable=bool(method and kept.is_pinned))
 
 
 def figures() -> dict[str, Any]:
@@ -208,7 +207,8 @@ class StatusView(PublicView):
         tags=["status"],
     )
     def get(self, request: Request) -> HttpResponseBase:
-        """Tell what is published now, which answers wait to be renewed, and the health of database, broker and workers.
+        """Tell what is published now, which answers wait to be renewed, and the health of database, broker, workers
+        and storage.
 
         It never waits for what does not answer. 200 while the database does, whatever else is down, and while it is
         only slow: then with the last known figures and their age. 503 when it does not; the problem has the same
@@ -250,7 +250,7 @@ def as_json(kept: Edition, question: Question, machine: Machine, laboratory: Lab
     """
     here = answer_here(question, laboratory) if laboratory else None
     seen = [releases.of_laboratory(laboratory)] if laboratory else []
-    result = complete(kept.snapshot.result)
+    result = kept.snapshot.result
     fitting = fit(question.axis, question.filters, machine, result["grounds"]["facts"], names.names())
     beside = {
         "superseded_by": kept.superseded_by,
@@ -258,25 +258,11 @@ def as_json(kept: Edition, question: Question, machine: Machine, laboratory: Lab
         "method": kept.snapshot.method,
         "permanent": words.api_address(question, **kept.named) if kept.named else None,
         "pinned": kept.is_pinned,
-        "method_of_today": _said_today(kept, question),
         "doubt": kept.doubt,
         "here": asdict(here) if here else None,
         "releases": [asdict(line) for line in releases.releases(question, result, *seen)] if not kept.as_of else [],
     }
     return json.dumps(in_documented_order({**result, **beside}), separators=(",", ":"))
-
-
-def _said_today(kept: Edition, question: Question) -> dict[str, Any] | None:
-    if kept.is_of_today:
-        return None
-    then, today = answer_in(kept.snapshot), answer_in(kept.today) if kept.today else None
-    return {
-        "method": METHOD,
-        "says_the_same": conclusion(then) == conclusion(today) if today else None,
-        "verdict": asdict(today.verdict) if today else None,
-        "best": today.best if today else None,
-        "permanent": words.api_address(question, **words.edition(kept.as_of, METHOD)),
-    }
 
 
 def in_documented_order(result: dict[str, Any]) -> dict[str, Any]:
@@ -293,7 +279,7 @@ def in_documented_order(result: dict[str, Any]) -> dict[str, Any]:
 
 def as_csv(snapshot: RankingSnapshot) -> HttpResponse:
     """Return the entries, one row each."""
-    result = complete(snapshot.result)
+    result = snapshot.result
     values = [result["question"][name] for name in KEYS_WITHIN["question"]]
     asked = ["-".join(value) if isinstance(value, list) else str(value) for value in values if value not in (None, [])]
     name = f"kdb-{'-'.join(asked)}-revision-{result['revision']}-method-{snapshot.method}.csv"

@@ -108,9 +108,22 @@ class VisitorForm(AskForm):
 
     def as_understood(self) -> "VisitorForm":
         """Return the form with what its words were read as filled in."""
-        given = {name: value for name, value in self.cleaned_data.items() if value not in (None, "", ())}
-        data = {name: ",".join(value) if isinstance(value, tuple) else str(value) for name, value in given.items()}
+        data = self.given
         return VisitorForm({**data, "images": data.get("images") or data.get("host_fs", "")})
+
+    @property
+    def given(self) -> dict[str, str]:
+        """Return what a valid form was given, and its words were read as, as an address has it."""
+        given = {name: value for name, value in self.cleaned_data.items() if value not in (None, "", ())}
+        return {name: ",".join(value) if isinstance(value, tuple) else str(value) for name, value in given.items()}
+
+    @property
+    def given_beside_text(self) -> dict[str, str]:
+        """Return what was chosen beside the words of a valid form: what they are not read as by themselves."""
+        readings = self.reading.readings if self.reading else ()
+        read = {pair for reading in readings for pair in reading.filters.items()}
+        read |= {pair for one in readings[:1] for pair in (("axis", one.axis), ("workload", one.workload))}
+        return {name: value for name, value in self.given.items() if name != "text" and (name, value) not in read}
 
     @property
     def is_open(self) -> bool:

@@ -21,18 +21,6 @@ from .table import CELL
 
 
 @dataclass(frozen=True)
-class MethodOfToday:
-    """The answer of today's method at the same revision, where an earlier method gave the answer; null where that is
-    more than the moment allows: `permanent` has it."""
-
-    method: int
-    says_the_same: Annotated[bool | None, "Verdict with its strength, and order."]
-    verdict: Decision | None
-    best: Annotated[tuple[str, ...] | None, "Entries to use."]
-    permanent: Annotated[str, "Where its whole answer stands."]
-
-
-@dataclass(frozen=True)
 class Beside:
     """The fields of an answer that depend on when and where it is asked for."""
 
@@ -46,7 +34,6 @@ class Beside:
         "Address of this answer, by revision and method, whatever comes later; null: nothing is published.",
     ]
     pinned: Annotated[bool | None, "Whether it is kept for good; null: this is not its permanent address."]
-    method_of_today: Annotated[MethodOfToday | None, "Null: `method` is the method of today."]
     doubt: Annotated[
         str,
         "Where forecasts of this form were no better than “no difference” when each research group was left out, or "
@@ -145,7 +132,8 @@ class AxesSerializer(Fields):
 
 class PartHealthSerializer(Fields):
     status = serializers.CharField(
-        help_text="ok; slow: no answer yet; down; of workers also stale: not seen for a minute, and unknown."
+        help_text="ok; slow: no answer yet; down; of workers also stale: not seen for a minute, and unknown; "
+        "of storage also low: less than 256 MiB free, and full."
     )
     detail = serializers.CharField()
 
@@ -154,6 +142,7 @@ class HealthSerializer(Fields):
     database = PartHealthSerializer()
     broker = PartHealthSerializer()
     workers = PartHealthSerializer()
+    storage = PartHealthSerializer()
 
 
 class FailingQuestionSerializer(Fields):

@@ -17,19 +17,16 @@ _LABELS = {
     EVIDENCE: "Evidence",
     HISTORY: "About this answer",
 }
-# Anchors that led into one long page once: the tab that has the content answers to them while it is closed.
-_EARLIER_ANCHORS = {RANKING: ("part-1",), WHY: ("why",), SET_UP: ("what-it-means",), TRADE_OFFS: ("trade-off",)}
 
 
 @dataclass(frozen=True)
 class Tab:
-    """One tab of an answer. anchors : earlier ones, while it is closed"""
+    """One tab of an answer."""
 
     name: str
     label: str
     address: str
     is_open: bool
-    anchors: tuple[str, ...]
 
 
 def tabs_of(
@@ -50,13 +47,7 @@ def tabs_of(
     }
     as_of, method = edition.get("as_of"), edition.get("method")
     return [
-        Tab(
-            name,
-            _LABELS[name],
-            address(answer.question, as_of, {**beside, "tab": name}, method),
-            name == opened,
-            () if name == opened else _EARLIER_ANCHORS.get(name, ()),
-        )
+        Tab(name, _LABELS[name], address(answer.question, as_of, {**beside, "tab": name}, method), name == opened)
         for name in TABS
         if is_there[name]
     ]

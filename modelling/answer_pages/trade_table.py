@@ -20,7 +20,6 @@ class TradeTable:
     lines : label of each entry with its point; chart : None for durability, which is no quantity
     """
 
-    trade_off: TradeOff
     x: str
     y: str
     has_ratio: bool
@@ -40,7 +39,7 @@ def _table(number: int, trade_off: TradeOff, labels: Mapping[str, str]) -> Trade
     lines = [(labels[point.key], point) for point in trade_off.points]
     sentence = _sentence(x, y, lines)
     chart = None if trade_off.y == DURABILITY else _chart(number, trade_off, x, y, lines)
-    return TradeTable(trade_off, x, y, trade_off.y in METRICS, sentence, lines, chart)
+    return TradeTable(x, y, trade_off.y in METRICS, sentence, lines, chart)
 
 
 def _sentence(x: str, y: str, lines: list[tuple[str, TradePoint]]) -> str:

@@ -1,8 +1,9 @@
 """The question as a page: a form, and its answer in place."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode
 
 from django.conf import settings
 from django.core.cache import caches
@@ -15,18 +16,18 @@ from django.utils.timezone import now
 from django.views.decorators.http import require_safe
 
 from experiments import permissions
+from kdb.cost import budget
 from kdb.units import METRICS
 from kdb.web import linked_data
 from kdb.web.addresses import site_of
-from kdb.web.htmx import at_address, target_of, varies_for_htmx, wants_fragment
+from kdb.web.htmx import at_address, target_of, to_page, varies_for_htmx, wants_fragment
 from kdb.web.private import private_with
 from modelling.answers import words
-from modelling.answers.content import Answer, complete, conclusion
-from modelling.ask.selectors import MACHINE_FIELDS, Machine, Said, fit, kept_machines
+from modelling.answers.content import Answer
+from modelling.ask.selectors import Machine, Word, fit, kept_machines
 from modelling.comparisons.words import address_of, compare_address
-from modelling.estimation.ranking import METHOD
 from modelling.evidence import counts, names
-from modelling.evidence.asking import explains_missing_answers, page_method, page_revision
+from modelling.evidence.asking import page_method, page_revision
 from modelling.evidence.axes import AXES
 from modelling.evidence.choices import behind, compared_under
 from modelling.evidence.question import Question
@@ -39,6 +40,8 @@ from modelling.kept_answers.editions import Edition, edition
 from modelling.kept_answers.pins import room_for
 from modelling.kept_answers.selectors import answer_in, waiting_for
 from modelling.kept_answers.snapshots import ahead_of
+from modelling.kept_answers.standing import examples
+from modelling.kept_answers.views import at_permanent_addresses
 from modelling.models import Laboratory
 
 from . import presentation
@@ -49,21 +52,13 @@ from .instead import instead_of
 from .meaning import carried_lines
 from .tabs import EVIDENCE, HISTORY, TABS, WHY, tabs_of
 
-# What a first visitor may ask; each is shown when its workload is in the catalogue.
-EXAMPLES = (
-    Question("fs-pair", "varmail", hypervisor="kvm"),
-    Question("hypervisor", "fileserver"),
-    Question("guest-fs", "varmail", hypervisor="proxmox"),
-    Question("guest-fs", "fileserver", hypervisor="proxmox"),
-    Question("hypervisor", "webserver", vm_count=1),
-)
 _KEPT_SECONDS = 60
 
 
 @require_safe
 @varies_for_htmx
 @private_with(HERE)
-@explains_missing_answers
+@at_permanent_addresses
 def answer(request: HttpRequest) -> HttpResponse:
     """Show the form alone, or with the answer to the question in the address; to members on their machine."""
     is_fragment, laboratory = wants_fragment(request), laboratory_in(request)
@@ -73,27 +68,29 @@ def answer(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _respond(request, _rendered(is_fragment, form=form), status=422 if is_fragment else 400)
     if form.is_open:
-        content = _rendered(is_fragment, form=form.as_understood(), reading=form.reading, loads=_loads(form.reading))
+        content = _rendered(is_fragment, form=form.as_understood(), understood=_understood(form), loads=_loads(form))
         return _respond(request, content, form)
     as_of, method = page_revision(request), page_method(request)
     here = laboratory.slug if laboratory and as_of is None else ""
     asked = Asked(form.question(), Machine.of(form.cleaned_data), form.cleaned_data["text"], _tab_in(request), here)
     question = asked.question
-    if form.compared and not is_fragment:
-        return redirect(address_of(question, form.compared, text=asked.text))
-    tab = {"tab": asked.tab} if asked.tab else {}
-    address = words.address(question, as_of, {**asked.beside, **tab}, method)
+    if form.compared:
+        beside = {name: value for name, value in asked.beside.items() if name in ("text", HERE)}
+        return to_page(request, address_of(question, form.compared, **beside, **words.edition(as_of, method)))
+    address = words.address(question, as_of, asked.beside, method)
     if not is_fragment and request.get_full_path() != reverse("answer") + address.removeprefix("/"):
         return redirect(address)
-    may_operate = permissions.may_operate(request.user)
-    kept = edition(question, as_of, method, room_for(request.user), with_today=True)
+    operator = request.user if permissions.may_operate(request.user) else None
+    kept = edition(question, as_of, method, room_for(request.user))
+    if kept and not asked.tab:
+        budget.lift()  # the rest only shows what is there, however slow the machine is
     site = site_of(request)
-    wanted = Wanted(is_fragment, is_fragment and target_of(request) == "answer-tabs", may_operate, site)
+    wanted = Wanted(is_fragment, is_fragment and target_of(request) == "answer-tabs", operator, site)
     content = _answered(asked, kept, wanted, laboratory)
     if wanted.tabs_alone:
-        return at_address(HttpResponse(content), address)
+        return at_address(request, HttpResponse(content), address)
     if is_fragment:
-        return at_address(_respond(request, content, form), address)
+        return at_address(request, _respond(request, content, form), address)
     title = words.title(question, names.names())
     permanent, feed = words.address(question, as_of, method=method), words.feed_address(question)
     linked = _linked(question, kept, site) if kept else ""
@@ -125,7 +122,7 @@ def _cited(question: Question, kept: Edition, site: str) -> Cited | None:
         return None
     return Cited(
         title=words.title(question, names.names()),
-        says=complete(kept.snapshot.result)["verdict"]["sentence"],
+        says=kept.snapshot.result["verdict"]["sentence"],
         address=site + words.address(question, named["as_of"], method=named.get("method")),
         revision=named["as_of"],
         method=kept.snapshot.method,
@@ -187,18 +184,19 @@ class Asked:
     @property
     def beside(self) -> dict[str, str]:
         """Return what stands in the address and changes nothing in the answer."""
-        beside = {"text": self.text, HERE: self.here}
+        beside = {"text": self.text, HERE: self.here, "tab": self.tab}
         return {**self.machine.given, **{name: value for name, value in beside.items() if value}}
 
 
 @dataclass(frozen=True)
 class Wanted:
     """The parts of an answer that are sent. tabs_alone : nothing but the tabs and what the open one shows
-    site : scheme and host by which the reader came"""
+    operator : the reader, where hosts of theirs are told of, and campaigns linked; site : scheme and host by which the
+        reader came"""
 
     is_fragment: bool
     tabs_alone: bool
-    may_operate: bool
+    operator: Any
     site: str
 
 
@@ -207,18 +205,23 @@ def _answered(asked: Asked, kept: Edition | None, wanted: Wanted, laboratory: La
     a laboratory's machine is not kept."""
     if kept is None:
         row = waiting_for(asked.question)
-        waiting = {"address": words.address(asked.question), "row": row, "ahead": ahead_of(row) if row else None}
+        waiting = {
+            "title": words.title(asked.question, names.names()),
+            "address": words.address(asked.question, beside=asked.beside),
+            "row": row,
+            "ahead": ahead_of(row) if row else None,
+        }
         return _rendered(wanted.is_fragment, form=VisitorForm(), waiting=waiting)
 
     def rendered() -> str:
         on_machine = answer_here(asked.question, laboratory) if asked.here and laboratory else None
         shown: dict[str, Any] = {
             **_context(asked, kept, wanted.site),
-            "may_operate": wanted.may_operate,
+            "may_operate": wanted.operator is not None,
             "here": on_machine,
         }
         if asked.tab == EVIDENCE and kept.as_of is None:
-            seen = [releases.of_hosts()] if wanted.may_operate else []
+            seen = [releases.of_hosts(permissions.hosts_visible_to(wanted.operator))] if wanted.operator else []
             seen += [releases.of_laboratory(laboratory)] if asked.here and laboratory else []
             shown["releases"] = releases.releases(asked.question, kept.snapshot.result, *seen)
         is_open = kept.as_of is None and not (on_machine and on_machine.is_decided)
@@ -226,9 +229,9 @@ def _answered(asked: Asked, kept: Edition | None, wanted: Wanted, laboratory: La
         if wanted.tabs_alone:
             return _without_indentation(render_to_string("modelling/_answer_tabs.html", shown))
         form = VisitorForm.showing_all(asked.question, asked.machine, asked.text)
-        reading = form.reading if asked.text and form.is_valid() else None
+        understood = _understood(form) if asked.text and form.is_valid() else None
         chosen = chips(form, asked.question, asked.machine, kept.as_of)
-        return _rendered(wanted.is_fragment, form=form, reading=reading, chips=chosen, **shown)
+        return _rendered(wanted.is_fragment, form=form, understood=understood, chips=chosen, **shown)
 
     if asked.here:
         return rendered()
@@ -237,27 +240,52 @@ def _answered(asked: Asked, kept: Edition | None, wanted: Wanted, laboratory: La
     return body
 
 
-def _loads(understanding: Said | None) -> list[tuple[str, str]]:
-    """Return each workload under which published evidence compares what a text asks without one, and the address of the
-    text's likeliest reading under it."""
-    if understanding is None or not understanding.readings:
+def _loads(form: VisitorForm) -> list[tuple[str, str]]:
+    """Return each workload under which published evidence compares what a text asks without one, and the address that
+    asks the same under it."""
+    if form.reading is None or not form.reading.readings:
         return []
-    reading, workloads = understanding.readings[0], names.names()["workload"]
+    workloads, question = names.names()["workload"], form.question()
     compared = compared_under(workloads) or {}
-    machine = {name: value for name, value in reading.filters.items() if name in MACHINE_FIELDS}
-    filters: dict[str, Any] = {name: value for name, value in reading.filters.items() if name not in machine}
+    text, machine = form.reading.text, Machine.of(form.cleaned_data).given
+
+    def under(workload: str) -> str:
+        asked = replace(question, workload=workload)
+        if form.compared:
+            return address_of(asked, form.compared, text=text)
+        return words.address(asked, beside={**machine, "text": text})
+
     return [
-        (
-            label,
-            words.address(Question(reading.axis, workload, **filters), beside={**machine, "text": understanding.text}),
-        )
+        (label, under(workload))
         for workload, label in workloads.items()
-        if compared.get(workload, {}).get(reading.axis)
+        if compared.get(workload, {}).get(question.axis)
     ]
 
 
+def _understood(form: VisitorForm) -> dict[str, Any] | None:
+    """Return what a valid form's words were read as, with what is asked without each word, and by each other reading.
+    What was chosen beside the words stays."""
+    if form.reading is None:
+        return None
+    chosen = form.given_beside_text
+
+    def without(word: Word) -> str:
+        kept = {name: value for name, value in chosen.items() if name != word.role} | {"text": word.rest}
+        return "/?" + urlencode({name: value for name, value in kept.items() if value}, quote_via=quote)
+
+    def read_as(address: str) -> str:
+        path, _, query = address.partition("?")
+        return f"{path}?{urlencode({**chosen, **dict(parse_qsl(query))})}"
+
+    return {
+        "said": form.reading,
+        "words": [(word, without(word)) for word in form.reading.understood],
+        "readings": [(reading.title, read_as(reading.address)) for reading in form.reading.readings],
+    }
+
+
 def _rendered(is_fragment: bool, **context: Any) -> str:
-    empty: dict[str, Any] = {"examples": [], "loads": [], "page": None, "waiting": None, "reading": None}
+    empty: dict[str, Any] = {"examples": [], "loads": [], "page": None, "waiting": None, "understood": None}
     return _without_indentation(
         render_to_string("modelling/_question.html", {**empty, **context, "is_fragment": is_fragment})
     )
@@ -274,7 +302,7 @@ def _context(asked: Asked, kept: Edition, site: str) -> dict[str, Any]:
     answer = answer_in(kept.snapshot)
     page = presentation.AnswerPage(answer, names.names(), kept.as_of, settings.KDB_MARGIN)
     fitting = fit(question.axis, question.filters, machine, answer.grounds.facts, names.names())
-    then = words.edition(kept.as_of, kept.snapshot.method if kept.names_method else None)
+    then = kept.named if kept.as_of else {}
     helps = not kept.as_of and (asked.tab == EVIDENCE or not page.tables)
     return {
         "page": page,
@@ -290,7 +318,6 @@ def _context(asked: Asked, kept: Edition, site: str) -> dict[str, Any]:
         "why_address": compare_address(
             question, **({"as_of": kept.as_of} if kept.as_of else {}), **({HERE: asked.here} if asked.here else {})
         ),
-        **_edition(question, answer, kept),
         **(_history(asked, answer, kept, site) if asked.tab == HISTORY else {}),
     }
 
@@ -298,17 +325,6 @@ def _context(asked: Asked, kept: Edition, site: str) -> dict[str, Any]:
 def known_address(workload: str, hypervisor: str | None) -> str:
     """Return the address of what is known of every choice for a workload."""
     return reverse("known", args=[workload]) + (f"?hypervisor={hypervisor}" if hypervisor else "")
-
-
-def _edition(question: Question, answer: Answer, kept: Edition) -> dict[str, Any]:
-    """Return what the banner of an answer of an earlier method says of the method of today."""
-    today = answer_in(kept.today) if kept.today else None
-    return {
-        "today": today,
-        "today_method": METHOD,
-        "says_the_same": today is not None and conclusion(today) == conclusion(answer),
-        "today_address": words.address(question, kept.as_of, method=METHOD),
-    }
 
 
 def _history(asked: Asked, answer: Answer, kept: Edition, site: str) -> dict[str, Any]:
@@ -332,11 +348,11 @@ def _history(asked: Asked, answer: Answer, kept: Edition, site: str) -> dict[str
 
 @require_safe
 @varies_for_htmx
-@explains_missing_answers
+@at_permanent_addresses
 def capacity(request: HttpRequest) -> HttpResponse:
     """Show how many machines each configuration behind an answer carries at a rate. htmx gets the table alone."""
     if "workload" not in request.GET:  # nobody's answer: they are asked for on the first page
-        return redirect("answer")
+        return to_page(request, reverse("answer"))
     is_fragment = wants_fragment(request)
     form, as_of, method = RateForm(request.GET), page_revision(request), page_method(request)
     context: dict[str, Any] = {"form": form, "lines": None, "unit": "", "rate": "", "address": ""}
@@ -346,7 +362,7 @@ def capacity(request: HttpRequest) -> HttpResponse:
         question = form.question()
         kept = edition(question, as_of, method, room_for(request.user))
         if kept is None:
-            return redirect(words.address(question))
+            return to_page(request, words.address(question))
         answer, rate = answer_in(kept.snapshot), form.cleaned_data["rate"]
         unit = METRICS[answer.metric].unit
         titles = [table.title for table in presentation.AnswerPage(answer, names.names()).curves]
@@ -368,12 +384,6 @@ def _first_page(is_fragment: bool) -> str:
         _KEPT_SECONDS,
     )
     return page
-
-
-def examples() -> list[Question]:
-    """Return what a first visitor may ask."""
-    known = names.names()["workload"]
-    return [question for question in EXAMPLES if question.workload in known]
 
 
 def _as_link(question: Question) -> dict[str, str]:

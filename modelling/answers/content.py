@@ -3,17 +3,15 @@
 The fields of these classes are, in their order, those of the JSON that is kept and that the API gives.
 """
 
-from dataclasses import dataclass, is_dataclass
-from functools import cache
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from dataclasses import dataclass
+from typing import Annotated
 
 from experiments.published_evidence.abilities import ABILITIES
 from kdb.content import Among, MetricName
-from kdb.units import METRICS, THROUGHPUT
+from kdb.units import METRICS
 from modelling.estimation.ranking import Entry, Place
 from modelling.estimation.value import KINDS as RUN_KINDS
-from modelling.estimation.value import PAIR
-from modelling.estimation.verdict import AVOID, EARLIER_KINDS, KINDS, STRENGTHS, UNKNOWN, USE
+from modelling.estimation.verdict import AVOID, KINDS, STRENGTHS, USE
 from modelling.evidence.needs import LACKING, STANDINGS
 from modelling.evidence.question import Question
 from modelling.workloads.curves import CurvePanel
@@ -27,7 +25,7 @@ class Decision:
 
     component = "Verdict"
 
-    kind: Annotated[str, Among([*KINDS, *EARLIER_KINDS]), "The last two are of methods up to 9."]
+    kind: Annotated[str, Among(KINDS)]
     sentence: str
     strength: Annotated[str, Among(reversed(STRENGTHS))]
     reasons: Annotated[tuple[str, ...], "Why it is not surer, a sentence a step."]
@@ -311,11 +309,11 @@ class Answer:
     evidence: tuple[StudyEvidence, ...]
     compared: Annotated[
         tuple[LaboratoryComparison, ...],
-        "Who compared what in numbers, most entries first, at most 100; empty: lists only, or of methods up to 9.",
-    ] = ()
+        "Who compared what in numbers, most entries first, at most 100; empty: lists only.",
+    ]
     anecdotes: Annotated[
         tuple[Anecdote, ...], "At most 20; below the minimum of the protocol, so nothing else here counts them."
-    ] = ()
+    ]
     missing: tuple[str, ...]
 
     def entries_of(self, part: AnswerPart) -> tuple[RankedEntry, ...]:
@@ -331,63 +329,3 @@ def conclusion(answer: Answer) -> tuple[object, ...]:
         answer.verdict.strength,
         [entry.key for entry in answer.entries],
     )
-
-
-# Answers of earlier methods
-
-
-def complete(kept: dict[str, Any]) -> dict[str, Any]:
-    """Return a kept answer, as JSON has it, with every field that answers have today; its own fields stay as they are.
-
-    Fields that its method did not know are empty, but for those without which it cannot be shown: they follow from
-    what it says. Earlier methods compared throughput alone, counted a case study as a laboratory, and later a
-    laboratory as a research group.
-    """
-    standing = {**dict.fromkeys(kept["best"], USE), **dict.fromkeys(kept["worst"], AVOID)}
-    studies = kept["evidence"]
-    counted = {name: sum(row[name] for row in studies) for name in ("measurements", "derived", "findings")}
-    unsaid = {"kind": "not known", "sentence": "This method gave no verdict in words.", "strength": "very weak"}
-    further = {
-        "metric": THROUGHPUT,
-        "verdict": unsaid,
-    }
-    grounds = {"laboratories": len(studies), "case_studies": len(studies), **counted, **kept.get("grounds", {})}
-    rows = {
-        "entries": [
-            {
-                "verdict": standing.get(row["key"], UNKNOWN),
-                "laboratories": row["case_studies"],
-                "groups": row.get("laboratories", row["case_studies"]),
-                **row,
-            }
-            for row in kept["entries"]
-        ],
-        "parts": [{"verdict": unsaid, **row} for row in kept["parts"]],
-        "next_runs": [{"kind": PAIR, **row} for row in kept.get("next_runs", ())],
-    }
-    grounds = {"groups": grounds["laboratories"], **grounds}
-    filled: dict[str, Any] = _filled(Answer, {**further, **kept, **rows, "grounds": grounds})
-    return filled
-
-
-def _filled(wanted: Any, value: Any) -> Any:
-    """Return the value with all fields that its type has, at every depth."""
-    if isinstance(wanted, type) and is_dataclass(wanted):
-        hints = _hints(wanted)
-        return {**value, **{n: _filled(hints[n], value[n]) if n in value else _empty(hints[n]) for n in hints}}
-    if value and get_origin(wanted) is tuple and is_dataclass(get_args(wanted)[0]):
-        return [_filled(get_args(wanted)[0], item) for item in value]
-    return value
-
-
-@cache
-def _hints(wanted: Any) -> dict[str, Any]:
-    return get_type_hints(wanted)
-
-
-def _empty(wanted: Any) -> Any:
-    if isinstance(wanted, type) and is_dataclass(wanted):
-        return _filled(wanted, {})
-    if type(None) in get_args(wanted):
-        return None
-    return [] if get_origin(wanted) is tuple else (get_origin(wanted) or wanted)()

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from django.conf import settings
 
 from experiments.models import KnowledgeRevision
 from kdb.cost import budget
 from kdb.units import METRICS, THROUGHPUT
-from modelling.estimation.arms import Spread, comparable_arms
-from modelling.estimation.ranking import Assumptions, Ranking, rank
+from modelling.estimation.arms import comparable_arms
+from modelling.estimation.ranking import Ranking, rank
 from modelling.estimation.value import Components, RunSet, run_sets
 from modelling.evidence import frames, names
 from modelling.evidence.axes import AXES, Axis, entry_parts
@@ -20,6 +19,7 @@ from modelling.evidence.needs import lacking
 from modelling.evidence.question import Question
 
 from .content import TradeOff
+from .knowledge import assumptions, knowledge_of, where_of
 from .trade_off import trade_offs
 
 MOST_COUNTS = 6  # numbers of machines that are looked at one by one
@@ -63,22 +63,6 @@ def estimate(question: Question, as_of: int | None = None, *, with_draft: int | 
         run_sets=_run_sets(ranking, AXES[question.axis]),
         trade_offs=trade_offs(ranking, others, AXES[question.axis], assumptions()),
         anecdotes=_comparable_anecdotes(evidence, ranking),
-    )
-
-
-def assumptions() -> Assumptions:
-    """Return what every answer takes for granted, from the settings."""
-    return Assumptions(
-        spread=Spread(
-            settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION,
-            settings.KDB_STUDY_SPREAD_FREEDOM,
-            settings.KDB_ARM_SPREAD_FREEDOM,
-            settings.KDB_WHOLE_RUN_SECONDS,
-        ),
-        tier_scale=settings.KDB_TIER_SCALE,
-        tier_doubt=settings.KDB_TIER_DOUBT,
-        margin=settings.KDB_MARGIN,
-        differ=settings.KDB_LABORATORIES_DIFFER,
     )
 
 
@@ -142,11 +126,20 @@ def _comparable_anecdotes(evidence: Evidence, ranking: Ranking) -> pd.DataFrame:
 
 
 def _in_one_metric(evidence: Evidence, metric: str) -> Ranking:
-    return ranked(evidence.question, evidence.arms(metric), evidence.findings(metric), evidence.as_of)
+    arms, findings = evidence.arms(metric), evidence.findings(metric)
+    return ranked(evidence.question, metric, arms, findings, evidence.as_of, evidence.with_draft)
 
 
-def ranked(question: Question, arms: pd.DataFrame, findings: pd.DataFrame, as_of: int | None = None) -> Ranking:
-    """Rank by this evidence, which is all that the question admits in one metric."""
+def ranked(
+    question: Question,
+    metric: str,
+    arms: pd.DataFrame,
+    findings: pd.DataFrame,
+    as_of: int | None = None,
+    with_draft: int | None = None,
+) -> Ranking:
+    """Rank by this evidence, which is all that the question admits in one metric, and by what other workloads say of
+    the same choices, where it is of speed. as_of, with_draft : as for ranking_of"""
     published = KnowledgeRevision.objects.all()
     if as_of is not None:
         published = published.filter(number__lte=as_of)
@@ -157,6 +150,8 @@ def ranked(question: Question, arms: pd.DataFrame, findings: pd.DataFrame, as_of
         findings,
         AXES[question.axis],
         assumptions(),
+        knowledge=knowledge_of(question, metric, as_of, with_draft=with_draft) if len(arms) or len(findings) else None,
+        where=where_of(question),
         storage_asked="storage" in question.filters,
         this_year=newest,  # of the knowledge: a kept answer does not change with the calendar
         lacking=lacking(question),
@@ -172,7 +167,15 @@ def _best_by_machines(question: Question, ranking: Ranking) -> dict[int, tuple[s
         budget.look(ahead=0.05)
         arms = ranking.arms[ranking.arms["vm_count"] == count]
         without = ranking.findings.iloc[:0]
-        alone = rank(arms, without, AXES[question.axis], assumptions(), lacking=lacking(question), only_whole=True)
+        alone = rank(
+            arms,
+            without,
+            AXES[question.axis],
+            assumptions(),
+            where=ranking.where,
+            lacking=lacking(question),
+            only_whole=True,
+        )
         if alone.parts:
             best[count] = alone.parts[0].leading
     return best

@@ -42,7 +42,8 @@ def trade_offs(
     against = LATENCY if ranking.metric != LATENCY else THROUGHPUT
     other = others.get(against)
     no_findings = ranking.findings.iloc[:0]
-    second = rank(other, no_findings, axis, assumptions).parts if other is not None and len(other) else ()
+    has_other = other is not None and len(other)
+    second = rank(other, no_findings, axis, assumptions, where=ranking.where).parts if has_other else ()
     spreads = spread_of_entries(ranking.arms)
     weighed = []
     for part in ranking.parts:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from functools import lru_cache
 
+from experiments import names as catalogue_names
 from kdb.disk_path import SETTINGS
 from modelling.evidence import names
 from modelling.evidence.axes import AXES
@@ -48,14 +49,14 @@ def _phrases(spelled: dict[str, dict[str, str]]) -> Iterator[tuple[str, Name]]:
     yield from (pair for pair in _settings() if pair[1].kind == "image_format")
     for kind, column in _CATALOGUE.items():
         yield from ((phrase, Name(column, slug, known[kind][slug])) for phrase, slug in spelled[kind].items())
-    for kind, slug, phrases in words.FURTHER_NAMES:
-        label = {
-            **DISKS,
-            **dict(SETTINGS[kind].spellings if kind in SETTINGS else ()),
-            **known.get(f"{kind}_or_native", known.get(kind, {})),
-        }.get(slug)
-        if kind == "metric" or label:
-            yield from ((phrase, Name(kind, slug, label or slug)) for phrase in phrases)
+    for table in (catalogue_names.WORDS, catalogue_names.ASKED):
+        for kind, of_kind in table.items():
+            labels = {**DISKS, **known.get(f"{kind}_or_native", known.get(kind, {}))}
+            for slug, phrases in of_kind.items():
+                if slug in labels:
+                    yield from ((phrase, Name(kind, slug, labels[slug])) for phrase in phrases)
+    for metric, phrases in words.METRIC_WORDS.items():
+        yield from ((phrase, Name("metric", metric, metric)) for phrase in phrases)
     yield from ((slug, Name("storage", slug, label)) for slug, label in DISKS.items())
     yield from _settings()
 

@@ -9,7 +9,7 @@ from modelling.models import KeptMachine
 from .fit import ASSUMED, CHOSEN, DIFFERS, IN_PART, MATCHES, NOT_GIVEN, NOT_STATED, Fit, fit
 from .forms import KEPT_FACTS, MACHINE_FIELDS, images_lie_on, machine_fields
 from .gather import understood
-from .language.content import Said
+from .language.content import Said, Word
 from .language.parsing import LONGEST as LONGEST_TEXT
 from .machine import BACKENDS, DISKS, Machine
 
@@ -29,6 +29,7 @@ __all__ = [
     "Fit",
     "Machine",
     "Said",
+    "Word",
     "fit",
     "images_lie_on",
     "kept_machines",

@@ -11,6 +11,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from experiments import permissions
 from experiments.case_studies.api import OwnedViewSet
 from kdb.api.bodies import Fields, FormFields, fields_of
 from kdb.api.errors import form_errors
@@ -19,14 +20,12 @@ from kdb.api.shapes import shape_of
 from modelling.here.selectors import laboratories_of
 from modelling.models import Laboratory, SeriesChange
 
-from . import causes, gather, keeping, selectors
+from . import bisecting, causes, gather, keeping, selectors, words
+from .bisecting import Bisection
 from .content import DEEDS, Cause, Fact, Handling, History, Series, SeriesLine
-from .forms import LARGEST_P, LEAST_P, HandlingForm, MonthForm, SensitivityForm
+from .forms import HandlingForm, MonthForm
 
 TAGS = ["my machine"]
-SENSITIVITY = OpenApiParameter(
-    "p", float, description=f"Changes that are less sure are not shown; {LEAST_P} to {LARGEST_P}, 0.001 unless given."
-)
 MONTH = OpenApiParameter("month", description="In which they were found, 2026-11; this month unless given.")
 
 
@@ -37,19 +36,21 @@ class SeriesListSerializer(Fields):
 
 
 class SeriesChangeSerializer(serializers.ModelSerializer[SeriesChange]):
-    """A change in a series, as it was found once, and what members say of it."""
+    """A suspicion that a series changed, a change once `confirmed_by` a rerun; and what members say of it."""
 
     laboratory = serializers.SlugField(source="laboratory.slug", read_only=True)
     about = serializers.SerializerMethodField()
     name = serializers.CharField(source="about.name", read_only=True, help_text="Of what is measured.")
+    sentence = serializers.SerializerMethodField(help_text="The verdict, and what was new with it.")
+    command = serializers.SerializerMethodField(help_text="Measures it beside its neighbour, which confirms or not.")
     facts = shape_of(Fact)(many=True, read_only=True, help_text="What was new at the first sitting after it.")
     handling = serializers.SerializerMethodField()
 
     class Meta:
         model = SeriesChange
         fields = (
-            *("id", "laboratory", "series", "about", "name", "sitting", "shown_by", "found_at"),
-            *("ratio", "low", "high", "p", "level", "facts", "handling"),
+            *("id", "laboratory", "series", "about", "name", "sitting", "shown_by", "confirmed_by", "found_at"),
+            *("sentence", "command", "ratio", "low", "high", "p", "level", "facts", "handling"),
         )
         read_only_fields = fields
 
@@ -57,6 +58,12 @@ class SeriesChangeSerializer(serializers.ModelSerializer[SeriesChange]):
     def get_about(self, change: SeriesChange) -> Any:
         about = {name: value for name, value in change.about.items() if name != "name"}
         return shape_of(Series)(Series(**about)).data
+
+    def get_sentence(self, change: SeriesChange) -> str:
+        return keeping.sentence_of(change, change.about)
+
+    def get_command(self, change: SeriesChange) -> str:
+        return words.rerun(change.about, change.laboratory.slug)
 
     @extend_schema_field(shape_of(Handling))
     def get_handling(self, change: SeriesChange) -> Any:
@@ -67,9 +74,10 @@ class SeriesChangeSerializer(serializers.ModelSerializer[SeriesChange]):
 
 
 class ChangeCausesSerializer(Fields):
-    """The facts that changed with the speed, and what further series say of each."""
+    """The facts that changed with the speed, what further series say of each, and what measures it side by side."""
 
     causes = shape_of(Cause)(many=True)
+    bisections = shape_of(Bisection)(many=True)
 
 
 class ChangeHandlingFieldsSerializer(FormFields):
@@ -91,13 +99,10 @@ class SeriesViewSet(OwnedViewSet):
         lines = gather.lines(_laboratory(request, slug))
         return Response({"series": [shape_of(SeriesLine)(line).data for line in lines]})
 
-    @extend_schema(operation_id="series_retrieve", tags=TAGS, parameters=[SENSITIVITY], responses=shape_of(History))
+    @extend_schema(operation_id="series_retrieve", tags=TAGS, responses=shape_of(History))
     def retrieve(self, request: Request, slug: str, key: str) -> Response:
         """Return a series over time: its points, and its levels between the changes."""
-        form = SensitivityForm(request.query_params)
-        if not form.is_valid():
-            raise FaultyRequest(form_errors(form))
-        told = selectors.history_of(_laboratory(request, slug), key, form.most_p())
+        told = selectors.history_of(_laboratory(request, slug), key)
         if told is None:
             raise Http404(f"no series {key}")
         return Response(shape_of(History)(told).data)
@@ -128,8 +133,14 @@ class SeriesChangeViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Owne
         """List what changed with the speed, with the series that took it and those that did not: all of its laboratory,
         of others those that they shared.
         """
-        told = causes.causes_of(self.get_object(), is_member=True)
-        return Response({"causes": [shape_of(Cause)(cause).data for cause in told]})
+        change = self.get_object()
+        plans = bisecting.bisections(change, permissions.hosts_visible_to(request.user))
+        return Response(
+            {
+                "causes": [shape_of(Cause)(cause).data for cause in causes.causes_of(change, is_member=True)],
+                "bisections": [shape_of(Bisection)(plan).data for plan in plans],
+            }
+        )
 
     @extend_schema(
         operation_id="series_changes_handle",

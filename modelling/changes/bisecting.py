@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, ClassVar
 from urllib.parse import urlencode
+
+from django.db.models import QuerySet
 
 from experiments.models import Host
 from kdb.disk_path import SETTINGS
@@ -21,36 +23,37 @@ _OF_HOST = {"kernel": "kernel", "proxmox": "pve", "libvirt": "libvirt", "qemu": 
 
 @dataclass(frozen=True)
 class Side:
-    """A campaign on a host that has one of the two releases. address : of its plan, filled in"""
+    """A campaign on a host that has one of the two releases."""
+
+    component: ClassVar[str] = "ChangeBisectionSide"
 
     release: str
     host: str
-    address: str
+    address: Annotated[str, "Of its plan, filled in."]
 
 
 @dataclass(frozen=True)
 class Bisection:
-    """A bisection tells whether a fact is the cause, by a campaign on either side.
+    """A bisection tells whether a fact is the cause, by a campaign on either side."""
 
-    sides : old and new; empty: no campaign can, and the sentence says what can
-    """
+    component: ClassVar[str] = "ChangeBisection"
 
     sentence: str
-    sides: tuple[Side, ...]
+    sides: Annotated[tuple[Side, ...], "Old and new; empty: no campaign can, and the sentence says what can."]
 
 
-def bisections(change: SeriesChange, *, may_operate: bool) -> list[Bisection]:
+def bisections(change: SeriesChange, hosts: QuerySet[Host]) -> list[Bisection]:
     """Return the next step for each release that changed with the speed. One query for operators, none for others.
 
-    may_operate : whether the reader sees hosts and plans campaigns
+    hosts : that the reader may plan campaigns on
     """
     facts = [fact for fact in (Fact(**told) for told in change.facts) if fact.before and fact.after]
     is_guest = change.sitting.facts.get("virtual") == "yes"
-    seen = Host.objects.filter(archived_at=None, is_by_api=False).order_by("slug").values("pk", "name", "facts")
-    hosts: Sequence[Mapping[str, Any]] = list(seen) if may_operate and facts else []
+    in_use = hosts.filter(archived_at=None, is_by_api=False).order_by("slug").values("pk", "name", "facts")
+    seen: Sequence[Mapping[str, Any]] = list(in_use) if facts else []
     told = []
     for fact in facts:
-        sides = tuple(_sides(change.about, fact, hosts, is_guest=is_guest))
+        sides = tuple(_sides(change.about, fact, seen, is_guest=is_guest))
         told.append(Bisection(words.bisection(fact, change.about, change.laboratory.slug, len(sides) == 2), sides))
     return told
 

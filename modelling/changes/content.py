@@ -68,7 +68,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Level:
-    """A time between two changes."""
+    """A time between two changes, suspected or confirmed."""
 
     component: ClassVar[str] = "SeriesLevel"
 
@@ -79,7 +79,19 @@ class Level:
     ratio: Annotated[float | None, "Speed as a multiple of the level before; null: it is the first."]
     low: Annotated[float | None, "Lower end of the ratio's 95 % interval."]
     high: Annotated[float | None, "Upper end of it."]
-    p: Annotated[float | None, "Of there being no change, by the t-test alone."]
+    is_confirmed: Annotated[bool | None, "Whether it was measured side by side, else it is suspected; null: the first."]
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A slow change that no day stands out in."""
+
+    component: ClassVar[str] = "SeriesDrift"
+
+    ratio: Annotated[float, "Speed as a multiple of 30 nights earlier."]
+    low: Annotated[float, "Lower end of its 95 % interval."]
+    high: Annotated[float, "Upper end of it."]
+    sentence: str
 
 
 @dataclass(frozen=True)
@@ -92,9 +104,9 @@ class History:
     series: Series
     name: Annotated[str, "Of what is measured, as last called."]
     unit: str
-    most_p: Annotated[float, "Changes that are less sure are not shown."]
     points: tuple[Point, ...]
     levels: tuple[Level, ...]
+    drift: Annotated[Drift | None, "Where its end drifts; null: it does not, as far as can be told."]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from django.utils.feedgenerator import Atom1Feed
 
 from modelling.models import SeriesChange
 
-from . import keeping, selectors, words
+from . import keeping, words
 
 MOST = 100
 
@@ -19,7 +19,7 @@ class ChangeFeed(Feed):  # type: ignore[type-arg]  # Django's cannot be subscrip
 
     feed_type = Atom1Feed
     title = "KDB: machines that became faster or slower"
-    subtitle = "Changes of speed in laboratories that share what they measure, confirmed by their members."
+    subtitle = "Changes of speed in laboratories that share what they measure: confirmed side by side and by members."
     link = reverse_lazy("answer")
     author_name = "KDB"
 
@@ -30,7 +30,7 @@ class ChangeFeed(Feed):  # type: ignore[type-arg]  # Django's cannot be subscrip
         return words.headline(words.for_all(item.about, item.laboratory.name), item.ratio)
 
     def item_description(self, item: SeriesChange) -> str:
-        return selectors.sentence_of(item, words.for_all(item.about, item.laboratory.name))
+        return keeping.sentence_of(item, words.for_all(item.about, item.laboratory.name))
 
     def item_link(self, item: SeriesChange) -> str:
         return reverse("series-change", args=[item.pk])

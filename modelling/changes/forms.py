@@ -6,7 +6,6 @@ from django import forms
 from django.utils.timezone import now
 
 from .content import DEEDS, EXCUSED
-from .statistics.divisive import MOST_P
 
 _WORDS = {
     "acknowledge": "Acknowledge: somebody looks at it",
@@ -14,24 +13,6 @@ _WORDS = {
     "excuse": "Excuse: it is known why, and will pass",
     "reopen": "Reopen: it is new again",
 }
-LEAST_P, LARGEST_P = 1e-9, 0.1
-
-
-class SensitivityForm(forms.Form):
-    """The form for the certainty that a change must have to be marked."""
-
-    p = forms.FloatField(
-        required=False,
-        min_value=LEAST_P,
-        max_value=LARGEST_P,
-        label="Mark changes with p of at most",
-        help_text=f"{MOST_P} unless you say otherwise; larger marks more, up to {LARGEST_P}.",
-    )
-
-    def most_p(self) -> float:
-        """Return what is asked for, as far as it can be had; else the usual."""
-        asked: float | None = self.cleaned_data.get("p")
-        return MOST_P if asked is None else asked
 
 
 class HandlingForm(forms.Form):

@@ -67,17 +67,15 @@ def points(laboratory: Laboratory, series: Series, until: Sitting | None = None)
 
     until : the last sitting that is asked for
     """
-    rows = _ended(laboratory).filter(machine=series.machine, seconds=series.seconds, engine=series.engine)
-    rows = rows.filter(like__isnull=False) if series.job else rows.filter(workload=series.load)
+    rows = sittings_of(laboratory, series)
     if until is not None:
         rows = rows.filter(ended_at__lte=until.ended_at)
-    read = list(rows.order_by("-ended_at", "-pk").prefetch_related("runs")[:MOST_POINTS])
     told: list[Point] = []
     before: Mapping[str, str] | None = None
-    for sitting in reversed(read):
+    for sitting in reversed(rows[:MOST_POINTS]):
         places = [place for place, (of, _) in enumerate(series_of(sitting)) if of == series]
         if places and (until is None or (_end(sitting), sitting.pk) <= (_end(until), until.pk)):
-            facts = _facts(sitting, places)
+            facts = facts_of(sitting, places)
             told.append(_point(sitting, places, changed_facts(before, facts)))
             before = facts
     return told
@@ -112,7 +110,7 @@ def tracks(own: Laboratory | None) -> dict[tuple[int, str], Track]:
                 track = told.setdefault((sitting.laboratory_id, key), Track(sitting.laboratory_id, [], [], []))
                 track.times.append(_end(sitting))
                 track.values.append(log(value))
-                track.facts.append(_facts(sitting, places))
+                track.facts.append(facts_of(sitting, places))
     return told
 
 
@@ -128,6 +126,13 @@ def changed_facts(before: Mapping[str, str] | None, after: Mapping[str, str]) ->
     )
 
 
+def sittings_of(laboratory: Laboratory, series: Series) -> QuerySet[Sitting]:
+    """Return the sittings of the series' machine under its load that ended, with their runs, newest first."""
+    rows = _ended(laboratory).filter(machine=series.machine, seconds=series.seconds, engine=series.engine)
+    rows = rows.filter(like__isnull=False) if series.job else rows.filter(workload=series.load)
+    return rows.order_by("-ended_at", "-pk").prefetch_related("runs")
+
+
 def _ended(laboratory: Laboratory) -> QuerySet[Sitting]:
     return Sitting.objects.filter(laboratory=laboratory, ended_at__isnull=False).only(*_READ)
 
@@ -137,7 +142,7 @@ def _end(sitting: Sitting) -> datetime:
     return sitting.ended_at
 
 
-def _facts(sitting: Sitting, places: Iterable[int]) -> dict[str, str]:
+def facts_of(sitting: Sitting, places: Iterable[int]) -> dict[str, str]:
     """Return what is known of the machine, and the releases of what is measured."""
     facts = {name: str(value) for name, value in sitting.facts.items() if name not in _NO_FACTS}
     for place in places:

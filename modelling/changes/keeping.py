@@ -1,11 +1,12 @@
 """Changes that were found: the one module that writes them, and what their laboratory's members say of them.
 
-A sitting that ended and was not looked at says that there is work; whatever is lost, the next tick asks for it again.
-All that looking at one sitting leads to is one transaction.
+A series alone raises a suspicion, which is kept and shown; a later sitting whose blocks have both sides confirms it,
+and then it is told. A sitting that ended and was not looked at says that there is work; whatever is lost, the next tick
+asks for it again. All that looking at one sitting leads to is one transaction.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from datetime import date
 from typing import Any
@@ -24,9 +25,9 @@ from modelling.kept_answers import aged
 from modelling.models import MonthOfTests, SeriesChange, Sitting
 
 from . import gather, words
-from .content import DEEDS, Point, Series
-from .statistics.discoveries import level
-from .statistics.newest import located, newest_p
+from .content import DEEDS, Series
+from .reruns import measured_again
+from .statistics.newest import MOST_P, newest_step
 
 logger = logging.getLogger(__name__)
 
@@ -48,26 +49,29 @@ def find_changes(progress: Callable[[int, int], None]) -> None:
 
 
 def look_at(pk: int) -> None:
-    """Test the series that a sitting adds a point to, and keep and tell what is found; again does nothing."""
+    """Test the series that a sitting adds a point to, keep what is suspected and tell what is confirmed; again does
+    nothing."""
     with transaction.atomic():
-        ended_at = Sitting.objects.get(pk=pk).ended_at
+        ended_at = Sitting.objects.filter(pk=pk).values_list("ended_at", flat=True).first()
         if ended_at is None:
             return
         month, _ = MonthOfTests.objects.get_or_create(month=ended_at.date().replace(day=1))
         month = MonthOfTests.objects.select_for_update().get(pk=month.pk)  # tests are numbered one after the other
-        sitting = Sitting.objects.select_related("laboratory").get(pk=pk)
-        if sitting.looked_at is not None:
+        sitting = Sitting.objects.select_related("laboratory").filter(pk=pk, looked_at=None).first()
+        if sitting is None:
             return
-        discoveries = list(month.changes.order_by("test").values_list("test", flat=True))
         for series, name in _once(gather.series_of(sitting)):
-            _test(sitting, series, name, month, discoveries)
+            _confirm(sitting, series)
+            _test(sitting, series, name, month)
         MonthOfTests.objects.filter(pk=month.pk).update(tests=month.tests)
         Sitting.objects.filter(pk=pk).update(looked_at=now())
 
 
 def changes_of(user: Any) -> QuerySet[SeriesChange]:
     """Return the changes in the user's laboratories; to others they look like what is not there."""
-    return SeriesChange.objects.filter(laboratory__in=laboratories_of(user)).select_related("laboratory", "handled_by")
+    return SeriesChange.objects.filter(laboratory__in=laboratories_of(user)).select_related(
+        "laboratory", "handled_by", "sitting"
+    )
 
 
 def public_changes() -> QuerySet[SeriesChange]:
@@ -89,6 +93,13 @@ def handle(change: SeriesChange, user: Any, deed: str, *, reason: str = "", unti
     logger.info("handled change=%s deed=%s user=%s", change.pk, deed, user.pk)
 
 
+def sentence_of(change: SeriesChange, about: Mapping[str, Any]) -> str:
+    """Return a change, or a suspicion, in words. about : of words.title"""
+    assert change.sitting.ended_at is not None  # a sitting that shows a change has ended
+    interval, began = (change.ratio, change.low, change.high), change.sitting.ended_at.isoformat()
+    return words.sentence(about, interval, began, change.facts, is_confirmed=change.confirmed_by_id is not None)
+
+
 def why_not_told(delivery: Delivery) -> str:
     """Say why its owner is not told of a change after all; "" where nothing is against it."""
     if delivery.topic != Topic.CHANGE:
@@ -106,24 +117,38 @@ def _once(named: list[tuple[Series, str]]) -> list[tuple[Series, str]]:
     return list({series.key: (series, name) for series, name in named}.values())
 
 
-def _test(sitting: Sitting, series: Series, name: str, month: MonthOfTests, discoveries: list[int]) -> None:
-    """Test the newest point of one series; a discovery becomes a row, and is told."""
+def _confirm(sitting: Sitting, series: Series) -> None:
+    """Confirm and tell each suspicion in this series that the sitting's blocks, with those since, bear out."""
+    rows = SeriesChange.objects.filter(laboratory=sitting.laboratory, series=series.key, confirmed_by=None)
+    for change in rows.filter(shown_by__ended_at__lt=sitting.ended_at).select_related(
+        "sitting", "shown_by", "laboratory"
+    ):
+        told = measured_again(change, sitting)
+        if told is None or not told.confirms(change.ratio):
+            continue
+        change.confirmed_by, change.ratio = sitting, told.ratio
+        change.low, change.high = told.interval
+        change.save(update_fields=["confirmed_by", "ratio", "low", "high"])
+        _announce(change)
+        logger.info("confirmed change=%s sitting=%s ratio=%.3f", change.pk, sitting.pk, change.ratio)
+
+
+def _test(sitting: Sitting, series: Series, name: str, month: MonthOfTests) -> None:
+    """Test the newest point of one series; a step that it shows becomes a suspicion."""
     points = [point for point in gather.points(sitting.laboratory, series, sitting) if point.value is not None]
     if not points or points[-1].sitting != sitting.pk:
         return
-    changed = _known_places(sitting, series, points)
-    values = np.log([point.value for point in points if point.value is not None])
-    p = newest_p(values, changed)
-    if p is None:
+    rows = SeriesChange.objects.filter(laboratory=sitting.laboratory, series=series.key)
+    places = {point.sitting: place for place, point in enumerate(points)}
+    start = max((places.get(pk, 0) for pk in rows.values_list("sitting_id", flat=True)), default=0)
+    step = newest_step(np.log([point.value for point in points[start:] if point.value is not None]))
+    if step is None:
         return
     month.tests += 1
-    most = level(month.tests, discoveries)
-    if p > most:
+    place, difference = start + step.place, step.difference
+    # A later sitting that was looked at before this one may have found the same.
+    if not step.is_suspicious or rows.filter(sitting_id=points[place].sitting).exists():
         return
-    place, difference = located(values, changed)
-    if _is_kept(sitting, series, points[place]):
-        return
-    discoveries.append(month.tests)
     low, high = difference.interval
     change = SeriesChange.objects.create(
         laboratory=sitting.laboratory,
@@ -133,37 +158,23 @@ def _test(sitting: Sitting, series: Series, name: str, month: MonthOfTests, disc
         shown_by=sitting,
         month=month,
         test=month.tests,
-        p=p,
-        level=most,
+        p=difference.p,
+        level=MOST_P,
         ratio=difference.ratio,
         low=low,
         high=high,
         facts=[asdict(fact) for fact in points[place].facts],
     )
     change.earlier.set(point.sitting for point in points[:place])
-    _announce(change, points[place])
-    logger.info("found change=%s laboratory=%s ratio=%.3f", change.pk, sitting.laboratory_id, change.ratio)
+    logger.info("suspected change=%s laboratory=%s ratio=%.3f", change.pk, sitting.laboratory_id, change.ratio)
 
 
-def _known_places(sitting: Sitting, series: Series, points: list[Point]) -> list[int]:
-    """Return where among the points the changes are that were found before, ascending."""
-    places = {point.sitting: place for place, point in enumerate(points)}
-    rows = SeriesChange.objects.filter(laboratory=sitting.laboratory, series=series.key)
-    return sorted(places[pk] for pk in rows.values_list("sitting_id", flat=True) if places.get(pk))
-
-
-def _is_kept(sitting: Sitting, series: Series, first: Point) -> bool:
-    """Tell whether a change at this point is kept, found by a later sitting that was looked at before this one."""
-    rows = SeriesChange.objects.filter(laboratory=sitting.laboratory, series=series.key)
-    return rows.filter(sitting_id=first.sitting).exists()
-
-
-def _announce(change: SeriesChange, first: Point) -> None:
+def _announce(change: SeriesChange) -> None:
     members = list(change.laboratory.members.values_list("pk", flat=True))
     announcing.announce(
         Topic.CHANGE,
         subject=words.headline(change.about, change.ratio),
-        text=words.sentence(change.about, change.ratio, change.low, change.high, first.at, change.facts),
+        text=sentence_of(change, change.about),
         path=reverse("series-change", args=[change.pk]),
         facts={
             **{"change": change.pk, "laboratory": change.laboratory.slug, "series": change.series},

@@ -1,7 +1,8 @@
 """A history as a chart and as rows of tables, for a reader. No Django."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import exp
 from typing import Any
 
@@ -9,32 +10,33 @@ import numpy as np
 
 from modelling.answers.words import Chart
 
-from .content import UNIT, History, Level, Point, Series
-from .statistics.divisive import change_points, segments
+from . import words
+from .content import UNIT, Drift, History, Level, Point, Series
+from .statistics.newest import newest_drift
 
 SHOWN = 60  # points of a chart: more cannot be told apart on a phone
 
 
-def history(key: str, series: Series, name: str, points: Sequence[Point], most_p: float) -> History:
-    """Return a series over time with the changes that are at least as sure as asked for."""
+def history(
+    key: str,
+    series: Series,
+    name: str,
+    points: Sequence[Point],
+    changes: Mapping[int, tuple[float, float, float, bool]],
+) -> History:
+    """Return a series over time. changes : by first sitting; ratio, its ends, and whether it is confirmed"""
     counted = [point for point in points if point.value is not None]
     values = np.log([point.value for point in counted if point.value is not None])
-    changes = change_points(values, most_p) if len(values) else ()
-    parts = segments(len(values), [change.place for change in changes]) if len(values) else []
+    starts = [place for place, point in enumerate(counted) if place == 0 or point.sitting in changes]
     levels = []
-    for number, part in enumerate(parts):
-        first, told = counted[part.start], changes[number - 1].difference if number else None
-        low, high = told.interval if told else (None, None)
-        levels.append(
-            Level(
-                first.sitting,
-                first.at,
-                part.stop - part.start,
-                exp(float(values[part].mean())),
-                *((told.ratio, low, high, told.p) if told else (None, None, None, None)),
-            )
-        )
-    return History(key, series, name, UNIT, most_p, tuple(points), tuple(levels))
+    for start, end in pairwise([*starts, len(counted)]):
+        first, middle = counted[start], exp(float(values[start:end].mean()))
+        told = changes[first.sitting] if start else (None, None, None, None)
+        levels.append(Level(first.sitting, first.at, end - start, middle, *told))
+    rate = newest_drift(values[starts[-1] :]) if starts else None
+    of_rate = (rate.ratio, *rate.interval) if rate else None
+    drift = Drift(*of_rate, words.drift(*of_rate)) if of_rate else None
+    return History(key, series, name, UNIT, tuple(points), tuple(levels), drift)
 
 
 @dataclass(frozen=True)

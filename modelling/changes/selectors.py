@@ -1,6 +1,5 @@
 """The selectors of series and changes for pages and the API."""
 
-from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
@@ -9,18 +8,20 @@ from django.utils.timezone import now
 
 from modelling.models import Laboratory, SeriesChange
 
-from . import gather, presentation, words
+from . import gather, presentation
 from .content import History
 from .keeping import changes_of
 
 
-def history_of(laboratory: Laboratory, key: str, most_p: float) -> History | None:
-    """Return a series of a laboratory over time; None where it has none of this key. Three queries."""
+def history_of(laboratory: Laboratory, key: str) -> History | None:
+    """Return a series of a laboratory over time; None where it has none of this key. Four queries."""
     known = gather.found(laboratory, key)
     if known is None:
         return None
     series, name = known
-    return presentation.history(key, series, name, gather.points(laboratory, series), most_p)
+    rows = SeriesChange.objects.filter(laboratory=laboratory, series=key)
+    changes = {row.sitting_id: (row.ratio, row.low, row.high, row.confirmed_by_id is not None) for row in rows}
+    return presentation.history(key, series, name, gather.points(laboratory, series), changes)
 
 
 def found_in(user: Any, month: str) -> QuerySet[SeriesChange]:
@@ -35,13 +36,6 @@ def month_of(month: str) -> date:
 
 
 def counted(laboratory: Laboratory) -> dict[str, int]:
-    """Return how many changes were told of each series. One query."""
+    """Return how many suspicions and changes each series has. One query."""
     rows = SeriesChange.objects.filter(laboratory=laboratory).values_list("series").annotate(Count("pk"))
     return dict(rows.order_by())
-
-
-def sentence_of(change: SeriesChange, about: Mapping[str, Any]) -> str:
-    """Return a change with its interval, its day and what was new with it. about : of words.title"""
-    began = change.sitting.ended_at
-    at = began.isoformat() if began else ""
-    return words.sentence(about, change.ratio, change.low, change.high, at, change.facts)

@@ -12,8 +12,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from experiments import permissions
 from modelling.here.selectors import laboratories_of
 
-from . import bisecting, causes, gather, keeping, presentation, selectors, words
-from .forms import HandlingForm, MonthForm, SensitivityForm
+from . import bisecting, causes, gather, keeping, presentation, reruns, selectors, words
+from .forms import HandlingForm, MonthForm
 
 
 @require_safe
@@ -33,9 +33,7 @@ def series_list(request: HttpRequest, slug: str) -> HttpResponse:
 def series_detail(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     """Show one series over time, with its changes marked."""
     laboratory = get_object_or_404(laboratories_of(request.user), slug=slug)
-    form = SensitivityForm(request.GET)
-    is_valid = form.is_valid()
-    told = selectors.history_of(laboratory, key, form.most_p())
+    told = selectors.history_of(laboratory, key)
     if told is None:
         raise Http404(f"no series {key} in {slug}")
     context = {
@@ -43,10 +41,9 @@ def series_detail(request: HttpRequest, slug: str, key: str) -> HttpResponse:
         "history": told,
         "rows": presentation.rows(told),
         "chart": presentation.chart(told),
-        "form": form,
         "changes": laboratory.changes.filter(series=key).select_related("handled_by"),
     }
-    return render(request, "modelling/series.html", context, status=200 if is_valid else 422)
+    return render(request, "modelling/series.html", context)
 
 
 @require_safe
@@ -71,7 +68,7 @@ def change_list(request: HttpRequest) -> HttpResponse:
 @never_cache
 def change_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """Show a change, to members with its machine, to others if it is public; or note what a member says of it."""
-    mine = keeping.changes_of(request.user).select_related("sitting", "shown_by").filter(pk=pk).first()
+    mine = keeping.changes_of(request.user).filter(pk=pk).first()
     change = mine or keeping.public_changes().filter(pk=pk).first()
     if (mine is None and request.method == "POST") or change is None:
         if not request.user.is_authenticated:
@@ -87,7 +84,9 @@ def change_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "form": form if mine else None,
         "causes": causes.causes_of(change, is_member=True) if mine else causes.public_causes_of(change),
         "title": words.title(about),
-        "bisections": bisecting.bisections(change, may_operate=permissions.may_operate(request.user)) if mine else [],
-        "sentence": selectors.sentence_of(change, about),
+        "bisections": bisecting.bisections(change, permissions.hosts_visible_to(request.user)) if mine else [],
+        "command": words.rerun(about, change.laboratory.slug),
+        "again": reruns.measured_again(change) if mine and not change.confirmed_by_id else None,
+        "sentence": keeping.sentence_of(change, about),
     }
     return render(request, "modelling/series_change.html", context, status=422 if form.is_bound else 200)

@@ -24,13 +24,41 @@ def headline(about: Mapping[str, Any], ratio: float) -> str:
 
 
 def sentence(
-    about: Mapping[str, Any], ratio: float, low: float, high: float, at: str, facts: Sequence[Mapping[str, str]]
+    about: Mapping[str, Any],
+    interval: tuple[float, float, float],
+    at: str,
+    facts: Sequence[Mapping[str, str]],
+    *,
+    is_confirmed: bool,
 ) -> str:
-    """Return a change with its interval, its day and what was new with it. at : ISO 8601"""
+    """Return the sentence about a change or suspicion: its ratio with interval, its day, and what was new.
+
+    interval : ratio and its ends; at : when its first sitting after it ended, ISO 8601
+    """
+    ratio, low, high = interval
+    way = "slower" if ratio < 1 else "faster"
     new = f" New with it: {fact_words(facts)}." if facts else " No fact that KDB knows changed with it."
+    if is_confirmed:
+        return f"{headline(about, ratio)} ({low:.2f} to {high:.2f}, 95 %, side by side), from {at[:10]} on.{new}"
     return (
-        f"{title(about)}: {ratio:.2f} times as fast as before ({low:.2f} to {high:.2f}, 95 %), "
-        f"from the sitting of {at[:10]} on.{new}"
+        f"{title(about)} may have become {way} around {at[:10]}: {ratio:.2f} times as fast as before ({low:.2f} to "
+        f"{high:.2f}, 95 %). Nothing measured side by side confirms it yet.{new}"
+    )
+
+
+def rerun(about: Mapping[str, Any], laboratory: str) -> str:
+    """Return the `kdb measure` command that confirms a suspicion or not: series and neighbour in the same blocks."""
+    load = "--like MACHINE" if about["job"] else about["load"]
+    return f"kdb measure {load} --laboratory {laboratory} --again"
+
+
+def drift(ratio: float, low: float, high: float) -> str:
+    """Return a drift with its rate. ratio : of speed to that of 30 nights earlier, with the ends of its interval"""
+    way = "slower" if ratio < 1 else "faster"
+    percent, *ends = (abs(100 * (end - 1)) for end in (ratio, low, high))
+    return (
+        f"It drifts: {percent:.1f} % {way} in 30 nights ({min(ends):.1f} to {max(ends):.1f} %, 95 %). No day stands "
+        "out: look for what grows, such as fragmentation, fill level, wear or a neighbour's load."
     )
 
 
@@ -55,10 +83,11 @@ def bisection(fact: Fact, about: Mapping[str, Any], laboratory: str, has_hosts: 
             f"A host with {name} and one with {fact.after} are there: run the same plan on both. They are a fair pair "
             "as far as the hosts are alike in everything else."
         )
-    load = "--like MACHINE" if about["job"] else about["load"]
-    again = f"kdb measure {load} --laboratory {laboratory} --again"
     back = f"boot {name} again" if fact.name == "kernel" else f"install {name} again"
-    return f"KDB installs no releases: {back} on the machine, and run “{again}” there with the same places as before."
+    return (
+        f"KDB installs no releases: {back} on the machine, run “{rerun(about, laboratory)}” there with the same places "
+        f"as before, then again on {fact.after}; three such pairs tell."
+    )
 
 
 def _series(tally: Tally) -> str:

@@ -5,7 +5,17 @@ from itertools import pairwise
 from math import inf
 from typing import Any
 
-from experiments.claim_conditions import Aggregate, Choice, Limit, Listed, Quantity, Rank, Ratio, Throughput
+from experiments.claim_conditions import (
+    COORDINATES,
+    Aggregate,
+    Choice,
+    Limit,
+    Listed,
+    Quantity,
+    Rank,
+    Ratio,
+    Throughput,
+)
 from kdb.pairs import pair_parts
 
 from .facts import PublishedFacts, Span
@@ -49,29 +59,11 @@ def _aggregate(what: Aggregate, facts: PublishedFacts) -> str:
 def words(where: Mapping[str, Any], facts: PublishedFacts) -> list[str]:
     """Name coordinates: "p1", "Mail server", "2 VMs", "XFS guest"."""
     named = []
-    for coordinate in _ORDER:
+    for coordinate in COORDINATES:
         value = where.get(coordinate)
         if value not in (None, "", "*", "mixed") and coordinate not in _HIDDEN:
             named.append(_word(coordinate, value, where, facts))
     return list(dict.fromkeys(filter(None, named)))
-
-
-_ORDER = (
-    "case_study",
-    "workload",
-    "operation",
-    "block_size",
-    "vm_count",
-    "hypervisor",
-    "hypervisor_kind",
-    "virtualisation",
-    "guest_fs",
-    "host_fs",
-    "pair",
-    "fs",
-    "side",
-    "source",
-)
 
 
 def _word(coordinate: str, value: Any, where: Mapping[str, Any], facts: PublishedFacts) -> str:

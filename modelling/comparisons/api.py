@@ -53,10 +53,11 @@ class ComparisonView(PublicOrOwnView):
         axis, laboratory = request.query_params.get("axis", ""), laboratory_asked(request)
         question, form = question_asked(request, axis, ComparisonForm, ("axis", HERE, *EDITION))
         keys, as_of = form.cleaned_data["entries"], asked_revision(request)
-        given = comparison_given(question, keys, as_of, asked_method(request), request.user)
+        method = asked_method(request)
+        given = comparison_given(question, keys, as_of, method, request.user)
         body = given.as_json(partial(comparison_api_address, question, keys))
         body["changes"] = [aged.sentence for aged in given.changes]
         if laboratory:
             here = compared_here(question, keys, laboratory)
             return Response({**body, "here": asdict(here) if here else None})
-        return tagged_json(request, {**body, "here": None}, is_immutable=given.is_final)
+        return tagged_json(request, {**body, "here": None}, is_immutable=bool(method and given.is_pinned))

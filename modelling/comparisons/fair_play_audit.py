@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.models import CaseStudy, Configuration
-from modelling.answers.estimate import assumptions
+from modelling.answers.knowledge import assumptions
 from modelling.estimation.arms import comparable_arms
 from modelling.evidence import frames
 from modelling.evidence.axes import AXES, COLUMN_LABELS

@@ -1,7 +1,5 @@
 """Entries side by side, and the fair-play audit of a case study, as pages."""
 
-from functools import partial
-
 import cattrs
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -12,10 +10,11 @@ from experiments import visible
 from kdb.web.htmx import varies_for_htmx, wants_fragment
 from kdb.web.private import private_with
 from modelling.evidence import names
-from modelling.evidence.asking import explains_missing_answers, page_method, page_revision
+from modelling.evidence.asking import page_method, page_revision
 from modelling.evidence.axes import AXES
 from modelling.explanations.selectors import explained
 from modelling.here.selectors import HERE, laboratory_in
+from modelling.kept_answers.views import at_permanent_addresses
 
 from . import words
 from .content import Comparison
@@ -37,12 +36,12 @@ def fair_play(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @varies_for_htmx
 @private_with(HERE)
-@explains_missing_answers
+@at_permanent_addresses
 def compare(request: HttpRequest) -> HttpResponse:
     """Show two to six entries of one axis side by side, and why the first stands where it does against the second; to
     members how they stand on their machine.
 
-    htmx gets the explanation alone; with nothing but an axis in the address, the lists of its entries.
+    htmx gets the lists of entries alone, which it asks for with nothing but an axis.
     """
     laboratory = laboratory_in(request)
     if request.GET.keys() <= {"axis"} and (axis := request.GET.get("axis") or "fs-pair") in AXES:
@@ -50,13 +49,9 @@ def compare(request: HttpRequest) -> HttpResponse:
         return render(request, f"modelling/{template}.html", {"form": CompareForm(axis=axis), "explanation": None})
     form, as_of, method = CompareForm(request.GET), page_revision(request), page_method(request)
     if not form.is_valid():
-        status = 422 if wants_fragment(request) else 400
-        return render(request, "modelling/compare.html", {"form": form, "explanation": None}, status=status)
+        return render(request, "modelling/compare.html", {"form": form, "explanation": None}, status=400)
     question, keys = form.question(), form.cleaned_data["entries"]
     first, second = keys[:2] or (None, None)
-    if wants_fragment(request):
-        shown = {"explanation": explained(question, first, second, as_of=as_of)}
-        return render(request, "modelling/_explanation.html", shown)
     explanation = given = None
     if keys:  # what was given is looked up first: nothing that is worked out beside it withholds it
         given = comparison_given(question, keys, as_of, method, request.user)
@@ -80,7 +75,7 @@ def compare(request: HttpRequest) -> HttpResponse:
         "here": compared_here(question, keys, laboratory) if laboratory and as_of is None else None,
         "as_of": as_of,
         "found": given,
-        "addresses": given.addresses(partial(words.compare_address, question, **entries)) if given else {},
+        "permanent_address": words.compare_address(question, **entries, **given.named) if given and given.named else "",
         "current_address": words.compare_address(question, **entries),
         "api_address": words.comparison_api_address(question, keys, **(given.named if given and as_of else {})),
     }

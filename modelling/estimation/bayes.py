@@ -1,4 +1,4 @@
-"""Effects and the spread between laboratories with its uncertainty, integrated out by quadrature. No Django.
+"""Effects and the spread between laboratories with its uncertainty, integrated out. No Django.
 
 Trials as in modelling.estimation.network; flat prior on the effects of a connected part; one common tau, the standard
 deviation of contrasts between laboratories (arms of a trial correlated by one half), with a half-normal prior.
@@ -7,33 +7,25 @@ Given tau the posterior of the effects is normal and the marginal likelihood is 
     ln p(y | tau) = -1/2 [sum of ln pdet X(tau) + ln pdet sum of L(tau) + Q(tau)] + constant
 
 with pseudo-determinants of the trials' contrast covariances X = P Sigma P and of the sum of their Laplacians
-L = X⁺. So every posterior is a mixture of normals over the nodes of a quadrature in tau. Nothing is sampled.
-With tier lists each normal is Laplace's, at the mode of the joint likelihood of modelling.estimation.ordinal.
+L = X⁺. So every posterior is a mixture of normals, here over equal steps of ln tau.
 
-Sources: Higgins, Thompson and Spiegelhalter 2009 (10.1111/j.1467-985X.2008.00552.x); Röver 2020
-(10.18637/jss.v093.i06) for the quadrature; docs/models/network.md.
+Sources: Higgins, Thompson and Spiegelhalter 2009 (10.1111/j.1467-985X.2008.00552.x); docs/models/network.md.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr, ndtri, owens_t
+from scipy.special import log_ndtr, logsumexp, ndtr, ndtri, owens_t
 
-from .network import EvidenceError, Fit, Trial
-from .ordinal import Comparison, Lists
+from .network import EvidenceError, Fit, Trial, Weighted, check_finite, fit
 
-# Gauss-Legendre nodes on each piece of tau, and the share of the mass that a piece may leave unresolved: quantiles
-# are right to 1e-8, and to 1e-5 where there are many treatments.
-_FINE, _COARSE = (8, 1e-5), (5, 3e-2)
+_NODES = 96  # values of tau
 _MANY = 30  # treatments
-AT_ONCE = 2**18  # numbers of an array that is made for a sum
-_CUTS = np.array([-6.0, -3.0, -1.0, 1.0, 3.0, 6.0])  # of tau around its mode, in standard deviations
-_NEGLIGIBLE = 1e-10  # weight of a node that is left out
+AT_ONCE = 200_000  # cells of an array that is made for a sum: what a cache holds
 _CENTRAL = (0.15865525393145707, 0.8413447460685429)  # of a normal distribution: one standard deviation
-AT_ONCE = 200_000  # cells of the arrays over tau, trials and treatments: what a cache holds
 
 
 @dataclass(frozen=True)
@@ -45,6 +37,7 @@ class Posterior:
     extras[t].
 
     weights : (T,) of sum one; means : (T, n); covariances, extras : (T, n, n)
+    Raises NotEstimated where a number of them is none.
     """
 
     treatments: tuple[str, ...]
@@ -52,6 +45,9 @@ class Posterior:
     means: np.ndarray
     covariances: np.ndarray
     extras: np.ndarray
+
+    def __post_init__(self) -> None:
+        check_finite(self.weights, self.means, self.covariances, self.extras)
 
     @property
     def effects(self) -> np.ndarray:
@@ -107,6 +103,14 @@ class Posterior:
         means, variances, extras = self.differences(first, second)
         return self._quantiles(first, second, means, variances + extras, probabilities)
 
+    def contrast(self, first: int, second: int, noise: float = 0.0) -> "Mixture":
+        """Return the difference that a new laboratory will measure.
+
+        first, second : places of treatments; noise : variance of the errors of both sides' runs together
+        """
+        means, variances, extras = self.differences(np.array([first]), np.array([second]))
+        return Mixture(self.weights, means[0], np.sqrt(np.maximum(variances[0] + extras[0] + noise, 1e-18)))
+
     def _quantiles(
         self,
         first: np.ndarray,
@@ -154,35 +158,28 @@ class Posterior:
 
 
 @dataclass(frozen=True)
-class Integrated(Posterior):
-    """The posterior of a network with one tau, a mixture over T of its values.
+class Mixture:
+    """The distribution of an ln ratio in a new laboratory: a mixture of normals. All (components,)."""
 
-    taus : (T,); pieces : (P, 2) intervals of tau; densities : (P, q) posterior density of tau at their Gauss-Legendre
-    nodes
-    """
+    weights: np.ndarray
+    means: np.ndarray
+    deviations: np.ndarray
 
-    taus: np.ndarray
-    pieces: np.ndarray
-    densities: np.ndarray
+    @property
+    def deviation(self) -> float:
+        """Return half the width of the central 68 %: tails as long as these have no finite standard deviation."""
+        return (self.quantile(_CENTRAL[1]) - self.quantile(_CENTRAL[0])) / 2
 
-    def tau_quantiles(self, probabilities: Sequence[float]) -> np.ndarray:
-        """Return the quantiles of tau."""
-        half = np.diff(self.pieces, axis=1)[:, 0] / 2
-        series = self.densities @ _to_series(self.densities.shape[1]) * half[:, None]
-        masses = 2 * series[:, 0]
-        upto = np.cumsum(masses)
-        taus = []
-        for probability in probabilities:
-            place = min(int(np.searchsorted(upto, probability * upto[-1])), len(upto) - 1)
-            integral = np.polynomial.legendre.legint(series[place], lbnd=-1)
-            integral[0] -= probability * upto[-1] - (upto[place] - masses[place])
-            low, high = -1.0, 1.0
-            for _ in range(60):
-                middle = (low + high) / 2
-                below = np.polynomial.legendre.legval(middle, integral) < 0
-                low, high = (middle, high) if below else (low, middle)
-            taus.append(self.pieces[place, 0] + half[place] * (1 + low))
-        return np.array(taus)
+    def below(self, value: float) -> float:
+        """Return the probability that the ln ratio is below a value."""
+        return float(self.weights @ ndtr((value - self.means) / self.deviations))
+
+    def log_density(self, value: float) -> float:
+        z = (value - self.means) / self.deviations
+        return float(logsumexp(-(z**2) / 2 - np.log(self.deviations), b=self.weights)) - math.log(2 * math.pi) / 2
+
+    def quantile(self, probability: float) -> float:
+        return float(quantiles(self.means[None], self.deviations[None], self.weights, probability)[0])
 
 
 @dataclass(frozen=True)
@@ -214,258 +211,42 @@ def forecast(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, ma
 # The posterior
 
 
-def posterior(
-    treatments: Sequence[str],
-    trials: Sequence[Trial],
-    tau_scale: float,
-    comparisons: Sequence[Comparison] = (),
-    tier_scale: float = 1.0,
-) -> Integrated:
-    """Return the posterior of treatments that trials and comparisons connect.
+def posterior(treatments: Sequence[str], trials: Sequence[Trial], tau_scale: float) -> Posterior:
+    """Return the posterior of treatments that trials connect.
 
-    Parameters
-    ----------
     tau_scale : of the half-normal prior on tau, > 0, ln ratio
-    comparisons, tier_scale : as for modelling.estimation.ordinal.joint
 
-    Raises EvidenceError where they are not connected, where lists have no finite estimate, or where the variances
-    of a trial's pairs cannot be true together.
+    Raises EvidenceError where a scale is none, or the variances of a trial's pairs cannot be true together.
     """
     if not (np.isfinite(tau_scale) and tau_scale > 0):
         raise EvidenceError(f"the scale of tau is {tau_scale}; a number above zero is needed")
-    numbers = _Numbers(trials, treatments, tau_scale)
-    lists = Lists(treatments, comparisons, tier_scale)
-    lists.check(numbers.at(np.array([tau_scale]))[0][0])
-
-    order, tolerance = _FINE if len(treatments) < _MANY else _COARSE
-    if not trials:  # lists say nothing of tau
-
-        def log_density(taus: np.ndarray) -> np.ndarray:
-            return -(taus**2) / (2 * tau_scale**2)
-    else:
-
-        def log_density(taus: np.ndarray) -> np.ndarray:
-            likelihoods = [_log_likelihood(numbers, lists, some) for some in _chunks(taus, numbers.cells)]
-            return np.concatenate(likelihoods) - taus**2 / (2 * tau_scale**2)
-
-    is_cut = len(treatments) >= _MANY
-    pieces, densities = _integrated(log_density, numbers.finest, tau_scale, order, tolerance, is_cut)
-    nodes, weights = _gauss_legendre(order)
-    half = np.diff(pieces, axis=1) / 2
-    taus, masses = (pieces[:, :1] + half * (1 + nodes)).ravel(), (densities * weights * half).ravel()
-    kept = masses > _NEGLIGIBLE * masses.sum()
-    taus, masses = taus[kept], masses[kept]
-    parts = [_effects(numbers, lists, some) for some in _chunks(taus, numbers.cells)]
-    means, covariances = (np.concatenate(blocks) for blocks in zip(*parts, strict=True))
+    taus = tau_scale * np.geomspace(1e-4, 6.0, _NODES)
+    logs, means, covariances = zip(*(_given(tau**2, treatments, trials) for tau in taus), strict=True)
+    logs = np.array(logs) - (taus / tau_scale) ** 2 / 2 + np.log(taus)  # the prior, of ln tau
+    weights = np.exp(logs - logs.max())
     extras = (taus**2 / 2)[:, None, None] * np.eye(len(treatments))
-    weights = masses / masses.sum()
-    return Integrated(tuple(treatments), weights, means, covariances, extras, taus, pieces, densities)
+    return Posterior(tuple(treatments), weights / weights.sum(), np.array(means), np.array(covariances), extras)
 
 
-def _chunks(taus: np.ndarray, cells: int) -> list[np.ndarray]:
-    return np.array_split(taus, -(-len(taus) * cells // AT_ONCE))
+def _given(tau2: float, treatments: Sequence[str], trials: Sequence[Trial]) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return ln p(y | tau) up to a constant, and the means (n,) and covariance (n, n) of the effects given tau."""
+    weighted = Weighted(trials, treatments, tau2)
+    effects = fit(weighted)
+    shifted = weighted.laplacian + 1 / weighted.size  # one more eigenvalue, of one
+    information = np.linalg.slogdet(shifted)[1]
+    spreads = sum(_spread(trial, tau2) for trial in trials)
+    return -(spreads + information + weighted.unexplained(effects.effects)) / 2, effects.effects, effects.covariance
 
 
-class _Numbers:
-    """The trials over numbered treatments, ready for any tau.
-
-    A trial of independent arms has weights 1 / (v + tau² / 2), absent arms an infinite v. Another trial is
-    brought to the principal axes of its contrast covariance X: independent contrasts of variance
-    eigenvalue + tau² / 2. What remains of the means after a first fit is kept, so that small variances lose no digits.
-    """
-
-    def __init__(self, trials: Sequence[Trial], treatments: Sequence[str], tau_scale: float) -> None:
-        place = {treatment: index for index, treatment in enumerate(treatments)}
-        self.size = len(treatments)
-        arms = [trial for trial in trials if trial.arm_variances is not None]
-        self.variances = np.full((len(arms), self.size), np.inf)
-        self.rest = np.zeros((len(arms), self.size))
-        for row, trial in enumerate(arms):
-            at = [place[name] for name in trial.treatments]
-            self.variances[row, at], self.rest[row, at] = trial.arm_variances, trial.arm_effects
-        axes = [_principal_axes(trial) for trial in trials if trial.arm_variances is None]
-        others = [trial for trial in trials if trial.arm_variances is None]
-        self.axes = np.zeros((sum(len(values) for values, _ in axes), self.size))
-        self.values = np.concatenate([np.empty(0), *(values for values, _ in axes)])
-        self.rest_along = np.zeros(len(self.values))
-        row = 0
-        for trial, (values, vectors) in zip(others, axes, strict=True):
-            rows = slice(row, row + len(values))
-            self.axes[rows, [place[name] for name in trial.treatments]] = vectors.T
-            self.rest_along[rows] = vectors.T @ trial.effects.mean(axis=1)
-            row += len(values)
-        self.cells = max(self.variances.size + self.axes.size, self.size**2, 1)
-        self.known = np.concatenate([self.variances[np.isfinite(self.variances)], self.values])
-        self.finest = float(np.sqrt(2 * self.known.min())) if len(self.known) else tau_scale
-        self.base = np.zeros(self.size)
-        laplacians, rights, *_ = self.at(np.array([tau_scale]))
-        self.base = np.linalg.pinv(laplacians[0], rcond=1e-10, hermitian=True) @ rights[0]
-        present = np.isfinite(self.variances)
-        rest = np.where(present, self.rest - self.base, 0.0)
-        self.rest = np.where(present, rest - (rest.sum(axis=1) / present.sum(axis=1))[:, None], 0.0)
-        self.rest_along = self.rest_along - self.axes @ self.base
-
-    def at(self, taus: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return for (T,) taus Laplacians (T, n, n); right sides (T, n) and weighted squares (T,) of what the first
-        fit leaves; and the sums of the weights of each trial of independent arms (T, s)."""
-        half = (taus**2 / 2)[:, None]
-        weights = self.variances + half[:, :, None]
-        np.divide(1.0, weights, out=weights)
-        each_trial, each_arm = (np.ones(length) for length in self.variances.shape)
-        totals, of_arms = weights @ each_arm, each_trial @ weights  # sums, as matrix products because these are faster
-        pull = weights * self.rest
-        level = (pull @ each_arm) / totals
-        rights = each_trial @ pull - (level[:, None, :] @ weights)[:, 0]
-        squares = weights.reshape(len(taus), -1) @ self.rest.ravel() ** 2 - (totals * level**2).sum(axis=1)
-        shares = np.divide(weights, np.sqrt(totals)[:, :, None], out=weights)
-        laplacians = -(shares.transpose(0, 2, 1) @ shares)
-        places = np.arange(self.size)
-        laplacians[:, places, places] += of_arms
-        along = 1.0 / (self.values + half)
-        laplacians += (self.axes.T * along[:, None, :]) @ self.axes
-        rights += (along * self.rest_along) @ self.axes
-        squares += along @ self.rest_along**2
-        return laplacians, rights, squares, totals
-
-    def spreads(self, taus: np.ndarray, totals: np.ndarray) -> np.ndarray:
-        """Return (T,) sums of the log determinants of the trials' covariances; totals : sums of weights there"""
-        return np.log(totals).sum(axis=1) + np.log(self.known + (taus**2 / 2)[:, None]).sum(axis=1)
-
-
-def _principal_axes(trial: Trial) -> tuple[np.ndarray, np.ndarray]:
-    """Return the eigenvalues (k - 1,) and eigenvectors (k, k - 1) of a trial's contrast covariance X = - P V P / 2."""
+def _spread(trial: Trial, tau2: float) -> float:
+    """Return ln pdet X(tau) of a trial."""
     arms = len(trial.treatments)
     remove_mean = np.eye(arms) - 1.0 / arms
-    values, vectors = np.linalg.eigh(-remove_mean @ trial.variances @ remove_mean / 2)
-    one = np.argmax(np.abs(vectors.sum(axis=0)))  # the axis along which all arms move alike
-    values, vectors = np.delete(values, one), np.delete(vectors, one, axis=1)
+    covariance = -remove_mean @ (trial.variances + tau2 * (1 - np.eye(arms))) @ remove_mean / 2
+    values = np.linalg.eigvalsh(covariance + 1 / arms)
     if not (values > 1e-12 * np.abs(values).max()).all():
         raise EvidenceError(f"{trial.name}: the standard errors of its pairs cannot be true together")
-    return values, vectors
-
-
-def _log_likelihood(numbers: _Numbers, lists: Lists, taus: np.ndarray) -> np.ndarray:
-    """Return ln p(y | tau) of (T,) taus, by Laplace where there are lists."""
-    laplacians, rights, squares, totals = numbers.at(taus)
-    spreads = numbers.spreads(taus, totals)
-    size = numbers.size
-    if len(lists.weight):
-        means, covariances = lists.modes(laplacians, rights + laplacians @ numbers.base)
-        moved = means - numbers.base
-        numeric = np.einsum("ti,ti->t", moved, rights - np.einsum("tij,tj->ti", laplacians, moved) / 2)
-        return numeric + lists.stated(means) - (spreads + squares - np.linalg.slogdet(covariances + 1 / size)[1]) / 2
-    shifted, shifts = _invertible(laplacians)
-    moved = np.linalg.solve(shifted, rights[:, :, None])[:, :, 0]
-    information = np.linalg.slogdet(shifted)[1] - np.log(shifts)
-    return -(spreads + information + squares - np.einsum("ti,ti->t", moved, rights)) / 2
-
-
-def _effects(numbers: _Numbers, lists: Lists, taus: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the means (T, n) and covariances (T, n, n) of the effects given each of (T,) taus."""
-    laplacians, rights, *_ = numbers.at(taus)
-    if len(lists.weight):
-        return lists.modes(laplacians, rights + laplacians @ numbers.base)
-    shifted, shifts = _invertible(laplacians)
-    covariances = np.linalg.inv(shifted) - (1 / (shifts * numbers.size))[:, None, None]
-    return numbers.base + np.einsum("tij,tj->ti", covariances, rights), covariances
-
-
-def _invertible(laplacians: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the connected Laplacians with one more eigenvalue, for a shift common to all, and these (T,) eigenvalues.
-
-    Their size keeps the matrices well conditioned.
-    """
-    size = laplacians.shape[1]
-    shifts = np.maximum(np.einsum("tii->t", laplacians) / size, np.finfo(float).tiny)
-    return laplacians + (shifts / size)[:, None, None], shifts
-
-
-def _integrated(
-    log_density: Callable[[np.ndarray], np.ndarray],
-    finest: float,
-    tau_scale: float,
-    order: int,
-    tolerance: float,
-    is_cut: bool,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return pieces (P, 2) of tau that hold its posterior, and its density at their nodes (P, order), up to a factor.
-
-    The pieces begin where the smallest error of the trials ends, grow twofold to beyond the prior and the
-    likelihood, are cut around the mode if asked for, and are halved until the last terms of the density's Legendre
-    series no longer count.
-    """
-    nodes, _ = _gauss_legendre(order)
-
-    def at(pieces: np.ndarray) -> np.ndarray:
-        return pieces[:, :1] + np.diff(pieces, axis=1) / 2 * (1 + nodes)
-
-    def evaluated(pieces: np.ndarray) -> np.ndarray:
-        return log_density(at(pieces).ravel()).reshape(len(pieces), order)
-
-    def replaced(old: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the pieces and densities with the new pieces in place of the marked old ones."""
-        both = np.concatenate([pieces[~old], new])
-        rising = np.argsort(both[:, 0])
-        return both[rising], np.concatenate([logs[~old], evaluated(new)])[rising]
-
-    ends = [0.0, min(max(finest, 1e-7 * tau_scale), tau_scale / 2)]
-    while ends[-1] < 6.5 * tau_scale:
-        ends.append(2 * ends[-1])
-    pieces = np.array([ends[:-1], ends[1:]]).T
-    logs = evaluated(pieces)
-    while logs[-1].max() > logs.max() - 25:  # e^-25 of the peak: what lies beyond counts no longer
-        further = pieces[-1:, 1:] * [1.0, 2.0]
-        pieces, logs = np.concatenate([pieces, further]), np.concatenate([logs, evaluated(further)])
-    if is_cut and (mode := _mode(log_density, at(pieces).ravel(), logs.ravel())):
-        cuts = mode[0] + mode[1] * _CUTS
-        cuts = cuts[(cuts > pieces[0, 0]) & (cuts < pieces[-1, 1])]
-        old = (pieces[:, 1] > cuts[0]) & (pieces[:, 0] < cuts[-1])
-        cuts = np.array([pieces[old][0, 0], *cuts, pieces[old][-1, 1]])
-        pieces, logs = replaced(old, np.array([cuts[:-1], cuts[1:]]).T)
-    for _ in range(40):
-        series = np.abs(np.exp(logs - logs.max()) @ _to_series(order)) * np.diff(pieces, axis=1)
-        coarse = series[:, -2:].sum(axis=1) > tolerance * series[:, 0].sum()
-        if not coarse.any():
-            break
-        middle = pieces[coarse].mean(axis=1)
-        halves = np.concatenate([np.array([pieces[coarse, 0], middle]).T, np.array([middle, pieces[coarse, 1]]).T])
-        pieces, logs = replaced(coarse, halves)
-    return pieces, np.exp(logs - logs.max())
-
-
-def _mode(
-    log_density: Callable[[np.ndarray], np.ndarray], taus: np.ndarray, logs: np.ndarray
-) -> tuple[float, float] | None:
-    """Find where the density of tau is greatest, and the standard deviation of the normal that fits there.
-
-    taus : rising; logs : logarithm of the density there. None where it is greatest at an end, or wide beside the steps.
-    """
-    is_narrow = False
-    for _ in range(12):
-        best = int(np.argmax(logs))
-        if not 0 < best < len(taus) - 1:
-            return None
-        around, heights = taus[best - 1 : best + 2], logs[best - 1 : best + 2]
-        if heights.min() > heights[1] - 2.0:
-            break
-        is_narrow = True
-        taus = np.linspace(around[0], around[2], 8)
-        logs = np.array([heights[0], *log_density(taus[1:-1]), heights[2]])
-    second, first, _ = np.polyfit(around - around[1], heights - heights[1], 2)
-    if not is_narrow or second >= 0:
-        return None
-    return float(around[1] - first / (2 * second)), float(np.sqrt(-1 / (2 * second)))
-
-
-@lru_cache
-def _gauss_legendre(nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.polynomial.legendre.leggauss(nodes)
-
-
-@lru_cache
-def _to_series(nodes: int) -> np.ndarray:
-    """Return the (q, q) matrix from values at the nodes (on the left) to coefficients of Legendre's polynomials."""
-    return np.linalg.inv(np.polynomial.legendre.legvander(_gauss_legendre(nodes)[0], nodes - 1)).T
+    return float(np.log(values).sum())
 
 
 def quantiles(

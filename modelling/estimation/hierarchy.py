@@ -1,397 +1,781 @@
-"""One hierarchical model of speed: what a configuration does in a laboratory that nobody has seen. No Django.
+"""The one model of speed behind every answer: what choices do in a laboratory that nobody has seen. No Django.
 
 A cell is what one laboratory measured of one configuration under one load; its outcome is ln speed. With the level of
-the cells it may be compared with, the effects of its choices, a residual of its configuration, its own residual and
-the error of its runs,
+the cells it may be compared with, an effect of each of its choices, a residual of its configuration, its own residual
+and the error of its runs,
 
     y = level + sum over choices of effect(choice) + configuration + residual + e
 
-The effect of a choice ("cache_mode=none") is a main effect plus a deviation for each context of the cell: its
-workload, its kind of disk, its research group, its laboratory, ... All are normal around zero, so each is shrunk as
-far as the evidence is thin. A kind of choice c has the standard deviation s_c, its deviation by context k has m_k s_c.
-What belongs to one laboratory (its deviations and residuals) is scaled by a factor of that laboratory whose square has
-an inverse gamma distribution: Student's t, so that one odd laboratory does not drag the rest. The standard deviations
-have half-normal priors and are integrated out.
+The effect of a choice ("cache_mode=none") is a main effect plus deviations by what the load does, by the kind of disk
+and by the hypervisor, which all laboratories share; and inside a research group deviations by group, by laboratory, by
+workload in a laboratory and by level. All are normal, around zero but for what physics expects, with a scale for each
+kind of choice; a shared effect has a size of its own, and a research group a factor by which all that belongs to it is
+scaled: both make Student's t, so that neither an effect beyond all others nor an odd group is taken for what is usual.
 
-The effects are never computed: the covariance of two cells says the same, and is as large as there are cells.
+Scales, factors and sizes come as draws (`Scales`), learnt from everything published by modelling.estimation.learning.
+Given a draw all is normal: what belongs to a group, or was measured by one alone, is summed out; the effects that
+several groups share are computed, and an answer is the mixture over draws. Leaving a group out, or asking what a
+laboratory among them would measure next, needs no other fit.
 
-Sources: Gelman and Hill 2007, chapters 12 and 13 (shrinkage); Rasmussen and Williams 2006, equations 2.25 and 5.9 (the
-normal posterior, its likelihood and gradient); Rue, Martino and Chopin 2009 (10.1111/j.1467-9868.2008.00700.x, scales
-around their mode); West 1987 (10.1093/biomet/74.3.646, Student's t as a mixture); docs/models/hierarchy.md.
+Sources: Gelman and Hill 2007, chapters 12 and 13 (shrinkage); Rasmussen and Williams 2006, equation 2.25 and section
+5.4.2 (leaving out); West 1987 (10.1093/biomet/74.3.646, Student's t as a mixture); docs/models/hierarchy.md.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache, partial
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
+from zlib import crc32
 
 import numpy as np
 import pandas as pd
-from scipy.linalg import cho_solve, eigh, solve_triangular
-from scipy.linalg.lapack import dpotri
-from scipy.optimize import brentq, minimize
-from scipy.special import gammainccinv, gammaln, ndtr, ndtri
+from scipy.special import gammainccinv
 
-from .network import EvidenceError
+from kdb.disk_path import SETTINGS
 
-# Kind of choice: scale of the half-normal prior on the standard deviation of its main effects, ln ratio. Wide where
-# caches and networks come along and make factors, narrow where percents are usual.
-CHOICES = {
+from .bayes import Posterior
+from .network import check_finite
+
+# Kind of choice: scale of the half-normal prior on the standard deviations of its effects, ln ratio. Wide where caches
+# and networks come along and make factors, narrow where percents are usual.
+KINDS = {
     "hypervisor": 0.2,
     "container": 0.5,
     "guest_fs": 0.2,
     "host_fs": 0.2,
     "pair": 0.1,
+    "copy_on_write": 0.2,
     "backend": 0.5,
+    "networked": 0.5,
     "cache_mode": 0.3,
+    "flushed": 0.3,
     "image_format": 0.2,
     "disk_bus": 0.2,
     "io_mode": 0.2,
     "allocation": 0.2,
+    "setting": 0.2,  # any other of the disk's path: too little is published of each to learn a scale from
 }
-# Contexts in which effects deviate: the columns that two cells must share. Their multipliers m have half-normal priors
-# of scale 1.
-ANYWHERE = {
-    "workload": ("workload",),
-    "direction": ("direction",),
-    "access": ("access",),
-    "storage": ("storage",),
-    "workload and storage": ("workload", "storage"),
-    "group": ("group",),
+CHOICES = (*(kind for kind in KINDS if kind != "setting"), *(column for column in SETTINGS if column not in KINDS))
+# What physics says before anybody measured, ln ratio by effect; a prior and no wall. A write over the network waits for
+# it and for every replica (Weil et al. 2006, OSDI, section 5.2: Ceph; longhorn.io, concepts). One that is flushed waits
+# for the disk's own cache (QEMU, qemu(1): cache=directsync and writethrough).
+EXPECTED = {
+    "networked=yes": -0.5,
+    **dict.fromkeys((f"flushed=yes load={load}" for load in ("synchronous", "random write", "sequential write")), -0.2),
 }
-WITHIN = {"laboratory": ("laboratory",), "laboratory and workload": ("laboratory", "workload"), "level": ("level",)}
-RESIDUALS = {"configuration": 0.2, "cell": 0.15}  # scales of the priors on their standard deviations
-CONTEXTS = ("workload", "direction", "access", "storage", "group", "laboratory")
-COLUMNS = (*CHOICES, *CONTEXTS)
+# What effects deviate by wherever they are measured: context to its column. A hypervisor's own effect has no deviation
+# by hypervisor.
+CONTEXTS = {"load": "load", "storage": "storage", "platform": "hypervisor"}
+_PLATFORMS = ("hypervisor", "container")
+COLUMNS = (*CHOICES, "load", "storage", "workload", "laboratory", "group")
 
-NAMES = (*CHOICES, *ANYWHERE, *WITHIN, *RESIDUALS)
-_SCALES = np.array([*CHOICES.values(), *[1.0] * (len(ANYWHERE) + len(WITHIN)), *RESIDUALS.values()])
-PUBLISHED = Path(__file__).with_name("proposal.json")  # of everything published, of `manage.py fit_scales`
+# What follows from a choice, and is asked of with it.
+_FOLLOWS = {
+    "hypervisor": {"container"},
+    "guest_fs": {"pair", "copy_on_write"},
+    "host_fs": {"pair", "copy_on_write", "networked"},
+    "backend": {"networked"},
+    "cache_mode": {"flushed"},
+}
+_KINDS = len(KINDS)
+_KIND = {choice: number for number, choice in enumerate(KINDS)}
+NAMES = (
+    *(f"{part} {kind}" for part in ("shared", "own", "by workload") for kind in KINDS),
+    *CONTEXTS,
+    "level",
+    "configuration",
+    "cell",
+)
+# Scales of the half-normal priors on NAMES: standard deviations of effects; multiples of them; of residuals.
+PRIORS = np.array([*KINDS.values()] * 3 + [1.0] * (len(CONTEXTS) + 1) + [0.2, 0.15])
+# A pair's own effect is of usual size: what is large and was seen on one host alone counts as the guest's.
+USUAL = ("pair",)
+SIZES = 2.0  # degrees of freedom of the sizes of effects: most change little, a few everything
+# What a question is about may change more or less, and differ more or less between groups under its load, than its kind
+# usually does: two multipliers that its cells decide, standard deviations of the priors on their logarithms.
+EFFECTS, DEVIATIONS = 0.7, 0.7
+SHARED = 0.6  # of what deviates in a research group, by all its laboratories
+PUBLISHED = Path(__file__).with_name("scales.json")
 _LEVEL = 100.0  # variance of levels: flat
-_FREEDOM = 1.0  # of Student's t: published laboratories differ by percents, and a few by factors of twenty
-_DRAWS = 32  # of the standard deviations, around their mode
-_FACTORS = _FREEDOM / 2 / gammainccinv(_FREEDOM / 2, (np.arange(32) + 0.5) / 32)  # of a new laboratory
+_LEAST = 1e-12  # variance of an effect, also where a draw has 0: below all others, and it has an inverse
+_CANDIDATES = 24  # factors that are tried for a group that no draw knows
+_GRID = np.linspace(-2.0, 2.0, 5)  # scores of either multiplier, all of which are tried
+_SWEEPS, _OTHERS = 2, 5  # how often draws move where a group is new, and out of how many factors
+_LARGE = 60  # cells of a group whose factor its own cells have settled
+_POINTS = 48  # draws with multipliers, by how likely these are
+_BEYOND = 0.2  # of the points, by the prior alone
+MOST_KEPT = 8  # posteriors of one knowledge: some 10 MB each
+_HEAVIEST = 10.0  # weight of a draw, as a multiple of the median's
+# A new group's factor stands for intervals of its distribution that are narrow towards the tail.
+_ENDS = np.array([0.0, 0.25, 0.5, 0.7, 0.83, 0.91, 0.96, 0.985, 1.0])
 
 
 @dataclass(frozen=True)
-class Prediction:
-    """The distribution of an ln ratio in a new laboratory: a mixture of normals. All (components,)."""
+class Scales:
+    """S draws of everything that is learnt.
 
-    weights: np.ndarray
-    means: np.ndarray
-    deviations: np.ndarray
-
-    @property
-    def mean(self) -> float:
-        return float(self.weights @ self.means)
-
-    @property
-    def deviation(self) -> float:
-        """Return half the width of the central 68 %: tails as long as these have no finite standard deviation."""
-        return (self.quantile(0.8413) - self.quantile(0.1587)) / 2
-
-    def below(self, value: float) -> float:
-        """Return the probability that the ln ratio is below a value."""
-        return float(self.weights @ ndtr((value - self.means) / self.deviations))
-
-    def density(self, value: float) -> float:
-        z = (value - self.means) / self.deviations
-        return float(self.weights @ (np.exp(-(z**2) / 2) / (self.deviations * np.sqrt(2 * np.pi))))
-
-    def quantile(self, probability: float) -> float:
-        quantiles = self.means + self.deviations * ndtri(probability)
-        low, high = float(quantiles.min()), float(quantiles.max())
-        if high - low < 1e-12:
-            return low
-        return float(brentq(lambda value: self.below(value) - probability, low - 1e-9, high + 1e-9))
-
-
-class _Draw(NamedTuple):
-    """One draw of the standard deviations with the posterior it gives.
-
-    log_weight : of the draw, up to a constant; squares : (names,) squared; root : (n, n) lower Cholesky root of the
-    cells' covariance, in single precision, because it is what a kept model consists of; solved : (n,) covariance's
-    inverse times outcomes
+    weights : (S,) of sum one; variances : (S, NAMES), squares of standard deviations and multiples
+    freedom : (S,) degrees of freedom of the factors of research groups
+    factors : research group to (S,) squares; sizes : name of a shared effect to (S,) squares
+    deviation : (S,) square by which all that belongs to a group is multiplied under the load that is asked for
     """
 
-    log_weight: float
-    squares: np.ndarray
-    root: np.ndarray
-    solved: np.ndarray
+    weights: np.ndarray
+    variances: np.ndarray
+    freedom: np.ndarray
+    factors: Mapping[str, np.ndarray]
+    sizes: Mapping[str, np.ndarray]
+    deviation: np.ndarray | float = 1.0
 
+    def of(self, name: str) -> np.ndarray:
+        """Return the (S,) variances of this name."""
+        return self.variances[:, NAMES.index(name)]
 
-class Proposal(NamedTuple):
-    """Where draws come from: the mode of the scores by name and laboratory, and a root (names, names) of the inverse
-    curvature there."""
+    def sizes_of(self, effects: Sequence[str]) -> np.ndarray:
+        """Return (S, effects) sizes; of effects that no draw knows by their distribution, the same of all."""
+        columns = [self.sizes[effect] if effect in self.sizes else self._spread(effect) for effect in effects]
+        return np.array(columns).reshape(len(effects), len(self.weights)).T
 
-    scores: Mapping[str, float]
-    root: np.ndarray
+    def _spread(self, effect: str) -> np.ndarray:
+        places = np.random.default_rng(len(effect.split())).permutation(len(self.weights)) + 0.5
+        return squares_of(places / len(self.weights), SIZES)
+
+    def times(self, numbers: np.ndarray, effects: np.ndarray, deviations: np.ndarray, weights: np.ndarray) -> "Scales":
+        """Return these of the draws with multipliers. effects, deviations : (P,) squares; weights : (P,)"""
+        variances = self.variances[numbers].copy()
+        variances[:, :_KINDS] *= effects[:, None]
+        factors, sizes = ({name: part[numbers] for name, part in of.items()} for of in (self.factors, self.sizes))
+        return Scales(weights / weights.sum(), variances, self.freedom[numbers], factors, sizes, deviations)
 
 
 @lru_cache
-def published_proposal() -> Proposal:
-    """Return where the draws of everything published come from."""
+def published_scales() -> Scales:
+    """Return the draws that `manage.py fit_scales` learnt from everything published."""
     kept = json.loads(PUBLISHED.read_text(encoding="utf-8"))
-    return Proposal(kept["scores"], np.array(kept["root"]))
+    factors, sizes = ({name: np.array(part) for name, part in kept[key].items()} for key in ("factors", "sizes"))
+    variances = np.array(kept["variances"])
+    return Scales(np.full(len(variances), 1 / len(variances)), variances, np.array(kept["freedom"]), factors, sizes)
 
 
-@dataclass(frozen=True)
+def squares_of(shares: np.ndarray, freedom: float | np.ndarray) -> np.ndarray:
+    """Return the quantiles of squared factors: inverse gamma, by which a normal distribution becomes Student's t."""
+    squares: np.ndarray = freedom / 2 / gammainccinv(np.asarray(freedom) / 2, shares)
+    return squares
+
+
+class Effect(NamedTuple):
+    """A shared effect. value : "choice=value"; context, at : where it deviates from the main effect; both empty: that
+    itself"""
+
+    value: str
+    context: str = ""
+    at: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.value} {self.context}={self.at}" if self.context else self.value
+
+    @property
+    def has_size(self) -> bool:
+        return self.value.partition("=")[0] not in USUAL
+
+    @property
+    def expected(self) -> float:
+        """Return its prior mean, ln ratio."""
+        return EXPECTED.get(self.name, 0.0)
+
+
+class _Block(NamedTuple):
+    """One research group of n cells: what makes up the covariance of its outcomes. Each (n, n) but for the first."""
+
+    places: np.ndarray  # (n,) of its cells
+    kinds: np.ndarray  # (c,) of the choices that vary in it
+    alike: np.ndarray  # (c, n, n), whether two cells have the same value of it
+    own: np.ndarray  # share of what deviates in the group that two cells have in common
+    workload: np.ndarray  # whether they are of the same workload in one laboratory
+    level: np.ndarray
+    configuration: np.ndarray
+    alone: np.ndarray  # (n, a) of the effects that no other group measured
+    effects: np.ndarray  # (a,) their numbers
+
+
+class Slopes(NamedTuple):
+    """Slopes of the S ln likelihoods by the logarithms of variances, factors and sizes: each (S, ...)."""
+
+    variances: np.ndarray
+    factors: np.ndarray
+    sizes: np.ndarray
+
+
 class Hierarchy:
-    """The fitted model. spreads : name to its standard deviation (of contexts: multiplier) at the mode; factors :
-    laboratory to the square of its factor there; draws : gives them, from memory or made anew."""
+    """Cells, ready for any draws.
 
-    cells: pd.DataFrame
-    spreads: Mapping[str, float]
-    factors: Mapping[str, float]
-    draws: Callable[[], Iterable[_Draw]]
-    proposal: Proposal
-
-    def contrast(
-        self, a: Mapping[str, str], b: Mapping[str, str], where: Mapping[str, str], noise: float
-    ) -> Prediction:
-        """Return the ln ratio of a to b that a new laboratory will measure.
-
-        a, b : choice to value of each side; a choice that is left out or empty is not stated
-        where : workload, direction, access and storage of the new laboratory; empty where it is not known
-        noise : variance of the errors of both sides' runs together
-        """
-        return self.contrasts([a], [b], [where], np.array([noise]))[0]
-
-    def contrasts(
-        self,
-        a: Sequence[Mapping[str, str]],
-        b: Sequence[Mapping[str, str]],
-        where: Sequence[Mapping[str, str]],
-        noise: np.ndarray,
-    ) -> list[Prediction]:
-        """Return what `contrast` does for each of many pairs; all (pairs,)."""
-        alike = np.zeros((len(CHOICES), len(a), len(self.cells)))
-        valued = np.zeros((len(CHOICES), len(a)))  # sides that state what differs
-        for place, choice in enumerate(CHOICES):
-            one, other = (np.array([side.get(choice) or "" for side in sides], dtype=object) for sides in (a, b))
-            known = self.cells[choice].to_numpy(dtype=object)
-            for sign, values in ((1.0, one), (-1.0, other)):
-                states = (one != other) & (values != "")
-                alike[place] += sign * (states[:, None] & (values[:, None] == known))
-                valued[place] += states
-        shared = self._shared_with(where)
-        logs, means, squares = [], [], []
-        for draw in self.draws():
-            logs.append(draw.log_weight)
-            by_choice, anywhere, within, residuals = _split(draw.squares)
-            towards = (1.0 + np.tensordot(anywhere, shared, 1)) * np.tensordot(by_choice, alike, 1)
-            known_share = (solve_triangular(draw.root, towards.T, lower=True, check_finite=False) ** 2).sum(axis=0)
-            whole = by_choice @ valued
-            outside = np.maximum(whole * (1.0 + anywhere.sum()) - known_share, 0.0)
-            inside = whole * within.sum() + 2.0 * residuals.sum()
-            means.append(np.repeat((towards @ draw.solved)[:, None], len(_FACTORS), axis=1))
-            squares.append((outside + noise)[:, None] + inside[:, None] * _FACTORS)
-        weights = np.repeat(weights_of(logs) / len(_FACTORS), len(_FACTORS))
-        both = zip(np.concatenate(means, axis=1), np.sqrt(np.concatenate(squares, axis=1)), strict=True)
-        return [Prediction(weights, *mixture) for mixture in both]
-
-    def _shared_with(self, where: Sequence[Mapping[str, str]]) -> np.ndarray:
-        """Return (contexts, pairs, n): whether each cell shares each context with each new laboratory's cells."""
-        shared = np.ones((len(ANYWHERE), len(where), len(self.cells)))
-        for place, columns in enumerate(ANYWHERE.values()):
-            for column in columns:
-                values = np.array([known.get(column) or "" for known in where], dtype=object)[:, None]
-                shared[place] *= (values != "") & (values == self.cells[column].to_numpy(dtype=object))
-        return shared
-
-
-def fit(cells: pd.DataFrame, near: Proposal | None = None, *, keeps: bool = True) -> Hierarchy:
-    """Fit the model.
-
-    Parameters
-    ----------
     cells : DataFrame, one row a cell
         COLUMNS str, "" where not stated; configuration int; level int, the same for cells that may be compared;
         outcome float, ln speed; variance float > 0, of the outcome
-    near : of a fit to nearly the same cells, where there is one: the search begins at its mode, and the draws are made
-        by its curvature. A fit takes a quarter of the time then; the draws' weights make up for the difference.
-    keeps : the draws, 32 times 4 n² bytes; else each call of `contrasts` makes them anew
-
-    Raises EvidenceError without cells.
+    choices : take only levels in which one of these varies, for others say nothing of them; None: those that scales
+        are learnt for
+    load : that is asked for; "": any
     """
-    if cells.empty:
-        raise EvidenceError("there are no cells to compare")
-    covariance = _Covariance(cells)
-    count = len(NAMES) + len(covariance.laboratories)
-    begin = np.zeros(count)
-    if near is not None:
-        begin = np.array([near.scores.get(name, 0.0) for name in (*NAMES, *covariance.laboratories)])
-    mode = minimize(
-        lambda scores: tuple(-part for part in covariance.posterior(scores)),
-        begin,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(-4.0, 4.0)] * count,
-        options={"ftol": 1e-7, "maxiter": 200},
-    ).x
-    logs, _ = _logarithms(mode)
-    at = np.exp(logs)
-    root = near.root if near is not None else _root(covariance, mode)
-    draws = partial(_draws, covariance, mode, root)
-    return Hierarchy(
-        cells,
-        dict(zip(NAMES, at[: len(NAMES)].tolist(), strict=True)),
-        dict(zip(covariance.laboratories, at[len(NAMES) :].tolist(), strict=True)),
-        partial(iter, tuple(draws())) if keeps else draws,
-        Proposal(dict(zip((*NAMES, *covariance.laboratories), mode.tolist(), strict=True)), root),
-    )
+
+    def __init__(self, cells: pd.DataFrame, choices: Collection[str] | None = None, load: str = "") -> None:
+        level = pd.factorize(cells["level"])[0]
+        asked = set(KINDS if choices is None else choices)
+        varied = {
+            choice: column.where(column.groupby(level).transform("nunique") > 1, "").to_numpy(dtype=object)
+            for choice in CHOICES
+            if choice in {*KINDS, *asked} and (column := cells[choice].reset_index(drop=True)).nunique() > 1
+        }
+        tells = np.zeros(int(level.max(initial=-1)) + 1, dtype=bool)
+        for choice in varied.keys() & asked:
+            tells[level[varied[choice] != ""]] = True
+        taken = tells[level]
+        cells, level = cells[taken], pd.factorize(level[taken])[0]
+        varied = {choice: own for choice, column in varied.items() if ((own := column[taken]) != "").any()}
+        self.cells = cells.reset_index(drop=True)
+        self.is_asked = np.ones(len(cells), dtype=bool) if not load else (self.cells["load"] == load).to_numpy()
+        self.varied = varied
+        self.effects: dict[Effect, int]
+        incidence = self._incidence()
+        self.kind_of = np.array([_kind(effect.value) for effect in self.effects], dtype=int)
+        names = ("", *CONTEXTS)
+        self.context_of = np.array([names.index(effect.context) for effect in self.effects], dtype=int)
+        self.has_size = np.array([effect.has_size for effect in self.effects], dtype=bool)
+        expected = np.array([effect.expected for effect in self.effects])
+        groups = _one_hot(pd.factorize(self.cells["group"])[0], self.cells["group"].nunique())
+        is_shared = ((groups.T @ incidence) > 0).sum(axis=0) > 1
+        self.shared = np.flatnonzero(is_shared)
+        self.incidence = incidence[:, is_shared]
+        outcome = self.cells["outcome"] - incidence @ expected
+        self.outcome = (outcome - outcome.groupby(level).transform("mean")).to_numpy(dtype=float)
+        self.variance = self.cells["variance"].to_numpy(dtype=float)
+        self.blocks = dict(self._blocks(level, incidence, is_shared))
+
+    def _incidence(self) -> np.ndarray:
+        """Return (n, effects) 0 or 1: which effects make up each cell, numbering them by their names."""
+        of_rows: list[tuple[int, Effect]] = []
+        for choice, values in self.varied.items():
+            where = [(name, self.cells[column].tolist()) for name, column in contexts_of(choice).items()]
+            for row in np.flatnonzero(values != "").tolist():
+                value = f"{choice}={values[row]}"
+                of_rows.append((row, Effect(value)))
+                of_rows += [(row, Effect(value, name, at[row])) for name, at in where if at[row]]
+        self.effects = {effect: number for number, effect in enumerate(sorted({effect for _, effect in of_rows}))}
+        incidence = np.zeros((len(self.cells), len(self.effects)))
+        if of_rows:
+            rows, columns = zip(*((row, self.effects[effect]) for row, effect in of_rows), strict=True)
+            incidence[rows, columns] = 1.0
+        return incidence
+
+    def _blocks(self, level: np.ndarray, incidence: np.ndarray, is_shared: np.ndarray) -> Iterator[tuple[str, _Block]]:
+        cells = self.cells
+        laboratory, workload, configuration = (
+            cells.groupby(names, sort=False).ngroup().to_numpy()
+            for names in (
+                ["laboratory"],
+                ["laboratory", "workload"],
+                ["laboratory", "workload", "configuration"],
+            )
+        )
+        codes = {
+            choice: pd.factorize(np.where(values == "", None, values))[0] for choice, values in self.varied.items()
+        }
+        for group, places in sorted(cells.groupby("group", sort=True).indices.items()):
+            present = [choice for choice, code in codes.items() if (code[places] >= 0).any()]
+            alone = np.flatnonzero(incidence[places].any(axis=0) & ~is_shared)
+            yield (
+                str(group),
+                _Block(
+                    places,
+                    np.array([_KIND.get(choice, _KIND["setting"]) for choice in present], dtype=int),
+                    np.array([_alike(codes[choice][places]) for choice in present]).reshape(-1, *[len(places)] * 2),
+                    SHARED + (1 - SHARED) * _alike(laboratory[places]),
+                    _alike(workload[places]),
+                    _alike(level[places]),
+                    _alike(configuration[places]),
+                    incidence[np.ix_(places, alone)],
+                    alone,
+                ),
+            )
+
+    def prior(self, variances: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """Return (S, effects) variances of the effects. sizes : (S, effects)"""
+        sizes = np.where(self.has_size, sizes, 1.0)
+        times = np.hstack([np.ones((len(variances), 1)), variances[:, 3 * _KINDS : 3 * _KINDS + len(CONTEXTS)]])
+        return np.maximum(variances[:, self.kind_of] * times[:, self.context_of] * sizes, _LEAST)
+
+    def given(
+        self,
+        block: _Block,
+        variances: np.ndarray,
+        factors: np.ndarray,
+        prior: np.ndarray,
+        deviation: np.ndarray | float = 1.0,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the covariance of a block's cells given S draws, and what of it the factor scales: (S, n, n).
+
+        factors : (S,) of its group; prior : (S, effects) variances; deviation : of Scales
+        """
+        own = np.tensordot(variances[:, _KINDS + block.kinds], block.alike, 1)
+        by_workload = np.tensordot(variances[:, 2 * _KINDS + block.kinds], block.alike, 1)
+        level, configuration, cell = (variances[:, -3 + part, None, None] for part in range(3))
+        inside = own * block.own + by_workload * (block.workload + level * block.level)
+        inside += configuration * block.configuration
+        _diagonal(inside)[...] += cell[..., 0]
+        times = np.where(self.is_asked[block.places], np.sqrt(np.reshape(deviation, (-1, 1))), 1.0)
+        inside *= times[:, :, None] * times[:, None, :]
+        covariance = factors[:, None, None] * inside + _LEVEL * block.level
+        covariance += (block.alone * prior[:, None, block.effects]) @ block.alone.T
+        _diagonal(covariance)[...] += self.variance[block.places]
+        return covariance, inside
+
+    def likelihood(self, variances: np.ndarray, factors: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, Slopes]:
+        """Return (S,) ln likelihoods up to a constant, and their slopes. factors : (S, groups); sizes : (S, effects)"""
+        prior = self.prior(variances, sizes)
+        sums = Sums(prior[:, self.shared])
+        given = []
+        for number, block in enumerate(self.blocks.values()):
+            covariance, inside = self.given(block, variances, factors[:, number], prior)
+            given.append((np.linalg.inv(covariance), inside))
+            sums.add(self.incidence[block.places], self.outcome[block.places], covariance, given[-1][0])
+        mean, covariance = sums.solved()
+        return sums.value(mean), self._slopes(variances, factors, prior, given, mean, covariance)
+
+    def _value(self, scales: Scales, factors: np.ndarray) -> np.ndarray:
+        """Return (S,) ln likelihoods up to a constant. factors : (S, groups)"""
+        prior = self.prior(scales.variances, scales.sizes_of([effect.name for effect in self.effects]))
+        sums = Sums(prior[:, self.shared])
+        for number, block in enumerate(self.blocks.values()):
+            covariance, _ = self.given(block, scales.variances, factors[:, number], prior, scales.deviation)
+            incidence, outcome = self.incidence[block.places], self.outcome[block.places]
+            sums.add(incidence, outcome, covariance, np.linalg.inv(covariance))
+        return sums.value(sums.solved()[0])
+
+    def _slopes(
+        self,
+        variances: np.ndarray,
+        factors: np.ndarray,
+        prior: np.ndarray,
+        given: Sequence[tuple[np.ndarray, np.ndarray]],
+        mean: np.ndarray,
+        covariance: np.ndarray,
+    ) -> Slopes:
+        of_effects = np.empty_like(prior)
+        of_effects[:, self.shared] = ((mean**2 + _diagonal(covariance)) / prior[:, self.shared] - 1) / 2
+        by = np.zeros_like(variances)
+        by_factor = np.empty_like(factors)
+        level, configuration, cell = variances[:, -3:].T
+        for number, (block, (inverse, inside)) in enumerate(zip(self.blocks.values(), given, strict=True)):
+            touched = np.flatnonzero(self.incidence[block.places].any(axis=0))
+            weighed = inverse @ self.incidence[np.ix_(block.places, touched)]
+            rest = inverse @ self.outcome[block.places] - np.einsum("sig,sg->si", weighed, mean[:, touched])
+            known = weighed @ covariance[:, touched[:, None], touched] @ weighed.swapaxes(1, 2)
+            slope = rest[:, :, None] * rest[:, None, :] - inverse + known
+            of_alone = np.einsum("sij,ia,ja->sa", slope, block.alone, block.alone, optimize=True)
+            of_effects[:, block.effects] = of_alone * prior[:, block.effects] / 2
+            slope *= factors[:, number, None, None] / 2
+            by_factor[:, number] = (slope * inside).sum(axis=(1, 2))
+            own, workload, levels = (
+                np.tensordot(slope * part, block.alike, ([1, 2], [1, 2]))
+                for part in (block.own, block.workload, block.level)
+            )
+            of_workload = variances[:, 2 * _KINDS + block.kinds]
+            np.add.at(by.T, _KINDS + block.kinds, (own * variances[:, _KINDS + block.kinds]).T)
+            np.add.at(by.T, 2 * _KINDS + block.kinds, ((workload + level[:, None] * levels) * of_workload).T)
+            by[:, -3] += (levels * of_workload).sum(axis=1) * level
+            by[:, -2] += (slope * block.configuration).sum(axis=(1, 2)) * configuration
+            by[:, -1] += _diagonal(slope).sum(axis=1) * cell
+        by[:, :_KINDS] += of_effects @ _one_hot(self.kind_of, _KINDS)
+        by[:, 3 * _KINDS : -3] = of_effects @ _one_hot(self.context_of, len(CONTEXTS) + 1)[:, 1:]
+        return Slopes(by, by_factor, of_effects * self.has_size)
+
+    def fit(self, scales: Scales) -> "Fitted":
+        """Return the posterior of the shared effects given each draw.
+
+        A group that no draw knows gets a factor in each draw, by chance in proportion to what the other groups say of
+        it, and the draws are weighted by how well they foretold the group (sequential Monte Carlo, Chopin 2002,
+        10.1093/biomet/89.3.539). Then sizes and factors are drawn anew given the effects, and these given them (Gibbs).
+        """
+        fitted = self._fitted(self._adapted(scales))
+        if any(group not in scales.factors for group in self.blocks):
+            for sweep in range(_SWEEPS):
+                fitted = self._fitted(self._moved(fitted, np.random.default_rng(sweep)))
+        return fitted
+
+    def _fitted(self, scales: Scales) -> "Fitted":
+        sizes = scales.sizes_of([effect.name for effect in self.effects])
+        prior, logs = self.prior(scales.variances, sizes), np.log(scales.weights)
+        sums, given = Sums(prior[:, self.shared]), {}
+        factors = {group: scales.factors[group] for group in self.blocks if group in scales.factors}
+        for group in (*factors, *(group for group in self.blocks if group not in factors)):
+            block = self.blocks[group]
+            if group not in factors:
+                candidates = squares_of((np.arange(_CANDIDATES) + 0.5) / _CANDIDATES, scales.freedom[:, None])
+                factors[group], foretold = self._factor_of(group, scales, prior, *sums.solved(), candidates)
+                logs = logs + foretold
+            covariance, _ = self.given(block, scales.variances, factors[group], prior, scales.deviation)
+            given[group] = np.linalg.inv(covariance)
+            sums.add(self.incidence[block.places], self.outcome[block.places], covariance, given[group])
+        check_finite(logs)
+        return Fitted(self, scales, prior, factors, given, weights_of(logs), *sums.solved())
+
+    def _moved(self, fitted: "Fitted", random: np.random.Generator) -> Scales:
+        """Return draws by their weights, with new sizes and factors given effects by chance."""
+        size = len(fitted.weights)
+        draws = np.searchsorted(np.cumsum(fitted.weights), (np.arange(size) + 0.5) / size)
+        draws = np.minimum(draws, size - 1)
+        again = fitted.scales.times(draws, np.ones(size), np.reshape(fitted.scales.deviation, -1)[draws], np.ones(size))
+        roots = np.linalg.cholesky(fitted.covariance[draws] + _LEAST * np.eye(len(self.shared)))
+        effects = fitted.mean[draws] + np.einsum("sij,sj->si", roots, random.normal(size=(size, len(self.shared))))
+        usual = self.prior(again.variances, np.ones((size, 1)))[:, self.shared]
+        squares = (SIZES + effects**2 / usual) / 2 / random.gamma((SIZES + 1) / 2, size=effects.shape)
+        names = [effect.name for effect in self.effects]
+        sizes = {names[number]: squares[:, place] for place, number in enumerate(self.shared.tolist())}
+        prior = self.prior(again.variances, replace(again, sizes={**again.sizes, **sizes}).sizes_of(names))
+        nothing = np.zeros((size, *(len(self.shared),) * 2))
+        factors = {}
+        for group, own in fitted.factors.items():  # out of the one that it has and others from their distribution
+            if len(self.blocks[group].places) > _LARGE:
+                factors[group] = own[draws]
+                continue
+            others = squares_of(random.uniform(size=(size, _OTHERS)), again.freedom[:, None])
+            candidates = np.column_stack([own[draws], others])
+            factors[group], _ = self._factor_of(group, again, prior, effects, nothing, candidates)
+        return replace(again, factors=factors, sizes={**again.sizes, **sizes})
+
+    def _adapted(self, scales: Scales) -> Scales:
+        """Return draws with multipliers: of a grid, so that no mode is missed, as often as the mean of the draws makes
+        them likely, and weighted for what that leaves out."""
+        if not self.blocks:
+            return scales
+        effects, deviations = (part.ravel() for part in np.meshgrid(_GRID, _GRID))
+        prior = np.exp(-(effects**2 + deviations**2) / 2)
+        effects, deviations = np.exp(2 * EFFECTS * effects), np.exp(2 * DEVIATIONS * deviations)
+        mean = Scales(
+            np.ones(1),
+            (scales.weights @ scales.variances)[None],
+            np.array([scales.weights @ scales.freedom]),
+            {group: np.array([np.exp(scales.weights @ np.log(own))]) for group, own in scales.factors.items()},
+            {effect: np.array([np.exp(scales.weights @ np.log(own))]) for effect, own in scales.sizes.items()},
+        ).times(np.zeros(len(prior), dtype=int), effects, deviations, prior)
+        median = squares_of(np.array(0.5), mean.freedom[0])
+        factors = np.stack([mean.factors.get(group, np.full(len(prior), median)) for group in self.blocks], axis=1)
+        logs = self._value(mean, factors)
+        likely = prior * np.exp(logs - logs.max())
+        often = (1 - _BEYOND) * likely / likely.sum() + _BEYOND * prior / prior.sum()
+        points = np.searchsorted(np.cumsum(often), (np.arange(_POINTS) + 0.5) / _POINTS)
+        draws = np.random.default_rng(1).permutation(np.arange(_POINTS) % len(scales.weights))
+        weights = scales.weights[draws] * (prior / often)[points]
+        return scales.times(draws, effects[points], deviations[points], weights)
+
+    def _factor_of(
+        self,
+        group: str,
+        scales: Scales,
+        prior: np.ndarray,
+        mean: np.ndarray,
+        covariance: np.ndarray,
+        candidates: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return (S,) factors of a group out of candidates (S, c), by chance in proportion to how likely they make its
+        cells, and (S,) ln mean likelihoods. mean, covariance : of the shared effects"""
+        block, draws = self.blocks[group], len(scales.weights)
+        incidence = self.incidence[block.places]
+        rest = self.outcome[block.places] - mean @ incidence.T
+        shared = incidence @ covariance @ incidence.T
+        logs = np.stack(
+            [
+                _log_density(rest, shared + self.given(block, scales.variances, one, prior, scales.deviation)[0])
+                for one in candidates.T
+            ],
+            axis=1,
+        )
+        top = logs.max(axis=1, keepdims=True)
+        likely = np.exp(logs - top)
+        places = np.random.default_rng(crc32(group.encode())).permutation(draws) + 0.5
+        ahead = np.cumsum(likely, axis=1) / likely.sum(axis=1, keepdims=True)
+        chosen = np.minimum((ahead < places[:, None] / draws).sum(axis=1), candidates.shape[1] - 1)
+        return candidates[np.arange(draws), chosen], top[:, 0] + np.log(likely.mean(axis=1))
 
 
-def _root(covariance: "_Covariance", mode: np.ndarray) -> np.ndarray:
-    """Return a root (names, names) of the inverse curvature of ln posterior at the mode of the scores."""
-    count, step = len(NAMES), 0.05
-    curvature = np.empty((count, count))
-    for place in range(count):
-        ahead, behind = mode.copy(), mode.copy()
-        ahead[place] += step
-        behind[place] -= step
-        slope = covariance.posterior(ahead)[1] - covariance.posterior(behind)[1]
-        curvature[place] = -slope[:count] / (2 * step)
-    values, vectors = eigh((curvature + curvature.T) / 2)
-    # A direction that nothing tells of keeps its prior's width, 1. Cholesky's root does not jump where two directions
-    # are equally well known, as eigenvectors do.
-    root: np.ndarray = np.linalg.cholesky((vectors / np.maximum(values, 1.0)) @ vectors.T)
-    return root
+class Sums:
+    """Precision (S, G, G) and right-hand side (S, G) of G shared effects, to which groups add; and ln likelihood.
+
+    prior : (S, G) variances, before any group
+    """
+
+    def __init__(self, prior: np.ndarray) -> None:
+        self.precision = np.zeros((*prior.shape, prior.shape[1]))
+        _diagonal(self.precision)[...] = 1.0 / prior
+        self.right, self.logs = np.zeros_like(prior), -np.log(prior).sum(axis=1) / 2
+
+    def add(self, incidence: np.ndarray, outcome: np.ndarray, covariance: np.ndarray, inverse: np.ndarray) -> None:
+        """Add a group. incidence : (n, G); outcome : (n,); covariance, inverse : (S, n, n)"""
+        touched = np.flatnonzero(incidence.any(axis=0))
+        few = incidence[:, touched]
+        weighed = inverse @ few
+        self.precision[:, touched[:, None], touched] += few.T @ weighed
+        self.right[:, touched] += outcome @ weighed
+        self.logs = self.logs - (outcome @ inverse @ outcome + np.linalg.slogdet(covariance)[1]) / 2
+
+    def solved(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return (S, G) means and (S, G, G) covariances."""
+        covariance = np.linalg.inv(self.precision)
+        return np.einsum("sij,sj->si", covariance, self.right), covariance
+
+    def value(self, mean: np.ndarray) -> np.ndarray:
+        """Return (S,) ln likelihoods up to a constant. mean : as solved"""
+        inside: np.ndarray = np.einsum("si,si->s", self.right, mean) - np.linalg.slogdet(self.precision)[1]
+        return self.logs + inside / 2
 
 
-def _draws(covariance: "_Covariance", mode: np.ndarray, root: np.ndarray) -> Iterator[_Draw]:
-    """Draw the standard deviations from the normal approximation at the mode of their scores, each draw weighted by
-    how much more likely it is than that approximation says; the laboratories' factors stay at the mode."""
-    from scipy.stats import qmc
+@dataclass(frozen=True)
+class Fitted:
+    """The posterior of G effects that several groups share.
 
-    count = len(NAMES)
-    for normal in ndtri(qmc.Sobol(count, seed=1).random(_DRAWS)):
-        scores = mode.copy()
-        scores[:count] = np.clip(scores[:count] + root @ normal, -4.0, 4.0)
-        logs, _ = _logarithms(scores)
-        value, (root_of_cells, solved) = covariance.solved(logs)
-        log_weight = value - scores @ scores / 2 + normal @ normal / 2
-        yield _Draw(float(log_weight), np.exp(2 * logs[:count]), root_of_cells.astype(np.float32), solved)
+    prior : (S, effects) variances; factors : group to (S,)
+    given : group to (S, n, n), the inverse of its cells' covariance without shared effects
+    weights : (S,); mean : (S, G); covariance : (S, G, G)
+    """
+
+    hierarchy: Hierarchy
+    scales: Scales
+    prior: np.ndarray
+    factors: Mapping[str, np.ndarray]
+    given: Mapping[str, np.ndarray]
+    weights: np.ndarray
+    mean: np.ndarray
+    covariance: np.ndarray
+
+    def without(self, group: str) -> "Fitted":
+        """Return the posterior that all other groups leave (Rasmussen and Williams 2006, 5.4.2), the draws weighted by
+        how little they owe to the group."""
+        if group not in self.given:
+            return self
+        incidence, outcome = self._cells(group)
+        own = np.linalg.inv(self.given[group])
+        towards = incidence @ self.covariance  # (S, n, G)
+        gain = np.linalg.solve(own - towards @ incidence.T, towards)
+        mean = self.mean - np.einsum("sng,sn->sg", gain, outcome - self.mean @ incidence.T)
+        covariance = self.covariance + towards.swapaxes(1, 2) @ gain
+        spread = incidence @ covariance @ incidence.T + own
+        logs = np.log(self.weights) - _log_density(outcome - mean @ incidence.T, spread)
+        others = {name: inverse for name, inverse in self.given.items() if name != group}
+        return replace(self, given=others, weights=weights_of(logs), mean=mean, covariance=covariance)
+
+    def _cells(self, group: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return incidence (n, G) and outcome (n,) of a group's cells."""
+        places = self.hierarchy.blocks[group].places
+        return self.hierarchy.incidence[places], self.hierarchy.outcome[places]
+
+    def posterior(self, rows: pd.DataFrame, laboratory: str = "") -> Posterior:
+        """Return the posterior of n rows in a laboratory that nobody has seen, or in one of those fitted.
+
+        rows : DataFrame, index their names; CHOICES, load, storage and workload str, "" or no column where not stated;
+            with a column share float, rows of one name are one treatment: the sum of their shares times ln speed
+        """
+        names, sums = _together(rows)
+        asked = _Rows(self, rows.reindex(columns=[*CHOICES, "load", "storage", "workload"], fill_value=""))
+        here = self.hierarchy.cells["laboratory"] == laboratory
+        own = str(self.hierarchy.cells["group"][here].iloc[0]) if here.any() else ""
+        mean = np.zeros((len(self.weights), len(rows)))
+        towards = np.broadcast_to(asked.incidence, (len(self.weights), *asked.incidence.shape)).copy()
+        covariance = asked.effects.copy()
+        for group, inverse in self.given.items():
+            incidence, outcome = self._cells(group)
+            common = asked.common(group, is_here=group == own, laboratory=laboratory)
+            if common is not None:  # with what the group alone knows
+                weighed = common @ inverse
+                mean += weighed @ outcome
+                towards -= weighed @ incidence
+                covariance -= weighed @ common.swapaxes(1, 2)
+        mean += asked.expected + np.einsum("srg,sg->sr", towards, self.mean)
+        covariance += towards @ self.covariance @ towards.swapaxes(1, 2)
+        mean = mean @ sums.T
+        covariance, anywhere, inside = (sums @ part @ sums.T for part in (covariance, asked.anywhere, asked.inside))
+        if own in self.given:
+            covariance += anywhere + self.factors[own][:, None, None] * inside
+            return Posterior(names, self.weights, mean, covariance, np.zeros_like(covariance))
+        shares = np.diff(_ENDS)
+        new = squares_of((_ENDS[1:] + _ENDS[:-1]) / 2, self.scales.freedom[:, None])
+        extras = anywhere[:, None] + new[:, :, None, None] * inside[:, None]
+        return Posterior(
+            names,
+            np.outer(self.weights, shares).ravel(),
+            np.repeat(mean, len(shares), axis=0),
+            np.repeat(covariance, len(shares), axis=0),
+            extras.reshape(-1, *extras.shape[2:]),
+        )
 
 
-def weights_of(logs: Sequence[float]) -> np.ndarray:
-    """Return the weights of draws from their logarithms; none counts ten times as much as the median."""
-    weights = np.minimum(np.exp(np.array(logs) - np.median(logs)), 10.0)
+class Knowledge:
+    """All cells, and what they say of each set of kinds of choice, fitted when it is first asked for.
+
+    cells : as for Hierarchy
+    """
+
+    def __init__(self, cells: pd.DataFrame, scales: Scales) -> None:
+        self.cells, self.scales = cells, scales
+        self._fitted: dict[tuple[frozenset[str], str], Fitted] = {}
+
+    @property
+    def containers(self) -> set[str]:
+        """Return the hypervisors that run containers."""
+        return set(self.cells["hypervisor"][self.cells["container"] == "yes"]) - {""}
+
+    def fitted(self, choices: Collection[str], load: str = "") -> Fitted:
+        """Return the posterior of these kinds of choice and of what follows from them. load : that is asked for"""
+        key = frozenset(choices).union(*(_FOLLOWS.get(choice, ()) for choice in choices)), load
+        if (fitted := self._fitted.get(key)) is None:
+            fitted = Hierarchy(self.cells, *key).fit(self.scales)
+            if len(kept := list(self._fitted)) >= MOST_KEPT:
+                self._fitted.pop(kept[0], None)  # another thread may have done so
+            self._fitted[key] = fitted
+        return fitted
+
+    def posterior(self, rows: pd.DataFrame, laboratory: str = "") -> Posterior:
+        """Return the posterior of rows, by all that tells of what they differ in; as for Fitted.posterior."""
+        differ = {choice for choice in CHOICES if choice in rows and rows[choice].nunique() > 1}
+        loads = set(rows["load"]) if "load" in rows else {""}
+        return self.fitted(differ, loads.pop() if len(loads) == 1 else "").posterior(rows, laboratory)
+
+
+class _Rows:
+    """What makes up n rows that are asked for, given S draws.
+
+    incidence : (n, G) of the shared effects; expected : (n,) sums of their prior means
+    effects, anywhere, inside : (S, n, n) prior covariance of effects that not several groups measured; of deviations by
+        a context that is not told; of what belongs to a laboratory
+    """
+
+    def __init__(self, fitted: Fitted, rows: pd.DataFrame) -> None:
+        self.fitted, self.rows = fitted, rows
+        hierarchy, variances = fitted.hierarchy, fitted.scales.variances
+        self.values = {
+            choice: column.to_numpy(dtype=object) for choice in CHOICES if (column := rows[choice]).nunique() > 1
+        }
+        self.alone: dict[int, np.ndarray] = {}  # effect that one group measured to (n,) of its rows
+        size = len(rows)
+        shared = {number: place for place, number in enumerate(hierarchy.shared.tolist())}
+        self.incidence = np.zeros((size, len(shared)))
+        self.effects, self.anywhere, self.inside = (np.zeros((len(variances), size, size)) for _ in range(3))
+        same_workload = _alike(pd.factorize(rows["workload"])[0])
+        self.expected = np.zeros(size)
+        for choice, own in self.values.items():
+            kind = _KIND.get(choice, _KIND["setting"])
+            for value in sorted({*own} - {""}):
+                has = own == value
+                alike = np.outer(has, has)
+                for effect, here, times in self._effects(choice, value, has):
+                    self.expected += effect.expected * here
+                    number = hierarchy.effects.get(effect, -1)
+                    sizes = fitted.scales.sizes_of([effect.name])[:, 0] if effect.has_size else np.ones(len(times))
+                    both = np.outer(here, here)
+                    part = (variances[:, kind] * times * sizes)[:, None, None] * both
+                    if effect.context and not effect.at:
+                        self.anywhere += self._at_some_place(effect, shared, variances[:, kind] * times * sizes) * both
+                    elif number in shared:
+                        self.incidence[here, shared[number]] = 1.0
+                    else:
+                        self.effects += part
+                        self.alone[number] = here
+                by_workload = variances[:, 2 * _KINDS + kind] * (1 + variances[:, -3])
+                self.inside += variances[:, _KINDS + kind, None, None] * alike
+                self.inside += by_workload[:, None, None] * (alike * same_workload)
+        _diagonal(self.inside)[...] += variances[:, -2:].sum(axis=1)[:, None]
+        self.inside *= np.reshape(fitted.scales.deviation, (-1, 1, 1))
+        self.alone.pop(-1, None)
+
+    def _effects(self, choice: str, value: str, has: np.ndarray) -> Iterator[tuple[Effect, np.ndarray, np.ndarray]]:
+        """Yield the effects of a value: which, (n,) rows, and (S,) its variance as a multiple of the main effect's."""
+        times = self.fitted.scales.variances[:, 3 * _KINDS : -3]
+        yield Effect(f"{choice}={value}"), has, np.ones(len(times))
+        for name, column in contexts_of(choice).items():
+            where = self.rows[column].to_numpy(dtype=object)
+            for at in sorted({*where[has]}):
+                yield Effect(f"{choice}={value}", name, at), has & (where == at), times[:, list(CONTEXTS).index(name)]
+
+    def _at_some_place(self, effect: Effect, shared: Mapping[int, int], prior: np.ndarray) -> np.ndarray:
+        """Return (S, 1, 1) variance of a deviation by a context that is not told: the mean square of those that several
+        groups measured, where there are two or more."""
+        known = [
+            shared[number]
+            for other, number in self.fitted.hierarchy.effects.items()
+            if (other.value, other.context) == (effect.value, effect.context) and number in shared
+        ]
+        if len(known) > 1:
+            squares = self.fitted.mean[:, known] ** 2 + _diagonal(self.fitted.covariance)[:, known]
+            prior = squares.mean(axis=1)
+        return prior[:, None, None]
+
+    def common(self, group: str, laboratory: str, *, is_here: bool) -> np.ndarray | None:
+        """Return (S, n, cells) covariance with a group's cells that is not of shared effects; None where there is none.
+        is_here : whether the rows are of this laboratory of it"""
+        fitted = self.fitted
+        hierarchy, block, variances = fitted.hierarchy, fitted.hierarchy.blocks[group], fitted.scales.variances
+        places = [(place, number) for place, number in enumerate(block.effects.tolist()) if number in self.alone]
+        if not (places or is_here):
+            return None
+        common = np.zeros((len(variances), len(self.rows), len(block.places)))
+        for place, number in places:
+            common += fitted.prior[:, number, None, None] * np.outer(self.alone[number], block.alone[:, place])
+        if is_here:
+            cells = hierarchy.cells.iloc[block.places]
+            here = (cells["laboratory"] == laboratory).to_numpy()
+            same = np.equal.outer(self.rows["workload"].to_numpy(object), cells["workload"].to_numpy(object)) & here
+            times = np.sqrt(np.reshape(fitted.scales.deviation, (-1, 1)))
+            times = times * np.where(hierarchy.is_asked[block.places], times, 1.0)
+            factors = fitted.factors[group][:, None, None] * times[:, None, :]
+            for choice, own in self.values.items():
+                if choice in hierarchy.varied:
+                    kind = _KIND.get(choice, _KIND["setting"])
+                    alike = np.equal.outer(own, hierarchy.varied[choice][block.places]) & (own != "")[:, None]
+                    share = np.where(here, 1.0, SHARED)
+                    common += factors * variances[:, _KINDS + kind, None, None] * (alike * share)
+                    common += factors * variances[:, 2 * _KINDS + kind, None, None] * (alike & same)
+        return common
+
+
+def _together(rows: pd.DataFrame) -> tuple[tuple[str, ...], np.ndarray]:
+    """Return the names of treatments, and (treatments, rows) the share that each row has in each."""
+    if "share" not in rows:
+        return tuple(rows.index), np.eye(len(rows))
+    number, names = pd.factorize(rows.index)
+    return tuple(names), _one_hot(number, len(names)).T * rows["share"].to_numpy(dtype=float)
+
+
+def contexts_of(choice: str) -> dict[str, str]:
+    """Return the contexts that effects of a choice deviate by, each with its column."""
+    return {name: column for name, column in CONTEXTS.items() if not (name == "platform" and choice in _PLATFORMS)}
+
+
+def weights_of(logs: np.ndarray) -> np.ndarray:
+    """Return the weights of draws from their logarithms; none counts much more than the median."""
+    weights = np.minimum(np.exp(np.minimum(logs - np.median(logs), 50.0)), _HEAVIEST)
     return weights / weights.sum()
 
 
-class _Covariance:
-    """The covariance of cells as a function of the logarithms of standard deviations and laboratories' factors.
-
-    Only pairs of cells that share a choice's value, a configuration or a level have one, each pair once: with p of
-    these, `choices`, `anywhere` and `within` are (names, p), 1 where the pair shares the value or the context.
-    """
-
-    def __init__(self, cells: pd.DataFrame) -> None:
-        same = {name: _same(cells[name]) & (cells[name] != "").to_numpy() for name in CHOICES}
-        # A context that is not stated is one and the same in a laboratory, and another one elsewhere.
-        elsewhere = "not stated in " + cells["laboratory"]
-        same |= {name: _same(cells[name].where(cells[name] != "", elsewhere)) for name in CONTEXTS}
-        same["level"] = _same(cells["level"])
-        configuration = _same(cells["configuration"]) & same["laboratory"] & same["workload"]
-        related = np.logical_or.reduce([configuration, same["level"], *(same[choice] for choice in CHOICES)])
-        self.row, self.column = np.nonzero(np.tril(related))
-        self.outcome = (cells["outcome"] - cells["outcome"].groupby(cells["level"]).transform("mean")).to_numpy()
-        self.variance = cells["variance"].to_numpy(dtype=float)
-        self.level = _LEVEL * same["level"][self.row, self.column]
-        self.configuration = configuration[self.row, self.column].astype(float)
-        self.choices = np.array([same[choice][self.row, self.column] for choice in CHOICES], dtype=float)
-        self.anywhere, self.within = (
-            np.array(
-                [
-                    np.logical_and.reduce([same[name] for name in columns])[self.row, self.column]
-                    for columns in contexts
-                ],
-                dtype=float,
-            )
-            for contexts in (ANYWHERE.values(), WITHIN.values())
-        )
-        self.laboratory, names = pd.factorize(cells["laboratory"], sort=True)
-        self.laboratories = [str(name) for name in names]
-
-    def solved(self, logs: np.ndarray) -> tuple[float, tuple[np.ndarray, np.ndarray]]:
-        """Return ln likelihood up to a constant, with the root of the covariance and its inverse times y."""
-        return self._solved(self._sum(logs)[0])
-
-    def _solved(self, covariance: np.ndarray) -> tuple[float, tuple[np.ndarray, np.ndarray]]:
-        root = np.linalg.cholesky(covariance)  # which reads the lower half
-        solved = cho_solve((root, True), self.outcome)
-        value = -self.outcome @ solved / 2 - np.log(np.diag(root)).sum()
-        return float(value), (root, solved)
-
-    def posterior(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return ln posterior density of the scores up to a constant, and its gradient."""
-        logs, slopes = _logarithms(scores)
-        covariance, effects, context, factor = self._sum(logs)
-        value, (root, solved) = self._solved(covariance)
-        by_choice, anywhere, within, (configuration, cell) = _split(np.exp(2 * logs[: len(NAMES)]))
-        inverse, _ = dpotri(root, lower=1)
-        slope = solved[self.row] * solved[self.column] - inverse[self.row, self.column]  # of a pair: twice a cell's
-        slope[self.row == self.column] /= 2
-        own = (solved**2 - np.diag(inverse)) / 2
-        by_context, by_effect = slope * context, slope * effects
-        gradient = [
-            *(2 * by_choice * (self.choices @ by_context)),
-            *(2 * anywhere * (self.anywhere @ by_effect)),
-            *(2 * within * (self.within @ (by_effect * factor))),
-            2 * configuration * (slope * factor) @ self.configuration,
-            2 * cell * own @ np.exp(logs[len(NAMES) :])[self.laboratory],
-        ]
-        of_pair = by_effect * (within @ self.within) + configuration * slope * self.configuration
-        count = len(self.laboratories)
-        factors = np.bincount(self.laboratory[self.row], of_pair, count) + cell * np.bincount(
-            self.laboratory, own, count
-        )
-        factors *= np.exp(logs[len(NAMES) :])
-        return value - scores @ scores / 2, np.concatenate([gradient, factors]) * slopes - scores
-
-    def _sum(self, logs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return the lower half of the covariance (n, n); and of pairs (p,) the part of main effects, what contexts
-        multiply it by, and the factor of the laboratory."""
-        by_choice, anywhere, within, (configuration, cell) = _split(np.exp(2 * logs[: len(NAMES)]))
-        by_laboratory = np.exp(logs[len(NAMES) :])
-        factor = by_laboratory[self.laboratory[self.row]]
-        effects = by_choice @ self.choices
-        context = 1.0 + anywhere @ self.anywhere + factor * (within @ self.within)
-        covariance = np.zeros((len(self.outcome), len(self.outcome)))
-        covariance[self.row, self.column] = effects * context + configuration * factor * self.configuration + self.level
-        covariance[np.diag_indices_from(covariance)] += cell * by_laboratory[self.laboratory] + self.variance
-        return covariance, effects, context, factor
+def _log_density(rest: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """Return (S,) ln densities of (S, n) residuals, up to a constant. covariance : (S, n, n)"""
+    solved = np.linalg.solve(covariance, rest[..., None])[..., 0]
+    return -(np.einsum("si,si->s", rest, solved) + np.linalg.slogdet(covariance)[1]) / 2
 
 
-def _logarithms(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the logarithms of standard deviations and factors, and their derivatives by the scores.
-
-    A score is standard normal where the standard deviation has its half-normal prior and the factor its inverse gamma,
-    so that what the cells do not tell keeps its prior exactly.
-    """
-    spreads, factors = np.split(scores, [len(NAMES)])
-    ratio = ndtri((1 + ndtr(spreads)) / 2)  # of a standard deviation to its prior's scale
-    half = _FREEDOM / 2
-    squared = half / gammainccinv(half, ndtr(factors))
-    density = np.exp(half * np.log(half / squared) - half / squared - gammaln(half))  # of ln of the factor
-    logs = np.concatenate([np.log(_SCALES * ratio), np.log(squared)])
-    slopes = np.concatenate(
-        [np.exp((ratio**2 - spreads**2) / 2) / (2 * ratio), np.exp(-(factors**2) / 2) / np.sqrt(2 * np.pi) / density]
-    )
-    return logs, slopes
+def _kind(key: str) -> int:
+    return _KIND.get(key.partition("=")[0], _KIND["setting"])
 
 
-def _split(squares: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Cut (names,) into choices, contexts anywhere, contexts within a laboratory, residuals."""
-    cuts = np.cumsum([len(CHOICES), len(ANYWHERE), len(WITHIN)])
-    by_choice, anywhere, within, residuals = np.split(squares, cuts)
-    return by_choice, anywhere, within, residuals
+def _alike(codes: np.ndarray) -> np.ndarray:
+    """Return (n, n) 0 or 1: whether two codes are equal; those below 0 are not."""
+    return (np.equal.outer(codes, codes) & (codes >= 0)).astype(float)
 
 
-def _same(column: pd.Series) -> np.ndarray:
-    """Return (n, n): whether two rows have the same value."""
-    codes = pd.factorize(column)[0]
-    return np.equal.outer(codes, codes)
+def _one_hot(codes: np.ndarray, size: int) -> np.ndarray:
+    return np.eye(size)[codes]
+
+
+def _diagonal(stack: np.ndarray) -> np.ndarray:
+    """Return the diagonals (..., n) of (..., n, n), to be written to."""
+    return np.einsum("...ii->...i", stack)

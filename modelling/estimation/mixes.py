@@ -1,25 +1,29 @@
 """A mix of workloads: entries ranked by the weighted geometric mean of their throughputs. No Django.
 
-For workloads k with shares w_k (sum 1), ln ratio of a to b in the mix is the sum of w_k times their estimated ln ratio
-under k. The evidence of different workloads is taken as independent, so variances, and the squares of the distances
-from estimate to either end of the interval, add with w_k squared (Zou and Donner 2008, 10.1002/sim.3095). What a choice
-means in a new laboratory is read off the normal distribution with these variances. Entries that some workload has no
-numbers for are not ranked: a missing number is neither zero nor average. See docs/models/mixes.md.
+For workloads k with shares w_k (sum 1), ln speed of an entry in the mix is the sum of w_k times its ln speed under k,
+all in one laboratory: the one model tells what workloads have in common there, so a mix is no surer than its parts are
+together. Entries that some workload has no numbers for are not ranked: a missing number is neither zero nor average.
+See docs/models/mixes.md.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
+import pandas as pd
 
 from kdb.content import Among
+from modelling.evidence.axes import Axis
 
-from .bayes import Forecast, forecast
-from .network import p_scores
+from .bayes import Forecast, Posterior
+from .cells import rows_of
+from .hierarchy import Knowledge
 from .ranking import RankedPart, Ranking, links_of, verdict_between
-from .verdict import CHOICES, DIFFER, EARLIER_CHOICES, NOT_KNOWN, Choice, Verdict, ladder
+from .verdict import CHOICES, DIFFER, NOT_KNOWN, Choice, Verdict, ladder
+
+_ENDS = (0.025, 0.975)
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class MixEntry:
     probability_best: Annotated[float, "In a new laboratory, 0 to 1."]
     probability_slower: Annotated[float, "Than the best by the margin, 0 to 1."]
     expected_loss: Annotated[float, "Percent of the best's, when it is chosen."]
-    verdict: Annotated[str, Among([*CHOICES, *EARLIER_CHOICES])]
+    verdict: Annotated[str, Among(CHOICES)]
 
 
 @dataclass(frozen=True)
@@ -73,12 +77,34 @@ class Mix:
         return tuple(entry.key for entry in self.entries if entry.verdict == verdict)
 
 
+Together = Callable[[Sequence[str]], Posterior]
+
+
+def together(
+    knowledge: Knowledge, axis: Axis, shares: Mapping[str, float], where: Mapping[str, Mapping[str, str]]
+) -> Together:
+    """Return what gives the posterior of entries in a mix. shares : of sum one; where : of each workload, as of rank"""
+
+    def posterior(keys: Sequence[str]) -> Posterior:
+        rows = [
+            rows_of(axis, keys, knowledge.containers, where[workload]).assign(share=share)
+            for workload, share in shares.items()
+        ]
+        return knowledge.posterior(pd.concat(rows))
+
+    return posterior
+
+
 def mix(
-    rankings: Mapping[str, Ranking], weights: Mapping[str, float], margin: float = 0.1, differ: float = DIFFER
+    rankings: Mapping[str, Ranking],
+    weights: Mapping[str, float],
+    posterior: Together,
+    margin: float = 0.1,
+    differ: float = DIFFER,
 ) -> Mix:
     """Rank by the weighted geometric mean; weights are positive and need not add up to 1.
 
-    margin, differ : as of an answer
+    posterior : of `together`; margin, differ : as of an answer
     """
     total = sum(weights.values())
     shares = {workload: weight / total for workload, weight in weights.items() if weight > 0}
@@ -100,13 +126,21 @@ def mix(
     if not ranked:
         return Mix((), (), left_out, unmeasured)
     parts = {workload: of_workload[ranked[0]][0] for workload, of_workload in places.items()}
-    pairs = _Pairs(parts, shares)
-    order = sorted(ranked, key=lambda key: -pairs.difference(key, ranked[0])[0])
+    beside: set[str] = set()
+    if len(parts) == 1:  # of one workload alone, all its entries are held against the best
+        (part,) = parts.values()
+        beside = {entry.key for entry in part.entries if entry.may_be_recommended} - {*ranked}
+    known = posterior([*ranked, *sorted(beside)])
+    effects = dict(zip(known.treatments, known.effects.tolist(), strict=True))
+    order = sorted(ranked, key=lambda key: -effects[key])
     best = order[0]
-    errors = np.array([[pairs.difference(a, b)[1] for b in order] for a in order])
-    leads = np.array([pairs.difference(key, best)[0] for key in order])
-    scores = p_scores(leads, errors)
-    forecast = _forecast(order, leads, errors, pairs, margin)
+    leads = np.array([effects[key] - effects[best] for key in order])
+    among = known.among(np.array([known.treatments.index(key) for key in order]))
+    scores = (among.new_certainties().sum(axis=1) - 0.5) / max(len(order) - 1, 1)
+    means = known.forecast(margin)
+    at = [known.treatments.index(key) for key in order]
+    forecast = Forecast(means.best[at], means.slower[at], means.loss[at])
+    intervals = among.new_quantiles(np.arange(len(order)), np.zeros(len(order), dtype=int), _ENDS)
     links = [links_of(part, rankings[workload].arms) for workload, part in parts.items()]
     choices = [
         Choice(
@@ -125,10 +159,23 @@ def mix(
         is_whole = all(len(rankings[workload].parts) == 1 for workload in shares)
     steps = ladder(choices, margin, differ=differ, is_whole=is_whole)
     entries = tuple(
-        _entry(key, n + 1, best, float(scores[n]), pairs, float(forecast.best[n]), choices[n], verdict)
+        MixEntry(
+            key=key,
+            rank=n + 1,
+            ratio=math.exp(leads[n]),
+            low=math.exp(intervals[n, 0]),
+            high=math.exp(intervals[n, 1]),
+            tied=n > 0 and bool(intervals[n, 1] >= 0),
+            p_score=float(scores[n]),
+            parts={workload: math.exp(_under(parts[workload], key, best)) for workload in shares},
+            probability_best=float(forecast.best[n]),
+            probability_slower=choices[n].slower,
+            expected_loss=100 * choices[n].loss,
+            verdict=verdict,
+        )
         for n, (key, verdict) in enumerate(zip(order, steps.verdicts, strict=True))
     )
-    ranges = tuple(_range(workload, order, pairs) for workload in shares)
+    ranges = tuple(_range(workload, order, leads, parts[workload], shares[workload]) for workload in shares)
     return Mix(entries, ranges, left_out, unmeasured, steps.kind, steps.against)
 
 
@@ -153,22 +200,6 @@ def part_of(ranking: Ranking, key: str) -> RankedPart:
     return _places(ranking)[key][0]
 
 
-def _forecast(order: list[str], leads: np.ndarray, errors: np.ndarray, pairs: "_Pairs", margin: float) -> Forecast:
-    """Forecast what choosing each entry means in a new laboratory.
-
-    leads : (n,) ln ratios against the first; errors : (n, n)
-    """
-    if len(pairs.parts) == 1:  # its own forecast, which the normal one below would only approximate
-        (part,) = pairs.parts.values()
-        safe = [entry.key for entry in part.entries if entry.may_be_recommended and entry.key not in order]
-        every = part.posterior.among(np.array([part.members.index(key) for key in [*order, *safe]])).forecast(margin)
-        ranked = slice(len(order))
-        return Forecast(every.best[ranked], every.slower[ranked], every.loss[ranked])
-    squares = errors**2
-    covariance = (squares[:, :1] + squares[:1, :] - squares) / 2  # of the ln ratios against the first
-    return forecast(np.ones(1), leads[None], covariance[None], margin)
-
-
 def _places(ranking: Ranking) -> dict[str, tuple[RankedPart, int]]:
     """Return entry to the part it is in and the number of its network; entries without numbers have no place, nor those
     that may not be recommended."""
@@ -186,66 +217,19 @@ def _apart(places: Mapping[str, tuple[RankedPart, int]], key: str, ranked: list[
     return bool(ranked) and places[key][1] != places[ranked[0]][1]
 
 
-class _Pairs:
-    """ln ratios of pairs in the mix, with what a new laboratory will see of them."""
-
-    def __init__(self, parts: Mapping[str, RankedPart], shares: Mapping[str, float]) -> None:
-        self.parts, self.shares = parts, shares
-
-    def difference(self, a: str, b: str) -> tuple[float, float]:
-        if a == b:
-            return 0.0, 0.0
-        predictions = [(share, *self.parts[workload].prediction(a, b)) for workload, share in self.shares.items()]
-        effect = sum(share * effect for share, effect, _ in predictions)
-        return effect, math.sqrt(sum((share * error) ** 2 for share, _, error in predictions))
-
-    def interval(self, a: str, b: str) -> tuple[float, float]:
-        """Return the 95 % interval for a new laboratory."""
-        if a == b:
-            return 0.0, 0.0
-        effect, below, above = 0.0, 0.0, 0.0
-        for workload, share in self.shares.items():
-            part = self.parts[workload]
-            middle, (low, high) = part.difference(a, b)[0], part.interval(a, b)
-            effect += share * middle
-            below += (share * (middle - low)) ** 2
-            above += (share * (high - middle)) ** 2
-        return effect - math.sqrt(below), effect + math.sqrt(above)
-
-    def under(self, workload: str, a: str, b: str) -> float:
-        return self.parts[workload].difference(a, b)[0] if a != b else 0.0
+def _under(part: RankedPart, a: str, b: str) -> float:
+    return part.difference(a, b)[0] if a != b else 0.0
 
 
-def _entry(
-    key: str, rank: int, best: str, p_score: float, pairs: _Pairs, is_best: float, choice: Choice, verdict: str
-) -> MixEntry:
-    """Return an entry of the mix. is_best : its probability"""
-    effect, (low, high) = pairs.difference(key, best)[0], pairs.interval(key, best)
-    return MixEntry(
-        key=key,
-        rank=rank,
-        ratio=math.exp(effect),
-        low=math.exp(low),
-        high=math.exp(high),
-        tied=key != best and high >= 0,
-        p_score=p_score,
-        parts={workload: math.exp(pairs.under(workload, key, best)) for workload in pairs.shares},
-        probability_best=is_best,
-        probability_slower=choice.slower,
-        expected_loss=100 * choice.loss,
-        verdict=verdict,
-    )
-
-
-def _range(workload: str, order: list[str], pairs: _Pairs) -> Range:
-    """Find where the first of the mix stops being first as this workload's share moves."""
-    best, share = order[0], pairs.shares[workload]
+def _range(workload: str, order: list[str], leads: np.ndarray, part: RankedPart, share: float) -> Range:
+    """Find where the first of the mix stops being first as this workload's share moves. leads : (n,) of all over the
+    first, <= 0; part : of this workload"""
     low, high, below, above = 0.0, 1.0, None, None
     if share == 1:
         return Range(workload, share, low, high, below, above)
-    for other in order[1:]:
-        here = pairs.under(workload, best, other)
-        elsewhere = (pairs.difference(best, other)[0] - share * here) / (1 - share)
+    for other, lead in zip(order[1:], leads[1:].tolist(), strict=True):
+        here = _under(part, order[0], other)
+        elsewhere = (-lead - share * here) / (1 - share)
         if here == elsewhere:
             continue
         turn = elsewhere / (elsewhere - here)  # the share at which the two are equal

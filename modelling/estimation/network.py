@@ -238,6 +238,16 @@ def laplacians(variances: np.ndarray) -> np.ndarray:
     return np.linalg.inv(-remove_mean @ variances @ remove_mean / 2 + mean) - mean
 
 
+class NotEstimated(ArithmeticError):  # noqa: N818
+    """A fit came to something that is no number; the text is fit to show."""
+
+
+def check_finite(*estimates: np.ndarray) -> None:
+    """Raise NotEstimated where an estimate that leaves a fit is no number: it would spoil every sum it gets into."""
+    if not all(np.isfinite(estimate).all() for estimate in estimates):
+        raise NotEstimated("the fit of its entries came to something that is no number.")
+
+
 @dataclass(frozen=True)
 class Fit:
     """Effects of the treatments of one connected network, each up to the same constant.
@@ -247,6 +257,9 @@ class Fit:
 
     effects: np.ndarray
     covariance: np.ndarray
+
+    def __post_init__(self) -> None:
+        check_finite(self.effects, self.covariance)
 
     def errors(self) -> np.ndarray:
         """Return (n, n) standard errors of effects[i] - effects[j]."""

@@ -6,30 +6,31 @@ Source: docs/models/ranking.md.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from kdb.content import Among
-from kdb.units import THROUGHPUT
-from modelling.evidence.axes import Axis, entry_key
+from kdb.units import METRICS, THROUGHPUT
+from modelling.evidence.axes import Axis
 from modelling.evidence.durability import losing_options
-from modelling.evidence.fairplay import came_along, varies
+from modelling.evidence.fairplay import came_along
 from modelling.evidence.question import Grade
 
 from .arms import Spread, comparable_arms, trials
 from .bayes import Posterior
-from .entry_cells import cells_of, choices_of
+from .cells import of_lists, of_numbers, rows_of, scored_findings
 from .graph import connected
+from .hierarchy import Knowledge, Scales, published_scales
 from .links import Links
 from .network import Fit, Network, networks
-from .partial_pooling import Scales, posterior, published_scales
+from .ordinal import from_tiers, joint
 from .verdict import (
     AVOID,
     CHOICES,
     DIFFER,
-    EARLIER_CHOICES,
     LEADS,
     USE,
     Basis,
@@ -43,11 +44,12 @@ from .verdict import (
 )
 
 # Raised with every change that makes the same evidence give another answer: kept answers are not mixed.
-METHOD = 13
+METHOD = 14
 
 _ENDS = (0.025, 0.975)
-# A tier list's standing of a pair, from the text list and its outstanding marks.
-_STANDING = {"best": 1.0, "unlisted": 0.0, "worst": -1.0}
+
+
+_ANYWHERE: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ class Entry(Place):
     probability_best: Annotated[float | None, "In a new laboratory, 0 to 1."]
     probability_slower: Annotated[float | None, "Than the best by the margin, 0 to 1."]
     expected_loss: Annotated[float | None, "Percent of the best's, when it is chosen."]
-    verdict: Annotated[str, Among([*CHOICES, *EARLIER_CHOICES]), "What is said of it; doubtful: by methods up to 9."]
+    verdict: Annotated[str, Among(CHOICES), "What is said of it."]
     p_score: Annotated[float, "Mean certainty of being better than another entry, 0 to 1."]
     grade: Annotated[Grade, "A several case studies with spread, B measured, C derived, D stated only."]
     tied_with: Annotated[tuple[str, ...], "Keys it cannot be told apart from."]
@@ -170,7 +172,7 @@ class Ranking:
     """The answer: parts that no comparison joins, and the evidence that was used.
 
     storage_asked : whether the question names a kind of storage; this_year : year of the question, None: not told
-    posterior : of the entries of all parts; None where there are none
+    posterior : of the entries of all parts; None where there are none; where : as for rank
     """
 
     parts: tuple[RankedPart, ...]
@@ -179,6 +181,7 @@ class Ranking:
     storage_asked: bool = False
     this_year: int | None = None
     posterior: Posterior | None = None
+    where: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def metric(self) -> str:
@@ -196,6 +199,8 @@ def rank(
     axis: Axis,
     assumptions: Assumptions,
     *,
+    knowledge: Knowledge | None = None,
+    where: Mapping[str, str] = _ANYWHERE,
     storage_asked: bool = False,
     this_year: int | None = None,
     lacking: Callable[[str], tuple[str, ...]] = _lacks_nothing,
@@ -207,6 +212,8 @@ def rank(
     ----------
     arms, findings : DataFrames of modelling.evidence.frames; the arms of one metric
     axis : what is ranked
+    knowledge : all that is known, of any workload; None: these arms and findings alone
+    where : load, storage, workload and columns of the arms that the question fixes, for which entries are estimated
     storage_asked : whether the question names a kind of storage; this_year : of the question; both for the strength
     lacking : of the key of an entry, what of the needs it does not have; the estimates do not depend on it
     only_whole : give no part where there would be several; that costs little, as nothing is estimated
@@ -222,21 +229,28 @@ def rank(
     lists = [tuple(entries) for entries in scored.groupby("list")["entry"].unique()] if len(scored) else []
     joined = _joined(nets, lists)
     if not joined or (only_whole and len(joined) > 1):
-        return Ranking((), used, scored, storage_asked, this_year)
+        return Ranking((), used, scored, storage_asked, this_year, where=where)
     facts = {key: {**told, "lacks": lacking(key)} for key, told in _entry_facts(used, scored, axis).items()}
-    everything = posterior(
-        choices_of(axis, sorted(entry for members in joined for entry in members), used),
-        cells_of(used, of_laboratories, scored, assumptions.tier_scale, assumptions.tier_doubt),
-        assumptions.scales,
-        str(used["storage"].iloc[0]) if storage_asked and len(used) else "",
-    )
+    if knowledge is None:
+        knowledge = alone({where.get("workload", ""): (arms, findings)}, axis, assumptions)
+    members = sorted(entry for entries in joined for entry in entries)
+    everything = knowledge.posterior(rows_of(axis, members, knowledge.containers, where))
     meanings = _meanings(everything, facts, assumptions.margin)
     about = _About(used, scored, this_year)
     parts = [
         _part(number, members, nets, lists, facts, everything, meanings, assumptions, about, is_whole=len(joined) == 1)
         for number, members in enumerate(joined, start=1)
     ]
-    return Ranking(tuple(parts), used, scored, storage_asked, this_year, everything)
+    return Ranking(tuple(parts), used, scored, storage_asked, this_year, everything, where)
+
+
+def alone(evidence: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]], axis: Axis, assumptions: Assumptions) -> Knowledge:
+    """Return what evidence says by itself. evidence : workload to arms of one metric, and findings"""
+    arms = pd.concat([arms.assign(workload=name) for name, (arms, _) in evidence.items()], ignore_index=True)
+    findings = [own.assign(workload=workload) for workload, (_, own) in evidence.items() if len(own)]
+    lists = of_lists(pd.concat(findings) if findings else None, axis, assumptions.tier_scale, assumptions.tier_doubt)
+    cells = pd.concat([of_numbers(arms, assumptions.spread, METRICS), lists], ignore_index=True)
+    return Knowledge(cells, assumptions.scales)
 
 
 def verdict_between(ranking: Ranking, part: RankedPart, kind: str, first: str, second: str) -> Verdict:
@@ -250,25 +264,6 @@ def verdict_between(ranking: Ranking, part: RankedPart, kind: str, first: str, s
 def links_of(part: RankedPart, arms: pd.DataFrame) -> Links:
     """Return the links by which numbers join the part's entries. arms : those of its ranking"""
     return _links(part.networks, arms)
-
-
-def scored_findings(findings: pd.DataFrame, axis: Axis) -> pd.DataFrame:
-    """Return the findings with the standing of each pair among those that agree in what the axis holds fixed.
-
-    Adds the columns entry str; list int, the tier list the finding is part of; standing float, +2
-    outstanding among the best to -2 outstanding among the worst, the middle of both where text and
-    table disagree. Findings with nothing to be compared with are left out.
-    """
-    if findings.empty or not set(axis.entry) <= {*findings}:
-        return findings.iloc[:0].assign(entry=[], list=[], standing=[])
-    text = findings["text_list"].map(_STANDING)
-    table = findings["table_list"].map(_STANDING)
-    standing = (text * np.where(findings["is_outstanding"], 2.0, 1.0)).where(text == table, (text + table) / 2)
-    values = findings[list(axis.entry)].itertuples(index=False, name=None)
-    held = [column for column in axis.held if column in findings.columns]
-    numbers = findings.groupby(["publication", "hypervisor", *held]).ngroup().to_numpy()
-    scored = findings.assign(entry=[entry_key(axis, value) for value in values], list=numbers, standing=standing)
-    return scored[varies(numbers, scored["entry"])[numbers]]
 
 
 def _joined(nets: list[Network], lists: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
@@ -329,7 +324,7 @@ def _part(
     inside = tuple(net for net in nets if net.treatments[0] in members)
     is_stated = any(entries[0] in members for entries in lists)
     estimate = everything.among(np.array([everything.treatments.index(member) for member in members]))
-    effects = estimate.effects
+    effects = estimate.effects if inside else _listed(members, about.findings, assumptions)
     order = np.lexsort((np.array(members), -effects.round(9)))  # equal but for rounding: by name
     certainties = estimate.new_certainties()
     if inside:
@@ -374,6 +369,15 @@ def _part(
         posterior=estimate,
         verdict=_verdict(steps, entries, reference, members, estimate, links, about),
     )
+
+
+def _listed(members: tuple[str, ...], findings: pd.DataFrame, assumptions: Assumptions) -> np.ndarray:
+    """Return what lists alone say of the entries that they join."""
+    statements = []
+    for _, tiers in findings[findings["entry"].isin(members)].groupby("list"):
+        standing = tiers.groupby("entry")["standing"].mean().to_dict()
+        statements += from_tiers(standing, 1, assumptions.tier_doubt)
+    return joint(members, [], statements, assumptions.tier_scale).effects
 
 
 _NO_NUMBERS = dict.fromkeys(

@@ -10,12 +10,11 @@ from types import MappingProxyType
 KINDS = USE, LEADS, NO_DIFFERENCE, NOT_KNOWN = "use", "leads", "no difference", "not known"
 AVOID, UNKNOWN = "avoid", "unknown"
 CHOICES = (USE, LEADS, NO_DIFFERENCE, AVOID, UNKNOWN)
-# Words of methods up to 9, whose answers are kept: of an answer, and of an entry.
-EARLIER_KINDS, EARLIER_CHOICES = ("winner", "no clear winner"), ("doubtful",)
 STRENGTHS = ("very weak", "weak", "moderate", "strong")
 WITHIN = 0.8  # probability of being within the margin of the best from which an entry may be used
 SURE = 0.9  # probability of being slower by the margin from which an entry is to be avoided
 INDEPENDENT = 2  # research groups with numbers on a contrast that are enough for an imperative
+APART = 4.0  # times slower by the estimate, from which one group is enough to say "avoid"
 DIFFER = 20.0  # times, that laboratories never differ by: `KDB_LABORATORIES_DIFFER`, unless told
 OLD_YEARS = 10
 WIDE = 2.0  # how many times as wide as the interval of the mean a prediction is, where laboratories disagree
@@ -74,7 +73,8 @@ def ladder(
         it lead those between the two that were not measured slower than the other
     not known : all else
     An entry is to be avoided if it is slower than the best by the margin with a probability of 90 % and two research
-    groups have numbers on the first against it, or one with a factor beyond what laboratories ever differ by.
+    groups have numbers on the first against it, or one with a factor beyond what laboratories ever differ by, where the
+    estimate, too, is far behind.
     """
     known = {index: choice for index, choice in enumerate(choices) if choice is not None}
     verdicts = [UNKNOWN] * len(choices)
@@ -108,7 +108,7 @@ def _lead(choice: Choice) -> float:
 
 
 def _is_independent(choice: Choice, differ: float) -> bool:
-    far = choice.factor is not None and choice.factor >= differ
+    far = choice.factor is not None and choice.factor >= differ and choice.behind >= 1 - 1 / APART
     return choice.groups >= INDEPENDENT or (choice.groups == 1 and far)
 
 

@@ -1,14 +1,11 @@
 """The form of a question in an address of the API and in its answers."""
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
 from http import HTTPStatus
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import Http404, HttpRequest
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
@@ -77,7 +74,8 @@ METHOD_PARAMETER = OpenApiParameter(
     BY_METHOD,
     int,
     description="Beside `as_of`: the method whose answer is meant. The two make an address permanent: it gives what it "
-    "gave, though a later method says something else (`method_of_today`). 410: that answer was not kept.",
+    "gave first, though a later method says something else. Without it: the method of today. 410: that answer was not "
+    "kept.",
 )
 
 
@@ -88,7 +86,6 @@ class Permanence:
     method: Annotated[int, "Version of the way from the evidence to the answer."]
     permanent: Annotated[str | None, "Address of just this, by revision and method; null: nothing is published."]
     pinned: Annotated[bool | None, "Whether it is kept for good; null: this is not its permanent address."]
-    today: Annotated[str | None, "Where the method of today says it; null: `method` is the method of today."]
 
 
 class NoSuchAnswer(FaultyRequest):
@@ -101,22 +98,6 @@ class NoSuchAnswer(FaultyRequest):
         super().__init__(
             [{"field": BY_METHOD, "message": message}], HTTPStatus.GONE if is_gone else HTTPStatus.NOT_FOUND
         )
-
-
-def explains_missing_answers(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Wrap the view of a page: if an answer was not kept, say so, and link to today's."""
-
-    @wraps(view)
-    def explaining(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        try:
-            return view(request, *args, **kwargs)
-        except NoSuchAnswer as error:
-            query = request.GET.copy()
-            query.pop(BY_METHOD, None)
-            context = {"why": error.errors[0]["message"], "address": f"{request.path}?{query.urlencode()}"}
-            return render(request, "modelling/not_kept.html", context, status=error.status_code)
-
-    return explaining
 
 
 def method_named(text: str) -> int | None:

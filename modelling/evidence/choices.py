@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
+from types import MappingProxyType
 from typing import Any
 
 from django.conf import settings
@@ -130,13 +131,15 @@ def behind(field_values: Mapping[str, Iterable[Any]], given: Mapping[str, Any]) 
     return kept
 
 
-def compared_under(workloads: Iterable[str]) -> Mapping[str, Mapping[str, int]] | None:
-    """Return workload to axis to how many case studies compare two entries of it; None where too much is published to
-    count."""
+def compared_under(
+    workloads: Iterable[str], filters: Mapping[str, str] = MappingProxyType({})
+) -> Mapping[str, Mapping[str, int]] | None:
+    """Return workload to axis to how many case studies compare two entries of it that the filters admit; None where too
+    much is published to count."""
     evidence = _evidence()
     if evidence.too_much:
         return None
-    return {workload: _count(evidence, "axis", AXES, {"workload": workload}) for workload in workloads}
+    return {workload: _count(evidence, "axis", AXES, {**filters, "workload": workload}) for workload in workloads}
 
 
 def forget() -> None:

@@ -206,11 +206,6 @@ class AskForm(QuestionForm):
         self.fields["vm_count"].widget = Select(choices=CallableChoiceIterator(partial(_vm_counts_beside, asked)))
         self.order_fields(self.field_order)
 
-    @classmethod
-    def showing(cls, question: Question) -> "AskForm":
-        """Return the form with the question filled in, slugs in place of aliases."""
-        return cls(shown(question))
-
     @property
     def main_fields(self) -> list[forms.BoundField]:
         return [field for field in self if field.name not in (*FURTHER_FILTERS, "needs", *SETTINGS)]

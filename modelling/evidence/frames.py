@@ -34,6 +34,7 @@ from .fairplay import in_metric, same_quantity
 from .kept_arms import Kept
 from .question import GRADES, PAPERS, Question
 
+ANY_WORKLOAD = "*"  # of a question about findings of all workloads
 _ROWS_AT_ONCE = 10_000  # arms that are Python objects at one time
 EMULATOR = "qemu-tcg"  # software emulation counts where it is asked for by name, and nowhere else
 
@@ -77,6 +78,7 @@ _ARM_COLUMNS = {
 _COLUMNS = [*_ARM_COLUMNS, "backend", "host_storage"]
 NO_ARMS = pd.DataFrame(columns=[*_COLUMNS, "research_group"])
 _FINDING_COLUMNS = {
+    "workload": "variant__workload__slug",  # str
     "publication": "publication__slug",  # str
     "hypervisor": "hypervisor__slug",  # str
     "guest_fs": "guest_fs__slug",  # str
@@ -101,6 +103,7 @@ _FILTERED_BY = {
     "benchmark": "variant__benchmark__slug",  # str
     "is_paper": "is_paper",  # bool, whether published with review; annotated by _frame
 }
+_IS_PAPER = {"is_paper": _FILTERED_BY["is_paper"]}
 # What tells, with the arm's own columns, whether it is an anecdote: path from an arm.
 _TOLD_BY = {
     "stated_runs": "configuration__case_study__repetitions",  # int, missing: not stated
@@ -185,7 +188,8 @@ class Evidence:
         return sorted(rows["metric"][admits & rows[ANECDOTE]].unique())
 
     def findings(self, metric: str) -> pd.DataFrame:
-        """Return every ordinal finding, one row a finding; lists speak of throughput alone.
+        """Return every ordinal finding, one row a finding; lists speak of throughput alone. of ANY_WORKLOAD those of
+        any.
 
         Columns: the keys of _FINDING_COLUMNS, and case_studies tuple of slugs; research_groups tuple of names;
         host_storage str, that of a file on host_fs; cache_mode str, where all configurations of its publication under
@@ -255,9 +259,9 @@ def arms(question: Question, *, as_of: int | None = None, with_draft: int | None
     return Evidence(question, with_draft, as_of).arms(question.metric or THROUGHPUT)
 
 
-def findings(question: Question, *, as_of: int | None = None) -> pd.DataFrame:
-    """Return every ordinal finding that the question admits, as Evidence gives it. as_of : of it"""
-    return Evidence(question, as_of=as_of).findings(question.metric or THROUGHPUT)
+def findings(question: Question, *, as_of: int | None = None, with_draft: int | None = None) -> pd.DataFrame:
+    """Return every ordinal finding that the question admits, as Evidence gives it. as_of, with_draft : of it"""
+    return Evidence(question, with_draft, as_of).findings(question.metric or THROUGHPUT)
 
 
 def _counting(with_draft: int | None, as_of: int | None) -> CaseStudyQuerySet:
@@ -269,11 +273,17 @@ def _counting(with_draft: int | None, as_of: int | None) -> CaseStudyQuerySet:
 
 def _admits(question: Question, rows: pd.DataFrame) -> np.ndarray:
     """Return (rows,) bool, whether the question admits each. rows : of _of_workload"""
-    admits = pd.Series(True, index=rows.index)
+    admits = pd.Series(_passes(question, rows), index=rows.index)
     if question.hypervisor != EMULATOR:
         admits &= rows["virtualisation"] != "emulated"
     if question.hypervisor != NATIVE:
         admits &= rows["hypervisor"] != NATIVE
+    return admits.to_numpy()
+
+
+def _passes(question: Question, rows: pd.DataFrame) -> np.ndarray:
+    """Return (rows,) bool, whether each passes the filters."""
+    admits = pd.Series(True, index=rows.index)
     for name, value in question.filters.items():
         if name in _ARM_FILTERS and name != "metric":
             admits &= rows[name] == value
@@ -395,17 +405,26 @@ def arms_of_every_workload() -> dict[str, pd.DataFrame]:
     return {str(load): frame.drop(columns="workload") for load, frame in all_arms.groupby("workload")}
 
 
-def every_arm(*, as_of: int | None = None, with_anecdotes: bool = False) -> pd.DataFrame:
+def every_arm(
+    admitting: Question | None = None,
+    *,
+    as_of: int | None = None,
+    with_draft: int | None = None,
+    with_anecdotes: bool = False,
+) -> pd.DataFrame:
     """Return all published arms, native ones too, of any metric, as `arms` gives them, with workload and benchmark.
 
+    admitting : take only those that its filters admit, of any workload; as_of, with_draft : as for Evidence
     One query, as a publication between two would part them; the research groups are another.
     """
     stood = Arm.objects.all() if as_of is None else Arm.ever.filter(_stood(as_of))
-    rows = stood.filter(_counts("configuration__case_study", None, as_of)).order_by(*_IN_ORDER)
-    every = _frame(rows, {"workload": "variant__workload__slug", "benchmark": "variant__benchmark__slug"})
-    if not with_anecdotes:
-        every = every[~every.pop(ANECDOTE)].reset_index(drop=True)
-    return research_groups.add_to(every, research_groups.of(_counting(None, as_of)))
+    rows = stood.filter(_counts("configuration__case_study", with_draft, as_of)).order_by(*_IN_ORDER)
+    every = _frame(rows, {"workload": "variant__workload__slug", "benchmark": _FILTERED_BY["benchmark"], **_IS_PAPER})
+    taken = np.ones(len(every), dtype=bool) if with_anecdotes else ~every.pop(ANECDOTE).to_numpy(dtype=bool)
+    if admitting is not None and admitting.filters:
+        taken &= _passes(admitting, every)
+    every = every[taken].drop(columns=list(_IS_PAPER)).reset_index(drop=True)
+    return research_groups.add_to(every, research_groups.of(_counting(with_draft, as_of)))
 
 
 def has_more_arms_than(number: int, question: Question) -> bool:
@@ -591,11 +610,6 @@ def _of_configurations(findings: pd.DataFrame) -> dict[str, list[Any]]:
     }
 
 
-def workloads_of_findings() -> set[str]:
-    """Return the workloads that ordinal findings speak of, published or not."""
-    return set(OrdinalFinding.objects.values_list("variant__workload__slug", flat=True))
-
-
 def _counts(case_study: str, with_draft: int | None, as_of: int | None) -> Q:
     """Return the condition that the case study at this path counts as knowledge, or did at revision `as_of`."""
     if as_of is not None:
@@ -645,7 +659,9 @@ def _admitted_findings(question: Question, counts: Q) -> QuerySet[OrdinalFinding
     if question.evidence == PAPERS:
         asked &= Q(publication__is_reviewed=True)
     # In one call, so that all conditions are on the same case study.
-    rows = OrdinalFinding.objects.filter(counts, asked, variant__workload__slug=question.workload)
+    if question.workload != ANY_WORKLOAD:
+        asked &= Q(variant__workload__slug=question.workload)
+    rows = OrdinalFinding.objects.filter(counts, asked)
     # A list states none of the settings.
     admits_lists = question.grade in (None, "D") and question.metric in (None, THROUGHPUT) and not question.settings
     return rows if admits_lists else rows.none()

@@ -4,13 +4,15 @@ What is published does not change until rows of it end, so what is kept stays tr
 finds them in the file in a hundredth of the time that the database takes.
 """
 
+import json
 import logging
-import pickle
-import zlib
+from datetime import datetime
 from hashlib import sha256
+from io import BytesIO
 from typing import Any, NamedTuple
 from uuid import uuid4
 
+import numpy as np
 import pandas as pd
 from django.core.cache import caches
 
@@ -23,33 +25,33 @@ logger = logging.getLogger(__name__)
 class Kept(NamedTuple):
     """Arms, and of each case study that was read for them what would have to be read again if it differed."""
 
-    case_studies: dict[int, Any]
+    case_studies: dict[int, tuple[datetime, int | None]]
     arms: pd.DataFrame | None
 
 
 NOTHING = Kept({}, None)
-_unpickled: tuple[str, Kept] = ("", NOTHING)  # what was asked for last, and its stamp: an answer asks six times
+_newest: tuple[str, Kept] = ("", NOTHING)  # what was asked for last, and its stamp: an answer asks six times
 
 
 def in_memory(name: str) -> Kept:
     """Return what this process has kept; NOTHING where it has none. Nobody changes it."""
-    global _unpickled
+    global _newest
     stamp = caches["arms"].get(_key(name), "")
-    last, kept = _unpickled
+    last, kept = _newest
     if stamp != last:
         kept = caches["arms"].get(f"{_key(name)}:arms", NOTHING)
-        _unpickled = (stamp, kept)
+        _newest = (stamp, kept)
     return kept
 
 
 def in_file(name: str) -> Kept:
     """Return what any process of this machine has kept; NOTHING where none has, or the file cannot be read."""
     try:
-        kept: Kept = caches["arms-in-files"].get(_key(name), NOTHING)
-    except (OSError, EOFError, zlib.error, pickle.UnpicklingError) as error:  # cut off where the power failed
+        content: bytes | None = caches["arms-in-files"].get(_key(name))
+        return _read(content) if content is not None else NOTHING
+    except Exception as error:  # cut off where the power failed, which NumPy meets with many kinds
         logger.warning("kept arms cannot be read, and are read from the database name=%s reason=%r", name, error)
         return NOTHING
-    return kept
 
 
 def keep_in_memory(name: str, kept: Kept) -> None:
@@ -61,7 +63,7 @@ def keep(name: str, kept: Kept) -> None:
     """Keep it for this process, and for all where there is room."""
     keep_in_memory(name, kept)
     try:
-        caches["arms-in-files"].set(_key(name), kept)
+        caches["arms-in-files"].set(_key(name), _written(kept))
     except OSError as error:
         logger.warning("arms cannot be kept in a file name=%s reason=%s", name, error.strerror)
 
@@ -69,3 +71,38 @@ def keep(name: str, kept: Kept) -> None:
 def _key(name: str) -> str:
     """Return the key of what this version of KDB keeps: a column for each setting."""
     return sha256(f"{name} {__version__} {pd.__version__} {' '.join(SETTINGS)}".encode()).hexdigest()
+
+
+def _written(kept: Kept) -> bytes:
+    """Return arrays and texts, and nothing that Python would have to run: whoever can write there is not trusted."""
+    arrays, columns = dict[str, Any](), list[Any]()
+    for name, column in kept.arms.items() if kept.arms is not None else ():
+        categories = None
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            categories = [column.cat.categories.tolist(), str(column.cat.categories.dtype)]
+            column = column.cat.codes
+        arrays[f"column {len(columns)}"] = column.to_numpy()
+        columns.append([name, categories])
+    case_studies = [[pk, begun.isoformat(), ended] for pk, (begun, ended) in kept.case_studies.items()]
+    about = json.dumps([case_studies, columns if kept.arms is not None else None])
+    content = BytesIO()
+    np.savez_compressed(content, about=np.array(about), allow_pickle=False, **arrays)
+    return content.getvalue()
+
+
+def _read(content: bytes) -> Kept:
+    """Return what was written. Raises Exception where the file is broken."""
+    with np.load(BytesIO(content), allow_pickle=False) as arrays:
+        case_studies, columns = json.loads(str(arrays["about"]))
+        frame = None
+        if columns is not None:
+            frame = pd.DataFrame(
+                {
+                    name: pd.Categorical.from_codes(values, pd.Index(categories[0], dtype=categories[1]))
+                    if categories
+                    else values
+                    for number, (name, categories) in enumerate(columns)
+                    for values in (arrays[f"column {number}"],)
+                }
+            )
+    return Kept({pk: (datetime.fromisoformat(begun), ended) for pk, begun, ended in case_studies}, frame)

@@ -22,8 +22,9 @@ from experiments.models import (
 )
 from experiments.models.catalogue import CatalogueEntry
 from experiments.models.testbed import setting_keys
+from experiments.names import spelled
 from kdb.disk_path import SETTINGS, bytes_of
-from kdb.host_storage import WORDS, host_storage_key, host_storages
+from kdb.host_storage import BACKENDS, host_storage_key, host_storages
 
 from . import counts
 from .axes import KINDS, NATIVE, Axis, entry_label
@@ -123,9 +124,7 @@ def _of_settings(labels: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]
     """
     values: dict[str, set[str]] = {column: set() for column in SETTINGS}
     entries: dict[str, set[tuple[str, str]]] = {setting.axis: set() for setting in SETTINGS.values() if setting.of}
-    # Everybody sees other configurations from the next revision on, and other settings from the next version on.
-    key = f"modelling.evidence.settings:{len(SETTINGS)}:{counts.revision()}"
-    for hypervisor, backend, host_fs, guest_fs, *stated in cache.get_or_set(key, _stated, _SETTINGS_SECONDS) or ():
+    for hypervisor, backend, host_fs, guest_fs, *stated in _seen():
         owner_of = {
             **{"hypervisor": hypervisor, "host_storage": host_storage_key(backend, host_fs), "guest_fs": guest_fs},
             **dict(zip(SETTINGS, stated, strict=True)),
@@ -148,6 +147,12 @@ def _of_settings(labels: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]
     return named
 
 
+def _seen() -> list[tuple[Any, ...]]:
+    """Return what `_stated` does: others from the next revision on, and other settings from the next version on."""
+    key = f"modelling.evidence.settings:{len(SETTINGS)}:{counts.revision()}"
+    return cache.get_or_set(key, _stated, _SETTINGS_SECONDS) or []
+
+
 def _stated() -> list[tuple[Any, ...]]:
     """Return what configurations that everybody may see have: hypervisor, backend, file systems and each setting."""
     columns = [f"{column}_as_key" for column in SETTINGS]
@@ -161,16 +166,14 @@ def _read() -> dict[str, Any]:
     for kind, model in _NAMED.items():
         rows = list(visible.entries(model).values_list("slug", "name", "aliases", "description"))
         labels[kind] = {slug: name for slug, name, *_ in rows}
-        spellings[kind] = entry_names.spellings((slug, name, aliases) for slug, name, aliases, _ in rows)
+        spellings[kind] = spelled(kind, ((slug, name, aliases) for slug, name, aliases, _ in rows), in_question=True)
         if model is Workload:
             described = {slug: description for slug, *_, description in rows}
     choices = {"storage": Storage.Kind.choices, "guest_os_family": OperatingSystem.Family.choices}
-    for kind, named in {**choices, "host_storage": host_storages(labels["file_system"]).items()}.items():
+    storages = host_storages(labels["file_system"], sorted({backend for _, backend, *_ in _seen()} - {"", *BACKENDS}))
+    for kind, named in {**choices, "host_storage": storages.items()}.items():
         labels[kind] = {value: label for value, label in named if value}
-        words = WORDS if kind == "host_storage" else {}
-        spellings[kind] = entry_names.spellings(
-            (value, label, words.get(value, ())) for value, label in labels[kind].items()
-        )
+        spellings[kind] = spelled(kind, ((value, label, ()) for value, label in labels[kind].items()), in_question=True)
     # What a question may name; an entry of an axis is a hypervisor of the catalogue.
     labels["hypervisor_or_native"] = {**labels["hypervisor"], NATIVE: "Native, no hypervisor"}
     spellings["hypervisor_or_native"] = {**spellings["hypervisor"], **dict.fromkeys(_NATIVELY, NATIVE)}

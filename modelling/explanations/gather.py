@@ -11,7 +11,8 @@ from experiments.models import CaseStudy, Configuration, Workload
 from kdb.host_storage import host_storage_parts
 from kdb.units import METRICS, SPEEDS, THROUGHPUT
 from modelling.answers.configurations import of_newest_studies
-from modelling.answers.estimate import assumptions, ranking_of
+from modelling.answers.estimate import ranking_of
+from modelling.answers.knowledge import assumptions
 from modelling.claims.selectors import verdicts_on
 from modelling.estimation import shares
 from modelling.estimation.arms import comparable_arms, trials

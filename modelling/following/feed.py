@@ -27,7 +27,7 @@ def feed(request: HttpRequest) -> HttpResponseBase:
     if not form.is_valid():
         return redirect(f"{reverse('answer')}?{request.GET.urlencode()}")  # which says what is wrong
     question = form.question()
-    current = answer_or_none(question, None)  # asked for, and so kept and answered again with what is published
+    current = answer_or_none(question)  # asked for, and so kept and answered again with what is published
     changed = changes(question)
     is_kept = {row.pk: snapshots.pin(row, room_for(request.user)) for row in changed}
     if not changed and current is not None and current.revision:  # not worth keeping, but an answer

@@ -105,7 +105,7 @@ def _tell(question: Question) -> None:
 def _stands(question: Question) -> tuple[int, RankingSnapshot | None]:
     """Return the answer, and the revision up to which it is known to hold; (0, None) while a worker is to answer."""
     latest = counts.revision()
-    snapshot = answer_or_none(question, None)
+    snapshot = answer_or_none(question)
     if snapshot is None or snapshot.superseded_by is not None:
         return 0, None
     return max(latest, snapshot.revision), snapshot

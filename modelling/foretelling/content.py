@@ -7,7 +7,8 @@ from datetime import date
 import numpy as np
 import pandas as pd
 
-from modelling.estimation.hierarchy import CHOICES, Hierarchy
+from modelling.estimation.bayes import Mixture
+from modelling.estimation.hierarchy import CHOICES, Knowledge
 
 Values = Mapping[str, str]
 
@@ -38,10 +39,11 @@ class Foretold:
     strength: str
 
 
-def foretell(model: Hierarchy, a: Values, b: Values, where: Values, margin: float) -> Foretold:
-    """Foretell one pair. a, b, where : as for Hierarchy.contrast; margin : share beyond which it matters"""
-    prediction = model.contrast(a, b, where, 2 * RUN_VARIANCE)
-    laboratories, groups = _side_by_side(model, a, b)
+def foretell(known: Knowledge, a: Values, b: Values, where: Values, margin: float) -> Foretold:
+    """Foretell one pair. a, b : kind of choice to value; where : load, storage and workload; margin : share beyond
+    which a difference matters"""
+    prediction = predict(known, a, b, where)
+    laboratories, groups = _side_by_side(known.cells, a, b)
     faster = 1.0 - prediction.below(0.0)
     within = prediction.below(np.log1p(margin)) - prediction.below(-np.log1p(margin))
     ratio, low, high = np.exp([prediction.quantile(share) for share in (0.5, 0.025, 0.975)]).tolist()
@@ -49,11 +51,17 @@ def foretell(model: Hierarchy, a: Values, b: Values, where: Values, margin: floa
     return Foretold(ratio, low, high, prediction.deviation, faster, within, laboratories, groups, strength)
 
 
-def compares(model: Hierarchy, a: Values, b: Values) -> bool:
+def predict(known: Knowledge, a: Values, b: Values, where: Values) -> Mixture:
+    """Return the distribution of the ln ratio that single runs of another laboratory will show. As for foretell."""
+    rows = pd.DataFrame([{**a, **where}, {**b, **where}], index=["a", "b"])
+    return known.posterior(rows).contrast(0, 1, 2 * RUN_VARIANCE)
+
+
+def compares(cells: pd.DataFrame, a: Values, b: Values) -> bool:
     """Tell whether two sides differ, and each decisive value in which they do was compared with another somewhere."""
     differ = [choice for choice in CHOICES if (a.get(choice) or "") != (b.get(choice) or "")]
     return bool(differ) and all(
-        {side.get(choice) or "" for side in (a, b)} - {""} <= _compared(model.cells, choice)
+        {side.get(choice) or "" for side in (a, b)} - {""} <= _compared(cells, choice)
         for choice in differ
         if choice in _DECISIVE
     )
@@ -64,10 +72,9 @@ def _compared(cells: pd.DataFrame, choice: str) -> set[str]:
     return set(cells[choice][varied])
 
 
-def _side_by_side(model: Hierarchy, a: Values, b: Values) -> tuple[int, int]:
+def _side_by_side(cells: pd.DataFrame, a: Values, b: Values) -> tuple[int, int]:
     """Count the laboratories and research groups with comparable cells of both sides' values where the two differ."""
     differ = [choice for choice in CHOICES if (a.get(choice) or "") != (b.get(choice) or "")]
-    cells = model.cells
     levels = []
     for side in (a, b):
         alike = np.logical_and.reduce(

@@ -4,17 +4,22 @@ import csv
 import io
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, fields
+from math import isfinite
 
 from kdb.host_storage import FILE, host_storage_key, host_storage_parts
+from modelling.estimation.bayes import Mixture
+from modelling.estimation.cells import CONTAINER, choices, load_of
 from modelling.evidence import names
 
-from .cells import CONTAINER, choices, kind_of_load
 from .content import Foretold
 
 SIDE = ("hypervisor", "guest_fs", "host_storage", "cache_mode", "image_format", "disk_bus", "io_mode", "allocation")
 LOAD = ("id", "workload", "operation", "block_size", "storage", "vm_count")
 COLUMNS = (*LOAD, *(f"{name}_{side}" for side in "ab" for name in SIDE))
-ANSWER = ("id", "answered", *(field.name for field in fields(Foretold)))
+QUANTILES = (0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975)
+ACTUAL = "actual_ln_ratio"  # may be given: then the log density there is told
+_TOLD = (*(field.name for field in fields(Foretold)), *(f"q{100 * share:g}" for share in QUANTILES), "log_density")
+ANSWER = ("id", "answered", *_TOLD)
 _KIND = {"hypervisor": "hypervisor_or_native", "guest_fs": "file_system", "host_storage": "host_storage"}
 
 
@@ -28,7 +33,7 @@ class UnknownNameError(ContrastsError):
 
 @dataclass(frozen=True)
 class Contrast:
-    """One row. a, b, where : as for modelling.estimation.hierarchy.Hierarchy.contrast"""
+    """One row. a, b, where : as for modelling.foretelling.content.foretell"""
 
     a: dict[str, str]
     b: dict[str, str]
@@ -41,28 +46,41 @@ def rows(text: str) -> Iterator[dict[str, str]]:
     present = reader.fieldnames or []
     if missing := [name for name in COLUMNS if name not in present]:
         raise ContrastsError(f"line 1: the columns {', '.join(missing)} are missing; allowed are {', '.join(COLUMNS)}")
-    if other := [name for name in present if name not in COLUMNS]:
+    if other := [name for name in present if name not in (*COLUMNS, ACTUAL)]:
         raise ContrastsError(f"line 1: {', '.join(map(repr, other))} is no column; allowed are {', '.join(COLUMNS)}")
     for row in reader:
         if None in row or None in row.values():
-            raise ContrastsError(f"line {reader.line_num}: {len(COLUMNS)} cells are expected, as in line 1")
-        yield {name: value.strip() for name, value in row.items()}
+            raise ContrastsError(f"line {reader.line_num}: {len(present)} cells are expected, as in line 1")
+        told = {name: value.strip() for name, value in row.items()}
+        if told.get(ACTUAL) and not _is_number(told[ACTUAL]):
+            raise ContrastsError(f"line {reader.line_num}: {ACTUAL}: {told[ACTUAL]!r} is no number")
+        yield told
 
 
 def contrast_of(row: dict[str, str], containers: set[str]) -> Contrast:
     """Return what a row asks. containers : hypervisors that run containers. Raises UnknownNameError."""
     workload = _slug("workload", "workload", row["workload"])
-    direction, access = kind_of_load(workload, row["operation"])
-    where = {"workload": workload, "direction": direction, "access": access}
+    where = {"workload": workload, "load": load_of(workload, row["operation"])}
     where["storage"] = _slug("storage", "storage", row["storage"])
     return Contrast(_side(row, "a", containers), _side(row, "b", containers), where)
 
 
-def answer(row: dict[str, str], foretold: Foretold | str) -> list[str]:
-    """Return the cells of ANSWER. foretold : or why there is no answer"""
+def answer(row: dict[str, str], foretold: tuple[Foretold, Mixture] | str) -> list[str]:
+    """Return the cells of ANSWER. foretold : with its distribution, or why there is no answer"""
     if isinstance(foretold, str):
-        return [row["id"], foretold, *[""] * (len(ANSWER) - 2)]
-    return [row["id"], "yes", *(f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in astuple(foretold))]
+        return [row["id"], foretold, *[""] * len(_TOLD)]
+    told, prediction = foretold
+    actual = row.get(ACTUAL, "")
+    numbers = [*astuple(told), *(prediction.quantile(share) for share in QUANTILES)]
+    numbers.append(prediction.log_density(float(actual)) if actual else "")
+    return [row["id"], "yes", *(f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in numbers)]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _side(row: dict[str, str], side: str, containers: set[str]) -> dict[str, str]:

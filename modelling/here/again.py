@@ -6,7 +6,7 @@ from math import erf, exp, log, sqrt
 import numpy as np
 from django.db.models import Q
 
-from modelling.answers.estimate import assumptions
+from modelling.answers.knowledge import assumptions
 from modelling.estimation.machine import SURE, VARIATION
 from modelling.evidence.normal import NORMAL_95
 from modelling.models import Laboratory, Sitting

@@ -209,10 +209,26 @@ class LaboratoryViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedV
         if not form.is_valid():
             raise FaultyRequest(form_errors(form))
         try:
-            laboratories.add_member(laboratory, form.cleaned_data["username"])
+            laboratories.add_member(laboratory, form.cleaned_data["username"], user=user_of(request))
         except laboratories.Refused as refusal:
             raise Conflict(str(refusal)) from refusal
         return Response(self.get_serializer(self.get_object()).data)
+
+    @extend_schema(operation_id="laboratories_remove_member", tags=TAGS, responses={204: None})
+    @action(detail=True, methods=["delete"], url_path="members/<str:username>")
+    def member(self, request: Request, slug: str, username: str) -> Response:
+        """Let somebody see its numbers no longer. The last member removes the laboratory instead."""
+        try:
+            laboratories.remove_member(self.get_object(), username, user=user_of(request))
+        except laboratories.Refused as refusal:
+            raise Conflict(str(refusal)) from refusal
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(operation_id="laboratories_remove", tags=TAGS, responses={204: None})
+    def destroy(self, request: Request, slug: str) -> Response:
+        """Forget all that was measured in it; nobody is a member any more, and its short name stays taken."""
+        laboratories.remove(self.get_object(), user=user_of(request))
+        return Response(status=status.HTTP_204_NO_CONTENT)
 
 
 @extend_schema_view(
@@ -229,7 +245,7 @@ class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedView
         return SittingLineSerializer if self.action == "list" else SittingSerializer
 
     def get_queryset(self) -> QuerySet[Sitting]:
-        return laboratories.sittings_of(self.request.user)
+        return laboratories.sittings_of(self.request.user).filter(laboratory__in=_opened_by(self.request))
 
     @extend_schema(
         operation_id="sittings_create",
@@ -243,7 +259,7 @@ class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedView
         choices = [_choice(place, **{"settings": {}, **given}) for place, given in enumerate(asked.pop("choices"))]
         if len({choice.name for choice in choices}) < len(choices):
             raise FaultyRequest([{"field": "choices", "message": "Each name once."}])
-        laboratory = laboratories.laboratories_of(request.user).filter(slug=asked.pop("laboratory")).first()
+        laboratory = _opened_by(request).filter(slug=asked.pop("laboratory")).first()
         if laboratory is None:
             raise FaultyRequest([{"field": "laboratory", "message": "You are a member of no laboratory of that name."}])
         runs = asked.pop("runs", [])
@@ -278,6 +294,15 @@ class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedView
             raise Conflict(str(refusal)) from refusal
         return Response(SittingSerializer(self.get_object()).data)
 
+    @extend_schema(operation_id="sittings_remove", tags=TAGS, responses={204: None})
+    def destroy(self, request: Request, pk: int) -> Response:
+        """Forget it with its runs; what was shared of it stays."""
+        try:
+            laboratories.remove_sitting(self.get_object(), user=user_of(request))
+        except laboratories.Refused as refusal:
+            raise Conflict(str(refusal)) from refusal
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
     @extend_schema(operation_id="sittings_share", tags=TAGS, request=None, responses={200: SittingSerializer})
     @action(detail=True, methods=["post"])
     def share(self, request: Request, pk: int) -> Response:
@@ -290,6 +315,14 @@ class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedView
         except sharing.Refused as refusal:
             raise Conflict(str(refusal)) from refusal
         return Response(SittingSerializer(self.get_object()).data)
+
+
+def _opened_by(request: Request) -> QuerySet[Laboratory]:
+    """Return the user's laboratories; with a token that measures, the one that it is for."""
+    own = laboratories.laboratories_of(request.user)
+    token: Any = request.auth
+    is_bound = isinstance(token, ApiToken) and ApiToken.Scope.MEASURE in token.scopes
+    return own.filter(slug=token.laboratory) if is_bound else own
 
 
 def _checked(request: Request, shape: type[serializers.Serializer[Any]]) -> dict[str, Any]:

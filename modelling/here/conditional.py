@@ -15,7 +15,8 @@ import numpy as np
 
 from kdb.host_storage import host_storage_key, host_storage_parts
 from kdb.units import OPERATION_RATE, THROUGHPUT
-from modelling.answers.estimate import assumptions, on_one_machine, ranking_of
+from modelling.answers.estimate import on_one_machine, ranking_of
+from modelling.answers.knowledge import assumptions
 from modelling.estimation import machine, verdict
 from modelling.estimation.bayes import Posterior
 from modelling.estimation.machine import SURE, VARIATION, Block, Machine, apart

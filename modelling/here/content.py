@@ -55,12 +55,22 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class Load:
-    """The load that a run makes."""
+    """The load that a run makes, as numbers: whoever runs it forms the job himself, and runs no text of a server."""
 
     engine: str
-    job: Annotated[str, "The text of a job for fio; @FOLDER@ stands for an empty folder."]
-    working_set_bytes: Annotated[int, "Of all files that it makes."]
     seconds: int
+    warm_up_seconds: Annotated[int, "That it goes on before what counts."]
+    threads: int
+    files: Annotated[int, "Of each thread."]
+    file_bytes: Annotated[int, "Of each file."]
+    read_percent: Annotated[int, "Of the requests; the others write."]
+    read_bytes: Annotated[int, "Of a read."]
+    read_doubled_percent: Annotated[int, "Of the reads, those of twice as many bytes."]
+    write_bytes: Annotated[int, "Of a write."]
+    write_doubled_percent: Annotated[int, "Of the writes, those of twice as many bytes."]
+    fsync_every: Annotated[int, "Writes; 0: never."]
+    fdatasync_every: Annotated[int, "Writes; 0: never."]
+    overwrite: Annotated[int, "1: files are written before and then over, and blocks are met in any order; else 0."]
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from kdb.host_storage import UNNAMED, host_storage_key
-from modelling.answers.estimate import assumptions, ranking_of
-from modelling.estimation.arms import trials
+from modelling.answers.estimate import ranking_of
+from modelling.answers.knowledge import assumptions, knowledge_of, where_of
 from modelling.estimation.bayes import Posterior
-from modelling.estimation.entry_cells import COLUMNS, cells_of, choices_of
+from modelling.estimation.cells import rows_of
 from modelling.estimation.machine import apart
-from modelling.estimation.partial_pooling import posterior
-from modelling.estimation.ranking import Ranking
+from modelling.estimation.ranking import Ranking, alone
 from modelling.estimation.value import Components, reduced
 from modelling.evidence.axes import AXES, Axis, entry_key
 from modelling.evidence.question import Question
@@ -54,14 +52,11 @@ def known_of(workload: str, choices: Sequence[Choice]) -> Known:
 
 def foretold(question: Question, ranking: Ranking, keys: Iterable[str]) -> Posterior:
     """Return what published evidence foretells of its own entries and of these, whether it speaks of them or not."""
-    assumed = assumptions()
-    cells = pd.DataFrame(columns=COLUMNS)
-    if ranking.posterior is not None:
-        keys = {*ranking.posterior.treatments, *keys}
-        cells = cells_of(ranking.arms, trials(ranking.arms), ranking.findings, assumed.tier_scale, assumed.tier_doubt)
-    entries = sorted(set(keys))
-    choices = choices_of(AXES[question.axis], entries, ranking.arms)
-    return posterior(choices, cells, assumed.scales, question.storage or "")
+    axis, known = AXES[question.axis], knowledge_of(question, ranking.metric)
+    if known is None or not question.workload:  # a load that no workload is
+        known = alone({question.workload: (ranking.arms, ranking.findings)}, axis, assumptions())
+    entries = sorted({*(ranking.posterior.treatments if ranking.posterior else ()), *keys})
+    return known.posterior(rows_of(axis, entries, known.containers, where_of(question)))
 
 
 def among(everything: Posterior, keys: Sequence[str]) -> Components:

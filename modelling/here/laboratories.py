@@ -6,7 +6,7 @@ from django.contrib.auth import get_user_model
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
-from modelling.models import Laboratory, Sitting
+from modelling.models import Laboratory, LaboratoryAuditEntry, SeriesChange, Sitting
 
 MOST = 20  # of one user
 MOST_MEMBERS = 100
@@ -37,16 +37,68 @@ def found(user: Any, slug: str, name: str) -> Laboratory:
         with transaction.atomic():
             laboratory = Laboratory.objects.create(slug=slug, name=name)
             laboratory.members.add(user)
+            _note(laboratory, user, "begun")
     except IntegrityError:
         raise Refused(f"slug {slug}: it is taken; choose another one.") from None
     return laboratory
 
 
-def add_member(laboratory: Laboratory, username: str) -> None:
+def _note(laboratory: Laboratory, user: Any, action: str, detail: str = "") -> None:
+    """Write an entry of the laboratory's audit trail, in the transaction of the deed."""
+    LaboratoryAuditEntry.objects.create(laboratory=laboratory, actor=user, action=action, detail=detail)
+
+
+def add_member(laboratory: Laboratory, username: str, *, user: Any = None) -> None:
     """Let this user see and add all of the laboratory's numbers. Raises Refused."""
-    user = get_user_model().objects.filter(username=username, is_active=True).first()
-    if user is None:
+    member = get_user_model().objects.filter(username=username, is_active=True).first()
+    if member is None:
         raise Refused(f"{username}: there is no such user.")
     if laboratory.members.count() >= MOST_MEMBERS:
         raise Refused(f"It has {MOST_MEMBERS} members, as many as it may.")
-    laboratory.members.add(user)
+    with transaction.atomic():
+        laboratory.members.add(member)
+        _note(laboratory, user, "member added", username)
+
+
+def remove_member(laboratory: Laboratory, username: str, *, user: Any = None) -> None:
+    """Let this user see nothing of the laboratory any more. Raises Refused."""
+    with transaction.atomic():
+        members = Laboratory.objects.select_for_update().get(pk=laboratory.pk).members
+        member = members.filter(username=username).first()
+        if member is None:
+            raise Refused(f"{username}: there is no such member.")
+        if members.count() == 1:
+            raise Refused(f"{username} is its last member: remove the laboratory.")
+        members.remove(member)
+        _note(laboratory, user, "member removed", username)
+
+
+def remove_sitting(sitting: Sitting, *, user: Any = None) -> None:
+    """Forget a sitting, its runs and the changes that it showed. What was shared of it stays. Raises Refused."""
+    with transaction.atomic():
+        if not _removable(Sitting.objects.filter(pk=sitting.pk)).exists():
+            raise Refused("A change that everybody may see rests on it.")
+        _note(sitting.laboratory, user, "sitting removed", f"{sitting.pk}: {sitting}, by {sitting.started_by}")
+        sitting.delete()
+
+
+def remove(laboratory: Laboratory, *, user: Any = None) -> None:
+    """Forget what was measured in a laboratory; nobody is a member of it any more.
+
+    Its row stays, with its audit trail: what tells of its runs, such as a plan, stays closed to others. So do sittings
+    on which a change rests that everybody may see.
+    """
+    with transaction.atomic():
+        laboratory = Laboratory.objects.select_for_update().get(pk=laboratory.pk)
+        members = ", ".join(laboratory.members.order_by("username").values_list("username", flat=True))
+        removed, _ = _removable(laboratory.sittings.all()).delete()
+        laboratory.members.clear()
+        _note(laboratory, user, "removed", f"members: {members}; rows that were measured: {removed}")
+
+
+def _removable(sittings: QuerySet[Sitting]) -> QuerySet[Sitting]:
+    """Leave out the sittings on which a public change rests."""
+    public = SeriesChange.objects.public()
+    for name in ("sitting", "shown_by", "confirmed_by", "earlier"):
+        sittings = sittings.exclude(pk__in=public.exclude(**{name: None}).values(name))
+    return sittings

@@ -8,6 +8,7 @@ from django.utils.timezone import now
 
 from experiments import permissions
 from experiments.fleet.rows import summed
+from experiments.fleet.selectors import machines_called
 from experiments.models import DiskStatistics, ObservedMachine
 from modelling.workloads.to_fio import FDATASYNC, NotPlayedError, observed_profile, profile_to_fio
 
@@ -52,10 +53,8 @@ def like(user: Any, name: str, *, seconds: int, more: str, version: str) -> dict
 def _machine(user: Any, name: str) -> ObservedMachine:
     """Return the machine. What the user may not see is told like what is not there."""
     host, slash, inside = name.rpartition("/")
-    rows = ObservedMachine.objects.none()
-    if permissions.may_operate(user):
-        rows = ObservedMachine.objects.filter(name=inside).select_related("host").order_by("seen_at")
-    by_host = {machine.host.slug: machine for machine in rows if not slash or machine.host.slug == host}
+    rows = machines_called(inside).filter(host__in=permissions.hosts_visible_to(user)).select_related("host")
+    by_host = {machine.host.slug: machine for machine in reversed(rows) if not slash or machine.host.slug == host}
     if not by_host:
         raise Refused(f"{name}: you may see no observed machine of that name.")
     if len(by_host) > 1:

@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "script" / "client" / "kdb_client"
-_LEFT_OUT = ("models", "__main__")  # shapes for type checkers, and the beginning, which is below
+_LEFT_OUT = ("__main__",)  # the beginning, which is below
 
 _TEXT = '''\
 """kdb as one file: python3 - measure --help, with the token in KDB_TOKEN."""

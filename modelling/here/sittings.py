@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from experiments.laboratory.measuring import engines
 from experiments.models import Configuration, FileSystem, Hypervisor
-from modelling.answers.estimate import assumptions
+from modelling.answers.knowledge import assumptions
 from modelling.answers.set_up import lines_of
 from modelling.estimation import machine
 from modelling.estimation.machine import SURE, VARIATION, Block, Machine
@@ -127,10 +127,38 @@ def planned(sitting: Sitting) -> tuple[PlannedRun, ...]:
 def load_of(sitting: Sitting) -> Load:
     """Return what each run of the sitting does."""
     if sitting.like:
-        return Load(sitting.engine, sitting.like["job"], sitting.like["working_set_bytes"], sitting.seconds)
-    shape = engines.SHAPES[sitting.workload]
-    job = engines.fio_job(sitting.workload, shape, "@FOLDER@", sitting.seconds) + past_the_memory(sitting.seconds)
-    return Load(sitting.engine, job, shape.files * shape.file_bytes, sitting.seconds)
+        job = sitting.like["job"]
+    else:
+        shape = engines.SHAPES[sitting.workload]
+        job = engines.fio_job(sitting.workload, shape, "", sitting.seconds) + past_the_memory(sitting.seconds)
+    return numbers_of(sitting.engine, job)
+
+
+def numbers_of(engine: str, job: str) -> Load:
+    """Return the numbers of a job of our own; the client makes this job of them again, as a test compares."""
+    options = dict(line.split("=", 1) for line in job.splitlines()[1:])
+    numbers = {key: int(value) for key, value in options.items() if value.isdecimal()}
+    # "16384,8192", or "4096/60:8192/40,12288/100": sizes, each perhaps with shares of it and of its double.
+    (read_bytes, read_doubled), (write_bytes, write_doubled) = (
+        (int(size.partition("/")[0]), int(size.rpartition("/")[2]) if ":" in size else 0)
+        for size in (options.get("bs") or options["bssplit"]).split(",")
+    )
+    return Load(
+        engine=engine,
+        seconds=numbers["runtime"],
+        warm_up_seconds=numbers["ramp_time"],
+        threads=numbers["numjobs"],
+        files=numbers["nrfiles"],
+        file_bytes=numbers["filesize"],
+        read_percent={"randread": 100, "randwrite": 0}.get(options["rw"], numbers.get("rwmixread", 50)),
+        read_bytes=read_bytes,
+        read_doubled_percent=read_doubled,
+        write_bytes=write_bytes,
+        write_doubled_percent=write_doubled,
+        fsync_every=numbers.get("fsync", 0),
+        fdatasync_every=numbers.get("fdatasync", 0),
+        overwrite=numbers.get("overwrite", 0),
+    )
 
 
 def past_the_memory(seconds: int) -> str:

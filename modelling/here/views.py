@@ -10,7 +10,7 @@ from experiments import permissions
 from experiments.models import ImportBatch
 from kdb.accounts.users import user_of
 from kdb.web.addresses import site_of
-from modelling.answers.estimate import assumptions
+from modelling.answers.knowledge import assumptions
 from modelling.answers.words import address
 from modelling.evidence.question import Question
 
@@ -38,13 +38,20 @@ def laboratory_list(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def laboratory_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show a laboratory of the user's; or add a member."""
+    """Show a laboratory of the user's; add or remove a member, or remove it all."""
     laboratory = get_object_or_404(laboratories.laboratories_of(request.user), slug=slug)
+    if request.POST.get("do") == "remove":
+        laboratories.remove(laboratory, user=request.user)
+        return redirect("my-laboratories")
     form = MemberForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
+        removes = request.POST.get("do") == "remove-member"
+        change = laboratories.remove_member if removes else laboratories.add_member
         try:
-            laboratories.add_member(laboratory, form.cleaned_data["username"])
-            return redirect("my-laboratory", slug)
+            change(laboratory, form.cleaned_data["username"], user=request.user)
+            return redirect(
+                "my-laboratories" if form.cleaned_data["username"] == request.user.username else request.path
+            )
         except laboratories.Refused as refusal:
             form.add_error("username", str(refusal))
     context = {
@@ -52,6 +59,7 @@ def laboratory_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "laboratory": laboratory,
         "members": laboratory.members.order_by("username"),
         "sittings": laboratory.sittings.select_related("started_by")[:MOST_SHOWN],
+        "trail": laboratory.audit_entries.select_related("actor")[:20],
         "server": site_of(request),
     }
     return render(request, "modelling/laboratory.html", context, status=422 if form.is_bound else 200)
@@ -60,15 +68,21 @@ def laboratory_detail(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def sitting_detail(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show how the choices of a sitting stand here and elsewhere, and its runs; or make a draft case study of it."""
+    """Show how the choices of a sitting stand here and elsewhere, and its runs; make a draft case study of it, or
+    remove it.
+    """
     sitting = get_object_or_404(laboratories.sittings_of(request.user), pk=pk)
     refusal = ""
     if request.method == "POST":
-        if not permissions.may_create(request.user):
+        is_removal = request.POST.get("do") == "remove"
+        if not (is_removal or permissions.may_create(request.user)):
             raise PermissionDenied
         try:
+            if is_removal:
+                laboratories.remove_sitting(sitting, user=request.user)
+                return redirect("my-laboratory", sitting.laboratory.slug)
             return redirect("draft-detail", sharing.share(sitting, user_of(request), ImportBatch.Door.BROWSER).slug)
-        except sharing.Refused as error:
+        except (sharing.Refused, laboratories.Refused) as error:
             refusal = str(error)
     decision = sittings.decision(sitting)
     names = [choice.name for choice in sittings.choices_of(sitting)]

@@ -8,9 +8,11 @@ from itertools import groupby, islice
 from experiments.models import KnowledgeRevision
 from modelling.answers import words
 from modelling.answers.content import Answer, conclusion
+from modelling.estimation.ranking import METHOD
 from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
+from . import pins
 from .selectors import answer_in
 
 MOST = 20  # answers that nobody asks for are forgotten sooner (modelling.kept_answers.snapshots)
@@ -40,7 +42,8 @@ def _changes(rows: Iterator[RankingSnapshot]) -> Iterator[RankingSnapshot]:
 
 @dataclass(frozen=True)
 class EarlierAnswer:
-    """sentence : of its verdict; address : the permanent one; published_at : when its revision was"""
+    """sentence : of its verdict; address : the permanent one, "" where an earlier method's answer was not kept;
+    published_at : when its revision was"""
 
     revision: int
     published_at: datetime
@@ -54,12 +57,15 @@ def earlier(question: Question, answer: Answer) -> list[EarlierAnswer]:
     if rows and conclusion(answer_in(rows[0])) == conclusion(answer):
         rows = rows[1:]
     published = published_at({row.revision for row in rows})
+    kept = pins.editions(pins.asked("ranking", question.key))
     return [
         EarlierAnswer(
             row.revision,
             published[row.revision],
             answer_in(row).verdict.sentence,
-            words.address(question, row.revision, method=row.method),
+            words.address(question, row.revision, method=row.method)
+            if row.method == METHOD or (row.revision, row.method) in kept
+            else "",
         )
         for row in rows
     ]

@@ -1,9 +1,9 @@
-"""Pinned answers: what stands at a permanent address, as it was first given, whatever is published or mended later.
+"""Pinned answers: what a permanent address gave first, and gives from then on, whatever is published or mended later.
 
-An answer is pinned when its permanent address is asked for, fed or told. One that is only shown is pinned too, while
-pins take less than half of visitors' room: whoever copies an address has not asked for it yet. A pin is never evicted,
-so a stranger who asks for a million addresses uses up the room, and from then on answers say that they are not kept;
-what users ask for and followers are told needs no room.
+A permanent address names revision and method. Its answer is pinned when the address is asked for, fed or told. An
+answer that is only shown is pinned too, while pins take less than half of visitors' room: whoever copies an address has
+not asked for it yet. A pin is never evicted, so a stranger who asks for a million addresses uses up the room, and from
+then on answers say that they are not kept; what users ask for and followers are told needs no room.
 """
 
 import hashlib
@@ -15,7 +15,6 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Q, QuerySet
 from django.utils.timezone import now
 
 from modelling.estimation.ranking import METHOD
@@ -38,7 +37,6 @@ class Given:
 
     result : as JSON has it; revision, method : those that make the address permanent
     is_pinned : whether it is kept for good; None: not asked for by its permanent address
-    names_method : whether the address names a method as well
     changes : of speed since its evidence was measured; none at a permanent address
     """
 
@@ -47,7 +45,6 @@ class Given:
     method: int
     given_at: datetime
     is_pinned: bool | None
-    names_method: bool = False
     changes: tuple[Aged, ...] = ()
 
     @property
@@ -56,28 +53,14 @@ class Given:
         return self.method == METHOD
 
     @property
-    def is_final(self) -> bool:
-        """Tell whether the address gives the very same for as long as a cache may keep it."""
-        return self.is_pinned is True and self.names_method and self.is_of_today
-
-    @property
     def named(self) -> dict[str, int]:
-        """Return what the permanent address ends with."""
-        return {"as_of": self.revision, "method": self.method}
-
-    def addresses(self, address: Callable[..., str]) -> dict[str, str]:
-        """Return permanent, and today: where today's method answers as of the same revision; "" where there is none.
-
-        address : takes as_of and method
-        """
-        permanent = address(**self.named) if self.revision else ""
-        today = "" if self.is_of_today else address(as_of=self.revision, method=METHOD)
-        return {"permanent": permanent, "today": today}
+        """Return what the permanent address ends with; nothing where nothing is published."""
+        return {"as_of": self.revision, "method": self.method} if self.revision else {}
 
     def as_json(self, address: Callable[..., str]) -> dict[str, Any]:
-        """Return the result with what modelling.evidence.asking.Permanence has. address : as for addresses"""
-        of_it = {name: place or None for name, place in self.addresses(address).items()}
-        return {**self.result, "method": self.method, "pinned": self.is_pinned, **of_it}
+        """Return the result with what modelling.evidence.asking.Permanence has. address : takes as_of and method"""
+        permanent = address(**self.named) if self.named else None
+        return {**self.result, "method": self.method, "permanent": permanent, "pinned": self.is_pinned}
 
 
 def asked(kind: str, key: str) -> str:
@@ -90,18 +73,17 @@ def room_for(user: Any, share: float = ASKED) -> float | None:
     return UNLIMITED if user.is_authenticated else share
 
 
-def pinned(what: str, revision: int, method: int | None) -> Given | None:
-    """Return the pinned answer; where the address names no method, that of the oldest, which gave the address first."""
-    rows = _of(what, revision)
-    row = (rows if method is None else rows.filter(method=method)).order_by("method", "-revision").first()
+def pinned(what: str, revision: int, method: int) -> Given | None:
+    """Return what the permanent address gave first; None where that was not kept."""
+    row = PinnedAnswer.objects.filter(asked=what, revision=revision, method=method).first()
     if row is None:
         return None
-    return Given(json.loads(zlib.decompress(row.body)), revision, row.method, row.given_at, is_pinned=True)
+    return Given(json.loads(zlib.decompress(row.body)), revision, method, row.given_at, is_pinned=True)
 
 
-def _of(what: str, revision: int) -> QuerySet[PinnedAnswer]:
-    stood = Q(revision=revision) | Q(revision__lt=revision, until__gte=revision)
-    return PinnedAnswer.objects.filter(stood, asked=what)
+def editions(what: str) -> set[tuple[int, int]]:
+    """Return revision and method of each answer to the question that is pinned."""
+    return set(PinnedAnswer.objects.filter(asked=what).values_list("revision", "method"))
 
 
 def pin(what: str, given: Given, room: float | None) -> bool:
@@ -109,7 +91,7 @@ def pin(what: str, given: Given, room: float | None) -> bool:
 
     room : the share of visitors' room up to which it may be; None: it needs none
     """
-    if _of(what, given.revision).filter(method=given.method).exists():
+    if PinnedAnswer.objects.filter(asked=what, revision=given.revision, method=given.method).exists():
         return True
     if room is not None and not _is_free(room):
         return False
@@ -143,9 +125,9 @@ def _is_free(room: float) -> bool:
     return combined < room * most and taken() < most
 
 
-def refuse_other_methods(method: int | None) -> None:
+def refuse_other_methods(method: int) -> None:
     """Raise NoSuchAnswer where an answer that is not kept would have to come from another method than today's."""
-    if method in (None, METHOD):
+    if method == METHOD:
         return
     is_gone = method < METHOD
     why = f"The answer that method {method} gave was not kept" if is_gone else f"There is no method {method}"
@@ -162,17 +144,18 @@ def given(
     work_out: Callable[[], dict[str, Any]],
     is_worth: Callable[[dict[str, Any]], bool],
 ) -> Given:
-    """Return what stands at the address. With a revision it is permanent: the pinned answer, else what today's method
-    says, pinned from now on where there is room and it says something.
+    """Return what stands at the address. With a revision it is the pinned answer, else what today's method says, pinned
+    from now on where there is room and it says something.
 
+    method : None: today's
     Raises NoSuchAnswer where another method than today's is named and its answer was not kept.
     """
     if as_of is not None:
-        if (there := pinned(what, as_of, method)) is not None:
-            return replace(there, names_method=method is not None)
-        refuse_other_methods(method)
+        if (there := pinned(what, as_of, method or METHOD)) is not None:
+            return there
+        refuse_other_methods(method or METHOD)
     result = json.loads(json.dumps(work_out()))  # as it is read again
     if as_of is None:
         return Given(result, result["revision"], METHOD, now(), is_pinned=None)
-    fresh = Given(result, as_of, METHOD, now(), is_pinned=False, names_method=method is not None)
+    fresh = Given(result, as_of, METHOD, now(), is_pinned=False)
     return replace(fresh, is_pinned=is_worth(result) and pin(what, fresh, room))

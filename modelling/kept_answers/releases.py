@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 from django.core.cache import caches
-from django.db.models import Min, Q
+from django.db.models import Min, Q, QuerySet
 
 from experiments.models import CaseStudy, Configuration, Host, OperatingSystem
 from kdb.disk_path import SETTINGS
@@ -95,11 +95,11 @@ def stamp() -> str:
     return hashlib.sha256(repr(sorted(_published().items())).encode()).hexdigest()[:12]
 
 
-def of_hosts() -> Newest:
-    """Return the newest releases that the last checks of hosts found, for operators. One query."""
+def of_hosts(hosts: QuerySet[Host]) -> Newest:
+    """Return the newest releases that the last checks of these hosts found, for their operators. One query."""
     return _newest(
         (place, seen)
-        for name, facts in Host.objects.filter(archived_at=None).values_list("name", "facts")
+        for name, facts in hosts.filter(archived_at=None).values_list("name", "facts")
         for place, release in _of_host(facts)
         if (seen := _seen(release, f"host {name}"))
     )

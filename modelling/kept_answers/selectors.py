@@ -1,18 +1,20 @@
 """The answer to a question, as pages, the API and other features ask for it."""
 
 import hashlib
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
 import cattrs
 from django.conf import settings
+from django.db import DatabaseError
 from django.db.models import Q, QuerySet
 from django.db.models.fields.json import KT
 
 from kdb.database.written import Written
 from kdb.operating import metrics
-from modelling.answers.content import Answer, complete
+from modelling.answers.content import Answer
 from modelling.estimation.ranking import METHOD
 from modelling.estimation.verdict import weaker
 from modelling.evidence import counts, frames
@@ -22,6 +24,8 @@ from modelling.models import RankingSnapshot
 
 from . import aged, snapshots
 from .snapshots import answer_as_of, compute_snapshot, note_asked
+
+logger = logging.getLogger(__name__)
 
 
 def _in_memory(question: Question, revision: int, as_of: bool) -> str:
@@ -38,13 +42,11 @@ def current_ranking(question: Question) -> RankingSnapshot:
     return _kept(question) or _computed(question)
 
 
-def answer_or_none(question: Question, as_of: int | None) -> RankingSnapshot | None:
-    """Return what answer_at does, but None while a worker works out an answer for which nobody should wait.
+def answer_or_none(question: Question) -> RankingSnapshot | None:
+    """Return what current_ranking does, but None while a worker works out an answer for which nobody should wait.
 
     Those are answers that were never given, from more than settings.KDB_MOST_ARMS_AT_ONCE arms.
     """
-    if as_of is not None:
-        return ranking_as_of(question, as_of)
     if (kept := _kept(question)) is not None:
         return kept
     if frames.has_more_arms_than(settings.KDB_MOST_ARMS_AT_ONCE, question):
@@ -60,7 +62,7 @@ def answers_or_none(questions: Sequence[Question]) -> dict[Question, RankingSnap
     kept = {of_key[row.question]: row for row in rows.order_by("revision")}  # the newest of each comes last
     for row in kept.values():
         note_asked(row)
-    return {question: kept.get(question) or answer_or_none(question, None) for question in questions}
+    return {question: kept.get(question) or answer_or_none(question) for question in questions}
 
 
 def waiting_for(question: Question) -> RankingSnapshot | None:
@@ -86,7 +88,20 @@ def _newest(method: int) -> Written[RankingSnapshot]:
 
 
 def _computed(question: Question) -> RankingSnapshot:
-    return remembered(_in_memory(question, counts.revision(), as_of=False), lambda: compute_snapshot(question))
+    return remembered(_in_memory(question, counts.revision(), as_of=False), lambda: _worked_out(question))
+
+
+def _worked_out(question: Question) -> RankingSnapshot:
+    """Work out the answer; where that fails, return the previous one, which says so."""
+    try:
+        return compute_snapshot(question)
+    except DatabaseError:
+        raise
+    except Exception as error:
+        logger.exception("could not answer, gave the previous answer question=%s", question.key)
+        if (previous := snapshots.previous_answer(question, error)) is None:
+            raise
+        return previous
 
 
 def ranking_as_of(question: Question, revision: int) -> RankingSnapshot:
@@ -110,7 +125,7 @@ def answer_at(question: Question, as_of: int | None) -> RankingSnapshot:
 
 def answer_in(snapshot: RankingSnapshot) -> Answer:
     """Return what the snapshot keeps as JSON, with its types."""
-    return cattrs.structure(complete(snapshot.result), Answer)
+    return cattrs.structure(snapshot.result, Answer)
 
 
 def kept_answers(questions: list[Question]) -> dict[Question, bool]:

@@ -8,7 +8,7 @@ import hashlib
 import json
 import logging
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -39,8 +39,9 @@ FIRST_DELAY = timedelta(minutes=1)  # before a question that failed is tried aga
 LONGEST_DELAY = timedelta(days=1)
 ASKED_WITHIN = timedelta(days=1)  # how exactly it is kept when an answer was last asked for
 MOST_SHOWN = 20  # failing questions
+MOST_REVISIONS_BACK = 5  # for an answer in the place of one that fails
 MOST_FORGOTTEN = 5_000  # snapshots at one tick
-_TOLERANCE = 1e-9  # relative, of numbers computed twice
+_TOLERANCE = 1e-4  # relative, of numbers computed twice: other processors round otherwise, and 3e-6 was seen
 
 
 class NotAnswered(Exception):  # noqa: N818
@@ -113,6 +114,47 @@ def answer_as_of(question: Question, revision: int) -> RankingSnapshot:
     return _answered(question, revision, as_of=revision)
 
 
+def keep_given(answers: Mapping[Question, dict[str, Any]]) -> int:
+    """Keep answers to what is published now that were worked out elsewhere; returns how many."""
+    rows = [snapshot_of(question, result, METHOD, now()) for question, result in answers.items()]
+    for row in rows:
+        row.asked_at = now() - ASKED_WITHIN  # so that each is pinned when it is first shown
+    return len(rows) if keep(counts.revision(), lambda: _store(*rows), wait=True) else 0
+
+
+def previous_answer(question: Question, error: Exception) -> RankingSnapshot | None:
+    """Return what was answered before the newest evidence, of which the answer fails, with the reason; None where that
+    cannot be had either. It waits to be answered again like all that was superseded.
+    """
+    revision = counts.revision()
+    by_others = RankingSnapshot.objects.filter(question=question.key, method__lt=METHOD, revision__gt=0)
+    snapshot = _as_of_before(question, revision) or by_others.order_by("-revision", "-method").first()
+    if snapshot is None:
+        return None
+    snapshot.superseded_by, snapshot.error = max(revision, snapshot.revision + 1), fit_to_show(error)
+    if snapshot.method != METHOD:
+        pin(snapshot, pins.SHOWN)  # its permanent address is shown, and nothing works it out again
+    elif is_worth_keeping(question, snapshot, snapshot.revision):
+        keep(revision, lambda: _store(snapshot), wait=False)
+    return snapshot
+
+
+def _as_of_before(question: Question, revision: int) -> RankingSnapshot | None:
+    """Return the answer as of the last revision before this one at which there is one."""
+    for earlier in range(revision - 1, max(revision - 1 - MOST_REVISIONS_BACK, 0), -1):
+        try:
+            return answer_as_of(question, earlier)
+        except Exception:
+            logger.exception("could not answer question=%s as_of=%s either", question.key, earlier)
+    return None
+
+
+def fit_to_show(error: Exception) -> str:
+    """Return what an error says, or its kind where it says nothing or names hosts and statements."""
+    is_fit = str(error) and not isinstance(error, DatabaseError)
+    return str(error)[:500] if is_fit else type(error).__name__
+
+
 def note_asked(snapshot: RankingSnapshot) -> None:
     """Remember that somebody asked for it, once a day at most, and not while another writes. It is shown with its
     permanent address, so it is pinned where there is room."""
@@ -125,6 +167,11 @@ def note_asked(snapshot: RankingSnapshot) -> None:
             RankingSnapshot.objects.filter(pk__in=[row.pk for row in free.only("pk")]).update(asked_at=now())
     except Busy:
         return
+
+
+def answer_now(question: Question) -> RankingSnapshot:
+    """Return the answer on the knowledge as it is, worked out and not kept."""
+    return _answered(question, counts.revision())
 
 
 def _answered(question: Question, revision: int, as_of: int | None = None) -> RankingSnapshot:
@@ -165,8 +212,6 @@ def supersede(case_study_ids: list[int], revision: int) -> int:
     current = RankingSnapshot.objects.followed().filter(open_ends, method=METHOD)
     questions = {pk: Question.from_key(key) for pk, key in current.values_list("pk", "question")}
     reached = frames.reached(set(questions.values()), case_study_ids)
-    # No answer of an earlier method was ever given as of this revision.
-    RankingSnapshot.objects.filter(superseded_by__isnull=True, method__lt=METHOD).update(superseded_by=revision)
     touched = RankingSnapshot.objects.filter(pk__in=[pk for pk, question in questions.items() if question in reached])
     touched.filter(superseded_by__isnull=True).update(superseded_by=revision)
     return touched.update(attempts=0, retry_at=None, error="")
@@ -233,8 +278,7 @@ def _answer_again(pk: int, question: Question, attempts: int, asked_at: Any) -> 
             pin(snapshot, pins.SHOWN)
     except Exception as error:  # whatever it is, it concerns this question alone
         logger.exception("could not answer question=%s attempt=%s", question.key, attempts + 1)
-        is_fit_to_show = str(error) and not isinstance(error, DatabaseError)  # those name hosts and statements
-        mine.update(error=str(error)[:500] if is_fit_to_show else type(error).__name__)
+        mine.update(error=fit_to_show(error))
         return
     if not kept:  # the knowledge changed meanwhile: at once again, as if not tried
         mine.update(attempts=attempts, retry_at=None)
@@ -328,7 +372,7 @@ def forget(questions: list[str]) -> None:
 
 
 def _differences(kept: Any, fresh: Any, place: str = "") -> Iterator[str]:
-    """Say where two JSON values differ; numbers to a billionth."""
+    """Say where two JSON values differ; numbers by more than the tolerance."""
     if isinstance(kept, dict) and isinstance(fresh, dict) and kept.keys() == fresh.keys():
         for name in kept:
             yield from _differences(kept[name], fresh[name], f"{place}.{name}".lstrip("."))

@@ -53,10 +53,11 @@ class MixView(PublicOrOwnView):
         axis, laboratory = request.query_params.get("axis", ""), laboratory_asked(request)
         question, form = question_asked(request, axis, MixApiForm, ("axis", HERE, *EDITION))
         weights, as_of = form.cleaned_data["weights"], asked_revision(request)
-        given = mix_given(question, weights, as_of, asked_method(request), request.user)
+        method = asked_method(request)
+        given = mix_given(question, weights, as_of, method, request.user)
         mix = given.as_json(partial(mix_api_address, question, weights))
         by = mix.pop("question")["metric"]
         body = {"axis": axis, "filters": question.asked, "metric": by, **mix}
         if laboratory:
             return Response({**body, "here": asdict(mix_here(question, weights, laboratory))})
-        return tagged_json(request, {**body, "here": None}, is_immutable=given.is_final)
+        return tagged_json(request, {**body, "here": None}, is_immutable=bool(method and given.is_pinned))

@@ -12,8 +12,6 @@ from modelling.evidence.words import capital, listed
 
 from .content import MixAnswer, NamedMixEntry, Share
 
-Names = Mapping[str, Mapping[str, str]]  # kind of name to {slug: label}
-
 
 @dataclass(frozen=True)
 class MixLine:
@@ -58,7 +56,6 @@ _TAGS = {
     LEADS: ("open", "leads"),
     NO_DIFFERENCE: ("open", "no difference"),
     AVOID: ("bad", "avoid"),
-    "doubtful": ("", "doubtful"),
 }
 
 

@@ -8,9 +8,10 @@ from functools import partial
 from typing import Any
 
 from kdb.units import METRICS, THROUGHPUT
-from modelling.answers.estimate import assumptions, ranking_of
-from modelling.estimation.mixes import Mix, mix
-from modelling.estimation.ranking import METHOD, Ranking
+from modelling.answers.estimate import ranking_of
+from modelling.answers.knowledge import assumptions, knowledge_of, where_of
+from modelling.estimation.mixes import Mix, mix, together
+from modelling.estimation.ranking import METHOD, Ranking, alone
 from modelling.evidence import counts, names
 from modelling.evidence.axes import AXES
 from modelling.evidence.frames import Evidence
@@ -131,7 +132,11 @@ def _by_metric(
     question: Question, shares: Mapping[str, float], as_of: int | None
 ) -> tuple[Question, dict[str, Ranking], Mix]:
     rankings = {workload: _ranking(replace(question, workload=workload), as_of) for workload in shares}
-    return question, rankings, mix(rankings, shares, assumptions().margin, assumptions().differ)
+    axis, taken = AXES[question.axis], assumptions()
+    evidence = {name: (own.arms, own.findings) for name, own in rankings.items()}
+    known = knowledge_of(question, question.metric or THROUGHPUT, as_of) or alone(evidence, axis, taken)
+    where = {workload: where_of(replace(question, workload=workload)) for workload in shares}
+    return question, rankings, mix(rankings, shares, together(known, axis, shares, where), taken.margin, taken.differ)
 
 
 def _ranking(question: Question, as_of: int | None) -> Ranking:

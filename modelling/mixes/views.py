@@ -1,7 +1,6 @@
 """A mix of workloads as a page."""
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import cattrs
@@ -11,9 +10,10 @@ from django.views.decorators.http import require_safe
 
 from kdb.web.private import private_with
 from modelling.evidence import names
-from modelling.evidence.asking import explains_missing_answers, page_method, page_revision
+from modelling.evidence.asking import page_method, page_revision
 from modelling.evidence.question import Question
 from modelling.here.selectors import HERE, laboratories_on, laboratory_in, mix_here
+from modelling.kept_answers.views import at_permanent_addresses
 
 from .content import MixAnswer
 from .forms import MixForm
@@ -24,7 +24,7 @@ from .words import mix_address, mix_api_address
 
 @require_safe
 @private_with(HERE)
-@explains_missing_answers
+@at_permanent_addresses
 def mix_page(request: HttpRequest) -> HttpResponse:
     """Show which entry suits a mix of workloads, and how far the shares may move before another does; to members what
     suits it on their machine."""
@@ -45,7 +45,7 @@ def mix_page(request: HttpRequest) -> HttpResponse:
         "as_of": as_of,
         "current_address": mix_address(question, weights),
         "found": given,
-        "addresses": given.addresses(partial(mix_address, question, weights)),
+        "permanent_address": mix_address(question, weights, **given.named) if given.named else "",
         "api_address": mix_api_address(question, weights, **(given.named if as_of else {})),
     }
     return render(request, "modelling/mix.html", shown)

@@ -2,11 +2,10 @@
 
 from .changes import MonthOfTests, SeriesChange
 from .detection import DetectedHour, DetectionModel
-from .here import Laboratory, Sitting, SittingRun
+from .here import Laboratory, LaboratoryAuditEntry, Sitting, SittingRun
 from .kept import (
     Arm,
     ClaimVerdict,
-    ConflictReport,
     FollowedQuestion,
     HypothesisScore,
     Judgement,
@@ -22,7 +21,6 @@ from .placement import MoveLine, PlacementDecision, PlacementMove, PlacementPlan
 __all__ = [
     "Arm",
     "ClaimVerdict",
-    "ConflictReport",
     "DetectedHour",
     "DetectionModel",
     "FollowedQuestion",
@@ -30,6 +28,7 @@ __all__ = [
     "Judgement",
     "KeptMachine",
     "Laboratory",
+    "LaboratoryAuditEntry",
     "MonthOfTests",
     "MoveLine",
     "PinnedAnswer",

@@ -11,7 +11,7 @@ from .here import Laboratory, Sitting
 
 
 class MonthOfTests(models.Model):
-    """The tests of one calendar month, over all series of this KDB: their number decides how sure the next must be."""
+    """The tests of one calendar month, over all series of this KDB: each change has the number of its own."""
 
     month = models.DateField(unique=True, help_text="Its first day, UTC.")
     tests = models.PositiveIntegerField(default=0)
@@ -26,13 +26,14 @@ class MonthOfTests(models.Model):
 
 class SeriesChangeQuerySet(models.QuerySet["SeriesChange"]):
     def public(self) -> "SeriesChangeQuerySet":
-        """Return what everybody may see: confirmed by a member, and its first sitting was shared and published."""
+        """Return what everybody may see: measured side by side, confirmed by a member, and its first sitting was shared
+        and published."""
         shared = {"sitting__case_study__status": CaseStudy.Status.PUBLISHED}
-        return self.filter(state=SeriesChange.State.CONFIRMED, **shared)
+        return self.filter(state=SeriesChange.State.CONFIRMED, confirmed_by__isnull=False, **shared)
 
 
 class SeriesChange(models.Model):
-    """One change in one series, as it was found once; what members say of it is all that changes."""
+    """One change in one series: a suspicion when it was found, a change once a rerun side by side confirmed it."""
 
     class State(models.TextChoices):
         NEW = "new", "new"
@@ -49,6 +50,14 @@ class SeriesChange(models.Model):
     earlier = models.ManyToManyField(Sitting, related_name="+", help_text="Those of its series before the change.")
     shown_by = models.ForeignKey(
         Sitting, on_delete=models.CASCADE, related_name="+", help_text="The one with which the change was sure."
+    )
+    confirmed_by = models.ForeignKey(
+        Sitting,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="The later one that confirmed it, in blocks of both sides; empty: it is a suspicion.",
     )
     month = models.ForeignKey(MonthOfTests, on_delete=models.PROTECT, related_name="changes")
     test = models.PositiveIntegerField(help_text="The number of the test among those of its month, from 1.")

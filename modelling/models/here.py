@@ -22,6 +22,30 @@ class Laboratory(models.Model):
         return self.name
 
 
+class LaboratoryAuditEntry(models.Model):
+    """One deed to a laboratory, with who did it and when; written in its transaction, never changed."""
+
+    laboratory = models.ForeignKey(Laboratory, on_delete=models.CASCADE, related_name="audit_entries")
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="Empty: somebody at the server's own command line.",
+    )
+    action = models.CharField(max_length=40, help_text='In words: "member added".')
+    detail = models.TextField(blank=True)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-pk"]
+        verbose_name_plural = "laboratory audit entries"
+
+    def __str__(self) -> str:
+        return f"{self.laboratory_id} {self.action}"
+
+
 class Sitting(models.Model):
     """One decision on one machine: choices that are measured run by run, until it stands.
 

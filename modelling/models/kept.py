@@ -147,16 +147,11 @@ class PinnedAnswer(models.Model):
         help_text="Version of the way to the answer (modelling.estimation.ranking.METHOD)."
     )
     body = models.BinaryField(help_text="The answer as the API gave it: JSON, compressed by zlib.")
-    given_at = models.DateTimeField(default=now, help_text="When it was worked out.")
-    until = models.PositiveIntegerField(
-        null=True, blank=True, help_text="Last revision at which it was the answer; empty: at `revision` alone."
-    )
+    given_at = models.DateTimeField(help_text="When it was worked out.")
     is_visitors = models.BooleanField(
         default=True, help_text="Whether it takes of the room for visitors (settings.KDB_PINNED_ANSWERS)."
     )
-    is_combined = models.BooleanField(
-        default=False, db_default=False, help_text="A comparison or mix, which take a share of that room."
-    )
+    is_combined = models.BooleanField(default=False, help_text="A comparison or mix, which take a share of that room.")
 
     class Meta:
         ordering = ["pk"]
@@ -201,24 +196,6 @@ class RevisionEffects(models.Model):
 
     def __str__(self) -> str:
         return f"effects of revision {self.revision}"
-
-
-class ConflictReport(models.Model):
-    """Where research groups disagreed beyond what laboratories do at one knowledge revision."""
-
-    method = models.PositiveSmallIntegerField(help_text="Version of the rule (modelling.conflicts.rule.METHOD).")
-    revision = models.PositiveIntegerField(help_text="Knowledge revision it was computed from.")
-    result = models.JSONField(help_text="The conflicts as the API gives them.")
-    computed_at = models.DateTimeField()
-
-    class Meta:
-        ordering = ["-revision"]
-        constraints = [
-            models.UniqueConstraint(fields=["method", "revision"], name="modelling_conflictreport_one_per_revision")
-        ]
-
-    def __str__(self) -> str:
-        return f"conflicts at revision {self.revision}"
 
 
 class QualityReport(models.Model):

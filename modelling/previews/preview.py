@@ -26,6 +26,7 @@ from modelling.estimation.verdict import STRENGTHS
 from modelling.evidence import counts, frames, names, summaries
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Grade, Question
+from modelling.kept_answers.snapshots import fit_to_show
 from modelling.models import PublicationPreview, RankingSnapshot
 
 logger = logging.getLogger(__name__)
@@ -33,6 +34,13 @@ logger = logging.getLogger(__name__)
 JOB = "preview_publication"
 MOST_QUESTIONS = 40  # looked at; what people ask without filters comes first
 MOST_SECONDS = 120  # that looking may take; what is not reached is counted as left out
+
+SECONDS_OF_REVIEWER = 10  # that a publication without a preview of today may look itself
+
+
+class NotAnswered(Exception):  # noqa: N818
+    """Questions that the draft touches have no answer; the text names the first with the reason, and is fit to show."""
+
 
 State = Literal["none", "computing", "failed", "ready", "stale"]
 
@@ -139,12 +147,18 @@ def compute(case_study_id: int, progress: Callable[[int, int], None]) -> None:
     questions = questions_touched(case_study_id)
     looked_at = questions[:MOST_QUESTIONS]
     compared: list[Change] = []
+    failed: list[str] = []
     until = monotonic() + MOST_SECONDS
     for question in looked_at:
         if monotonic() > until:
             break
-        compared.append(_compared(question, case_study_id, revision))
-        progress(len(compared), len(looked_at))
+        try:
+            compared.append(_compared(question, case_study_id, revision))
+        except Exception as error:  # whatever it is, it concerns this question alone
+            failed.append(_failure(question, error))
+        progress(len(compared) + len(failed), len(looked_at))
+    if failed:
+        raise NotAnswered(f"{failed[0]} In all {len(failed)} of {len(looked_at)} questions have none.")
     changed = [change for change in compared if change.moves or change.headline_moves]
     changed.sort(key=lambda change: not change.headline_moves)
     result = Preview(
@@ -168,6 +182,34 @@ def compute(case_study_id: int, progress: Callable[[int, int], None]) -> None:
             },
         )
     logger.info("previewed case_study=%s questions=%s changed=%s", case_study_id, len(compared), len(changed))
+
+
+def why_not_publish(case_study: CaseStudy) -> str:
+    """Say which question would be left without an answer by publishing the draft; "" where none would be.
+
+    A preview of today has answered them; else those are answered that can be while the reviewer waits.
+    """
+    if current(case_study)[0] == "ready":
+        return ""
+    with transaction.atomic():
+        if _locked_draft(case_study.pk) is None:
+            return ""
+        revision = counts.revision()
+        summaries.rebuild_arms([case_study.pk])
+    until = monotonic() + SECONDS_OF_REVIEWER
+    for question in questions_touched(case_study.pk)[:MOST_QUESTIONS]:
+        if monotonic() > until:
+            break
+        try:
+            answer(estimate(question, with_draft=case_study.pk), revision)
+        except Exception as error:
+            return _failure(question, error)
+    return ""
+
+
+def _failure(question: Question, error: Exception) -> str:
+    logger.exception("could not answer with the draft question=%s", question.key)
+    return f"With it, “{words.title(question, names.names())}” has no answer: {fit_to_show(error).rstrip('.')}."
 
 
 def _locked_draft(case_study_id: int) -> CaseStudy | None:

@@ -6,6 +6,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 
+from experiments.plausibility import FlaggedNumber
 from kdb.api.bodies import Fields
 from kdb.api.public import PublicView
 from kdb.api.shapes import shape_of
@@ -177,6 +178,9 @@ class ModelQualitySerializer(Fields):
     distinct_questions = QualityGroupSerializer(many=True)
     notes = serializers.ListField(child=serializers.CharField())
     groups = GroupsLeftOutSerializer()
+    flagged = serializers.ListField(
+        child=shape_of(FlaggedNumber)(), help_text="Published numbers that look like no disk's, at most 500."
+    )
 
 
 class BeingWorkedOut(APIException):

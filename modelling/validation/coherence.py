@@ -17,7 +17,7 @@ from kdb.pairs import pair_parts
 from kdb.units import SPEEDS, THROUGHPUT
 from modelling.answers.content import Decision
 from modelling.estimation.ranking import Entry
-from modelling.estimation.verdict import AVOID, LEADS, NO_DIFFERENCE, STRENGTHS, SURE, UNKNOWN, USE
+from modelling.estimation.verdict import APART, AVOID, LEADS, NO_DIFFERENCE, STRENGTHS, SURE, UNKNOWN, USE
 from modelling.evidence.normal import NORMAL_95
 from modelling.evidence.question import Question
 from modelling.evidence.words import listed
@@ -25,7 +25,6 @@ from modelling.evidence.words import listed
 from .claimed import Claimed
 
 LEAST_GROUPS = 2  # research groups behind an imperative
-APART = 4.0  # times slower, from which one group is enough to say "avoid"
 
 
 @dataclass(frozen=True)

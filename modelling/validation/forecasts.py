@@ -14,9 +14,11 @@ import pandas as pd
 
 from kdb.units import THROUGHPUT
 from modelling.estimation.arms import Spread, comparable_arms, trials
+from modelling.estimation.cells import load_of, of_lists, of_numbers, scored_findings
 from modelling.estimation.components import Components
+from modelling.estimation.hierarchy import Knowledge as Known
 from modelling.estimation.network import Trial, networks
-from modelling.estimation.ranking import Assumptions, RankedPart, rank, scored_findings
+from modelling.estimation.ranking import Assumptions, RankedPart, rank
 from modelling.estimation.shares import COMPONENTS, fit
 from modelling.evidence.axes import AXES, Axis, entry_parts
 
@@ -148,7 +150,21 @@ def from_network(task: Task, known: Knowledge) -> Forecast:
 
 
 def _parts(task: Task, known: Knowledge) -> tuple[RankedPart, ...]:
-    return rank(known.arms(task.workload), known.findings(task.workload), task.axis, known.assumptions).parts
+    arms, findings = known.arms(task.workload), known.findings(task.workload)
+    where = {"workload": task.workload, "load": load_of(task.workload, "")}
+    everything = known.once("everything", work=lambda: _everything(known))
+    return rank(arms, findings, task.axis, known.assumptions, knowledge=everything, where=where).parts
+
+
+def _everything(known: Knowledge) -> Known:
+    """Return what all workloads say together."""
+    taken = known.assumptions
+    arms = [known.arms(workload).assign(workload=workload) for workload in known.evidence.arms]
+    numbers = of_numbers(pd.concat([rows for rows in arms if len(rows)] or arms[:1], ignore_index=True), taken.spread)
+    told = {workload: known.findings(workload) for workload in known.evidence.findings}
+    findings = [own.assign(workload=workload) for workload, own in told.items() if len(own)]
+    lists = of_lists(pd.concat(findings) if findings else None, AXES["fs-pair"], taken.tier_scale, taken.tier_doubt)
+    return Known(pd.concat([numbers, lists], ignore_index=True), taken.scales)
 
 
 # The component model

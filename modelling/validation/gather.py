@@ -83,7 +83,7 @@ def _ranked(question: Question, asked: Question, admitted: _Evidence) -> Ranking
     asked : the question with the metric that `admitted` is of
     """
     if question.metric or asked.metric == THROUGHPUT:
-        ranking = ranked(question, admitted.arms, admitted.findings)
+        ranking = ranked(question, asked.metric or THROUGHPUT, admitted.arms, admitted.findings)
         if question.metric or ranking.parts:
             return ranking
     return ranking_of(question)

@@ -1,12 +1,12 @@
 """Test what the hierarchical model foretells of laboratories nobody has seen: leave each research group out. No Django.
 
-Every group is left out in turn, the model is fitted to the cells of all others (its scales, their draws and the
-laboratories' factors, too), and each pair of cells of the group that may be compared is foretold. The rival says "no
+Every group is left out in turn, of the very fit that answers (`Fitted.without`: effects anew, draws by how little they
+owe to it), and each pair of cells of the group that may be compared is foretold. The rival says "no
 difference": a normal distribution around equal speeds, as wide as suits the results best.
 Source: docs/models/quality.md.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Annotated, Any
@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 from kdb.content import Among
-from modelling.estimation.hierarchy import ANYWHERE, CHOICES, Prediction, fit
+from modelling.estimation.bayes import Mixture
+from modelling.estimation.hierarchy import KINDS, Fitted, Knowledge, Scales
 from modelling.evidence.axes import AXES, Axis
 
-MOST_CELLS = 1200  # that it is done for: a minute; it grows with their cube
 MOST_OF_LEVEL = 60  # pairs foretold of one level; of more, evenly spread ones
 MOST_OF_GROUP = 10.0  # levels that a group counts for, however many it has
 LEAST_GROUPS = 3  # that a form is judged by
@@ -26,7 +26,8 @@ SURE = 0.8
 MOST_EXAMPLES = 60  # forecasts that are shown one by one
 SAID = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # of intervals, that calibration is shown for
 _SURER = (0.5, 0.6, 0.7, 0.8, 1.0)  # ends of the bins of how sure a forecast is which of two is faster
-_WHERE = tuple(dict.fromkeys(column for columns in ANYWHERE.values() for column in columns if column != "group"))
+_FOLLOWING = {"pair", "copy_on_write", "networked", "flushed"}  # from other choices
+_CHOICES = [kind for kind in KINDS if kind != "setting"]
 _COLUMN = {"container": "virtualisation"}  # choices that axes call otherwise
 BY = ("all", "choice", "load", "storage", "group")
 
@@ -113,7 +114,7 @@ class Contrast:
     @property
     def choices(self) -> tuple[str, ...]:
         """Return the axes on which it is a comparison."""
-        differ = {_COLUMN.get(name, name) for name in self.differ} - {"pair"}
+        differ = {_COLUMN.get(name, name) for name in self.differ} - _FOLLOWING
         return tuple(axis.name for axis in AXES.values() if _is_on(axis, differ))
 
 
@@ -126,19 +127,21 @@ def _is_on(axis: Axis, differ: Set[str]) -> bool:
     return bool(differ & entry) and differ <= entry | set(axis.may_confound)
 
 
-def foretell_groups(cells: pd.DataFrame, progress: Callable[[], object] = lambda: None) -> pd.DataFrame | None:
+def foretell_groups(
+    cells: pd.DataFrame, scales: Scales, progress: Callable[[], object] = lambda: None
+) -> pd.DataFrame | None:
     """Foretell every group's contrasts from all other groups, a row a contrast; None where there is none.
 
-    cells : as for modelling.estimation.hierarchy.fit; progress : called before each group
+    cells, scales : as for modelling.estimation.hierarchy; progress : called before each group
     """
-    near = fit(cells, keeps=False).proposal if cells["group"].nunique() > 1 else None  # of one group, nothing is left
     tables = []
-    for group, own in cells.groupby("group", sort=True) if near else ():
-        progress()
-        contrasts = list(_contrasts(own))
-        if contrasts:
-            rest = cells[cells["group"] != group].reset_index(drop=True)
-            tables.append(_foretold(contrasts, own, fit(rest, near, keeps=False).contrasts).assign(group=group))
+    if cells["group"].nunique() > 1:  # of one group, nothing is left
+        known = Knowledge(cells, scales)
+        for group, own in cells.groupby("group", sort=True):
+            progress()
+            own = own.reset_index(drop=True)
+            if contrasts := list(_contrasts(own)):
+                tables.append(_foretold(contrasts, own, known, str(group)).assign(group=group))
     if not tables:
         return None
     together = pd.concat(tables, ignore_index=True)
@@ -150,47 +153,50 @@ def foretell_groups(cells: pd.DataFrame, progress: Callable[[], object] = lambda
 
 def _contrasts(own: pd.DataFrame) -> Iterator[Contrast]:
     """Yield the pairs of cells of each level that differ in a choice."""
-    made_of = own[list(CHOICES)].to_dict("records")
+    made_of = own[_CHOICES].to_dict("records")
     for places in own.reset_index(drop=True).groupby("level").indices.values():
         pairs = [
             Contrast(a, b, differ)
             for a, b in combinations(places.tolist(), 2)
-            if (differ := tuple(name for name in CHOICES if made_of[a][name] != made_of[b][name]))
+            if (differ := tuple(name for name in _CHOICES if made_of[a][name] != made_of[b][name]))
         ]
         yield from pairs[:: -(-len(pairs) // MOST_OF_LEVEL) or 1]
 
 
-def _foretold(contrasts: list[Contrast], own: pd.DataFrame, foretell: Callable[..., list[Prediction]]) -> pd.DataFrame:
+def _foretold(contrasts: list[Contrast], own: pd.DataFrame, known: Knowledge, group: str) -> pd.DataFrame:
     """Return one row for each contrast: what was measured, and how the forecast judged it."""
-    rows = own.to_dict("records")
-    a, b = [rows[contrast.a] for contrast in contrasts], [rows[contrast.b] for contrast in contrasts]
-    where = [_where(one, other) for one, other in zip(a, b, strict=True)]
-    noise = np.array([one["variance"] + other["variance"] for one, other in zip(a, b, strict=True)])
-    judged = []
-    for contrast, one, other, at, mixture in zip(contrasts, a, b, where, foretell(a, b, where, noise), strict=True):
+    rows, judged = own.to_dict("records"), []
+    for contrast, mixture in zip(contrasts, _mixtures(contrasts, own, known, group), strict=True):
+        one, other = rows[contrast.a], rows[contrast.b]
         measured = one["outcome"] - other["outcome"]
         judged.append(
             {
                 "level": one["level"],
                 "choice": contrast.choices,
-                "load": f"{at['access']} {at['direction']}".strip(),
-                "storage": at["storage"],
+                "load": one["load"],
+                "storage": one["storage"] if one["storage"] == other["storage"] else "",
                 "measured": measured,
                 "below": mixture.below(measured),
                 "faster": 1.0 - mixture.below(0.0),
-                "log_score": np.log(mixture.density(measured)),
+                "log_score": mixture.log_density(measured),
                 "forecast": mixture,
                 "differing": tuple(
-                    Differing(name, one[name], other[name]) for name in contrast.differ if name != "pair"
+                    Differing(name, one[name], other[name]) for name in contrast.differ if name not in _FOLLOWING
                 ),
             }
         )
     return pd.DataFrame(judged)
 
 
-def _where(one: Mapping[str, str], other: Mapping[str, str]) -> dict[str, str]:
-    """Return what both cells state of where they were measured."""
-    return {column: one[column] if one[column] == other[column] else "" for column in _WHERE}
+def _mixtures(contrasts: list[Contrast], own: pd.DataFrame, known: Knowledge, group: str) -> Iterator[Mixture]:
+    """Yield the forecast of each contrast, as a question about the two alone is answered."""
+    without: dict[tuple[tuple[str, ...], str], Fitted] = {}
+    for contrast in contrasts:
+        rows = own.iloc[[contrast.a, contrast.b]]
+        about = contrast.differ, str(rows["load"].iloc[0])
+        if about not in without:
+            without[about] = known.fitted(*about).without(group)
+        yield without[about].posterior(rows).contrast(0, 1, float(rows["variance"].sum()))
 
 
 def calibration(contrasts: pd.DataFrame) -> list[Calibration]:

@@ -13,26 +13,27 @@ from django.utils.timezone import now
 from numpy import median
 
 from experiments import visible
-from experiments.models import Workload
+from experiments.models import CaseStudy, Workload
+from experiments.ticks import protocol_of
 from kdb.cost import budget
-from modelling.answers.estimate import assumptions
+from modelling.answers.knowledge import assumptions, everything
 from modelling.estimation.arms import in_comparison
 from modelling.evidence import counts, frames
 from modelling.evidence.keeping import KeptReport, keep
 from modelling.evidence.question import Question
 from modelling.foretelling.content import IN_USE, LABEL, SINCE
-from modelling.foretelling.selectors import cells as gather_cells
 from modelling.kept_answers.doubts import forget_doubts
 from modelling.models import QualityReport
 
 from .clustered import LEAST_INSIDE, SCORES, by_method, clustered, scored, shortfalls
 from .forecasts import METHODS, Evidence, Task
-from .groups import MOST_CELLS, calibration, examples, foretell_groups, forms
+from .groups import calibration, examples, foretell_groups, forms
 from .leave_one_out import METHOD, Outcome, Report, Result, leave_one_out
 
 logger = logging.getLogger(__name__)
 
 JOB = "recompute_quality"
+MOST_FLAGGED = 500  # numbers that look like no disk's
 NAIVE = ("none", "mean")  # those that foretell ratios with intervals
 FORECASTING = ("network", "components")
 
@@ -60,7 +61,19 @@ KEPT = KeptReport(QualityReport, METHOD, JOB, compute, is_wanted=True)
 
 def _result(revision: int) -> dict[str, Any]:
     groups = _left_out_by_group()
-    return {**as_dict(leave_one_out(gather(), assumptions()), revision, groups["forms"]), "groups": groups}
+    report = as_dict(leave_one_out(gather(), assumptions()), revision, groups["forms"])
+    return {**report, "groups": groups, "flagged": _flagged()}
+
+
+def _flagged() -> list[dict[str, Any]]:
+    """Return the published numbers that look like no disk's (experiments.plausibility), at most MOST_FLAGGED."""
+    flagged: list[dict[str, Any]] = []
+    for case_study in CaseStudy.objects.published().select_related("publication", "server", "storage"):
+        budget.look()
+        flagged += map(asdict, protocol_of(case_study).flagged)
+        if len(flagged) >= MOST_FLAGGED:
+            break
+    return flagged[:MOST_FLAGGED]
 
 
 def gather() -> Evidence:
@@ -107,12 +120,10 @@ def as_dict(report: Report, revision: int, forms: list[dict[str, Any]] | None) -
 
 
 def _left_out_by_group() -> dict[str, Any]:
-    """Return how the hierarchical model did with each research group left out; forms None with too many cells."""
-    cells = gather_cells()
+    """Return how the hierarchical model did with each research group left out."""
+    cells = everything().cells
     told: dict[str, Any] = {"cells": len(cells), "groups": int(cells["group"].nunique())}
-    if len(cells) > MOST_CELLS:
-        return {**told, "forms": None, "calibration": [], "examples": []}
-    contrasts = foretell_groups(cells, budget.look)
+    contrasts = foretell_groups(cells, assumptions().scales, budget.look)
     if contrasts is None:
         return {**told, "forms": [], "calibration": [], "examples": []}
     rows = [{**asdict(form), "is_better": form.is_better} for form in forms(contrasts)]

@@ -72,6 +72,7 @@ def tables(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) ->
         by_axis(result),
         reasons(result),
         by_question(result, names),
+        *no_disks(result, names),
     ]
 
 
@@ -210,6 +211,24 @@ def reasons(result: Mapping[str, Any]) -> Table:
     ordered = sorted(counted.items(), key=lambda item: (places.index(item[0][0]), -item[1], item[0][1]))
     rows = tuple((labels[method], reason[0].upper() + reason[1:], str(count)) for (method, reason), count in ordered)
     return Table("What cannot be predicted", columns, rows)
+
+
+def no_disks(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> list[Table]:
+    """Tabulate the published numbers that look like no disk's; nothing where there are none."""
+    if not result["flagged"]:
+        return []
+    headings = ("Case study", "Configuration", "Load", "Machines", "Value", "Looks like", "Why")
+    columns = tuple(Column(heading, heading in ("Machines", "Value")) for heading in headings)
+    rows, links = [], []
+    for number in result["flagged"]:
+        load = ", ".join(
+            dict.fromkeys((names["workload"].get(number["workload"], number["workload"]), number["operation"]))
+        )
+        value = f"{number['value']:,.5g} {number['unit']}"
+        cells = (number["configuration"], load, str(number["vm_count"]), value, number["flag"], number["reason"])
+        rows.append((number["case_study"], *cells))
+        links.append(f"/case-studies/{number['case_study']}/#protocol")
+    return [Table("Numbers that look like no disk’s", columns, tuple(rows), tuple(links))]
 
 
 def markdown(table: Table) -> str:

@@ -10,7 +10,7 @@ from itertools import combinations
 import pandas as pd
 
 from modelling.estimation.arms import Spread, comparable_arms, trials
-from modelling.estimation.ranking import scored_findings
+from modelling.estimation.cells import scored_findings
 from modelling.evidence.axes import AXES, entry_parts
 
 from .mechanisms import Matrix, Pair, expect

@@ -505,7 +505,8 @@
   document.body.addEventListener("htmx:afterSettle", () => offerAll(document));
 })();
 
-/* Says so when an answer did not come: htmx itself keeps silent and leaves the page as it was. */
+/* Says so when an answer did not come: htmx itself keeps silent and leaves the page as it was. Where the server says why it
+   refuses what a link or a form asks for, its page is shown, as without this script. */
 (() => {
   "use strict";
 
@@ -518,7 +519,14 @@
 
   document.body.addEventListener("htmx:beforeRequest", () => say(""));
   document.body.addEventListener("htmx:sendError", () => say("The server cannot be reached. Ask again in a moment."));
-  document.body.addEventListener("htmx:responseError", () => say("The server could not answer. Ask again in a moment."));
+  document.body.addEventListener("htmx:responseError", (event) => {
+    const { elt, xhr, pathInfo } = event.detail;
+    if (xhr.status < 500 && elt.matches("a[href], form[method=get]")) {
+      window.location.assign(pathInfo.finalRequestPath);
+      return;
+    }
+    say("The server could not answer. Ask again in a moment.");
+  });
 })();
 
 /* Puts a button under each text that is meant to be copied (data-copy). Without this script it can be selected as any text. */

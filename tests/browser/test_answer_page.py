@@ -224,6 +224,14 @@ def test_a_server_that_fails_is_not_passed_over_in_silence(site, page: Page):
     expect(page.get_by_text("The server could not answer.")).to_be_visible()
 
 
+def test_a_refusal_is_explained_as_it_is_without_javascript(site, page: Page):
+    """A tab of an answer that was not kept: it said that the server could not answer, and to ask again in a moment."""
+    page.goto(site + FILE_SERVER)
+    page.locator("#tab-evidence").evaluate("link => { link.setAttribute('hx-get', link.href + '&as_of=99999') }")
+    page.locator("#tab-evidence").evaluate("link => { htmx.process(link); link.click() }")
+    expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()
+
+
 def test_the_theme_follows_the_reader_and_so_does_the_chart(site, page: Page):
     page.emulate_media(color_scheme="light")
     page.goto(site + FILE_SERVER)

@@ -1,4 +1,5 @@
-"""Nights of one's own laboratory, the clock moved: a file system gets slower, is told once, and the answer names it."""
+"""Nights of one's own laboratory, the clock moved: a file system gets slower beside its neighbour, is told once, and
+the answer names it."""
 
 from datetime import timedelta
 
@@ -20,7 +21,7 @@ from tests.factories import make_token, make_user
 pytestmark = [pytest.mark.browser, pytest.mark.nightly, pytest.mark.django_db(transaction=True)]
 
 SPEED = {"ext4": 1000.0, "xfs": 1400.0}
-SLOWER, NIGHTS = 9, 16  # eight nights are the least that a level is known by; then as many as it takes
+SLOWER, NIGHTS = 12, 24  # ten nights are the least that a level is known by; then as many as it takes
 FACTS = {"virtual": "yes", "hypervisor": "kvm", "cpu": "A processor", "cores": "8", "ram_gib": "32.0", "fio": "3.33"}
 BODY = {
     **{"laboratory": "ours", "machine": "box", "workload": "varmail", "seconds": 30, "most_runs": 8},

@@ -27,7 +27,6 @@ from experiments.models import (
     RawChunk,
     RunArtifact,
     Signature,
-    SourceTask,
     Storage,
     Workload,
     WorkloadVariant,
@@ -38,7 +37,6 @@ from kdb.notifications.models import Delivery, Subscription
 from modelling.models import (
     Arm,
     ClaimVerdict,
-    ConflictReport,
     DetectedHour,
     DetectionModel,
     FollowedQuestion,
@@ -218,15 +216,13 @@ def refuse_a_replacement_by_itself() -> None:
     make_ending(case_study=case_study, kind="superseded", replaced_by=case_study)
 
 
-def make_loaded(origin: Origin) -> LoadedCaseStudy:
-    return LoadedCaseStudy.objects.create(
-        case_study=make_case_study(), origin=origin, slug="theirs", number=1, digest="0"
-    )
+def make_loaded(**fields) -> LoadedCaseStudy:
+    return LoadedCaseStudy.objects.create(case_study=make_case_study(), slug="theirs", number=1, digest="0", **fields)
 
 
 def refuse_two_of_a_release() -> None:
     origin = Origin.objects.create(identity=uuid4(), name="Another installation")
-    twice(make_loaded, origin=origin)
+    twice(make_loaded, origin=origin, signer=origin)
 
 
 BAD_ROWS = [
@@ -239,26 +235,6 @@ BAD_ROWS = [
     ("experiments_ending_has_a_reason", "ended for no reason", lambda: make_ending(reason="")),
     ("experiments_ending_is_replaced_by_another", "replaced by itself", refuse_a_replacement_by_itself),
     ("experiments_loadedcasestudy_once_a_release", "a case study of a release twice", refuse_two_of_a_release),
-    (
-        "experiments_sourcetask_one_open",
-        "two open tasks of one source",
-        lambda: twice(SourceTask.objects.create, publication=make_publication(), finding="gone"),
-    ),
-    (
-        "experiments_sourcetask_resolved_with_a_note",
-        "resolved without a note",
-        lambda: SourceTask.objects.create(publication=make_publication(), finding="gone", resolved_at=now()),
-    ),
-    (
-        "experiments_sourcetask_resolved_with_a_note",
-        "a note on an open task",
-        lambda: SourceTask.objects.create(publication=make_publication(), finding="gone", note="It moved."),
-    ),
-    (
-        "modelling_conflictreport_one_per_revision",
-        "one report on conflicts twice",
-        lambda: twice(ConflictReport.objects.create, method=1, revision=2, result={}, computed_at=now()),
-    ),
     (
         "modelling_serieschange_once_a_place",
         "a change told twice",
@@ -395,12 +371,12 @@ BAD_ROWS = [
         lambda: make_component_name("", 2),
     ),
     (
-        "experiments_job_running_has_an_owner_and_a_heartbeat",
+        "kdb_job_running_has_an_owner_and_a_heartbeat",
         "running without an owner",
         lambda: make_job(state="running", heartbeat_at=now()),
     ),
     (
-        "experiments_job_running_has_an_owner_and_a_heartbeat",
+        "kdb_job_running_has_an_owner_and_a_heartbeat",
         "running without a heartbeat",
         lambda: make_job(state="running", owner="worker"),
     ),
@@ -429,8 +405,8 @@ BAD_ROWS = [
         "two tokens of one name",
         lambda: make_twice(partial(tokens.make, scopes=["read"]), user=make_user(), name="laptop"),
     ),
-    ("experiments_job_ended_has_an_end", "done without an end", lambda: make_job(state="done")),
-    ("experiments_job_ended_has_an_end", "queued with an end", lambda: make_job(finished_at=now())),
+    ("kdb_job_ended_has_an_end", "done without an end", lambda: make_job(state="done")),
+    ("kdb_job_ended_has_an_end", "queued with an end", lambda: make_job(finished_at=now())),
     ("experiments_measurement_value_is_positive", "a throughput of zero", lambda: make_measurement(0.0)),
     (
         "experiments_measurement_ambiguous_has_both_readings",
@@ -542,6 +518,14 @@ BAD_ROWS = [
         "a ratio to nothing",
         lambda: make_measurement(1.4, metric="relative"),
     ),
+    *(
+        (
+            "experiments_configuration_backend_is_a_key",
+            f"a backend {key}",
+            partial(make_configuration, backend=key, host_fs=None),
+        )
+        for key in ("dir-ext4", "zfs", "LINSTOR", "a,b")
+    ),
     (
         "experiments_configuration_volume_has_no_host_fs",
         "a volume on a file system",
@@ -573,7 +557,7 @@ BAD_ROWS = [
     (
         "modelling_pinnedanswer_one_each",
         "two answers at one address",
-        lambda: twice(PinnedAnswer.objects.create, asked="0", revision=1, method=1, body=b""),
+        lambda: twice(PinnedAnswer.objects.create, asked="0", revision=1, method=1, body=b"", given_at=now()),
     ),
     ("modelling_qualityreport_one_per_revision", "one report twice", lambda: twice(make_quality_report)),
     ("modelling_snapshot_superseded_later", "superseded at once", lambda: make_snapshot(superseded_by=2)),

@@ -4,8 +4,22 @@ import pytest
 from django.urls import reverse
 
 from experiments.case_studies import life
+from experiments.case_studies.api import DraftFieldsSerializer
+from experiments.case_studies.bundle_schema import row_schema
+from experiments.case_studies.forms import draft_forms
+from experiments.models import CaseStudy, Storage
+from experiments.tables import conditions
+from experiments.tables.forms import SourceForm
 from experiments.ticks import protocol_of
-from tests.factories import make_case_study, make_configuration, make_measurement, make_user, make_variant
+from tests.factories import (
+    make_campaign,
+    make_case_study,
+    make_configuration,
+    make_measurement,
+    make_storage,
+    make_user,
+    make_variant,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -69,3 +83,75 @@ def test_readers_author_and_reviewer_see_them(client):
     assert f'hx-get="{reverse("publication-preview", args=["lab"])}"' in draft
     life.publish([study], reason="it counts")
     assert "Its numbers are anecdotes." in client.get("/case-studies/lab/").content.decode()
+
+
+def test_what_is_said_of_files_and_memory_counts_where_no_size_is_known():
+    study = make_case_study("lab", fits_cache="yes")
+    make_measurement(case_study=study)
+    assert found(study)["memory"] == "not met"
+    study.fits_cache = "no"
+    assert found(study)["memory"] == "met"
+
+
+@pytest.mark.parametrize(("size", "expected"), [("1m", "not met"), ("999g", "met")])
+def test_known_sizes_stand_before_what_is_said_of_all_loads(size, expected):
+    study = make_case_study("lab", fits_cache="no" if expected == "not met" else "yes")
+    server = study.server
+    server.ram_gib = 64.0
+    server.save()
+    make_measurement(case_study=study, variant=make_variant("varmail", parameters={"size": size}))
+    assert found(study)["memory"] == expected
+
+
+def test_numbers_that_no_disk_made_stand_with_their_reason_on_pages_and_in_the_api(client):
+    study = make_case_study("lab", owner=make_user(username="ada"))  # on one hard disk
+    make_measurement(400.0, case_study=study)
+    client.force_login(study.owner)
+    reason = "419 MB/s are more than the 300 MB/s that one hard disk carries"
+    assert reason in client.get("/drafts/lab/").content.decode()
+    life.publish([study], reason="it counts")
+    assert reason in client.get("/case-studies/lab/").content.decode()
+    (number,) = client.get("/api/v1/case-studies/lab/").json()["protocol"]["flagged"]
+    assert (number["case_study"], number["flag"], number["value"]) == ("lab", "above the interface", 400.0)
+
+
+def test_the_year_says_which_interface_there_was():
+    study = make_case_study("lab", storage=make_storage(kind="nvme"), measured_year=2018)
+    make_measurement(4_000.0, case_study=study)
+    assert [number.flag for number in protocol_of(study).flagged] == ["above the interface"]
+    study.measured_year = 2019
+    assert not protocol_of(study).flagged
+
+
+def test_a_campaigns_numbers_are_held_against_its_own_reference_load():
+    study = make_case_study("lab", storage=make_storage(kind=""))
+    campaign = make_campaign(case_study=study, calibrations=[{"before": "repetition 1", "write_mib_s": 100.0}])
+    campaign.save()
+    make_measurement(151.0, case_study=study)
+    assert [number.flag for number in protocol_of(study).flagged] == ["above the reference load"]
+    campaign.calibrations[0]["read_mib_s"] = 101.0
+    campaign.save()
+    assert not protocol_of(study).flagged
+
+
+def test_numbers_of_single_machines_are_added_up():
+    study = make_case_study("lab", vm_counts=[2])
+    for machine in (1, 2):
+        make_measurement(200.0, case_study=study, vm_count=2, machine=machine)
+    assert [number.value for number in protocol_of(study).flagged] == [200.0]
+
+
+@pytest.mark.parametrize(
+    ("of_study", "of_disks"),
+    [
+        (draft_forms()["case_study"].fields, draft_forms()["storage"].fields),
+        (SourceForm.STUDY, SourceForm.STORAGE),
+        (conditions.CASE_STUDY, conditions.STORAGE),
+        (DraftFieldsSerializer().fields, DraftFieldsSerializer().fields["storage"].fields),
+        (row_schema(CaseStudy)["properties"], row_schema(Storage)["properties"]),
+    ],
+    ids=["form", "table", "conditions", "API", "bundle"],
+)
+def test_every_door_asks_for_year_kind_of_disk_and_whether_files_fit_memory(of_study, of_disks):
+    assert {"measured_year", "fits_cache"} <= set(of_study)
+    assert "kind" in of_disks

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from experiments.imports import json_array
-from experiments.readers import READERS, Reading, archives, read, table
+from experiments.readers import READERS, Reading, archives, json_array, read, table
 from modelling.workloads import fio_job, profiles, wml
 
 ROOT = Path(__file__).resolve().parents[2]

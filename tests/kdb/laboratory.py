@@ -12,7 +12,7 @@ from django.test import Client
 
 from experiments.campaigns import steering
 from experiments.case_studies import bundles
-from experiments.models import CaseStudy, RunArtifact, SourceTask
+from experiments.models import CaseStudy, RunArtifact
 from kdb.api.schema import EXAMPLES, CachedGenerator
 from kdb.notifications import subscriptions
 from modelling.evidence.question import Question
@@ -26,7 +26,6 @@ from tests.factories import (
     make_import,
     make_machine,
     make_measurement,
-    make_publication,
     make_raw_file,
     make_series_change,
     make_sitting,
@@ -63,7 +62,8 @@ def make_laboratory() -> tuple[dict[str, Any], dict[str, Any]]:
         "researcher": make_user("researchers"),
         "reviewer": make_user("reviewers"),
         "operator": make_user("operators"),
-        "colleague": make_user("operators"),
+        "member": make_user("operators"),
+        "colleague": make_user("operators", username="carol"),
         "administrator": make_user("administrators"),
     }
     draft = make_case_study("lab", owner=users["owner"])
@@ -71,6 +71,7 @@ def make_laboratory() -> tuple[dict[str, Any], dict[str, Any]]:
     make_measurement(case_study=draft, guest_fs="ext4")
     batch = make_import(draft, uploaded_by=users["owner"], report={"new_configurations": []})
     host = make_host("lab-2", pools=("/srv/kdb",), registered_by=users["operator"], offered_key=HOST_KEY)
+    host.operators.add(users["member"])
     campaign = steering.create(make_campaign(host, slug="night"), user=users["operator"])
     run = campaign.runs.get()
     output = RunArtifact.objects.create(run=run, attempt=1, name="host.txt", data=b"{}", sha256="0" * 64)
@@ -79,8 +80,6 @@ def make_laboratory() -> tuple[dict[str, Any], dict[str, Any]]:
     ids = {"imports": batch.pk, "campaign-outputs": output.pk, "raw-files": make_raw_file(batch=batch).pk}
     ids |= {"observed-machines": machine.pk, "observed-pools": machine.disks.get().pool_id}
     slugs = {"drafts": "lab", "case-studies": "lab", "hosts": "lab-2", "campaigns": "night", "observed-hosts": "lab-2"}
-    source = make_publication("report", address="https://example.org/")
-    ids |= {"source-tasks": SourceTask.objects.create(publication=source, finding="changed").pk}
     ids |= {"sittings": make_sitting(users["owner"], slug="our-lab").pk, "laboratories": "our-lab"}
     change = make_series_change(Laboratory.objects.get(slug="our-lab"))
     ids |= {"series-changes": change.pk, "series-keys": change.series}

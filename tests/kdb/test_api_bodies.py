@@ -53,8 +53,8 @@ def faulty_values(field_schema, name):
 
 def test_a_value_of_another_type_is_refused_at_every_field_of_every_operation():
     users, names = make_laboratory()
-    key = make_token(users["administrator"], ("import", "review", "campaign", "notify"))
-    owners = make_token(users["owner"], ("import", "notify"))
+    key = make_token(users["administrator"], ("import", "review", "campaign", "notify", "laboratory"))
+    owners = make_token(users["owner"], ("import", "notify", "laboratory"))
     by_runner = make_host(address="", host_key="", is_by_runner=True, registered_by=users["administrator"])
     runners = hosts.make_runner_token(by_runner, user=users["administrator"])
     wrong, tried = [], 0

@@ -50,7 +50,7 @@ def test_the_document_is_made_without_a_warning(tmp_path):
 OTHERWISE = {
     **dict.fromkeys(("drafts", "imports", "hosts", "campaigns", "notifications", "followed-questions"), 401),
     **dict.fromkeys(("observed-hosts", "observed-pools", "observed-machines", "detection-model"), 401),
-    **dict.fromkeys(("placement-plans", "placement-moves", "source-tasks"), 401),
+    **dict.fromkeys(("placement-plans", "placement-moves"), 401),
     **dict.fromkeys(("heat-maps", "tables", "mixes", "explanations", "comparisons", "search", "ask"), 400),
     "advice": 405,
 }

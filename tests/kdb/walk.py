@@ -14,7 +14,7 @@ from django.test import Client
 from django.utils.timezone import now
 
 from experiments.laboratory.reach import ssh
-from experiments.models import AskedCommand, CampaignRun, Host, ImportBatch, RunArtifact, SourceTask
+from experiments.models import AskedCommand, CampaignRun, Host, ImportBatch, RunArtifact
 from kdb.models import Job
 from kdb.work import jobs
 from modelling.models import Laboratory, PlacementMove, PlacementPlan, Sitting, SittingRun
@@ -23,7 +23,6 @@ from tests.factories import (
     make_host,
     make_machine,
     make_minutes,
-    make_publication,
     make_series_change,
     make_token,
     make_user,
@@ -36,6 +35,7 @@ TABLE = (
     "kvm,ext4,xfs,varmail,filebench,1.4.9.1,1,12.5,MiB/s\n"
     "kvm,ext4,ext4,varmail,filebench,1.4.9.1,1,14.25,MiB/s\n"
 )
+SCOPES = ("read", "import", "delete", "review", "campaign", "notify", "laboratory")
 LINE = (
     '{"hypervisor": "kvm", "host_fs": "xfs", "guest_fs": "xfs", "workload": "varmail", "benchmark": "filebench", '
     '"benchmark_version": "1.4.9.1", "vm_count": 1, "value": 9.5, "unit": "MiB/s"}\n'
@@ -142,11 +142,10 @@ def walk(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
     }
     ask = Walk(operations)
     user = make_user("", username="ada", is_superuser=True)
-    ask.headers["authorization"] = f"Bearer {make_token(user, ('read', 'import', 'review', 'campaign', 'notify'))}"
+    ask.headers["authorization"] = f"Bearer {make_token(user, SCOPES)}"
     _contribute(ask)
     _operate(ask)
     _be_told(ask)
-    _look_after_sources(ask)
     _measure(ask)
     _read(ask, schema)
     return {name: ask.found[name] for name in operations if name in ask.found}
@@ -207,6 +206,9 @@ def _operate(ask: Walk) -> None:
     ask("hosts_accept_key", {"fingerprint": ssh.fingerprint(HOST_KEY)}, slug="lab-1")
     ask("hosts_check", slug="lab-1")
     ask("hosts_clear", slug="lab-1")
+    make_user("operators", username="carol")
+    ask("hosts_operators", {"operators": ["carol"]}, slug="lab-1")
+    ask("hosts_stop", slug="lab-1")
     ask("hosts_statement", {"text": "kdb-facts: 1\nhypervisor: kvm\nimage_format: raw\n"}, slug="lab-1")
     _be_a_runner(ask)
     make_host("lab-2", name="Lab 2", pools=("/srv/kdb",))
@@ -335,14 +337,6 @@ def _observe(ask: Walk) -> None:
     ask("detection_model")
 
 
-def _look_after_sources(ask: Walk) -> None:
-    source = make_publication("report", title="A report", address="https://example.org/report")
-    task = SourceTask.objects.create(publication=source, finding="changed")
-    ask("source_tasks_list", page_size=1)
-    ask("source_tasks_retrieve", id=task.pk)
-    ask("source_tasks_resolve", {"note": "They corrected a name; the figures are the same."}, id=task.pk)
-
-
 def _measure(ask: Walk) -> None:
     make_user(username="bob")
     ask("laboratories_create", {"slug": "our-lab", "name": "Our laboratory"})
@@ -366,6 +360,11 @@ def _measure(ask: Walk) -> None:
     ask("series_changes_causes", id=change.pk)
     excuse = {"deed": "excuse", "reason": "The pool is being scrubbed.", "until": "2099-12-31"}
     ask("series_changes_handle", excuse, id=change.pk)
+    ask("laboratories_remove_member", slug="our-lab", username="bob")
+    ask("laboratories_create", {"slug": "begun-by-mistake", "name": "Not ours"})
+    mistaken = ask("sittings_create", {**asked, "laboratory": "begun-by-mistake"})
+    ask("sittings_remove", id=mistaken["id"])
+    ask("laboratories_remove", slug="begun-by-mistake")
 
 
 def _read(ask: Walk, schema: dict[str, Any]) -> None:

@@ -4,12 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from modelling.answers import estimate
-from modelling.answers.estimate import assumptions
-from tests.modelling.scales import ALIKE
+from modelling.answers import estimate, knowledge
+from modelling.answers.knowledge import assumptions
+from tests.modelling.scales import BY_LOAD
 
 
 @pytest.fixture
 def laboratories_alike(monkeypatch):
     """Hardly anything is drawn towards no difference, so that an answer can be worked by hand."""
-    monkeypatch.setattr(estimate, "assumptions", lambda: replace(assumptions(), scales=ALIKE))
+    for module in (estimate, knowledge):
+        monkeypatch.setattr(module, "assumptions", lambda: replace(assumptions(), scales=BY_LOAD))
+    knowledge._kept.cache_clear()
+    yield
+    knowledge._kept.cache_clear()

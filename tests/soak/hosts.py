@@ -86,7 +86,7 @@ def set_up_django(cluster: clusters.Cluster) -> tuple[str, str]:
     from tests import factories
 
     users = (factories.make_user(role, username=role) for role in ("researchers", "reviewers"))
-    author, reviewer = (factories.make_token(user, ("read", "import", "review")) for user in users)
+    author, reviewer = (factories.make_token(user, ("read", "import", "delete", "review")) for user in users)
     return author, reviewer
 
 

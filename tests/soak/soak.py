@@ -115,7 +115,7 @@ class Soak:
             **{"address": "127.0.0.1", "port": lab.port, "login": "root", "key_name": "lab"},
             **{"host_key": lab.host_key, "drivers": ["native"], "registered_by": operator},
         )
-        scopes = ("read", "import", "review", "campaign")
+        scopes = ("read", "import", "delete", "review", "campaign")
         return [factories.make_token(user, scopes) for user in (author, reviewer, operator)]
 
     def goes_on(self) -> bool:

@@ -54,6 +54,7 @@ class ListedMachine:
     """A virtual machine. has_agent: its guest agent is connected, or set up, and may tell its file systems.
 
     number : by which Proxmox VE's commands name it; 0: its host names it by its UUID
+    process : that it runs as, where the host's counters tell no UUID
     """
 
     uuid: str
@@ -62,6 +63,12 @@ class ListedMachine:
     has_agent: bool
     disks: tuple[ListedDisk, ...]
     number: int = 0
+    process: str = ""
+
+    @property
+    def runs_as(self) -> str:
+        """Return its name in `counts`, which no machine has that takes its place under its name."""
+        return self.process or self.uuid
 
 
 @dataclass(frozen=True)
@@ -83,7 +90,7 @@ class ListingDriver(Protocol):
         """Return all pools and machines except those that a campaign made; called every few minutes."""
 
     def counts(self, host: Connection) -> dict[str, dict[str, Counts]]:
-        """Return running machine by name to disk by target to what it did since its start; asked for every few seconds.
+        """Return what each disk of each running machine did since its start, by runs_as and target; every few seconds.
 
         One command for all machines. What is not counted is left out, and is not zero.
         """

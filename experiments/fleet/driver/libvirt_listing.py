@@ -24,17 +24,24 @@ from .mounts import MOST_BYTES, SECONDS, Mounts, batches
 
 SHORTEST_SECONDS = 0.0  # between two looks
 
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_NAMED = re.compile(rf"^({_UUID.pattern}) (.*)$", re.MULTILINE)
 _ALLOCATED = 0.98  # of its size: what a sparse image has less of
 
 
 def counts(host: Connection) -> dict[str, dict[str, Counts]]:
-    """Return running machine by name to disk by target to what it did since its start. One command.
+    """Return running machine by UUID to disk by target to what it did since its start. One command.
 
     Raises Refused where libvirt does not answer, and what ssh raises.
     """
-    by_machine = counters.read(_virsh(host, "domstats", "--block", "--list-active", "--nowait"))
-    return {name: disks for name, disks in by_machine.items() if not is_of_a_campaign(name)}
+    # The counters tell names alone, and a name may be another machine's by now.
+    text = _virsh(host, "list --uuid --name; domstats --block --list-active --nowait")
+    uuids = {match[2].strip(): match[1] for match in _NAMED.finditer(text)}
+    return {
+        uuids[name]: disks
+        for name, disks in counters.read(text).items()
+        if name in uuids and not is_of_a_campaign(name)
+    }
 
 
 def listing(host: Connection) -> Listing:

@@ -144,7 +144,7 @@ look) # DOMAIN DISK: what libvirt says, in parts that begin with a character tha
     lv domblkinfo "$1" "$2" 2>/dev/null || true
     if lv list --all --persistent --uuid | grep -Fxq -- "$1"; then
         printf '\001persistent\n'
-        lv dumpxml "$1" --inactive --security-info
+        lv dumpxml "$1" --inactive
     fi
     printf '\001snapshots\n'
     lv snapshot-list "$1" --name

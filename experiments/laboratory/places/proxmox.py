@@ -1,8 +1,8 @@
 """Guests through qm and pvesh of Proxmox VE: their life, the storages they lie on, and the way to their sshd.
 
 What is asked for and how it is answered was read in the sources of Proxmox VE 9 (qemu-server and pve-storage at
-git.proxmox.com) and its manual (pve.proxmox.com/pve-docs/qm.1.html), and is played by proxmox_programs.py of the tests,
-which names each source. No real host was asked by this module yet (drivers.UNTRIED).
+git.proxmox.com: PVE::CLI::qm, PVE::API2::Qemu, PVE::QemuServer::Drive, PVE::API2::Storage::Status) and its manual
+(pve.proxmox.com/pve-docs/qm.1.html). No real host was asked by this module yet (drivers.UNTRIED).
 
 Machines have numbers from 900,000,000 on, which nobody gives by hand, names that begin with kdb- and the tag kdb.
 remote.sh ends those of its area only, and only where number, name and tag agree.

@@ -1,8 +1,8 @@
 """Guests through xl of Xen: their configuration, their life, and the way to their sshd.
 
 What is asked for and how it is answered was read in the sources of Xen (xl.cfg(5), xl-disk-configuration(5),
-xl-network-configuration(5), tools/xl, tools/libs/light) and QEMU (hw/block/xen-block.c), and is played by
-xen_programs.py of the tests, which names each source. test_real_xen.py asks Debian's Xen.
+xl-network-configuration(5), tools/xl, tools/libs/light) and QEMU (hw/block/xen-block.c); test_real_xen.py asks
+Debian's Xen.
 
 A guest is a transient one (`xl create`, nothing under /etc/xen), of the kind PVH: the processor virtualises it, nothing
 is emulated, and disks, network and console are Xen's own. (QEMU would hand over a kernel of 14 MB byte by byte to one

@@ -397,6 +397,8 @@ need_space() {
 
 attach_image() { # NAME MIB: sets DEVICE, a loop device on a new image file in the area
     need_space "$AREA" $(($2 + 64))
+    # A second device on the same image would be formatted below the file system that is mounted.
+    (set -C && : >"$AREA/$1.img") 2>/dev/null || refuse "the image $AREA/$1.img is there already"
     fallocate --length "$2MiB" "$AREA/$1.img"
     DEVICE=$(losetup --find --show --direct-io=on "$AREA/$1.img" 2>/dev/null) || DEVICE=$(losetup --find --show "$AREA/$1.img")
     [ "$(cat "/sys/block/${DEVICE#/dev/}/loop/backing_file")" = "$AREA/$1.img" ] || refuse "$DEVICE is not the image of this run"

@@ -15,7 +15,7 @@ from experiments.models import CaseStudy, ImportBatch
 from experiments.readers.base import text_of
 from experiments.tables import take_in
 from experiments.tables.conditions import ConditionsError, read_conditions
-from experiments.tables.pasted import Refused, tables_in
+from experiments.tables.pasted import Refused, read_tables
 from experiments.tables.plain import table_of_csv
 
 TABLE, CONDITIONS = "table.*", "conditions.toml"
@@ -62,7 +62,7 @@ class Command(BaseCommand):
         stated_conditions = read_conditions(conditions.read_text(encoding="utf-8-sig"))
         content = table.read_bytes()
         as_csv = table_of_csv(text_of(content)) if table.suffix == ".csv" else None
-        tables = [as_csv] if as_csv else tables_in(content)
+        tables = [as_csv] if as_csv else read_tables(content)
         if len(tables) != 1:
             raise Refused(f"found {len(tables)} tables, allowed is one: put each into a file of its own")
         draft = take_in.take_in(

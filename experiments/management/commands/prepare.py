@@ -13,6 +13,7 @@ from experiments.published_evidence.endings import end_replaced
 from experiments.published_evidence.files import EvidenceError
 from kdb import __version__
 from kdb.operating import metrics
+from kdb.signals import database_prepared
 
 
 class Command(BaseCommand):
@@ -35,6 +36,7 @@ class Command(BaseCommand):
             self.stdout.write(f"Loaded the published evidence: {counts}.")
         elif settings.KDB_RELEASE_EVIDENCE:
             self._bring_evidence()
+        database_prepared.send_robust(sender=Command)
         if not getattr(settings, "WHITENOISE_USE_FINDERS", False):
             call_command("collectstatic", interactive=False, verbosity=0)
 

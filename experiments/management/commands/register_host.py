@@ -54,7 +54,8 @@ class Command(BaseCommand):
                 **{"pools": options["pool"], "uses_sudo": options["sudo"], "is_by_runner": options["runner"]},
                 "is_by_api": options["api"],
                 "drivers": options["driver"] or [Host.Driver.PROXMOX if options["api"] else Host.Driver.NATIVE],
-            }
+            },
+            user=None,
         )
         if not form.is_valid():
             faults = (f"{name}: {' '.join(map(str, errors))}" for name, errors in form.errors.items())

@@ -1,12 +1,13 @@
 """manage.py release_data: the published evidence as one file, to cite and to take elsewhere."""
 
+import tempfile
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
-from experiments.releases import ReleaseError, writing
+from experiments.releases import ReleaseError, signing, writing
 
 
 class Command(BaseCommand):
@@ -46,11 +47,15 @@ class Command(BaseCommand):
         except ReleaseError as error:
             raise CommandError(str(error)) from error
         except OSError as error:
-            raise CommandError(f"{options['file']}: {error.strerror}") from error
+            raise CommandError(
+                f"{options['file']}: {error.strerror}. Nothing was written. A release takes its size twice: there "
+                f"and in {tempfile.gettempdir()} (TMPDIR)."
+            ) from error
         self._tell(told)
         if options["preview"]:
             self.stdout.write("Nothing was written.")
         else:
+            self.stdout.write(f"signed with the key {signing.public_key()}")
             self.stdout.write(f"{options['file']}: {told.size_bytes:,} bytes")
 
     def _tell(self, told: writing.Told) -> None:

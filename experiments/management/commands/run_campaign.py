@@ -139,7 +139,7 @@ def _campaign(options: dict[str, Any]) -> Campaign:
     fields |= {"slug": options["slug"] or fields.get("slug"), "host": host.pk}
     if pool is not None and fields.get("driver") != Host.Driver.ATTACHED:
         fields["pool"] = pool.pk
-    form = plans.form_of(fields)
+    form = plans.form_of(fields, user=None)
     if not form.is_valid():
         raise steering.CampaignError(
             "\n".join(f"{name}, {field}: {' '.join(map(str, errors))}" for field, errors in form.errors.items())

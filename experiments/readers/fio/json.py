@@ -62,7 +62,7 @@ PERCENTILES = (50, 95, 99)
 _DIRECTIONS = ("read", "write", "trim", "mixed")
 
 # Options that tell what the load is. What names files, hosts or devices is none of them.
-_OPTIONS = (
+OPTIONS = (
     *("rw", "readwrite", "bs", "blocksize", "iodepth", "numjobs", "ioengine", "direct", "buffered", "sync", "fsync"),
     *("fdatasync", "end_fsync", "size", "filesize", "nrfiles", "runtime", "time_based", "ramp_time", "rwmixread"),
     *("rwmixwrite", "thread", "rate", "rate_iops", "rate_process", "random_distribution", "bsrange", "bssplit"),
@@ -292,7 +292,7 @@ def _judge(name: str, jobs: list[tuple[int, dict[str, Any]]], shared: dict[str, 
     if belied:
         job_options = {key: value for key, value in shared.items() if key not in belied}
     parameters = {
-        key: _plain(job_options[key]) for key in _OPTIONS if key in job_options and _is_plain(job_options[key])
+        key: _plain(job_options[key]) for key in OPTIONS if key in job_options and _is_plain(job_options[key])
     }
     if len(jobs) > 1:
         parameters.setdefault("numjobs", len(jobs))

@@ -18,6 +18,7 @@ class Command(BaseCommand):
         parser.add_argument("name", help="Where it is used.")
         parser.add_argument("--user", required=True)
         parser.add_argument("--scope", action="append", choices=list(ApiToken.Scope.values), required=True)
+        parser.add_argument("--laboratory", default="", help="Which one --scope measure opens: its short name.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         user = get_user_model().objects.filter(username=options["user"], is_active=True).first()
@@ -25,7 +26,9 @@ class Command(BaseCommand):
             raise CommandError(f"There is no user {options['user']!r}.")
         try:
             with transaction.atomic():
-                _, key = tokens.make(user, options["name"], options["scope"])
+                _, key = tokens.make(user, options["name"], options["scope"], laboratory=options["laboratory"])
+        except ValueError as error:
+            raise CommandError(str(error)) from error
         except IntegrityError as error:
             raise CommandError(f"{user} has a token {options['name']!r} already; revoke it first.") from error
         self.stdout.write(key)

@@ -63,10 +63,11 @@ class Said:
     pages: Annotated[tuple[Pointer, ...], "What answers where the text asks for more than a ranking."]
 
     def reading_beside(self, given: Mapping[str, object]) -> Reading | None:
-        """Return the likeliest reading that agrees with what is given of axis and workload; None where none does."""
-        agreeing = (
-            reading
-            for reading in self.readings
-            if given.get("axis") in (None, "", reading.axis) and given.get("workload") in (None, "", reading.workload)
-        )
-        return next(agreeing, next((reading for reading in self.readings if not given.get("axis")), None))
+        """Return the likeliest reading that agrees with what is given of axis and workload; None where none does.
+
+        One that names no workload agrees with any.
+        """
+        axis, workload = given.get("axis"), given.get("workload")
+        of_axis = [reading for reading in self.readings if axis in (None, "", reading.axis)]
+        agreeing = (reading for reading in of_axis if not workload or reading.workload in ("", workload))
+        return next(agreeing, None if axis else next(iter(of_axis), None))

@@ -1,62 +1,181 @@
-"""The test for a change at the newest point of a series: one p-value a point, valid wherever the change is.
+"""Tells a step at the end of a series from nights that hang together, from a drift and from a trouble that passes.
 
-Source: docs/models/change.md. Outliers are drawn in, the variance is that of the whole series, and Bonferroni's
-inequality pays for looking at several places.
+Each shape that speed may have had is fitted by generalised least squares at each autocorrelation, which is averaged out
+as it is not known. Source: docs/models/change.md.
 """
 
-from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from .divisive import WINDOW, best_split, segments
-from .student import RESOLUTION, Difference, difference
+from .student import RESOLUTION, Difference
 
 Numbers = NDArray[np.float64]
 
-LAGS = np.array([3, 4, 5, 6, 8, 12, 20])  # a change is looked for so many points before the end
-LEAST_BEFORE = 5  # points that a level is known by
-FARTHEST = 3.0  # standard deviations from the level before, at which what is farther off counts
+LAGS = (7, 8, 10, 12, 15, 20, 25, 30, 40)  # a step is looked for so many nights before the end
+LEAST_BEFORE = 10  # nights that a level is known by
+MOST = 100  # nights that are looked at
+BRIEF = 5  # nights that a trouble takes to pass, at most
+FADES = 0.6, 0.75, 0.87  # what is left of a trouble a night later, where it passes slowly
+DRIFTS = (14, 20, 28, 40, 56, 80)  # nights since a drift may have begun; or it always was
+RATE_NIGHTS = 30  # for which the rate of a drift is told
+MOST_P = 1e-3  # of a suspicion
+ODDS = log(10)  # a shape must be so much likelier than each of another kind
+ODDS_OF_STEP = log(200)  # and a step than each drift: a day is named for it
+_AUTOCORRELATIONS = (np.arange(10) / 10)[:, None, None]  # of a night with the next, equally likely beforehand
+_FARTHEST = 4.0  # standard deviations from the level, at which what is farther off counts
+_LEAST_APART = 3 * RESOLUTION  # that one is taken for: a step drawn in to what no machine repeats would be lost
 _NORMAL = 1.4826  # standard deviation of normal numbers, as a multiple of their median distance from the median
 
 
-def newest_p(values: Numbers, changed: Sequence[int] = ()) -> float | None:
-    """Return the p-value of the level not having changed in the last points; None while too few points tell.
+@dataclass(frozen=True)
+class Fits:
+    """Shapes fitted to series. evidence : ln of how likely each is, series by shapes
 
-    values : ln speed, in order of time; changed : places of the changes that are known, ascending
+    weights, middles, variances : of each autocorrelation, and how far speed (ln) went by the shape under it
     """
-    parts = [values[part] for part in segments(len(values), changed)]
-    count = len(parts[-1])
-    lags = LAGS[count - LEAST_BEFORE >= LAGS]
+
+    evidence: Numbers
+    weights: Numbers
+    middles: Numbers
+    variances: Numbers
+    freedom: int
+
+    def p(self, shapes: NDArray[np.int64]) -> Numbers:
+        """Return the two-sided p of one shape of each series."""
+        every = np.arange(len(shapes))
+        weights, middles, variances = (told[:, every, shapes] for told in (self.weights, self.middles, self.variances))
+        told: Numbers = (weights * 2 * stdtr(self.freedom, -np.abs(middles) / np.sqrt(variances))).sum(axis=0)
+        return told
+
+    def of(self, shape: int) -> Difference:
+        """Return what this shape did to the speed of the only series."""
+        weights, middles = self.weights[:, 0, shape], self.middles[:, 0, shape]
+        middle = float(weights @ middles)
+        variance = float(weights @ (self.variances[:, 0, shape] + (middles - middle) ** 2))
+        return Difference(middle, sqrt(variance), self.freedom, float(self.p(np.array([shape]))[0]))
+
+
+@dataclass(frozen=True)
+class SeriesEnds:
+    """Which shape each of several series ends in. lag, drift : nights since the step, or since the drift began
+
+    step_p : for all places that were looked at
+    """
+
+    lag: NDArray[np.int64]
+    step_p: Numbers
+    is_step: NDArray[np.bool_]
+    drift: NDArray[np.int64]
+    is_drift: NDArray[np.bool_]
+
+
+def fits(nights: Numbers, shapes: Numbers) -> Fits:
+    """Fit a level and each shape by itself. nights : ln speed, series by nights; shapes : shapes by nights"""
+    rows = np.vstack([np.ones_like(shapes[:1]), shapes])
+    own, cross = _inner(rows, rows), _inner(nights, rows)
+    level = own[:, :1, :1]
+    squares = np.diagonal(own, axis1=1, axis2=2)[:, None, 1:] - own[:, :1, 1:] ** 2 / level
+    along = cross[:, :, 1:] - cross[:, :, :1] * own[:, :1, 1:] / level
+    total = np.diagonal(_inner(nights, nights), axis1=1, axis2=2)[:, :, None] - cross[:, :, :1] ** 2 / level
+    freedom = nights.shape[1] - 2
+    rest = np.maximum(total - along**2 / squares, 0) + freedom * RESOLUTION**2
+    evidence = (np.log1p(-(_AUTOCORRELATIONS**2)) - np.log(level) - np.log(squares) - freedom * np.log(rest)) / 2
+    most = evidence.max(axis=0)
+    weights = np.exp(evidence - most)
+    sums = weights.sum(axis=0)
+    variances = rest / squares / freedom
+    return Fits(most + np.log(sums), weights / sums, along / squares, variances, freedom)
+
+
+def classify_ends(nights: Numbers) -> SeriesEnds | None:
+    """Tell whether each series ends in a step or a drift; None while it has too few nights.
+
+    nights : ln speed since the last known change, series by nights
+    """
+    count = min(nights.shape[1], MOST)
+    lags, drifts = _looked_for(count)
     if not len(lags):
         return None
-    settled = [*parts[:-1], parts[-1][: -LAGS[0]]]  # without the points that a change would be in first
-    middles = [float(np.median(part)) for part in settled]
-    apart = np.concatenate([np.abs(part - middle) for part, middle in zip(settled, middles, strict=True)])
-    farthest = FARTHEST * max(_NORMAL * float(np.median(apart)), RESOLUTION)
-    *earlier, level = [np.clip(part - middle, -farthest, farthest) for part, middle in zip(parts, middles, strict=True)]
-    squares = sum(float(((part - part.mean()) ** 2).sum()) for part in earlier)
-    freedom = sum(len(part) - 1 for part in earlier) + count - 2
-    sums = np.concatenate([[0.0], np.cumsum(level)])
-    before = sums[count - lags] / (count - lags)
-    after = (sums[count] - sums[count - lags]) / lags
-    squares = squares + float((level**2).sum()) - (count - lags) * before**2 - lags * after**2
-    variance = np.maximum(squares / freedom, RESOLUTION**2)
-    t = np.abs(after - before) / np.sqrt(variance * (1 / lags + 1 / (count - lags)))
-    return min(1.0, len(lags) * 2 * float(stdtr(freedom, -t.max())))
+    told = fits(_drawn_in(nights[:, -MOST:]), _shapes(count))
+    step, drift = slice(0, len(lags)), slice(len(lags), len(lags) + len(drifts))
+    likeliest = [told.evidence[:, part].max(axis=1) for part in (step, drift, slice(drift.stop, None))]
+    at_step, at_drift = (told.evidence[:, part].argmax(axis=1) for part in (step, drift))
+    p = np.minimum(told.p(at_step) * len(lags), 1)
+    drift_p = told.p(drift.start + at_drift) * len(drifts)
+    is_step = (p <= MOST_P) & (likeliest[0] >= np.maximum(likeliest[1] + ODDS_OF_STEP, likeliest[2] + ODDS))
+    is_drift = (drift_p <= MOST_P) & (likeliest[1] >= np.maximum(likeliest[0], likeliest[2]) + ODDS)
+    return SeriesEnds(lags[at_step], p, is_step, drifts[at_drift], is_drift)
 
 
-def located(values: Numbers, changed: Sequence[int] = ()) -> tuple[int, Difference]:
-    """Return the place of the first point after a change that the newest point shows, and the change.
+@dataclass(frozen=True)
+class Step:
+    """What the newest night shows. place : of the first night after it"""
 
-    values, changed : as of newest_p, which was not None
-    """
-    parts = [values[part] for part in segments(len(values), changed)]
-    start = len(values) - len(parts[-1])
-    first = max(start, len(values) - WINDOW)
-    place = first + best_split(values[first:], to_end=True)[0]
-    place = min(max(place, start + 2), len(values) - int(LAGS[0]) + 1)
-    squares = sum(float(((part - part.mean()) ** 2).sum()) for part in parts[:-1])
-    freedom = sum(len(part) - 1 for part in parts[:-1])
-    return place, difference(values[start:place], values[place:], squares, freedom)
+    place: int
+    difference: Difference
+    is_suspicious: bool
+
+
+def newest_step(values: Numbers) -> Step | None:
+    """Return the step that the end of a series shows best; None while too few nights tell. values : ln speed"""
+    ends = classify_ends(values[None])
+    if ends is None:
+        return None
+    recent = _drawn_in(values[None, -MOST:])
+    ago = np.arange(recent.shape[1])[::-1]
+    lags = np.arange(LAGS[0], min(LAGS[-1], len(ago) - LEAST_BEFORE) + 1)
+    steps = (ago < lags[:, None]).astype(float)
+    best = int(fits(recent, steps).evidence[0].argmax())
+    difference = fits(values[None, -MOST:], steps[best : best + 1]).of(0)  # as far as it went: nothing is drawn in
+    difference = replace(difference, p=float(ends.step_p[0]))
+    return Step(len(values) - int(lags[best]), difference, bool(ends.is_step[0]))
+
+
+def newest_drift(values: Numbers) -> Difference | None:
+    """Return what the drift at the end of a series does in RATE_NIGHTS; None: it shows none. values : ln speed"""
+    ends = classify_ends(values[None])
+    if ends is None or not ends.is_drift[0]:
+        return None
+    recent = values[None, -MOST:]
+    ago = np.arange(recent.shape[1])[::-1]
+    return fits(recent, np.maximum(ends.drift[0] - ago, 0)[None] / RATE_NIGHTS).of(0)
+
+
+def _looked_for(count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the lengths in nights of the steps, and of the drifts, that a series of `count` nights is tested for."""
+    steps = np.array([lag for lag in LAGS if lag + LEAST_BEFORE <= count], dtype=np.int64)
+    return steps, np.array([*(length for length in DRIFTS if length < count), count], dtype=np.int64)
+
+
+@lru_cache(maxsize=MOST)
+def _shapes(count: int) -> Numbers:
+    """Return the shapes over so many nights: steps, drifts, and troubles that passed or may pass."""
+    ago, (lags, lengths) = np.arange(count)[::-1], _looked_for(count)
+    steps = [ago < lag for lag in lags]
+    drifts = [np.maximum(1 - ago / length, 0) for length in lengths]
+    passing = [ago < lag for lag in range(1, BRIEF + 1)]
+    passing += [(ago < lag) & (ago >= lag - length) for lag in lags for length in range(1, BRIEF + 1)]
+    fading = [np.where(ago < lag, left ** (lag - 1.0 - ago), 0) for lag in lags for left in FADES]
+    return np.array([*steps, *drifts, *passing, *fading], dtype=float)
+
+
+def _drawn_in(nights: Numbers) -> Numbers:
+    """Return nights less the median of their series, none farther from it than _FARTHEST standard deviations."""
+    settled = nights[:, :-3]
+    middle = np.median(settled, axis=1, keepdims=True)
+    apart = np.median(np.abs(settled - middle), axis=1, keepdims=True)
+    farthest = _FARTHEST * np.maximum(_NORMAL * apart, _LEAST_APART)
+    return np.clip(nights - middle, -farthest, farthest)
+
+
+def _inner(left: Numbers, right: Numbers) -> Numbers:
+    """Return the product of each row of the one with each of the other, whitened by each autocorrelation."""
+    beside = left[:, 1:] @ right[:, :-1].T + left[:, :-1] @ right[:, 1:].T
+    inside = left[:, 1:-1] @ right[:, 1:-1].T
+    told: Numbers = left @ right.T - _AUTOCORRELATIONS * beside + _AUTOCORRELATIONS**2 * inside
+    return told

@@ -12,14 +12,13 @@ from math import sqrt
 import numpy as np
 
 from modelling.estimation.bayes import posterior
+from modelling.estimation.hierarchy import published_scales
 from modelling.estimation.network import Trial
-from modelling.estimation.partial_pooling import SETTING, published_scales
 
-from .newest import LAGS, LEAST_BEFORE
 from .student import Difference, difference
 
 MOST = 20  # points on either side that a level is taken from
-LEAST_AFTER = int(LAGS[0])
+LEAST_BEFORE, LEAST_AFTER = 5, 3
 _BEFORE, _TOOK, _WITHOUT = "before", "took it", "without it"
 
 
@@ -63,10 +62,11 @@ def effect(steps: Sequence[Step]) -> tuple[float, float, float] | None:
 
 @lru_cache
 def laboratories_differ() -> float:
-    """Return the standard deviation of a setting's effect from laboratory to laboratory, learnt from all published."""
-    scales = published_scales().with_settings
-    settings = scales.choices[:, scales.names.index(SETTING)]
-    return sqrt(float(scales.weights @ (settings * (scales.group + scales.laboratory + scales.trial))))
+    """Return the standard deviation of a release's effect from laboratory to laboratory: as a file system's, which of
+    all choices is known best, learnt from all published."""
+    scales = published_scales()
+    own, by_workload = (scales.of(f"{part} guest_fs") for part in ("own", "by workload"))
+    return sqrt(float(np.median(own + by_workload)))
 
 
 def _laboratories(steps: Sequence[Step]) -> list[int]:

@@ -9,6 +9,8 @@ from scipy.special import stdtr, stdtrit
 
 RESOLUTION = 0.005  # no machine repeats its runs more closely (ln speed); nor does rounding become news
 
+SURE_P = 0.01  # of a rerun, with which a suspicion becomes a change
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -32,16 +34,15 @@ class Difference:
         reach = float(stdtrit(self.freedom, 0.975)) * self.error
         return exp(self.middle - reach), exp(self.middle + reach)
 
+    def confirms(self, ratio: float) -> bool:
+        """Tell whether a rerun with this difference bears out a suspicion of this ratio, in its direction."""
+        return self.p <= SURE_P and (self.ratio < 1) == (ratio < 1)
 
-def difference(
-    before: NDArray[np.float64], after: NDArray[np.float64], squares: float = 0.0, freedom: int = 0
-) -> Difference:
-    """Return how two groups of ln speed differ, whose points vary alike. Each has one or more.
 
-    squares, freedom : sum of squares around their own means of other points that vary alike, and its degrees of freedom
-    """
-    squares += float(((before - before.mean()) ** 2).sum() + ((after - after.mean()) ** 2).sum())
-    freedom += len(before) + len(after) - 2
+def difference(before: NDArray[np.float64], after: NDArray[np.float64]) -> Difference:
+    """Return how two groups of ln speed differ, whose points vary alike. Each has one or more."""
+    squares = float(((before - before.mean()) ** 2).sum() + ((after - after.mean()) ** 2).sum())
+    freedom = len(before) + len(after) - 2
     variance = max(squares / freedom, RESOLUTION**2) if freedom else RESOLUTION**2
     return judged(float(after.mean() - before.mean()), sqrt(variance * (1 / len(before) + 1 / len(after))), freedom)
 

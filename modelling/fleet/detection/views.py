@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
@@ -26,14 +25,14 @@ from .presentation import SPANS, confusion_table, curves, mix_words, said_words
 @operators_only
 def observed_host(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the machines and pools of a host; turn observation on and off."""
-    host = get_object_or_404(Host.objects.select_related("hypervisor"), slug=slug)
-    may_change, problem = permissions.may_change_host(request.user, host), ""
+    host = get_object_or_404(
+        permissions.hosts_visible_to(request.user).select_related("hypervisor", "runs_on"), slug=slug
+    )
+    problem = ""
     before = {"every": host.observed_every, "samples_offsets": host.samples_offsets}
     form = ObserveForm(request.POST if request.POST.get("do") == "on" else None, initial=before)
     pools = {pool.pk: PoolPageForm(instance=pool, prefix=f"pool{pool.pk}") for pool in observation.pools(host)}
     if request.method == "POST":
-        if not may_change:
-            raise PermissionDenied
         try:
             if _done(request, host, form, pools):
                 return redirect("observed-host", slug)
@@ -44,7 +43,7 @@ def observed_host(request: HttpRequest, slug: str) -> HttpResponse:
     words = names.names()["workload"]
     shown = {
         "host": host,
-        "may_change": may_change,
+        "may_forget": permissions.may_change_host(request.user, host),
         "problem": problem,
         "form": form,
         "pools": [(pool_form.instance, pool_form) for pool_form in pools.values()],
@@ -78,16 +77,16 @@ def _done(request: HttpRequest, host: Host, form: ObserveForm, pools: dict[int, 
 @operators_only
 def observed_machine(request: HttpRequest, pk: int) -> HttpResponse:
     """Show a machine: where its disks lie, what they did, what that is like; and take what its operator says of it."""
-    machine = get_object_or_404(ObservedMachine.objects.select_related("host__hypervisor"), pk=pk)
-    may_change = permissions.may_change_host(request.user, machine.host)
+    machine = get_object_or_404(
+        ObservedMachine.objects.select_related("host__hypervisor"),
+        pk=pk,
+        host__in=permissions.hosts_visible_to(request.user),
+    )
     form = MachineForm(request.POST or None, instance=machine)
-    if request.method == "POST":
-        if not may_change:
-            raise PermissionDenied
-        if form.is_valid():
-            data = form.cleaned_data
-            deeds.change_machine(ObservedMachine.objects.get(pk=pk), data, user=user_of(request))
-            return redirect("observed-machine", pk)
+    if request.method == "POST" and form.is_valid():
+        data = form.cleaned_data
+        deeds.change_machine(ObservedMachine.objects.get(pk=pk), data, user=user_of(request))
+        return redirect("observed-machine", pk)
     span = request.GET.get("span", "hour")
     if span not in SPANS:
         raise Http404(f"there is no span {span!r}")
@@ -100,7 +99,6 @@ def observed_machine(request: HttpRequest, pk: int) -> HttpResponse:
         "machine": row.machine,
         "row": row,
         "form": form,
-        "may_change": may_change,
         "span": span,
         "spans": list(SPANS),
         "curves": curves(span, observation.sums(machine, span)),

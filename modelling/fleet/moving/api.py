@@ -9,7 +9,6 @@ from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
-from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
@@ -201,10 +200,11 @@ def _or_conflict(step: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         raise Conflict(str(error)) from error
 
 
-def _named(field: str, find: Callable[[str], Any], text: str) -> Any:
-    """Return what a field names. Raises FaultyRequest."""
+def _named(request: Request, field: str, find: Callable[[str], Any], text: str) -> Any:
+    """Return what a field names on a host of the user's; on others' there is nothing. Raises FaultyRequest."""
+    host, _, inside = text.partition("/")
     try:
-        return find(text)
+        return find(text if permissions.hosts_visible_to(request.user).filter(slug=host).exists() else f"/{inside}")
     except plans.PlacementError as error:
         raise FaultyRequest([{"field": field, "message": str(error)}]) from error
 
@@ -234,7 +234,8 @@ class PlanViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
     def create(self, request: Request) -> Response:
         """Plan for all machines that were seen on these hosts. Nothing is moved."""
         fields = _asked(request, PlacementPlanFieldsSerializer)
-        hosts = list(Host.objects.filter(slug__in=fields["hosts"], observed_machines__isnull=False).distinct())
+        own = permissions.hosts_visible_to(request.user)
+        hosts = list(own.filter(slug__in=fields["hosts"], observed_machines__isnull=False).distinct())
         if missing := sorted(set(fields["hosts"]) - {host.slug for host in hosts}):
             raise FaultyRequest(
                 [{"field": "hosts", "message": f"{missing[0]} is no host whose machines are observed."}]
@@ -265,8 +266,6 @@ class PlanViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
     def confirm(self, request: Request, pk: int) -> Response:
         """Let these machines move, one after another."""
         plan = self.get_object()
-        if not all(permissions.may_change_host(request.user, host) for host in plan.hosts.all()):
-            raise PermissionDenied
         fields = _asked(request, MachinesSerializer)
         made = _or_conflict(moves.confirm, plan, fields["machines"], user=user_of(request))
         return Response(PlacementMoveSerializer(made, many=True).data, status=status.HTTP_201_CREATED)
@@ -299,10 +298,8 @@ class MoveViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
     def create(self, request: Request) -> Response:
         """Let a disk move to a pool, without a plan."""
         fields = _asked(request, DiskToMoveSerializer)
-        disk = _named("disk", by_hand.disk_named, fields["disk"])
-        pool = _named("pool", by_hand.pool_named, fields["pool"])
-        if not permissions.may_change_host(request.user, disk.machine.host):
-            raise PermissionDenied
+        disk = _named(request, "disk", by_hand.disk_named, fields["disk"])
+        pool = _named(request, "pool", by_hand.pool_named, fields["pool"])
         move = _or_conflict(by_hand.ask, disk, pool, user=user_of(request))
         headers = {"Location": reverse("v1:placement-move-detail", [move.pk], request=request)}
         shown = PlacementMoveSerializer(self.get_queryset().get(pk=move.pk)).data
@@ -319,10 +316,8 @@ class MoveViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
     def empty(self, request: Request) -> Response:
         """Let every disk on a pool move away; it is no target from then on."""
         fields = _asked(request, PoolToEmptySerializer)
-        pool = _named("pool", by_hand.pool_named, fields["pool"])
-        to = _named("to", by_hand.pool_named, fields["to"]) if "to" in fields else None
-        if not permissions.may_change_host(request.user, pool.host):
-            raise PermissionDenied
+        pool = _named(request, "pool", by_hand.pool_named, fields["pool"])
+        to = _named(request, "to", by_hand.pool_named, fields["to"]) if "to" in fields else None
         made, stay = _or_conflict(by_hand.empty, pool, to, user=user_of(request))
         moves = PlacementMoveSerializer(self.get_queryset().filter(pk__in=[move.pk for move in made]), many=True)
         return Response({"moves": moves.data, "stay": stay}, status=status.HTTP_201_CREATED)
@@ -349,8 +344,6 @@ class MoveViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
 
     def _done(self, step: Callable[..., Any]) -> Response:
         move = self.get_object()
-        if not permissions.may_change_host(self.request.user, move.host):
-            raise PermissionDenied
         stepped = _or_conflict(step, move, user=user_of(self.request)) or move
         return Response(PlacementMoveSerializer(self.get_queryset().get(pk=stepped.pk)).data)
 
@@ -358,6 +351,7 @@ class MoveViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
 class HostPolicyViewSet(OperatorViewSet):
     """Policies: what may be done on a host without being asked for."""
 
+    host = "pk"
     serializer_class = PolicySerializer
     queryset = Host.objects.select_related("placement_policy")
 
@@ -372,8 +366,6 @@ class HostPolicyViewSet(OperatorViewSet):
     def update(self, request: Request, slug: str) -> Response:
         """Set the policy; what is left out stays."""
         host = self.get_object()
-        if not permissions.may_change_host(request.user, host):
-            raise PermissionDenied
         policy = moves.policy_of(host)
         for name, value in _asked(request, PolicySerializer).items():
             setattr(policy, name, value)
@@ -395,8 +387,6 @@ class StatedMixViewSet(OperatorViewSet):
     def update(self, request: Request, pk: int) -> Response:
         """State the mix; it counts before what is detected."""
         machine = get_object_or_404(self.get_queryset(), pk=pk)
-        if not permissions.may_change_host(request.user, machine.host):
-            raise PermissionDenied
         shares: dict[str, float] = {}
         for name, share in _asked(request, StatedMixSerializer)["shares"].items():
             slug = names.slug_for("workload", name)

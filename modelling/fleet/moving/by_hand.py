@@ -7,6 +7,7 @@ from django.db import transaction
 
 from experiments.campaigns import hosts
 from experiments.fleet import deeds
+from experiments.fleet.selectors import machines_called
 from experiments.models import Host, ObservedDisk, ObservedPool
 from experiments.templatetags.kdb_format import data_size
 from modelling.evidence import counts
@@ -123,16 +124,23 @@ def name(disk: ObservedDisk) -> str:
 
 
 def disk_named(text: str) -> ObservedDisk:
-    """Return the disk of a name; of a machine with one disk, its machine's name is enough. Raises PlacementError."""
+    """Return the disk of a name; of a machine with one disk, its machine's name is enough, and its UUID does as well.
+
+    Raises PlacementError.
+    """
     host, _, inside = text.partition("/")
     known = ObservedDisk.objects.filter(machine__host__slug=host).select_related("machine__host", "pool")
+    known = known.order_by("machine__name", "target")
+
+    def disks_of(machine: str) -> list[ObservedDisk]:
+        return list(known.filter(machine=machines_called(machine).filter(host__slug=host).first()))
+
     machine, _, target = inside.rpartition(":")
-    if (disk := known.filter(machine__name=machine, target=target).first()) is not None:
-        return disk
-    disks = list(known.filter(machine__name=inside).order_by("target"))
-    if len(disks) == 1:
-        return disks[0]
-    there = ", ".join(map(name, disks or known.order_by("machine__name", "target")[:20])) or "none"
+    disks = disks_of(inside)
+    matching = [disk for disk in disks_of(machine) if disk.target == target] or disks
+    if len(matching) == 1:
+        return matching[0]
+    there = ", ".join(dict.fromkeys(map(name, disks or known[:20]))) or "none"
     raise PlacementError(f"{text!r} is no disk that is observed; on {host!r} there are: {there}.")
 
 

@@ -21,7 +21,6 @@ from modelling.models import PlacementMove
 
 WATCHED = timedelta(days=1)  # a machine's load is its mean over this time
 SEEN = timedelta(minutes=15)  # a machine or pool that was not seen for longer is not planned for
-FILE = "file"
 
 
 @dataclass(frozen=True)
@@ -105,11 +104,14 @@ def fleet_of(hosts: Collection[Host], what_if: WhatIf | None = None) -> Fleet:
         if _is_known(pool.host_fs)
     ]
     machines, disks, mixes, not_planned = [], {}, {}, {}
-    observed = list(
+    listed = (
         ObservedMachine.objects.filter(host__in=hosts, seen_at__gte=since)
         .select_related("host__hypervisor", "stated_mix")
         .prefetch_related("disks__pool")
     )
+    # Of machines of one name the host has the one that it listed last; the others are gone.
+    by_name = {(machine.host_id, machine.name): machine for machine in listed.order_by("host", "name", "seen_at", "pk")}
+    observed = list(by_name.values())
     loads = _loads(disk.pk for machine in observed for disk in machine.disks.all())
     known = mixes_of(observed)
     for machine in observed:

@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from experiments import permissions
 from experiments.models import Host, ObservedDisk, ObservedMachine, ObservedPool
 from experiments.templatetags.kdb_format import data_size
 from kdb.web.form_types import ModelForm, field_of
@@ -45,9 +46,9 @@ class PlanForm(forms.Form):
         min_value=0.1, max_value=3650, initial=_RULES.horizon / 86_400, label="A move must pay within, days"
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, user: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        hosts = Host.objects.filter(observed_machines__isnull=False).distinct().order_by("slug")
+        hosts = permissions.hosts_visible_to(user).filter(observed_machines__isnull=False).distinct().order_by("slug")
         if "hosts" in self.fields:
             field_of(self, "hosts", forms.ModelMultipleChoiceField).queryset = hosts
 
@@ -99,7 +100,7 @@ class WhatIfForm(PlanForm):
                 "reserves": "\n".join(f"{name} {size / 2**30:g}" for name, size in was.get("reserves", {}).items()),
             },
         )
-        super().__init__(*args, **kwargs)
+        super().__init__(None, *args, **kwargs)
         del self.fields["hosts"]
         machines = [(row["machine"], row["machine"]) for row in plan.content["machines"]]
         pools = [(pool["name"], pool["name"]) for pool in plan.content["pools"]]

@@ -4,7 +4,6 @@ The rows are the truth. `next_move` makes one waiting move of a host active and 
 move calls it again; `look_after`, on every tick, finds what nobody did. What is done on the host is in runner.
 """
 
-import logging
 import secrets
 from collections.abc import Collection
 from datetime import datetime, timedelta
@@ -15,6 +14,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils.timezone import now
 
+from experiments import permissions
 from experiments.campaigns import hosts
 from experiments.models import CampaignRun, Host, ObservedDisk, ObservedPool
 from kdb.models import Job
@@ -23,8 +23,6 @@ from modelling.models import MoveLine, PlacementDecision, PlacementMove, Placeme
 
 from .fleet import name_of, new_path
 from .plans import PlacementError, decide
-
-logger = logging.getLogger(__name__)
 
 MOVE_JOB, REMOVE_JOB = "placement_move", "placement_remove"  # handlers in modelling.fleet.moving.runner
 STALE = timedelta(hours=24)  # a plan this old is made again before it is confirmed
@@ -70,7 +68,9 @@ def _confirmed(
     name = advice["machine"]
     disk = ObservedDisk.objects.select_related("machine__host", "pool").filter(pk=advice["disk_id"]).first()
     pool = pools.get(advice["pool"])
-    if disk is None or pool is None or disk.path != advice["path"] or disk.machine.is_pinned:
+    # A machine that was made anew has another row, and the one planned for runs no more.
+    is_as_planned = disk and disk.path == advice["path"] and disk.machine.is_running and not disk.machine.is_pinned
+    if disk is None or pool is None or not is_as_planned:
         raise PlacementError(f"{name} or its pool is not as it was when the plan was made: make it again.")
     if not pool.is_target:
         raise PlacementError(f"{pool} is no target any more: make the plan again.")
@@ -129,6 +129,13 @@ def call_off(move: PlacementMove, *, user: User | None) -> None:
         next_move(move.host_id)
 
 
+def call_all_off(host: Host, *, user: User | None, asked_by: User | None = None) -> None:
+    """Call off the moves on a host that have not switched: those that somebody asked for, or all."""
+    pending = PlacementMove.objects.filter(host=host, state__in=(State.WAITING, State.COPYING)).order_by("-pk")
+    for move in pending if asked_by is None else pending.filter(asked_by=asked_by):
+        call_off(move, user=user)
+
+
 def move_back(move: PlacementMove, *, user: User | None) -> PlacementMove:
     """Ask for the way back: a copy to the pool it came from. Raises PlacementError."""
     with transaction.atomic():
@@ -185,8 +192,11 @@ def next_move(host_id: int) -> PlacementMove | None:
         moves = PlacementMove.objects.filter(host=host)
         if moves.filter(state__in=ACTIVE).exists() or kept_back(host, now()):
             return None
-        move = moves.filter(state=State.WAITING).order_by("pk").first()
+        move = moves.filter(state=State.WAITING).select_related("asked_by").order_by("pk").first()
         if move is None:
+            return None
+        if not permissions.may_use_host(move.asked_by, host):
+            call_off(move, user=None)  # which comes back here for the next
             return None
         move.state, move.started_at, move.step = State.COPYING, now(), "waits for a worker"
         move.job = jobs.enqueue(MOVE_JOB, queue=host.queue, move_id=move.pk)

@@ -2,6 +2,7 @@
 
 from django.urls import reverse
 
+from experiments import permissions
 from experiments.models import Host
 from kdb.notifications import announcing
 from kdb.notifications.models import Topic
@@ -22,6 +23,7 @@ def tell_of_failure(move: PlacementMove, reason: str) -> None:
         path=reverse("placement-move", args=[move.pk]),
         facts={"host": move.host.slug, "move": move.pk, "machine": move.machine_name, "reason": reason},
         users=[user],
+        may=lambda user: permissions.may_use_host(user, move.host),
     )
 
 

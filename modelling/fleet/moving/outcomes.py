@@ -82,6 +82,9 @@ def came_of(hosts: Collection[Host], fleet: Fleet) -> tuple[list[Outcome], set[t
                 watched.add((here, there))
             continue
         name = names.get((move.machine_id or 0, move.disk), "")
+        gone = name_of(move.host, move.machine_name)
+        if gone in loads:  # another machine has its name by now
+            gone = f"{gone} ({move.machine_uuid})"
         shares = move.advice.get("mix", {}).get("shares") or (loads[name].shares if name else None)
         guest_fs = move.advice.get("guest_fs") or (loads[name].guest_fs if name else "")
         if shares and guest_fs:
@@ -89,7 +92,7 @@ def came_of(hosts: Collection[Host], fleet: Fleet) -> tuple[list[Outcome], set[t
             outcomes.append(
                 Outcome(
                     number=move.pk,
-                    machine=name or f"{move.host.slug}/{move.machine_name}",
+                    machine=name or gone,
                     guest_fs=guest_fs,
                     shares=shares,
                     here=here,

@@ -8,7 +8,7 @@ from django.db.models import Count
 from django.utils.timezone import now
 
 from experiments import permissions
-from experiments.models import Host, ObservedDisk, ObservedMachine, ObservedPool
+from experiments.models import ObservedDisk, ObservedMachine, ObservedPool
 from modelling.evidence import names
 from modelling.evidence.words import percent
 from modelling.models import Laboratory, PlacementDecision, PlacementMove, PlacementPlan
@@ -27,21 +27,22 @@ _OUTCOMES = {
 
 
 def home(user: Any) -> dict[str, Any]:
-    """Return observed hosts and their policies, the last plans that the user sees, moves and decisions, machines and
-    their stated mixes."""
-    hosts = Host.objects.filter(observed_machines__isnull=False).annotate(watched=Count("observed_machines"))
-    machines = ObservedMachine.objects.select_related("host", "stated_mix").order_by("host__slug", "name")[:200]
+    """Return the user's observed hosts and their policies, the last plans, moves and decisions, machines and their
+    stated mixes."""
+    own = permissions.hosts_visible_to(user)
+    hosts = own.filter(observed_machines__isnull=False).annotate(watched=Count("observed_machines"))
+    machines = ObservedMachine.objects.filter(host__in=own).select_related("host", "stated_mix")
     return {
         "hosts": [
             (host, getattr(host, "placement_policy", None))
             for host in hosts.select_related("placement_policy").order_by("slug")
         ],
         "plans": plans.seen_by(user).select_related("made_by").defer("content").prefetch_related("hosts")[:_FEW],
-        "moves": PlacementMove.objects.select_related("host", "to_pool")[:_FEW],
-        "decisions": PlacementDecision.objects.select_related("host", "actor", "move")[:_FEW],
+        "moves": PlacementMove.objects.filter(host__in=own).select_related("host", "to_pool")[:_FEW],
+        "decisions": PlacementDecision.objects.filter(host__in=own).select_related("host", "actor", "move")[:_FEW],
         "machines": [
             (machine, _load(machine.stated_mix.shares) if hasattr(machine, "stated_mix") else "")
-            for machine in machines
+            for machine in machines.order_by("host__slug", "name")[:200]
         ],
     }
 
@@ -57,13 +58,12 @@ class PlanPage:
     moving: list[Mapping[str, Any]]
     staying: list[Mapping[str, Any]]
     moves: list[PlacementMove]
-    may_confirm: bool
     is_stale: bool
     kept_back: list[str]
     laboratories: list[Laboratory]
 
 
-def plan_page(plan: PlacementPlan, user: Any) -> PlanPage:
+def plan_page(plan: PlacementPlan) -> PlanPage:
     asked = list(plan.moves.select_related("host"))
     confirmed = {(str(move.machine_uuid), move.disk): move for move in asked}
     rows = [
@@ -76,7 +76,6 @@ def plan_page(plan: PlacementPlan, user: Any) -> PlanPage:
         moving=sorted((row for row in rows if row["is_move"]), key=lambda row: -row["gain"]),
         staying=[row for row in rows if not row["is_move"]],
         moves=asked,
-        may_confirm=all(permissions.may_change_host(user, host) for host in hosts),
         is_stale=plan.made_at < now() - moves.STALE,
         kept_back=told,
         laboratories=list(plan.laboratories.all()),

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.urls import reverse
 
+from experiments import permissions
 from experiments.fleet.driver.proxmox.configuration import owner_of
 from experiments.models import Host, ObservedMachine, ObservedPool
 from kdb.pairs import pair_key
@@ -41,9 +42,12 @@ def decide(host: Host, action: str, *, user: User | None, **about: Any) -> None:
 
 
 def seen_by(user: Any) -> QuerySet[PlacementPlan]:
-    """Return the plans that the user may see: of those that tell of a laboratory's runs its members' alone."""
+    """Return the plans that the user may see: for hosts of theirs alone, and of those that tell of a laboratory's runs
+    its members' alone.
+    """
     others = Laboratory.objects.exclude(pk__in=laboratories_of(user))
-    return PlacementPlan.objects.exclude(laboratories__in=others)
+    hosts = Host.objects.exclude(pk__in=permissions.hosts_visible_to(user))
+    return PlacementPlan.objects.exclude(laboratories__in=others).exclude(hosts__in=hosts)
 
 
 def _measured(hosts: Collection[Host], fleet: Fleet, user: User | None) -> list[Measured]:

@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.timezone import now
 
+from experiments import permissions
 from experiments.campaigns import hosts
 from experiments.models import Host
 from kdb.models import Job
@@ -34,6 +35,21 @@ def set_policy(policy: PlacementPolicy, *, user: User | None) -> None:
         names = ("mode", "least_gaining", "least_gain", "most_moves_a_day", "copy_rate_mib", "keeps_days")
         detail = ", ".join(f"{name} {getattr(policy, name)}" for name in (*names, "removes_kept"))
         decide(policy.host, PlacementDecision.Action.POLICY, user=user, detail=detail)
+
+
+def set_by(host: Host) -> User | None:
+    """Return who set the host's policy; None: somebody at the server's own command line, or there is none."""
+    decisions = PlacementDecision.objects.filter(host=host, action=PlacementDecision.Action.POLICY)
+    decision = decisions.select_related("actor").first()
+    return decision.actor if decision else None
+
+
+def turn_off(host: Host, *, user: User | None) -> None:
+    """Let nothing be done on a host without being asked for."""
+    acting = PlacementPolicy.objects.filter(host=host).exclude(mode=Mode.OFF, removes_kept=False)
+    for policy in acting.select_related("host"):
+        policy.mode, policy.removes_kept = Mode.OFF, False
+        set_policy(policy, user=user)
 
 
 def by_policy(run: jobs.JobRun, host_id: int) -> None:
@@ -76,8 +92,15 @@ def moves_left(policy: PlacementPolicy) -> int:
 
 
 def look_after() -> None:
-    """Take up, on every tick, hosts whose policy wants another plan, and old images whose time is up."""
+    """Take up, on every tick, hosts whose policy wants another plan, and old images whose time is up.
+
+    The policy of who may use the host no more is turned off.
+    """
     at = now()
+    acting = PlacementPolicy.objects.exclude(mode=Mode.OFF, removes_kept=False)
+    for policy in acting.filter(host__archived_at=None).select_related("host"):
+        if not permissions.may_use_host(set_by(policy.host), policy.host):
+            turn_off(policy.host, user=None)
     for policy in PlacementPolicy.objects.exclude(mode=Mode.OFF).filter(host__archived_at=None).select_related("host"):
         since = at - PLANS_EVERY[Mode(policy.mode)]
         recent = PlacementPlan.objects.filter(hosts=policy.host, made_by=None, made_at__gt=since)

@@ -1,13 +1,12 @@
 """Plans, moves and policies in the browser, for operators."""
 
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from experiments import permissions
 from experiments.campaigns.views import operators_only
-from experiments.models import Host, ObservedMachine, ObservedPool
+from experiments.models import ObservedMachine, ObservedPool
 from kdb.accounts.users import user_of
 from kdb.web.htmx import varies_for_htmx, wants_fragment
 from modelling.models import PlacementMove, PlacementPlan
@@ -21,7 +20,7 @@ from .plans import PlacementError
 @operators_only
 def placement(request: HttpRequest) -> HttpResponse:
     """Show all plans and moves, and the form of a new plan."""
-    form = PlanForm(request.POST if request.method == "POST" else None)
+    form = PlanForm(request.user, request.POST if request.method == "POST" else None)
     if form.is_valid():
         try:
             plan = plans.make(form.cleaned_data["hosts"], user=user_of(request), rules=form.rules())
@@ -37,11 +36,11 @@ def placement(request: HttpRequest) -> HttpResponse:
 def plan_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """Show a plan: what it says of each machine, to be confirmed, or asked for otherwise."""
     plan = get_object_or_404(plans.seen_by(request.user).select_related("made_by", "instead_of"), pk=pk)
-    page, problem = pages.plan_page(plan, request.user), ""
+    page, problem = pages.plan_page(plan), ""
     form = WhatIfForm(plan, request.POST if request.POST.get("do") == "what-if" else None)
     if request.method == "POST":
         try:
-            if (answer := _do_to_plan(request, plan, page, form)) is not None:
+            if (answer := _do_to_plan(request, plan, form)) is not None:
                 return answer
         except PlacementError as error:
             problem = str(error)
@@ -49,14 +48,10 @@ def plan_detail(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "modelling/plan.html", context, status=409 if problem else 422 if form.errors else 200)
 
 
-def _do_to_plan(
-    request: HttpRequest, plan: PlacementPlan, page: pages.PlanPage, form: WhatIfForm
-) -> HttpResponse | None:
+def _do_to_plan(request: HttpRequest, plan: PlacementPlan, form: WhatIfForm) -> HttpResponse | None:
     """Do what the pressed button says; None where its form has errors."""
     match request.POST.get("do"):
         case "confirm":
-            if not page.may_confirm:
-                raise PermissionDenied
             moves.confirm(plan, request.POST.getlist("machine"), user=user_of(request))
             return redirect("placement-plan", plan.pk)
         case "what-if":
@@ -87,16 +82,15 @@ def move_detail(request: HttpRequest, pk: int) -> HttpResponse:
     move = get_object_or_404(
         PlacementMove.objects.select_related("host", "job", "plan", "from_pool", "to_pool", "asked_by", "back_of"),
         pk=pk,
+        host__in=permissions.hosts_visible_to(request.user),
     )
-    may_change, problem = permissions.may_change_host(request.user, move.host), ""
+    problem = ""
     if request.method == "POST":
-        if not may_change:
-            raise PermissionDenied
         try:
             return redirect("placement-move", _do_to_move(request, move).pk)
         except PlacementError as error:
             problem = str(error)
-    shown = {"move": move, "page": pages.move_page(move, request.user), "may_change": may_change, "problem": problem}
+    shown = {"move": move, "page": pages.move_page(move, request.user), "problem": problem}
     template = "modelling/_move.html" if wants_fragment(request) else "modelling/move.html"
     return render(request, template, shown, status=409 if problem else 200)
 
@@ -119,20 +113,18 @@ def _do_to_move(request: HttpRequest, move: PlacementMove) -> PlacementMove:
 @operators_only
 def move_disk(request: HttpRequest, pk: int) -> HttpResponse:
     """Ask where a disk of a machine is to go, and let it move there."""
-    machine = get_object_or_404(ObservedMachine.objects.select_related("host"), pk=pk)
-    may_change = permissions.may_change_host(request.user, machine.host)
+    machine = get_object_or_404(
+        ObservedMachine.objects.select_related("host"), pk=pk, host__in=permissions.hosts_visible_to(request.user)
+    )
     asked = {name: request.GET[name] for name in ("disk", "pool") if name in request.GET}
     form = MoveForm(machine, request.POST if request.method == "POST" else None, initial=asked)
-    if request.method == "POST":
-        if not may_change:
-            raise PermissionDenied
-        if form.is_valid():
-            try:
-                move = by_hand.ask(**form.cleaned_data, user=user_of(request))
-                return redirect("placement-move", move.pk)
-            except PlacementError as error:
-                form.add_error(None, str(error))
-    context = {"machine": machine, "host": machine.host, "form": form, "may_change": may_change}
+    if request.method == "POST" and form.is_valid():
+        try:
+            move = by_hand.ask(**form.cleaned_data, user=user_of(request))
+            return redirect("placement-move", move.pk)
+        except PlacementError as error:
+            form.add_error(None, str(error))
+    context = {"machine": machine, "host": machine.host, "form": form}
     return render(request, "modelling/move_disk.html", context, status=422 if form.errors else 200)
 
 
@@ -140,18 +132,16 @@ def move_disk(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 def empty_pool(request: HttpRequest, pk: int) -> HttpResponse:
     """Ask where everything on a pool is to go, let it move there, and say what stays."""
-    pool = get_object_or_404(ObservedPool.objects.select_related("host"), pk=pk)
-    may_change = permissions.may_change_host(request.user, pool.host)
+    pool = get_object_or_404(
+        ObservedPool.objects.select_related("host"), pk=pk, host__in=permissions.hosts_visible_to(request.user)
+    )
     form = EmptyForm(pool, request.POST if request.method == "POST" else None)
-    context = {"pool": pool, "host": pool.host, "form": form, "may_change": may_change}
-    if request.method == "POST":
-        if not may_change:
-            raise PermissionDenied
-        if form.is_valid():
-            try:
-                context["moves"], context["stay"] = by_hand.empty(pool, form.cleaned_data["to"], user=user_of(request))
-            except PlacementError as error:
-                form.add_error(None, str(error))
+    context = {"pool": pool, "host": pool.host, "form": form}
+    if request.method == "POST" and form.is_valid():
+        try:
+            context["moves"], context["stay"] = by_hand.empty(pool, form.cleaned_data["to"], user=user_of(request))
+        except PlacementError as error:
+            form.add_error(None, str(error))
     context["disks"] = pages.disks_on(pool)
     return render(request, "modelling/empty_pool.html", context, status=422 if form.errors else 200)
 
@@ -160,16 +150,12 @@ def empty_pool(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 def policy(request: HttpRequest, slug: str) -> HttpResponse:
     """Show or set what may be done on a host without being asked for."""
-    host = get_object_or_404(Host, slug=slug)
-    may_change = permissions.may_change_host(request.user, host)
+    host = get_object_or_404(permissions.hosts_visible_to(request.user), slug=slug)
     form = PolicyForm(request.user, request.POST if request.method == "POST" else None, instance=moves.policy_of(host))
-    if request.method == "POST":
-        if not may_change:
-            raise PermissionDenied
-        if form.is_valid():
-            policies.set_policy(form.save(commit=False), user=user_of(request))
-            return redirect("placement")
-    context = {"host": host, "form": form, "may_change": may_change}
+    if request.method == "POST" and form.is_valid():
+        policies.set_policy(form.save(commit=False), user=user_of(request))
+        return redirect("placement")
+    context = {"host": host, "form": form}
     return render(request, "modelling/policy.html", context, status=422 if form.errors else 200)
 
 
@@ -177,17 +163,14 @@ def policy(request: HttpRequest, slug: str) -> HttpResponse:
 @operators_only
 def machine_mix(request: HttpRequest, pk: int) -> HttpResponse:
     """Show or keep a machine's mix as its operator states it."""
-    machine = get_object_or_404(ObservedMachine.objects.select_related("host", "stated_mix"), pk=pk)
-    may_change = permissions.may_change_host(request.user, machine.host)
+    own = ObservedMachine.objects.filter(host__in=permissions.hosts_visible_to(request.user))
+    machine = get_object_or_404(own.select_related("host", "stated_mix"), pk=pk)
     stated = getattr(machine, "stated_mix", None)
     shares = stated.shares if stated else {}
     initial = {"shares": "\n".join(f"{name} {share:g}" for name, share in shares.items())}
     form = MixForm(request.POST if request.method == "POST" else None, initial=initial)
-    if request.method == "POST":
-        if not may_change:
-            raise PermissionDenied
-        if form.is_valid():
-            plans.state_mix(machine, form.cleaned_data["shares"], user=user_of(request))
-            return redirect("placement")
-    context = {"machine": machine, "form": form, "may_change": may_change}
+    if request.method == "POST" and form.is_valid():
+        plans.state_mix(machine, form.cleaned_data["shares"], user=user_of(request))
+        return redirect("placement")
+    context = {"machine": machine, "form": form}
     return render(request, "modelling/stated_mix.html", context, status=422 if form.errors else 200)

@@ -162,7 +162,7 @@ class ToMeasure:
     machines: int
 
 
-RUNS, TRIAL = PROPOSALS = ("runs", "trial move")
+RUNS, TRIAL = ("runs", "trial move")
 MOVE = "move"  # of what is counted; the other kind are RUNS
 
 

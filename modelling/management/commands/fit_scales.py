@@ -1,35 +1,44 @@
-"""Learn how far effects and laboratories differ from everything published, for every ranking to start from."""
+"""Learn how far effects and laboratories differ from everything published, for every answer to start from."""
 
 import json
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from modelling.estimation import hierarchy
+from modelling.answers.knowledge import everything
+from modelling.estimation.hierarchy import PUBLISHED, Hierarchy
+from modelling.estimation.learning import learn
 from modelling.estimation.network import EvidenceError
-from modelling.estimation.partial_pooling import PUBLISHED, scales_of
-from modelling.foretelling.selectors import cells
 
 
 class Command(BaseCommand):
     help = (
-        "Fit the hierarchical model to all published evidence and write its standard deviations into the file that "
-        "rankings read, and where they were found into the one that forecasts begin with (docs/models/hierarchy.md). "
-        "For whoever changes the model or the evidence that comes with KDB."
+        "Learn the scales of the hierarchical model, the factors of research groups and the sizes of choices from all "
+        "published evidence, and write draws of them into the file that answers read (docs/models/hierarchy.md); some "
+        "ten minutes. For whoever changes the model or the evidence that comes with KDB."
     )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--trajectories", type=int, default=400, help="Of each chain, after half as many.")
+
+    def handle(self, *args: Any, trajectories: int, **options: Any) -> None:
         try:
-            model = hierarchy.fit(cells())
+            scales = learn(Hierarchy(everything().cells), trajectories=trajectories, warm_up=trajectories // 2)
         except EvidenceError as error:
             raise CommandError(str(error)) from None
-        scales = scales_of(model)
-        kept = {name: np.round(part, 5).tolist() if name != "names" else part for name, part in asdict(scales).items()}
+        kept = {
+            "variances": _rounded(scales.variances),
+            "freedom": scales.freedom.tolist(),
+            "factors": {name: _rounded(part) for name, part in scales.factors.items()},
+            "sizes": {name: _rounded(part) for name, part in scales.sizes.items()},
+        }
         lines = [f"{json.dumps(name)}: {json.dumps(part)}" for name, part in kept.items()]
         PUBLISHED.write_text("{" + ",\n".join(lines) + "}\n", encoding="utf-8")
-        scores = {name: round(score, 5) for name, score in model.proposal.scores.items()}
-        proposal = {"scores": scores, "root": np.round(model.proposal.root, 5).tolist()}
-        hierarchy.PUBLISHED.write_text(json.dumps(proposal) + "\n", encoding="utf-8")
-        self.stdout.write(f"wrote {len(scales.weights)} draws of {len(scales.names)} choices")
+        self.stdout.write(f"wrote {len(scales.weights)} draws, of {len(scales.factors)} research groups")
+
+
+def _rounded(part: np.ndarray) -> Any:
+    """Return the numbers with five digits, as lists."""
+    digits = 4 - np.floor(np.log10(np.maximum(np.abs(part), 1e-12))).astype(int)
+    return np.vectorize(round)(part.astype(float), digits).tolist()

@@ -1,21 +1,24 @@
 """manage.py foretell: what another laboratory will measure of pairs of configurations."""
 
 import csv
+import io
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from modelling.estimation.network import EvidenceError
-from modelling.foretelling import selectors
-from modelling.foretelling.content import foretell
+from kdb.operating.whole_files import whole_file
+from modelling.answers.knowledge import everything
+from modelling.foretelling.content import foretell, predict
 from modelling.foretelling.contrasts import ANSWER, ContrastsError, UnknownNameError, answer, contrast_of, rows
+from modelling.foretelling.selectors import margin
 
 
 class Command(BaseCommand):
     help = (
         "Foretells, from everything published, the ratio of two configurations' speeds in another laboratory, with its "
-        "95 % interval, for each pair in a CSV file (docs/models/hierarchy.md lists the columns)."
+        "95 % interval, for each pair in a CSV file (docs/models/hierarchy.md lists the columns); with a column "
+        "actual_ln_ratio also how dense the forecast was there."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -25,21 +28,24 @@ class Command(BaseCommand):
     def handle(self, *args: Any, file: str, out: str, **options: Any) -> None:
         try:
             asked = list(rows(Path(file).read_text(encoding="utf-8-sig")))
-            model, containers = selectors.model(), selectors.containers()
-        except (OSError, UnicodeError, ContrastsError, EvidenceError) as error:
+        except (OSError, UnicodeError, ContrastsError) as error:
             raise CommandError(f"{file}: {error}") from error
-        answers = []
+        known, answers = everything(), []
+        if known.cells.empty:
+            raise CommandError("nothing is published that could be compared")
         for row in asked:
             try:
-                contrast = contrast_of(row, containers)
+                contrast = contrast_of(row, known.containers)
             except UnknownNameError as error:
                 answers.append(answer(row, str(error)))
             else:
-                foretold = foretell(model, contrast.a, contrast.b, contrast.where, selectors.margin())
-                answers.append(answer(row, foretold))
+                sides = (contrast.a, contrast.b, contrast.where)
+                answers.append(answer(row, (foretell(known, *sides, margin()), predict(known, *sides))))
         try:
-            with Path(out).open("w", encoding="utf-8", newline="") as opened:
-                csv.writer(opened, lineterminator="\n").writerows([ANSWER, *answers])
+            lines = io.StringIO()
+            csv.writer(lines, lineterminator="\n").writerows([ANSWER, *answers])
+            with whole_file(Path(out)) as opened:
+                opened.write(lines.getvalue().encode())
         except OSError as error:
             raise CommandError(f"{out}: {error.strerror}") from error
         told = sum(cells[1] == "yes" for cells in answers)

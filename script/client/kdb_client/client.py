@@ -1,9 +1,9 @@
 """One server, asked by HTTP with nothing but the standard library."""
 
+import http.client
 import json
 import math
 import time
-import urllib.error
 import urllib.request
 import uuid
 from collections import OrderedDict
@@ -11,26 +11,55 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from email.message import Message
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from .configuration import Configuration
 from .errors import NotAllowedError, NotReadyError, ProblemError, TooManyRequestsError, UnreachableError
 
-if TYPE_CHECKING:  # long, and not in the one-file form
-    from .models import Campaign, Import, Ranking, Status
-
 _KEPT_ANSWERS = 100
-_TIMEOUT_SECONDS = 60
+_TIMEOUT_SECONDS = 60  # without a byte
+_DEADLINE_SECONDS = 300  # for an answer as a whole
+_MOST_BYTES = 128 * 2**20  # of an answer
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.1, 60.0
 _TOKEN_ERRORS, _LATER = (401, 403), (429, 503)
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A handler that refuses redirects: the server of another address would be sent the token."""
+class _Response(http.client.HTTPResponse):
+    """An answer that is read until the deadline, however slowly it drips."""
 
-    def redirect_request(self, *args: Any, **kwargs: Any) -> None:
-        return None
+    def __init__(self, connected: Any, *arguments: Any, **more: Any) -> None:
+        super().__init__(connected, *arguments, **more)
+        stream: Any = self.fp.raw
+        read, ends = stream.readinto, time.monotonic() + _DEADLINE_SECONDS
+
+        def readinto(buffer: Any) -> Any:
+            left = ends - time.monotonic()
+            if left <= 0:
+                raise TimeoutError(f"the answer takes longer than {_DEADLINE_SECONDS} seconds")
+            connected.settimeout(min(left, _TIMEOUT_SECONDS))
+            return read(buffer)
+
+        stream.readinto = readinto
+
+
+class _Handler(urllib.request.HTTPSHandler, urllib.request.HTTPHandler):
+    def do_open(self, http_class: Any, req: Any, **http_conn_args: Any) -> Any:
+        def connection(*place: Any, **more: Any) -> Any:
+            made = http_class(*place, **more)
+            made.response_class = _Response
+            return made
+
+        return super().do_open(connection, req, **http_conn_args)
+
+
+class _AsTheyAre(urllib.request.HTTPErrorProcessor):
+    """Follows no redirects, whose server would be sent the token, and raises nothing for what a server answers."""
+
+    def http_response(self, request: Any, response: Any) -> Any:
+        return response
+
+    https_response = http_response
 
 
 @dataclass(frozen=True)
@@ -50,23 +79,23 @@ class Client:
     def __init__(self, configuration: Configuration | None = None, *, patience_seconds: float = 60) -> None:
         self.configuration = configuration or Configuration.read()
         self.patience_seconds = patience_seconds
-        self._opener = urllib.request.build_opener(_NoRedirects)
+        self._opener = urllib.request.build_opener(_Handler, _AsTheyAre)
         self._kept: OrderedDict[str, tuple[str, Any]] = OrderedDict()
 
     # Methods for what is asked most
 
-    def ranking(self, axis: str, workload: str, **filters: Any) -> "Ranking":
+    def ranking(self, axis: str, workload: str, **filters: Any) -> Any:
         """Return which entry of the axis is best for a workload; the filters are those of the API."""
-        return cast("Ranking", self.get(f"rankings/{quote(axis, safe='')}/", workload=workload, **filters))
+        return self.get(f"rankings/{quote(axis, safe='')}/", workload=workload, **filters)
 
-    def status(self) -> "Status":
-        return cast("Status", self.get("status/"))
+    def status(self) -> Any:
+        return self.get("status/")
 
-    def campaign(self, slug: str) -> "Campaign":
-        return cast("Campaign", self.get(f"campaigns/{quote(slug, safe='')}/"))
+    def campaign(self, slug: str) -> Any:
+        return self.get(f"campaigns/{quote(slug, safe='')}/")
 
-    def import_(self, number: int) -> "Import":
-        return cast("Import", self.get(f"imports/{number}/"))
+    def import_(self, number: int) -> Any:
+        return self.get(f"imports/{number}/")
 
     def rows(self, path: str, **filters: Any) -> Iterator[dict[str, Any]]:
         """Yield all rows of a list, page by page: `rows("measurements", case_study="p1")`."""
@@ -85,14 +114,14 @@ class Client:
         *,
         answers: Mapping[str, Any] | None = None,
         confirm: bool = False,
-    ) -> "Import":
+    ) -> Any:
         """Upload result files into a draft; they are read in the background, see `import_`. Twice is done once."""
         fields = {"case_study": case_study, "confirm": str(confirm).lower()}
         if answers:
             fields["answers"] = json.dumps(answers)
         media_type, body = _form(fields, [(path.name, path.read_bytes()) for path in files])
         headers = {"Content-Type": media_type, "Idempotency-Key": uuid.uuid4().hex}
-        return cast("Import", json.loads(self._patiently("POST", self._url("imports/", {}), headers, body).body))
+        return _document(self._patiently("POST", self._url("imports/", {}), headers, body))
 
     # Anything else
 
@@ -106,7 +135,7 @@ class Client:
             if answer.status == 304:
                 self._kept.move_to_end(url)
                 return kept
-            document = json.loads(answer.body)
+            document = _document(answer)
             if answer.status != 202:
                 break
             if document.get("error"):
@@ -124,7 +153,7 @@ class Client:
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """Return what the server answers to this JSON. A server that asks to wait is asked again."""
         headers = {"Content-Type": "application/json"}
-        return json.loads(self._patiently("POST", self._url(path, {}), headers, json.dumps(body).encode()).body)
+        return _document(self._patiently("POST", self._url(path, {}), headers, json.dumps(body).encode()))
 
     # HTTP
 
@@ -151,13 +180,26 @@ class Client:
         request = urllib.request.Request(url, data=body, headers=sent, method=method)  # noqa: S310 - checked to be HTTP
         try:
             with self._opener.open(request, timeout=_TIMEOUT_SECONDS) as response:
-                return _Answer(response.status, response.headers, response.read())
-        except urllib.error.HTTPError as error:
-            with error:
-                return _Answer(error.code, error.headers, error.read())
-        except (OSError, urllib.error.URLError) as error:
+                return _Answer(response.status, response.headers, _body(response))
+        except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             raise UnreachableError(f"{self.configuration.url} does not answer: {reason}") from None
+
+
+def _body(response: Any) -> bytes:
+    """Return a body of a reasonable size. Raises UnreachableError."""
+    body: bytes = response.read(_MOST_BYTES + 1)
+    if len(body) > _MOST_BYTES:
+        raise UnreachableError(f"The answer has more than {_MOST_BYTES:,} bytes.")
+    return body
+
+
+def _document(answer: _Answer) -> Any:
+    """Return the JSON of an answer. Raises UnreachableError where it is none."""
+    try:
+        return json.loads(answer.body)
+    except (ValueError, RecursionError):
+        raise UnreachableError(f"The answer of status {answer.status} is none of KDB's.") from None
 
 
 def _pause(headers: Message) -> float:
@@ -171,10 +213,12 @@ def _pause(headers: Message) -> float:
 
 def _problem(answer: _Answer) -> ProblemError | UnreachableError:
     try:
-        body = json.loads(answer.body)
+        body = _document(answer)
         detail, errors = str(body["detail"]), body.get("errors")
-    except (ValueError, KeyError, TypeError):
-        return UnreachableError(f"The answer of status {answer.status} is none of KDB's.")
+    except (UnreachableError, KeyError, TypeError):
+        text = f"The answer of status {answer.status} is none of KDB's."
+        # A proxy in between may take less than KDB does, and never will.
+        return ProblemError(413, text) if answer.status == 413 else UnreachableError(text)
     if answer.status in _TOKEN_ERRORS:
         return NotAllowedError(answer.status, detail, errors)
     if answer.status == 429:

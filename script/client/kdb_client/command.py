@@ -12,6 +12,7 @@ from . import runner
 from .client import Client
 from .errors import KdbError
 from .measure import add_arguments, measure, send, share
+from .output import printable, show
 
 # As the API has them; a test compares.
 AXES = (
@@ -38,10 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         done: int = options.run(Client(patience_seconds=options.patience), options)
     except KdbError as error:
-        print(f"kdb: {_printable(error)}", file=sys.stderr)
+        show(f"kdb: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"kdb: {error.strerror}: {error.filename}", file=sys.stderr)
+        show("kdb: " + ": ".join(str(part) for part in (error.strerror, error.filename) if part), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
@@ -122,34 +123,29 @@ def _until(
 
 
 def _show(answer: Any, text: Callable[[Any], str], as_json: bool) -> None:
-    print(json.dumps(answer) if as_json else text(answer), flush=True)
+    show(*([json.dumps(answer)] if as_json else text(answer).split("\n")))
 
 
 def _ranking_text(ranking: Any) -> str:
     rows = [[_cell(entry[name]) for name in COLUMNS] for entry in ranking["entries"]]
     head = f"{ranking['verdict']['sentence']} (revision {ranking['revision']}, {ranking['metric']})"
-    return "\n".join([_printable(head), *(_table([COLUMNS, *rows]) if rows else map(_printable, ranking["missing"]))])
+    return "\n".join([printable(head), *(_table([COLUMNS, *rows]) if rows else map(printable, ranking["missing"]))])
 
 
 def _import_text(batch: Any) -> str:
     why = f" {batch['error']}" if batch["error"] else ""
-    return _printable(f"import {batch['id']} into {batch['case_study']}: {batch['state']}. {batch['summary']}{why}")
+    return printable(f"import {batch['id']} into {batch['case_study']}: {batch['state']}. {batch['summary']}{why}")
 
 
 def _campaign_text(campaign: Any) -> str:
     why = f": {campaign['state_reason']}" if campaign["state_reason"] else ""
-    return _printable(f"campaign {campaign['slug']}: {campaign['state']}{why}")
+    return printable(f"campaign {campaign['slug']}: {campaign['state']}{why}")
 
 
 def _cell(value: Any) -> str:
     if value is None:
         return "-"
-    return f"{value:.3f}" if isinstance(value, float) else _printable(value)
-
-
-def _printable(value: Any) -> str:
-    """Return the value's text without anything that a terminal would obey."""
-    return "".join(sign if sign.isprintable() else " " for sign in str(value))
+    return f"{value:.3f}" if isinstance(value, float) else printable(value)
 
 
 def _table(rows: Iterable[Sequence[str]]) -> list[str]:

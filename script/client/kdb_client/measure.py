@@ -9,22 +9,25 @@ import math
 import platform
 import random
 import re
-import shlex
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from .client import Client
 from .errors import KdbError
-from .guardian import FOLDER, Guardian, remove_folder
-from .loads import LOADS, load_of
-from .places import MAKE, Place, Prepared, check_disk, check_folder, facts_of, is_guest
+from .fio_job import checked_load, file_bytes, fio_job
+from .guardian import FOLDER, Guardian, clean, remove_folder
+from .loads import LOADS, load_of, warm_up_of
+from .output import show
+from .places import MAKE, Place, Prepared, check_folder, facts_of, hold, is_guest
 from .schedule import CHANGE, Budget, units
 from .schedule import add_arguments as add_schedule
+from .set_up import formed
 
 FIO_HINT = "fio is not installed: apt install fio, dnf install fio, zypper install fio, or apk add fio."
 BUSY = 0.3  # of one processor, that others may use before a run
@@ -39,9 +42,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add what `kdb measure` takes."""
     command.add_argument("workload", nargs="?", help="fileserver, varmail, webserver or randomfileaccess")
     command.add_argument("--like", metavar="MACHINE", help="in its place: the load that was observed on a machine")
-    command.add_argument(
-        "--laboratory", required=True, help="yours, where the numbers are kept; members alone see them"
-    )
+    command.add_argument("--laboratory", help="yours, where the numbers are kept; members alone see them")
     command.add_argument("--machine", default=platform.node() or "this machine", help="what you call it")
     command.add_argument("--hypervisor", default="", help="that this machine runs under, where it cannot see that")
     command.add_argument("--place", action="append", default=[], metavar="NAME=FOLDER", help="a folder, as it is")
@@ -58,24 +59,39 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="do not wait until other programs are quiet, and count runs that the host disturbed",
     )
     command.add_argument("--yes", action="store_true", help="do not ask")
+    command.add_argument("--clean", action="store_true", help="take away what a measurement left that was killed")
     add_schedule(command)
 
 
 def measure(client: Client, options: argparse.Namespace) -> int:
     """Return 0: it is decided, or a timer found nothing new. 1: not yet, after as many runs as were allowed."""
     if options.every:
-        print(units(sys.argv[1:]), end="")
+        show(*units(sys.argv[1:]).splitlines())
+        return 0
+    _clean()
+    if options.clean:
         return 0
     places = _places(options)
+    if not options.laboratory:
+        raise KdbError("Name your laboratory, where the numbers are kept: --laboratory NAME.")
     if bool(options.workload) == bool(options.like):
         raise KdbError("Name either a workload or, with --like, a machine that was observed.")
     if shutil.which("fio") is None:
         raise KdbError(FIO_HINT)
-    for place in places:
-        if place.fs:
-            check_disk(place.path)
-        else:
-            check_folder(place.path, 0)
+    with ExitStack() as held:
+        return _measured(client, hold(places, held), options)
+
+
+def _clean() -> None:
+    """Say what was taken away that a killed measurement left. Raises KdbError where anything could not be."""
+    taken, left = clean()
+    for thing in taken:
+        show(f"Left by a measurement that was killed: {thing}.")
+    if left:
+        raise KdbError(f"Left by a measurement that was killed: {' '.join(left)} Then: kdb measure --clean")
+
+
+def _measured(client: Client, places: list[Place], options: argparse.Namespace) -> int:
     if options.offline:
         if Path(options.offline).exists():
             raise KdbError(f"{options.offline} is there already.")
@@ -99,28 +115,64 @@ def measure(client: Client, options: argparse.Namespace) -> int:
     if options.offline:
         return _offline(places, asked, options)
     again = {"again": options.again, "if_changed": options.scheduled == CHANGE}
-    sitting = client.post("sittings/", {**asked, "most_runs": options.most_runs, **again})
-    if again["if_changed"] and not sitting["next"]:
-        print(f"No release changed since sitting {sitting['id']}: nothing is measured.")
-        return 0
-    if options.like:
-        print(sitting["like"]["sentence"], flush=True)
     of_choice = {place.choice: place for place in places}
-    load = sitting["load"]
+    sitting = _checked(client.post("sittings/", {**asked, "most_runs": options.most_runs, **again}), of_choice)
+    if again["if_changed"] and not sitting["next"]:
+        show(f"No release changed since sitting {sitting['id']}: nothing is measured.")
+        return 0
+    if sitting.get("like"):
+        show(sitting["like"]["sentence"])
+    load, made = checked_load(sitting.get("load")), 0
+    seconds, warm_up = load["seconds"], load["warm_up_seconds"]
+    if seconds > options.seconds or (seconds < options.seconds and not options.again):
+        hint = f" Were they that long before: --seconds {seconds}." * options.again
+        raise KdbError(f"The server's runs take {seconds} seconds; {options.seconds} were asked for.{hint}")
+    if warm_up > warm_up_of(seconds):
+        raise KdbError(
+            f"The server's runs of {seconds} seconds warm up for {warm_up}; allowed are {warm_up_of(seconds)}."
+        )
     _check_room(places, load)
     budget = Budget(options.most_minutes, options.most_written)
     skipped = _why_skipped() if options.scheduled and not options.despite_load else ""
     with Guardian() as guardian:
         while sitting["next"]:
+            if made >= options.most_runs:
+                raise KdbError(f"The server asks for more than the {options.most_runs} runs that it may.")
             for run in sitting["next"]:
                 place = of_choice[run["choice"]]
-                skipped = skipped or budget.why_not(load["seconds"], load["working_set_bytes"])
+                skipped = skipped or budget.why_not(seconds + warm_up, file_bytes(load))
                 waits = not options.despite_load
                 report = {"disturbed": skipped} if skipped else _one_run(place, load, guardian, waits=waits)
-                print(f"run {run['number']:2}  {run['choice']:24}  {_shown(report)}", flush=True)
-                sitting = client.post(f"sittings/{sitting['id']}/runs/{run['number']}/", report)
+                show(f"run {run['number']:2}  {run['choice']:24}  {_shown(report)}")
+                sitting = _checked(client.post(f"sittings/{sitting['id']}/runs/{run['number']}/", report), of_choice)
+                made += 1
     _tell(client, sitting, of_choice)
     return 0 if sitting["state"] == "decided" else 1
+
+
+def _checked(sitting: Any, names: Collection[str]) -> Any:
+    """Return a server's answer whose numbers are numbers and whose choices are among these. Raises KdbError."""
+    try:
+        planned, rows = [run["choice"] for run in sitting["next"]], sitting["decision"]["choices"]
+        numbers = [sitting["id"], *(run["number"] for run in sitting["next"])]
+        like = (sitting.get("like") or {"sentence": ""})["sentence"]
+        texts = [*sitting["decision"]["set_up"], *(change["sentence"] for change in sitting["decision"]["changes"])]
+        unknown = {*planned, *(row["name"] for row in rows)} - set(names)
+        is_right = (
+            all(type(number) is int and number > 0 for number in numbers)
+            and len(set(planned)) == len(planned)
+            and all(isinstance(text, str) for text in (*texts, like, sitting["state"], sitting["decision"]["sentence"]))
+            and all(1e-9 < row["low"] <= row["ratio"] <= row["high"] < 1e9 for row in rows)
+            and bool(rows)
+            and type(sitting["decision"]["runs"]) is int
+        )
+    except (KeyError, TypeError, AttributeError):
+        raise KdbError("The server's answer is none to a measurement.") from None
+    if unknown:
+        raise KdbError(f"The server answers about {', '.join(sorted(map(str, unknown)))}, which was not named here.")
+    if not is_right:
+        raise KdbError("The server's answer has numbers or texts that cannot be: nothing more is run.")
+    return sitting
 
 
 def _offline(places: list[Place], asked: dict[str, Any], options: argparse.Namespace) -> int:
@@ -133,11 +185,11 @@ def _offline(places: list[Place], asked: dict[str, Any], options: argparse.Names
             for place in random.sample(places, len(places)):
                 report = _one_run(place, load, guardian, waits=not options.despite_load)
                 runs.append({"block": block, "choice": place.choice, **report})
-                print(f"run {len(runs):2}  {place.choice:24}  {_shown(report)}", flush=True)
+                show(f"run {len(runs):2}  {place.choice:24}  {_shown(report)}")
     asked["facts"]["measured_at"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     with open(options.offline, "x", encoding="utf-8") as file:
         json.dump({OFFLINE: 1, **asked, "runs": runs}, file, indent=1)
-    print(f"\nWhere the server can be reached: kdb upload {options.offline}")
+    show("", f"Where the server can be reached: kdb upload {options.offline}")
     return 0
 
 
@@ -147,19 +199,20 @@ def send(client: Client, path: Path) -> int:
         kept = json.loads(path.read_text(encoding="utf-8"))
         if kept.pop(OFFLINE) != 1:
             raise KdbError(f"{path} was written by a newer kdb; upload it with that.")
+        names = [choice["name"] for choice in kept["choices"]]
     except (ValueError, KeyError, TypeError, AttributeError):
         raise KdbError(
             f"{path} is no file of kdb measure --offline, or not all of it. Other results need --case-study DRAFT."
         ) from None
-    sitting = client.post("sittings/", kept)
+    sitting = _checked(client.post("sittings/", kept), names)
     _tell(client, sitting, {})
     return 0 if sitting["state"] == "decided" else 1
 
 
-def _check_room(places: list[Place], load: Any) -> None:
+def _check_room(places: list[Place], load: Mapping[str, int]) -> None:
     for place in places:
         if not place.fs:
-            check_folder(place.path, load["working_set_bytes"])
+            check_folder(place.path, file_bytes(load))
 
 
 def _places(options: argparse.Namespace) -> list[Place]:
@@ -194,15 +247,15 @@ def _stated(text: str) -> tuple[str, dict[str, str]]:
 def _agrees(places: list[Place], options: argparse.Namespace) -> bool:
     minutes = options.most_runs * (options.seconds + 15) / 60
     load = f"of {options.like}" if options.like else options.workload
-    print(f"Runs of {options.seconds} s under the load {load}, by fio, one after the other, on")
+    show(f"Runs of {options.seconds} s under the load {load}, by fio, one after the other, on")
     for place in places:
         made = f"a new {place.fs} on {place.path}, WHICH IS OVERWRITTEN" if place.fs else f"files in {place.path}"
-        print(f"  {place.choice}: {made}")
-    print(
+        show(f"  {place.choice}: {made}")
+    show(
         f"At most {options.most_runs} of them, {minutes:.0f} minutes; mostly it takes fewer. Nothing is left "
         f"behind. Numbers go to {options.offline or f'the laboratory {options.laboratory}, which its members see'}."
     )
-    print("Begin? [y/N] ", end="", flush=True)
+    show("Begin? [y/N] ", end="")
     return _answered().strip().lower() in ("y", "yes")
 
 
@@ -220,14 +273,14 @@ def _answered() -> str:
 def share(client: Client, options: argparse.Namespace) -> int:
     """Make a draft case study of a sitting that has ended."""
     sitting = client.post(f"sittings/{options.sitting}/share/", {})
-    print(f"{client.configuration.url}/drafts/{sitting['case_study']}/")
+    show(f"{client.configuration.url}/drafts/{sitting['case_study']}/")
     return 0
 
 
 # A run
 
 
-def _one_run(place: Place, load: Any, guardian: Guardian, *, waits: bool) -> dict[str, Any]:
+def _one_run(place: Place, load: Mapping[str, int], guardian: Guardian, *, waits: bool) -> dict[str, Any]:
     """Return what is reported of the run: its value, or what disturbed it.
 
     waits : until other programs are quiet, and takes nothing that the host disturbed
@@ -235,10 +288,9 @@ def _one_run(place: Place, load: Any, guardian: Guardian, *, waits: bool) -> dic
     if waits and not any(_busy(_LOOK_SECONDS) <= BUSY for _ in range(_QUIET_TRIES)):
         return {"disturbed": "other programs kept the processors busy before it"}
     with Prepared(place, guardian) as folder:
-        if not place.fs:
-            check_folder(folder, load["working_set_bytes"])
+        check_folder(folder, file_bytes(load))
         before = _cpu()
-        value = _fio(load["job"].replace("@FOLDER@", folder), guardian)
+        value = _fio(fio_job(load, folder), guardian)
         after = _cpu()
     stolen = (after["steal"] - before["steal"]) / max(1, after["all"] - before["all"])
     if waits and stolen > STEAL:
@@ -303,31 +355,16 @@ def _shown(report: dict[str, Any]) -> str:
 
 def _tell(client: Client, sitting: Any, of_choice: dict[str, Place]) -> None:
     decision = sitting["decision"]
-    print(f"\n{decision['sentence']}\n\n{chart(decision['choices'])}")
-    print(f"\n{client.configuration.url}/laboratories/sittings/{sitting['id']}/")
-    for change in decision["changes"]:
-        print(change["sentence"])
+    show("", decision["sentence"], "", *chart(decision["choices"]).splitlines(), "")
+    show(f"{client.configuration.url}/laboratories/sittings/{sitting['id']}/")
+    show(*(change["sentence"] for change in decision["changes"]), end="\n" if decision["changes"] else "")
     first = of_choice.get(decision["choices"][0]["name"])
-    if first:
-        _tell_how(first, decision["set_up"])
+    if first and (lines := formed(first, decision["set_up"], in_guest=is_guest())):
+        show("", "Set it up:", *(f"  {line}" for line in lines))
     if not decision["runs"]:
-        print("\nNo run counts. Where the machine is never quiet, --despite-load takes them as they are.")
+        show("", "No run counts. Where the machine is never quiet, --despite-load takes them as they are.")
     elif sitting["state"] != "open" and not sitting.get("like"):
-        print(f"\nShare it: kdb share {sitting['id']} makes a draft case study, as the button on that page does.")
-    sys.stdout.flush()
-
-
-def _tell_how(place: Place, lines: Sequence[str]) -> None:
-    """Print the lines that set up a place; a folder has its file system already."""
-    devices, folders = ('"$GUEST_DEVICE"', '"$HOST_DEVICE"'), ('"$GUEST_FOLDER"', '"$HOST_FOLDER"')
-    if not place.fs:
-        lines = [line for line in lines if not any(device in line for device in devices)]
-    if lines:
-        print("\nSet it up:")
-    for line in lines:
-        for own in devices if place.fs else folders:
-            line = line.replace(own, shlex.quote(place.path))
-        print(f"  {line}")
+        show("", f"Share it: kdb share {sitting['id']} makes a draft case study, as the button on that page does.")
 
 
 def chart(rows: Sequence[Any]) -> str:

@@ -1,24 +1,24 @@
 """Where a measurement runs: a folder as it is, or a scratch disk with a file system made for each run."""
 
-import json
 import os
 import platform
 import re
-import stat
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from .disks import LABEL, Disk, blank, output_of
 from .errors import KdbError
-from .guardian import DISK, FOLDER, MOUNT, Guardian, blank, remove_folder, unmount
+from .guardian import DISK, FOLDER, MOUNT, Guardian, remove_folder, unmount
 
 MAKE = {  # of each file system: how it is made, without work that goes on after it was mounted
-    "ext4": ("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"),
-    "xfs": ("mkfs.xfs", "-q", "-f"),
-    "btrfs": ("mkfs.btrfs", "-q", "-f"),
-    "f2fs": ("mkfs.f2fs", "-q", "-f"),
+    "ext4": ("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", "-L", LABEL),
+    "xfs": ("mkfs.xfs", "-q", "-f", "-L", LABEL),
+    "btrfs": ("mkfs.btrfs", "-q", "-f", "-L", LABEL),
+    "f2fs": ("mkfs.f2fs", "-q", "-f", "-l", LABEL),
 }
 # What systemd calls a hypervisor, and KDB. It cannot tell which of VMware's it is.
 _HYPERVISORS = {"kvm": "kvm", "qemu": "qemu-tcg", "xen": "xen", "microsoft": "hyper-v"}
@@ -32,7 +32,6 @@ _RELEASES = {
     "xfsprogs": ("mkfs.xfs", "-V"),
     "btrfs-progs": ("mkfs.btrfs", "--version"),
 }
-_ENDS = 2**20
 _LEAST_FREE = 1.2  # times the files that a run makes
 
 
@@ -41,6 +40,7 @@ class Place:
     """A folder, or a disk and the file system that it gets.
 
     name : as its owner calls it; storage : what is below it; stated : further settings of it, as KDB's API names them
+    disk : of one that gets a file system, once it is held
     """
 
     name: str
@@ -48,6 +48,7 @@ class Place:
     fs: str = ""
     storage: str = ""
     stated: Mapping[str, str] = field(default_factory=dict)
+    disk: Disk | None = None
 
     @property
     def choice(self) -> str:
@@ -67,65 +68,49 @@ class Prepared:
         self.place, self.guardian = place, guardian
 
     def __enter__(self) -> str:
-        if not self.place.fs:
+        disk = self.place.disk
+        if disk is None:
             self.folder = self.guardian.new_folder(self.place.path)
             return self.folder
-        check_disk(self.place.path)
-        self.guardian.watch(DISK, self.place.path)
-        self._do([*MAKE[self.place.fs], self.place.path])
+        disk.check()
+        self.guardian.watch(DISK, disk.record)
+        self._do([*MAKE[self.place.fs], disk.handle])
         self.folder = self.guardian.new_folder(tempfile.gettempdir(), MOUNT)
-        self._do(["mount", "-t", self.place.fs, self.place.path, self.folder])
+        self._do(["mount", "-t", self.place.fs, disk.handle, self.folder])
         return self.folder
 
     def _do(self, command: Sequence[str]) -> None:
         status, complaints = self.guardian.run(command)
         if status:
-            raise KdbError(f"{' '.join(command)} failed: {complaints}")
+            raise KdbError(f"{' '.join(command)} failed on {self.place.path}: {complaints}")
 
     def __exit__(self, *exception: object) -> None:
-        if not self.place.fs:
+        if self.place.disk is None:
             remove_folder(self.folder)
             self.guardian.forget(FOLDER, self.folder)
         else:
             unmount(self.folder)
             self.guardian.forget(MOUNT, self.folder)
-            blank(self.place.path)
-            self.guardian.forget(DISK, self.place.path)
+            if left_alone := blank(self.place.disk.record):
+                raise KdbError(f"{left_alone}.")
+            self.guardian.forget(DISK, self.place.disk.record)
 
 
-def check_disk(path: str) -> None:
-    """Raise KdbError unless this is a disk that nobody uses and that holds nothing."""
-    try:
-        if not stat.S_ISBLK(Path(path).stat().st_mode):
-            raise KdbError(f"{path} is no disk. A folder is named with --place.")
-        disk = json.loads(_run(["lsblk", "--json", "--paths", "-o", "PATH,RO,MOUNTPOINTS,FSTYPE,PTTYPE", path]))
-        signatures = _run(["wipefs", "--no-act", "--noheadings", "--output", "TYPE", path]).strip()
-    except (OSError, ValueError) as error:
-        raise KdbError(f"{path} cannot be looked at: {error}") from None
-    (device,) = disk["blockdevices"]
-    if device.get("children"):
-        raise KdbError(f"{path} has parts ({', '.join(child['path'] for child in device['children'])}): it is in use.")
-    if any(device["mountpoints"]):
-        raise KdbError(f"{path} is mounted at {', '.join(filter(None, device['mountpoints']))}.")
-    if device["fstype"] or device["pttype"] or signatures:
-        kind = device["fstype"] or device["pttype"] or signatures.split()[0]
-        raise KdbError(
-            f"{path} carries {kind}: only an empty disk is measured. If nothing on it is needed: wipefs -a {path}"
-        )
-    try:
-        # The kernel refuses an exclusive opening of what is mounted, swap, or part of an array or a volume group.
-        handle = os.open(path, os.O_RDWR | os.O_EXCL)
-    except OSError as error:
-        raise KdbError(f"{path} is in use or cannot be written: {error.strerror}.") from None
-    with open(handle, "rb", buffering=0) as device_file:
-        size = device_file.seek(0, os.SEEK_END)
-        for place in (0, max(0, size - _ENDS)):
-            device_file.seek(place)
-            if any(device_file.read(_ENDS)):
+def hold(places: Sequence[Place], held: ExitStack) -> list[Place]:
+    """Return the places, looked at, with each disk opened once and held by `held`. Raises KdbError."""
+    disks: dict[tuple[str, str], Disk] = {}
+    for place in places:
+        if not place.fs:
+            check_folder(place.path, 0)
+        elif (place.path, place.name) not in disks:
+            disk = held.enter_context(closing(Disk(place.path)))
+            if other := next((other for other in disks.values() if other.identity == disk.identity), None):
                 raise KdbError(
-                    f"{path} holds data without a signature: only an empty disk is measured. If nothing on it is "
-                    f"needed: blkdiscard {path}, or dd if=/dev/zero of={path}"
+                    f"{other.path} and {disk.path} are one disk, {other.node}, and so one choice: name it once."
                 )
+            disk.check()
+            disks[place.path, place.name] = disk
+    return [replace(place, disk=disks.get((place.path, place.name))) for place in places]
 
 
 def check_folder(path: str, needed: int) -> None:
@@ -140,7 +125,7 @@ def check_folder(path: str, needed: int) -> None:
 
 def file_system_of(path: str) -> str:
     """Return the kind of file system that holds the folder, as the kernel calls it."""
-    return _run(["findmnt", "--noheadings", "--output", "FSTYPE", "--target", path]).strip()
+    return output_of(["findmnt", "--noheadings", "--output", "FSTYPE", "--target", path]).strip()
 
 
 def is_guest() -> bool:
@@ -160,7 +145,7 @@ def facts_of(places: Sequence[Place], hypervisor: str, *, in_guest: bool, waits:
         "cpu": model.strip(),
         "cores": str(os.cpu_count() or ""),
         "ram_gib": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.1f}",
-        "fio": _run(["fio", "--version"]).strip().removeprefix("fio-"),
+        "fio": output_of(["fio", "--version"]).strip().removeprefix("fio-"),
         **{name: _release(command) for name, command in _RELEASES.items()},
     }
     if in_guest:
@@ -198,8 +183,12 @@ def _cpuinfo() -> str:
 def _kind_of_disk(place: Place) -> str:
     """Return hdd, ssd or nvme; "" where what lies below the place is not one disk."""
     try:
-        device = place.path if place.fs else _run(["findmnt", "-n", "-o", "SOURCE", "--target", place.path]).strip()
-        lines = _run(["lsblk", "--inverse", "--noheadings", "--raw", "-o", "NAME,TYPE,ROTA", device]).splitlines()
+        device = (
+            place.disk.node
+            if place.disk
+            else output_of(["findmnt", "-n", "-o", "SOURCE", "--target", place.path]).strip()
+        )
+        lines = output_of(["lsblk", "--inverse", "--noheadings", "--raw", "-o", "NAME,TYPE,ROTA", device]).splitlines()
     except KdbError:
         return ""
     disks = {name: rotates for name, kind, rotates in map(str.split, lines) if kind == "disk"}
@@ -207,13 +196,3 @@ def _kind_of_disk(place: Place) -> str:
         return ""
     ((name, rotates),) = disks.items()
     return "nvme" if name.startswith("nvme") else "hdd" if rotates == "1" else "ssd"
-
-
-def _run(command: Sequence[str]) -> str:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    except FileNotFoundError:
-        raise KdbError(f"{command[0]} is not installed.") from None
-    if done.returncode:
-        raise KdbError(f"{' '.join(command)} failed: {(done.stderr or done.stdout).strip()[:500]}")
-    return done.stdout

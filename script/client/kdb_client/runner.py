@@ -24,20 +24,23 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from .allowed import Allowed, listed
+from .allowed import Allowed, digest_of, listed, malformed, texts
 from .client import Client
 from .configuration import Configuration, read_privately
 from .errors import KdbError, ProblemError
+from .output import printable
 
 FOLDER = "/etc/kdb-runner"
 STATE = "/var/lib/kdb-runner"
 AT_ONCE = 4  # commands
 MOST_ERROR_BYTES = 2**16
 _SHORTEST, _LONGEST = 1.0, 60.0  # s until a server that does not answer is asked again
+_LEAST_PAUSE = 0.05  # s between two questions, whatever the server says
 _CHUNK_BYTES = 2**16
 _NEVER = (400, 413, 422)  # statuses of what a server refuses however often it comes
 _MOST_LOG_BYTES = 16 * 2**20  # then another one is begun, and one is kept
 _SHOWN = 200  # characters of a word in the log
+_LONGEST_LINE = 2**20  # characters of the log; a command of the most words has fewer
 
 UNIT = """\
 [Unit]
@@ -84,7 +87,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--state", type=Path, default=Path(STATE), metavar="FOLDER", help="what it keeps, and its log")
     instead = command.add_mutually_exclusive_group()
     instead.add_argument("--print-allow", action="store_true", help="a list to begin with, for you to read")
-    instead.add_argument("--scripts", type=Path, metavar="FOLDER", help="write the server's scripts there, to be read")
+    command.add_argument(
+        "--scripts",
+        type=Path,
+        metavar="FOLDER",
+        help="write the server's scripts there, to be read; with --print-allow: list those that you read there",
+    )
     instead.add_argument("--install", action="store_true", help="print a unit of systemd")
 
 
@@ -94,13 +102,19 @@ def run(client: Client, options: argparse.Namespace) -> int:
     if options.install:
         print(unit(url, options), end="")
         return 0
+    if options.print_allow and options.scripts:  # the server is not asked again: it could give others now
+        read = [{"name": path.name, "text": path.read_text("utf-8")} for path in sorted(options.scripts.iterdir())]
+        print(listed(read), end="")
+        return 0
     client = Client(Configuration(url, read_privately(options.token_file).strip()), patience_seconds=0)
-    if options.print_allow or options.scripts:
-        scripts = client.get("runner/scripts/")
-        if options.print_allow:
-            print(listed(scripts), end="")
-        for script in scripts if options.scripts else ():
-            (options.scripts / script["name"]).write_text(script["text"], encoding="utf-8")
+    if options.print_allow:
+        print(listed(client.get("runner/scripts/")), end="")
+        return 0
+    if options.scripts:
+        for name, text in texts(client.get("runner/scripts/")).items():
+            if not text.replace("\n", "").replace("\t", "").isprintable():
+                raise KdbError(f"The server's {name} has signs that hide what it does: nothing is written.")
+            (options.scripts / name).write_text(text, encoding="utf-8")
         return 0
     allowed = Allowed.read(options.allow)
     options.state.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -147,7 +161,7 @@ class Journal:
         self._held.close()
 
     def begin(self, number: int) -> None:
-        _write(self.folder / f"{number}.begun", "")
+        (self.folder / f"{number}.begun").touch()
 
     def end(self, answer: dict[str, Any]) -> None:
         """Keep the answer to a command, before anybody is told."""
@@ -165,14 +179,22 @@ class Journal:
 
     def answers(self) -> Iterator[dict[str, Any]]:
         for path in sorted(self.folder.glob("*.answer")):
-            with contextlib.suppress(FileNotFoundError):  # it was brought just now
-                yield json.loads(path.read_text(encoding="utf-8"))
+            try:
+                answer = json.loads(path.read_bytes())
+            except FileNotFoundError:
+                continue  # it was brought just now
+            except (OSError, ValueError) as error:  # the disk spoiled it, and the others shall be brought
+                self.say(f"{path.stem} lost: its answer cannot be read: {error}")
+                answer = _answer(int(path.stem), "lost")
+                self.end(answer)
+            yield answer
 
     def held(self) -> list[int]:
         return sorted({int(path.stem) for kind in ("begun", "answer") for path in self.folder.glob(f"*.{kind}")})
 
     def say(self, text: str) -> None:
-        with self._lock:
+        text = printable(text[:_LONGEST_LINE])  # what a server says, too
+        with self._lock, contextlib.suppress(OSError):  # a full disk keeps nothing else from being done
             if self._log.tell() > _MOST_LOG_BYTES:
                 self._log.close()
                 self.log_file.rename(self.log_file.with_suffix(".1"))
@@ -182,9 +204,12 @@ class Journal:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a file that is whole or not there, whenever this process is killed."""
+    """Write a file that is whole or not there, whenever this process is killed or the machine loses its power."""
     new = path.with_suffix(".new")
-    new.write_text(text, encoding="utf-8")
+    with new.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
     new.rename(path)
 
 
@@ -194,7 +219,7 @@ class Runner:
     def __init__(self, client: Client, allowed: Allowed, journal: Journal) -> None:
         self.client, self.allowed, self.journal = client, allowed, journal
         self.ends = threading.Event()
-        self.scripts: dict[str, tuple[str, str]] = {}  # digest to name and text
+        self.scripts: dict[str, str] = {}  # digest to text
         self.under_way = 0
         self.changed = threading.Condition()
 
@@ -211,8 +236,8 @@ class Runner:
                 try:
                     self.turn(pool)
                     pause = _SHORTEST
-                except KdbError as error:
-                    self.journal.say(f"the server is asked again in {pause:.0f} s: {error}")
+                except Exception as error:  # whatever a server sends, what is under way goes on
+                    self.journal.say(f"the server is asked again in {pause:.0f} s: {type(error).__name__}: {error}")
                     self.ends.wait(pause)
                     pause = min(2 * pause, _LONGEST)
         try:
@@ -224,11 +249,15 @@ class Runner:
     def turn(self, pool: ThreadPoolExecutor) -> None:
         """Bring what is answered, and take what is asked. Raises KdbError."""
         self.bring()
-        room = AT_ONCE - self.under_way
-        asked = {"runner": self.journal.identity, "held": self.journal.held(), "room": room}
-        lease = self.client.post("runner/lease/", asked)
-        for command in lease["commands"]:
-            if command["script"] not in ("", *self.scripts):
+        room, held = AT_ONCE - self.under_way, self.journal.held()
+        lease = self.client.post("runner/lease/", {"runner": self.journal.identity, "held": held, "room": room})
+        commands, pause = lease["commands"], float(lease["pause_seconds"])
+        pause = min(pause, _LONGEST) if pause >= _LEAST_PAUSE else _LEAST_PAUSE  # also where it is no number
+        if not all(type(command["id"]) is int and 0 < command["id"] < 2**63 for command in commands):
+            raise KdbError("The server gives a command whose number is none: none of these is done.")
+        new = {command["id"]: command for command in commands if command["id"] not in held}
+        for command in [*new.values()][:room]:
+            if command.get("script", "") not in ("", *self.scripts):
                 self.load_scripts()
             if self.ends.is_set():
                 return  # it was not begun: the server gives it again
@@ -236,7 +265,7 @@ class Runner:
             with self.changed:
                 self.under_way += 1
             pool.submit(self.do, command)
-        self.ends.wait(lease["pause_seconds"])
+        self.ends.wait(pause)
         with self.changed:
             if self.under_way >= AT_ONCE:
                 self.changed.wait(_SHORTEST)
@@ -253,6 +282,8 @@ class Runner:
             if error.status not in _NEVER:
                 raise
             self.journal.say(f"{answer['id']} is not taken: {error}")
+            if answer["output"] or answer["error_output"]:  # whoever waits shall know that it came to something
+                self.tell(_answer(answer["id"], "too_much" if error.status == 413 else "lost"))
         self.journal.forget(answer["id"])
 
     def do(self, command: Any) -> None:
@@ -261,10 +292,12 @@ class Runner:
             answer = self.done(command)
         except Exception as error:
             self.journal.say(f"{command['id']} mistake: {type(error).__name__}: {error}")
-        self.journal.end(answer)
-        with self.changed:
-            self.under_way -= 1
-            self.changed.notify()
+        try:
+            self.journal.end(answer)  # which a full disk does not let it; then it is lost when the runner starts again
+        finally:
+            with self.changed:
+                self.under_way -= 1
+                self.changed.notify()
         try:
             self.tell(answer)
         except KdbError as error:
@@ -272,17 +305,18 @@ class Runner:
 
     def done(self, command: Any) -> dict[str, Any]:
         """Return the answer to a command: what came of it, or why it is refused."""
-        number, words = command["id"], command["words"]
-        name, text = self.scripts.get(command["script"], ("", ""))
-        shown = " ".join(_shown(word) for word in ([name] if name else []) + words)
-        self.journal.say(f"{number} asked: {shown} ({len(command['given']) * 3 // 4} bytes given)")
-        why = self.allowed.against(command["script"], words)
-        if command["script"] and not text:
-            why = f"the server has no script {command['script']}"
+        number, why = command["id"], malformed(command)
+        if not why:
+            digest, words = command["script"], command["words"]
+            shown = " ".join([*filter(None, [self.allowed.name_of(digest) or digest]), *map(_shown, words)])
+            self.journal.say(f"{number} asked: {shown} ({len(command['given']) * 3 // 4} bytes given)")
+            why = self.allowed.against(command)
+            if digest not in ("", *self.scripts):
+                why = f"the server has no script {digest}"
         if why:
             self.journal.say(f"{number} refused: {why}")
             return _answer(number, "refused", errors=why)
-        program = ["sh", "-c", text, command["name"], *words] if text else words
+        program = ["sh", "-c", self.scripts[digest], command["name"], *words] if digest else words
         given = base64.b64decode(command["given"])
         answer = _run(number, program, given, command["seconds"], command["most_bytes"], self.journal.folder)
         size = len(answer["output"]) * 3 // 4
@@ -291,10 +325,7 @@ class Runner:
 
     def load_scripts(self) -> None:
         """Take the server's scripts, by their real digests. Raises KdbError."""
-        self.scripts = {
-            hashlib.sha256(script["text"].encode()).hexdigest(): (script["name"], script["text"])
-            for script in self.client.get("runner/scripts/")
-        }
+        self.scripts = {digest_of(text): text for text in texts(self.client.get("runner/scripts/")).values()}
 
 
 def _answer(number: int, outcome: str, *, status: int | None = None, output: bytes = b"", errors: str = "") -> Any:
@@ -338,12 +369,10 @@ def _run(number: int, program: Sequence[str], given: bytes, seconds: int, most: 
 
 def _read(process: "subprocess.Popen[bytes]", deadline: float, most: int) -> tuple[str, bytes, bytes]:
     """Return the outcome and what was printed, as far as it is allowed."""
-    assert process.stdout
-    assert process.stderr
-    printed: dict[object, bytearray] = {process.stdout: bytearray(), process.stderr: bytearray()}
-    limits: dict[object, int] = {process.stdout: most, process.stderr: MOST_ERROR_BYTES}
+    limits: dict[Any, int] = {process.stdout: most, process.stderr: MOST_ERROR_BYTES}
+    printed = {pipe: bytearray() for pipe in limits}
     with selectors.DefaultSelector() as waiting:
-        for pipe in (process.stdout, process.stderr):
+        for pipe in limits:
             waiting.register(pipe, selectors.EVENT_READ)
         while waiting.get_map():
             ready = waiting.select(max(deadline - time.monotonic(), 0))
@@ -360,5 +389,5 @@ def _read(process: "subprocess.Popen[bytes]", deadline: float, most: int) -> tup
 
 
 def _shown(word: str) -> str:
-    text = "".join(sign if sign.isprintable() else " " for sign in word[:_SHOWN])
+    text = printable(word[:_SHOWN])
     return shlex.quote(text) if len(word) <= _SHOWN else f"{shlex.quote(text)}... ({len(word)} characters)"

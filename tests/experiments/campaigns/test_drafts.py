@@ -1,5 +1,6 @@
 """A campaign's results become a draft as rows: its numbers as they are, each with the output that it comes from."""
 
+from datetime import UTC, datetime
 from itertools import product
 
 import pytest
@@ -111,6 +112,22 @@ def test_each_value_of_a_setting_is_filed_as_a_configuration_of_its_own(campaign
     assert [
         Measurement.objects.filter(configuration=by_cache_mode[mode]).count() for mode in ("none", "writeback")
     ] == [2, 1]
+
+
+@pytest.mark.parametrize(("ram_mib", "expected"), [(1024, ""), (1025, "yes")])  # the files take 1 GiB
+def test_a_campaign_says_when_it_measured_and_whether_its_files_fit_into_memory(campaign, ram_mib, expected):
+    campaign.vm_ram_mib = ram_mib
+    campaign.save()
+    done(campaign, finished_at=datetime(2025, 12, 31, tzinfo=UTC))
+    draft, _ = filed(campaign)
+    assert (draft.fits_cache, draft.measured_year) == (expected, 2025)
+
+
+def test_files_of_unknown_size_are_not_said_to_fit_into_memory(campaign):
+    run = done(campaign)
+    run.facts["working_set_bytes"] = None
+    run.save()
+    assert filed(campaign)[0].fits_cache == ""
 
 
 def test_a_volume_is_filed_as_what_it_is_with_what_lies_below(campaign):

@@ -16,7 +16,7 @@ def campaign() -> Campaign:
     ada, bob = make_user("operators"), make_user("operators")
     for user in (ada, bob):
         subscriptions.add(user, "webhook", "https://x.org/", ["campaign"], "https://kdb.example.org")
-    made = steering.create(make_campaign(make_host("lab-1"), slug="night"), user=ada)
+    made = steering.create(make_campaign(make_host("lab-1", registered_by=ada), slug="night"), user=ada)
     steering.start(made)
     return made
 

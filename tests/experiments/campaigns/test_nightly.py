@@ -18,6 +18,7 @@ def repeated():
     campaign = running()
     campaign.owner = make_user("operators", username="ada")
     campaign.save(update_fields=["owner"])
+    campaign.host.operators.add(campaign.owner)
     end(active(campaign))
     nightly.repeat(campaign, 60)
     campaign.refresh_from_db()

@@ -34,7 +34,7 @@ def run_plan(tmp_path, document, **options):
 def test_a_document_makes_the_same_plan_on_another_host(campaign):
     second = make_host("second", address="192.0.2.2")
     document = plans.read(plans.text(campaign).encode(), "plan.json")
-    form = plans.form_of(document | {"host": second.pk, "pool": second.pools.get().pk, "slug": "again"})
+    form = plans.form_of(document | {"host": second.pk, "pool": second.pools.get().pk, "slug": "again"}, user=None)
     assert form.is_valid(), form.errors
     again = steering.create(form.instance, user=None)
     assert plans.document(again) == plans.document(campaign) | {"slug": "again"}
@@ -51,7 +51,7 @@ def test_nothing_of_a_host_is_in_a_document(campaign):
 @pytest.mark.sqlite
 def test_the_api_takes_back_what_it_gives(campaign):
     client = Client()
-    client.force_login(make_user("operators"))
+    client.force_login(make_user("administrators"))
     document = client.get("/api/v1/campaigns/night/plan/").json()
     second = make_host("second", address="192.0.2.2")
     where = {"host": "second", "pool": second.pools.get().path, "slug": "again"}
@@ -103,7 +103,7 @@ def test_a_dry_run_of_a_file_prints_every_step_and_stores_nothing(campaign, tmp_
 
 def test_a_copy_suggests_all_but_the_short_name_and_the_seed(campaign):
     client = Client()
-    client.force_login(make_user("operators"))
+    client.force_login(make_user("administrators"))
     page = client.get("/laboratory/campaigns/night/").content.decode()
     address = page.split("plan another one like it")[0].rpartition('href="')[2].partition('"')[0].replace("&amp;", "&")
     form = client.get(address).context["form"]

@@ -224,22 +224,25 @@ def test_what_was_observed_goes_where_it_is_forgotten_and_nothing_else(campaign,
 
 
 @pytest.mark.parametrize("thing", ["hosts/lab", "campaigns/night", "observed-hosts/lab"])
-def test_only_owners_and_administrators_take_things_away(thing, campaign):
+@pytest.mark.parametrize(("is_member", "refused"), [(True, 403), (False, 404)])
+def test_only_owners_and_administrators_take_things_away(thing, is_member, refused, campaign):
     other, administrator = make_user("operators"), make_user("administrators")
-    assert api_of(other).get(f"/api/v1/{thing}/removal/").status_code == 403
-    assert posted(api_of(other), f"{thing}/removal/", {"deed": "delete"}).status_code == 403
+    if is_member:
+        campaign.host.operators.add(other)
+    assert api_of(other).get(f"/api/v1/{thing}/removal/").status_code == refused
+    assert posted(api_of(other), f"{thing}/removal/", {"deed": "delete"}).status_code == refused
     assert api_of(administrator).get(f"/api/v1/{thing}/removal/").status_code == 200
     if not thing.startswith("observed"):
-        assert page_of(other).post(f"/laboratory/{thing}/remove/", {"deed": "delete"}).status_code == 403
-        assert posted(api_of(other), f"{thing}/bring-back/").status_code == 403
+        assert page_of(other).post(f"/laboratory/{thing}/remove/", {"deed": "delete"}).status_code == refused
+        assert posted(api_of(other), f"{thing}/bring-back/").status_code == refused
     assert Campaign.objects.exists()
 
 
 def test_a_host_that_nobody_owns_is_taken_by_an_administrator_and_by_nobody_else():
     host = make_host("orphan")
     operator, administrator = make_user("operators"), make_user("administrators", username="boss")
-    assert posted(api_of(operator), "hosts/orphan/take/").status_code == 403
-    assert "Make it mine" not in page_of(operator).get("/laboratory/hosts/orphan/").content.decode()
+    assert posted(api_of(operator), "hosts/orphan/take/").status_code == 404
+    assert page_of(operator).get("/laboratory/hosts/orphan/").status_code == 404
     assert "Make it mine" in page_of(administrator).get("/laboratory/hosts/orphan/").content.decode()
     assert posted(api_of(administrator), "hosts/orphan/take/").json()["registered_by"] == "boss"
     host.refresh_from_db()

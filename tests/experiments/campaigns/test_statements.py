@@ -190,6 +190,7 @@ def test_a_statement_of_another_hypervisor_changes_nothing(host):
 
 def test_both_doors_take_a_statement_from_who_may_change_the_host(host):
     owner, other = host.registered_by, make_user("operators")
+    host.operators.add(other)
     page = client_of(owner, api=False)
     shown = page.get("/laboratory/hosts/esx-1/").content.decode()
     assert "kdb-facts-hyper-v.ps1" in shown

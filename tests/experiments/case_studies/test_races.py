@@ -441,7 +441,8 @@ def active_run(campaign) -> tuple[jobs.JobRun, CampaignRun]:
 
 @pytest.fixture
 def campaign(db):
-    campaign = steering.create(make_campaign(repetitions=2), user=make_user("operators"))
+    user = make_user("operators")
+    campaign = steering.create(make_campaign(make_host(registered_by=user), repetitions=2), user=user)
     steering.start(campaign)
     return campaign
 

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.utils.timezone import now
@@ -31,8 +32,8 @@ def listing(*, pool: str = "/srv/xfs", uuid: str = UUID) -> Listing:
     return Listing(pools, (ListedMachine(uuid, "mail", True, False, (disk,)),))
 
 
-def look(seconds: float, **counts) -> watching.Look:
-    return NOON + timedelta(seconds=seconds), {"mail": {"vda": Counts(**counts)}}
+def look(seconds: float, uuid: str = UUID, **counts) -> watching.Look:
+    return NOON + timedelta(seconds=seconds), {uuid: {"vda": Counts(**counts)}}
 
 
 @pytest.fixture
@@ -87,13 +88,48 @@ def test_a_job_that_lost_its_lease_leaves_nothing(host):
     assert minutes() == []
 
 
+ANEW = UUID.replace("1", "2")
+
+
+def writes_of(machine: ObservedMachine) -> list[int]:
+    return [row.writes for row in DiskStatistics.objects.filter(disk__machine=machine)]
+
+
 def test_a_machine_that_was_made_anew_under_its_name_takes_nothing_from_the_old_one(host):
     watching.keep(host, [look(0, writes=5), look(10, writes=9)])
-    watching.keep_listing(host, listing(uuid=UUID.replace("1", "2")))
-    watching.keep(host, [look(20, writes=1), look(30, writes=4)])
+    watching.keep_listing(host, listing(uuid=ANEW))
+    watching.keep(host, [look(20, ANEW, writes=1), look(30, ANEW, writes=4)])
     old, new = ObservedMachine.objects.order_by("pk")
     assert (old.is_running, new.is_running) == (False, True)
-    assert [row.writes for row in DiskStatistics.objects.filter(disk__machine=new)] == [3]
+    assert (writes_of(old), writes_of(new)) == ([4], [3])
+
+
+def test_the_load_of_a_machine_made_anew_is_never_the_old_ones_also_before_the_next_list(host):
+    watching.keep(host, [look(0, writes=5), look(10, writes=9)])
+    watching.keep(host, [look(20, ANEW, writes=50), look(30, ANEW, writes=90)])
+    (old,) = ObservedMachine.objects.all()
+    assert (old.is_running, writes_of(old)) == (False, [4])
+
+
+def test_a_machine_that_comes_back_with_its_uuid_is_the_one_that_it_was(host):
+    """Its definition was restored, so the newest row of the name is not the machine that runs."""
+    watching.keep_listing(host, listing(uuid=ANEW))
+    watching.keep_listing(host, listing())
+    watching.keep(host, [look(0, writes=5), look(10, writes=9)])
+    first, second = ObservedMachine.objects.order_by("pk")
+    assert (first.is_running, second.is_running) == (True, False)
+    assert (writes_of(first), writes_of(second)) == ([4], [])
+
+
+def test_a_machine_that_is_not_known_by_its_uuid_is_listed_at_once(host, monkeypatch):
+    """Its name is known: of the machine that had it before."""
+    seen = watching._Watch(host, None, lambda: None)
+    seen.listed = watching.time.monotonic() - watching.LIST_NEW_SECONDS - 1
+    anew = SimpleNamespace(counts=lambda machine: look(0, ANEW)[1], listing=lambda machine: listing(uuid=ANEW))
+    monkeypatch.setattr(seen, "driver", anew)
+    monkeypatch.setattr(seen, "find_guest_file_systems", lambda listed: None)
+    seen.look()
+    assert {str(machine.uuid) for machine in host.observed_machines.filter(is_running=True)} == {ANEW}
 
 
 def test_statements_do_not_grow_with_the_machines(host, django_assert_num_queries):
@@ -101,17 +137,17 @@ def test_statements_do_not_grow_with_the_machines(host, django_assert_num_querie
     many = tuple(
         ListedMachine(f"{UUID[:-3]}{number:03}", f"machine-{number}", True, False, (disk,)) for number in range(10, 40)
     )
-    names = [machine.name for machine in many]
+    uuids = [machine.uuid for machine in many]
     watching.keep_listing(host, Listing(listing().pools, many))
-    looks = [(NOON + timedelta(seconds=s), {name: {"vda": Counts(reads=s)} for name in names}) for s in (0, 10, 70)]
-    with django_assert_num_queries(11):
+    looks = [(NOON + timedelta(seconds=s), {uuid: {"vda": Counts(reads=s)} for uuid in uuids}) for s in (0, 10, 70)]
+    with django_assert_num_queries(10):
         watching.keep(host, looks)
     assert DiskStatistics.objects.count() == 60
 
 
 def test_sums_by_hour_and_day_are_those_of_the_minutes_however_often_they_are_made(host):
     begin = (now() - timedelta(days=1)).replace(hour=10, minute=58, second=0, microsecond=0)
-    looks = [(begin + timedelta(minutes=minute), {"mail": {"vda": Counts(writes=60 * minute)}}) for minute in range(5)]
+    looks = [(begin + timedelta(minutes=minute), {UUID: {"vda": Counts(writes=60 * minute)}}) for minute in range(5)]
     watching.keep(host, looks)
     for _ in range(2):
         keeping.roll_up(None)
@@ -126,7 +162,7 @@ def test_sums_by_hour_and_day_are_those_of_the_minutes_however_often_they_are_ma
 def test_what_is_older_than_its_end_is_forgotten_and_its_sums_stay(host, settings):
     begin = (now() - timedelta(days=3)).replace(minute=0, second=0, microsecond=0)
     watching.keep(
-        host, [(begin, {"mail": {"vda": Counts()}}), (begin + timedelta(minutes=1), {"mail": {"vda": Counts(reads=7)}})]
+        host, [(begin, {UUID: {"vda": Counts()}}), (begin + timedelta(minutes=1), {UUID: {"vda": Counts(reads=7)}})]
     )
     settings.KDB_OBSERVATION_MINUTES_DAYS = 2
     for _ in range(2):

@@ -31,7 +31,10 @@ class Program:
     """A client with a token."""
 
     def __init__(self, client, user) -> None:
-        self.client, self.headers = client, {"authorization": f"Bearer {make_token(user)}"}
+        self.client, self.headers = (
+            client,
+            {"authorization": f"Bearer {make_token(user, ('read', 'import', 'review', 'delete'))}"},
+        )
 
     def __call__(self, method: str, path: str, body=None, status: int = 200, **options):
         if isinstance(body, dict) and options.get("content_type") != "multipart":
@@ -105,6 +108,8 @@ def test_a_draft_is_begun_read_changed_and_deleted(program):
         ({"status": "published"}, {"status"}),
         ({"server": []}, {"server"}),
         ({"value_scope": "some"}, {"value_scope"}),
+        ({"fits_cache": "perhaps"}, {"fits_cache"}),
+        ({"measured_year": "last"}, {"measured_year"}),
     ],
 )
 def test_a_draft_that_is_wrong_is_refused_by_field(program, changed, faulty):
@@ -243,6 +248,14 @@ def test_measurements_in_bulk_are_filed_before_the_answer(program, draft, body, 
     assert (response.json()["state"], response.json()["report"]["rows"], values()) == ("filed", 2, [5, 6])
     assert program("post", "drafts/lab/measurements/", body, 200, content_type=content_type).json()["id"]
     assert values() == [5, 6]
+
+
+def test_an_array_is_taken_apart_by_the_process_without_rights(program, draft, monkeypatch):
+    monkeypatch.setattr("experiments.readers.json_array.lines_of", None)  # of this process
+    body, options = f"[{json_line(5)}]", {"content_type": "application/json"}
+    program("post", "drafts/lab/measurements/", body, 201, **options)
+    refused = program("post", "drafts/lab/measurements/", f"{body} x", 400, **options)
+    assert "something follows the array." in refused.json()["detail"]
 
 
 def test_what_all_rows_have_in_common_may_stand_in_the_address(program, draft):

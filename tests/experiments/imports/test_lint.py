@@ -6,6 +6,7 @@ import pytest
 
 from experiments.imports import lint
 from experiments.imports.lint import Cell, DraftFacts, check
+from experiments.plausibility import Disks
 
 
 def cell(mean: float = 100.0, **fields) -> Cell:
@@ -35,7 +36,8 @@ def cell(mean: float = 100.0, **fields) -> Cell:
 def facts(*cells: Cell, **others) -> DraftFacts:
     configurations = others.pop("configurations", {})
     machines = {c.configuration: {"hypervisor": "kvm", "vm_ram_gib": 4, "vm_vcpus": 2} for c in cells}
-    told = {"is_described": True} | others
+    disks = {name: others.pop(name) for name in ("interface_limit", "sequential_limit") if name in others}
+    told = {"is_described": True, "disks": Disks(**disks)} | others
     return DraftFacts(cells=cells, configurations=machines | configurations, **told)
 
 
@@ -45,6 +47,7 @@ def rules(*cells: Cell, **others) -> set[str]:
 
 RATE = {"metric": "operation_rate", "unit": "ops/s"}
 LATENCY = {"metric": "latency", "unit": "ms"}
+THREE_AT_ONE_RATE = [cell(766.9, **RATE, configuration=str(n), workload="append") for n in (5, 6, 7)]
 
 
 @pytest.mark.parametrize(
@@ -59,14 +62,19 @@ LATENCY = {"metric": "latency", "unit": "ms"}
         ("below the minimum", facts(cell(), run_seconds=29), facts(cell(), run_seconds=30, is_described=False)),
         ("impossible throughput", facts(cell(1_000_001)), facts(cell(999_999))),
         (
-            "above the storage's limit",
+            "no disk's number",
             facts(cell(101), interface_limit=105.9),  # 101 MiB/s are 105.906 MB/s
             facts(cell(100), interface_limit=105.9),
         ),
         (
-            "above the storage's limit",
-            facts(cell(50, vm_count=3), sequential_read_limit=150, value_scope="per-vm"),
-            facts(cell(50, vm_count=3), sequential_read_limit=150),
+            "no disk's number",
+            facts(cell(50, vm_count=3), sequential_limit=150, value_scope="per-vm"),
+            facts(cell(50, vm_count=3), sequential_limit=150),
+        ),
+        (
+            "no disk's number",
+            facts(*THREE_AT_ONE_RATE, *(cell(n, configuration=str(n)) for n in (5, 6, 7))),
+            facts(*THREE_AT_ONE_RATE, *(cell(5, configuration=str(n)) for n in (5, 6, 7))),
         ),
         (
             "fits into memory",
@@ -80,7 +88,7 @@ LATENCY = {"metric": "latency", "unit": "ms"}
         ),
         ("identical repetitions", facts(cell(5, count=3)), facts(cell(5, count=2))),
         ("identical repetitions", facts(cell(5, zero_deviations=1)), facts(cell(5))),
-        ("wide spread", facts(cell(5, least=1, greatest=10.1)), facts(cell(5, least=1, greatest=10))),
+        ("wide spread", facts(cell(5, least=1, greatest=2)), facts(cell(5, least=1, greatest=1.99))),
         (
             "Little's law",
             facts(cell(1000, **RATE, parameters={"threads": 16}), cell(33, **LATENCY, parameters={"threads": 16})),

@@ -7,11 +7,14 @@ from experiments.imports import normalise
 from experiments.imports.normalise import CHOICES, EMPTY, LENGTHS, Normaliser, Row, Source, Unknown, source_of_reading
 from experiments.models import Configuration, Measurement, WorkloadVariant
 from experiments.models.fields import column
+from experiments.names import spelled
 from experiments.readers import table_columns
 from experiments.readers.base import Reading, Run
 from experiments.readers.table import Fault, read_table
+from kdb.host_storage import BACKENDS
 
 KNOWN = {
+    "host_storage": spelled("host_storage", ((backend, label, ()) for backend, label in BACKENDS.items())),
     "hypervisor": spellings([("kvm", "KVM", ["qemu-kvm"]), ("proxmox", "Proxmox VE", ["pve"])]),
     "file_system": spellings([("ext4", "ext4", []), ("xfs", "XFS", []), ("btrfs", "Btrfs", [])]),
     "operating_system": spellings([("debian-12", "Debian 12", ["bookworm"])]),
@@ -426,10 +429,37 @@ def test_the_choices_are_those_of_the_model():
         ({"guest_access": "raw-device"}, "guest_fs"),
         ({"backend": "lvm-thin"}, "host_fs"),
         ({"backend": "lvm-thin", "host_fs": ""}, None),
-        ({"backend": "thin"}, "backend"),
         ({"hypervisor": "native", "guest_fs": "", "backend": "file", "vm_count": "0"}, "backend"),
     ],
 )
 def test_a_guest_may_have_no_file_system_and_images_may_lie_on_a_volume(given, field):
     row_or_fault = only(ROW | given)
     assert (row_or_fault.field if isinstance(row_or_fault, Fault) else None) == field
+
+
+@pytest.mark.parametrize(
+    ("column", "written", "value"),
+    [
+        ("backend", "LVM-thin", "lvm-thin"),
+        ("backend", "ZFS zvol", "zvol"),
+        ("backend", "StorPool", "storpool"),
+        ("storage_kind", "NVMe", "nvme"),
+        ("storage_kind", "Spinning disks", "hdd"),
+        ("virtualisation", "Full virtualization", "full"),
+        ("guest_access", "Not stated", "not-stated"),
+        ("pool_layout", "RAID 10", "striped-mirrors"),
+        ("hypervisor", "PVE", "proxmox"),
+    ],
+)
+def test_a_name_may_be_spelled_as_people_spell_it(column, written, value):
+    by = normaliser()
+    given = {**ROW, **({"host_fs": ""} if column == "backend" else {}), column: written}
+    row = only(given, by=by)
+    assert isinstance(row, Row)
+    stated = "" if value == "not-stated" else value
+    assert by.configurations[row.configuration][column] == stated
+
+
+def test_a_storage_that_nobody_knows_is_a_name_to_be_explained():
+    assert only({**ROW, "host_fs": "", "backend": "Quokka SDS"}) == Unknown(2, "host_storage", "Quokka SDS")
+    assert isinstance(only({**ROW, "host_fs": "", "backend": "qemu"}), Unknown)

@@ -36,7 +36,6 @@ if [ -f "$home/.bashrc" ]; then  # what the machine does at each login is no par
     : >bashrc
     mount --bind bashrc "$home/.bashrc"
 fi
-if [ -d "$1/programs" ]; then mount --bind "$1/programs" /usr/local/sbin; fi
 if [ "$2" = libvirt ]; then
     for folder in /var/lib/libvirt /etc/libvirt /var/cache/libvirt /var/log/libvirt; do  # a restart finds them again
         mkdir -p $folder "$1/state$folder"
@@ -195,10 +194,10 @@ def _free_port() -> int:
 
 
 @contextmanager
-def laboratory(*, with_libvirt: bool = False, kind: type[Lab] = Lab, prepare: Callable[[Lab], None] = lambda lab: None):
-    """kind : whose; prepare : what is done to its folder before it starts, which may hold `programs` of the host"""
+def laboratory(*, with_libvirt: bool = False, prepare: Callable[[Lab], None] = lambda lab: None):
+    """Run a laboratory. prepare : what is done to its folder before it starts"""
     with tempfile.TemporaryDirectory(prefix="kdb-lab-") as name:
-        lab = kind(Path(name).resolve(), with_libvirt=with_libvirt)
+        lab = Lab(Path(name).resolve(), with_libvirt=with_libvirt)
         prepare(lab)
         lab.start()
         try:

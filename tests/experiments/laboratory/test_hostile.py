@@ -90,6 +90,24 @@ def test_a_host_that_floods_costs_one_refusal_and_no_memory(plain_lab, keys):
         area.call("clean")
 
 
+@pytest.mark.server
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_a_file_system_that_is_mounted_is_not_made_again_below_its_mount(plain_lab, keys):
+    keys(plain_lab)
+    with hosts.connect(registered(plain_lab)) as machine:
+        area = remote.Area(machine, str(plain_lab.pool), 1)
+        area.call("begin")
+        area.call("make-fs", "fs", 64, "ext4")
+        image = f"{plain_lab.pool}/.kdb/fs.img"
+        for size in (64, 96):
+            with pytest.raises(remote.Refused, match=r"fs.img is there already"):
+                area.call("make-fs", "fs", size, "ext4")
+        assert machine.run(["losetup", "--noheadings", "--output", "NAME", "--associated", image]).text.count("\n") == 1
+        assert machine.run(["stat", "--format", "%s", image]).text == f"{64 * 2**20}\n"
+        area.call("clean")
+
+
 # Pools
 
 
@@ -217,7 +235,8 @@ def test_a_key_is_used_for_one_operators_hosts(name):
 def test_an_address_is_registered_once(name, address):
     make_host("lab", name="Lab", address="lab.example")
     status, text = door(make_user("operators"), name, {"slug": "mine", "address": address, "key_name": "mine"})
-    assert (status >= 400, "Lab is registered with this address and port already" in text) == (True, True), text
+    told = "Another operator's host is registered with this address and port already"
+    assert (status >= 400, told in text, "Lab is" in text) == (True, True, False), text
     assert status < 500
 
 
@@ -253,12 +272,12 @@ def test_a_machine_of_another_operator_is_known_by_its_key_under_any_address(cli
     client.force_login(eve)
     wanted = {"do": "accept", "fingerprint": ssh.fingerprint(HOST_KEY)}
     answer = client.post("/laboratory/hosts/e/", wanted)
-    assert (answer.status_code, b"This machine is a of another operator" in answer.content) == (409, True)
+    assert (answer.status_code, b"This machine is another operator&#x27;s" in answer.content) == (409, True)
     headers = {"authorization": f"Bearer {make_token(eve, ('read', 'campaign'))}"}
     answer = client.post(
         "/api/v1/hosts/e/accept-key/", {"fingerprint": wanted["fingerprint"]}, "application/json", headers=headers
     )
-    assert (answer.status_code, "of another operator" in answer.json()["detail"]) == (409, True)
+    assert (answer.status_code, "is another operator's" in answer.json()["detail"]) == (409, True)
     mine.refresh_from_db()
     assert mine.host_key == ""
 

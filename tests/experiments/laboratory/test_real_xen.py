@@ -1,4 +1,4 @@
-"""A real Xen of Debian is a host: what xen_programs.py plays in other tests is asked of the real programs here."""
+"""A real Xen of Debian is a host."""
 
 import io
 from collections.abc import Iterator
@@ -40,6 +40,7 @@ def _it_may_be_slow(monkeypatch):
     monkeypatch.setattr(ssh, "CONNECT_SECONDS", 120)
 
 
+@pytest.mark.timeout(3600)  # Xen and its guest run without acceleration
 @pytest.mark.django_db(transaction=True)
 def test_a_native_and_a_guest_campaign_are_measured_on_it_and_filed(xen_host, keys, published_evidence):
     keys(xen_host)

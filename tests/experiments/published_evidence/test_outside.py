@@ -131,6 +131,11 @@ def test_layers_without_a_hypervisor_are_native(found):
     } == {"none"}
 
 
+def test_an_append_under_overlayfs_is_no_sequential_write(found):
+    (study,) = [e.fields for e in found.sources["case_studies"] if e.fields["slug"] == "flexclone_overlayfs_filebench"]
+    assert {load["workload"] for load in study["workloads"]} == {"append", "fileserver", "varmail"}
+
+
 def test_the_two_ends_of_a_printed_range_are_one_row(found):
     rows = [row.fields for row in found.measurements if row.fields["case_study"] == "dimoulis_pgbench"]
     (row,) = [row for row in rows if row.get("minimum") == 360]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.readers import detect, read
+from experiments.readers import read
 from experiments.readers.base import Reading
 
 DATA = Path(__file__).parents[2] / "data"
@@ -285,4 +285,4 @@ def test_every_file_here_is_known_to_one_reader():
     for name in ("bonnie", "iozone", "sysbench", "dbench", "postmark", "crystaldiskmark", "phoronix"):
         for path in (DATA / name).glob("*"):
             if path.name != "README.md":
-                assert detect(path.read_bytes()).name == name, path
+                assert read(path.read_bytes()).format == name, path

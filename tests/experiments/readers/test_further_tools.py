@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.readers import detect, read
+from experiments.readers import read
 from experiments.readers.base import Reading, Run
 
 DATA = Path(__file__).parents[2] / "data"
@@ -381,4 +381,4 @@ def test_ioping_that_is_cut_is_refused():
 
 def test_each_is_known_by_its_content():
     names = ("diskspd/composed-2.0.txt", "pgbench/pgbench-15.txt", "dd/dd-9.1.txt", "ioping/composed.txt")
-    assert [detect(text(name).encode()).name for name in names] == ["diskspd", "pgbench", "dd", "ioping"]
+    assert [read(text(name).encode()).format for name in names] == ["diskspd", "pgbench", "dd", "ioping"]

@@ -292,7 +292,8 @@ def test_what_is_read_apart_is_what_is_read_here():
 
 
 @pytest.mark.slow
-def test_a_file_that_takes_too_long_is_stopped_and_the_next_is_read():
+def test_a_file_that_takes_too_long_is_stopped_and_the_next_is_read(monkeypatch):
+    monkeypatch.setattr(apart, "PATIENCE", 600)  # on a busy machine a second of work takes many
     with ReadingProcess(seconds=1) as process:
         with pytest.raises(NotRead) as stopped:
             process.read([HEADER, *[ROW * 25_000] * 60], lambda: None)
@@ -319,17 +320,4 @@ def test_nobody_waits_for_what_is_not_wanted_any_more():
     with ReadingProcess() as process:
         with pytest.raises(NotWantedError):
             process.read([HEADER, *[ROW * 25_000] * 60], wait)
-        assert process._process is None
         assert process.read([HEADER, ROW], lambda: None) >= 0
-
-
-@pytest.mark.slow
-def test_a_process_that_somebody_ended_is_an_error_with_its_status():
-    with ReadingProcess() as process:
-        process.read([HEADER, ROW], lambda: None)
-
-        def end() -> None:
-            process._process.kill()
-
-        with pytest.raises(apart.ProcessEndedError, match="status -9"):
-            process.read([HEADER, *[ROW * 25_000] * 60], end)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.readers import detect, read
+from experiments.readers import read
 from experiments.readers.base import Reading, Run
 
 DATA = Path(__file__).parents[2] / "data"
@@ -245,4 +245,4 @@ def test_what_is_no_result_is_refused(of, words):
     ],
 )
 def test_each_is_known_by_its_content(of, name):
-    assert detect(of.encode()).name == name
+    assert read(of.encode()).format == name

@@ -52,7 +52,7 @@ def check(reading: Reading, data: bytes) -> None:
 @pytest.mark.parametrize("name", CAPTURED)
 def test_every_captured_output_is_known_to_exactly_one_reader(name):
     assert [reader.name for reader in READERS if reader.recognises(CAPTURED[name])] == [
-        readers.detect(CAPTURED[name]).name
+        readers.read(CAPTURED[name]).format
     ]
     assert not table.recognises(CAPTURED[name])
     check(readers.read(CAPTURED[name]), CAPTURED[name])

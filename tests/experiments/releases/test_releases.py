@@ -1,6 +1,7 @@
 """A release of one installation, in another: what comes in, what ends, what stays, and what is refused."""
 
 import csv
+import hashlib
 import io
 import json
 import shutil
@@ -11,12 +12,14 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import connection
 
 from experiments.case_studies import endings, life
-from experiments.models import CaseStudy, Hypervisor, LoadedCaseStudy, Measurement, Publication
-from experiments.releases import ReleaseError, flat, loading, manifest, writing
+from experiments.models import CaseStudy, Hypervisor, LoadedCaseStudy, Measurement, Origin, Publication
+from experiments.releases import ReleaseError, flat, loading, manifest, signing, writing
 from experiments.releases.writing import Wanted
 from kdb.models import Installation
 from modelling.evidence.question import Question
@@ -64,14 +67,21 @@ def become_another(*, empty: bool) -> None:
             for model in evidence.own_models():
                 cursor.execute(f"DELETE FROM {connection.ops.quote_name(model._meta.db_table)}")
     Installation.objects.update_or_create(pk=1, defaults={"identity": uuid4()})
+    (settings.DATA_DIR / "release_key").unlink(missing_ok=True)
     _empty_caches()
+
+
+@pytest.fixture(autouse=True)
+def data_dir(settings, tmp_path_factory) -> Path:
+    settings.DATA_DIR = tmp_path_factory.mktemp("data")
+    return settings.DATA_DIR
 
 
 def answers(questions: list[Question]) -> list[dict]:
     """Return what is answered, but for the number of the revision, which every installation counts by itself."""
     _empty_caches()
     RankingSnapshot.objects.all().delete()
-    return [{**answer_or_none(question, None).result, "revision": None} for question in questions]
+    return [{**answer_or_none(question).result, "revision": None} for question in questions]
 
 
 def written(tmp_path: Path, wanted: Wanted = OURS) -> Path:
@@ -81,21 +91,28 @@ def written(tmp_path: Path, wanted: Wanted = OURS) -> Path:
 
 
 def changed(file: Path, name: str, content: bytes | None) -> Path:
-    """Return a copy of the release in which one file has other bytes, or is not there."""
+    """Return a copy of the release in which one file has other bytes, or is not there; signed as by its publisher."""
+    return signed(file, {name: content}, signing.own_key())
+
+
+def signed(file: Path, others: dict[str, bytes | None], key: Ed25519PrivateKey) -> Path:
+    """Return a copy of the release with other files, signed with the key."""
     other = file.with_name(f"changed-{uuid4()}.zip")
-    with zipfile.ZipFile(file) as before, zipfile.ZipFile(other, "w") as after:
-        for member in before.namelist():
-            if member != name:
-                after.writestr(member, before.read(member))
-        if content is not None:
-            after.writestr(name, content)
+    with zipfile.ZipFile(file) as before:
+        files = {name: before.read(name) for name in before.namelist()} | others
+    made, crate = (files["release.json"], files["ro-crate-metadata.json"])
+    files |= {"release.sig": signing.sign(made, crate, key).encode()} | others
+    with zipfile.ZipFile(other, "w") as after:
+        for name, content in files.items():
+            if content is not None:
+                after.writestr(name, content)
     return other
 
 
-def with_manifest(file: Path, **fields) -> Path:
+def with_manifest(file: Path, *, key: Ed25519PrivateKey | None = None, **fields) -> Path:
     with zipfile.ZipFile(file) as archive:
         made = manifest.parsed(archive.read("release.json"))
-    return changed(file, "release.json", manifest.dumped(replace(made, **fields)))
+    return signed(file, {"release.json": manifest.dumped(replace(made, **fields))}, key or signing.own_key())
 
 
 def test_the_same_evidence_gives_the_same_bytes_and_says_what_they_are(db, tmp_path):
@@ -112,15 +129,12 @@ def test_the_same_evidence_gives_the_same_bytes_and_says_what_they_are(db, tmp_p
         crate = {row["@id"]: row for row in json.loads(archive.read("ro-crate-metadata.json"))["@graph"]}
         table = list(csv.DictReader(io.TextIOWrapper(archive.open("measurements.csv"), "utf-8")))
         parquet = archive.read("measurements.parquet")
-        record = json.loads(archive.read("datacite.json"))["data"]["attributes"]
-        assert {*archive.namelist()} == {*made.files, "release.json", "ro-crate-metadata.json"}
+        assert {*archive.namelist()} == {*made.files, "release.json", "release.sig", "ro-crate-metadata.json"}
     assert crate["measurements.csv"]["sha256"] == made.files["measurements.csv"]
     assert crate["case-studies/p/"]["license"] == {"@id": "https://spdx.org/licenses/CC-BY-4.0"}
     assert crate["case-studies/q/"]["license"] == {"@id": "#licence-not-stated"}
     assert [row["value"] for row in table] == [repr(v) for v in Measurement.objects.values_list("value", flat=True)]
     assert parquet[:4] == parquet[-4:] == b"PAR1"
-    assert record["relatedIdentifiers"][0]["relatedIdentifier"] == "10.1000/182"
-    assert record["creators"] == [{"name": "Ann Author", "nameType": "Personal"}]
 
 
 def test_a_table_of_parquet_has_every_cell(db, tmp_path, monkeypatch):
@@ -279,8 +293,6 @@ def test_hostile_releases_are_refused_and_nothing_changes(db, tmp_path):
 
     def listed(name: str, content: bytes) -> Path:
         """Return a release with other bytes in a file, and their digest."""
-        import hashlib
-
         files = {**made.files, name: hashlib.sha256(content).hexdigest()}
         return with_manifest(changed(file, name, content), files=files)
 
@@ -314,6 +326,178 @@ def test_hostile_releases_are_refused_and_nothing_changes(db, tmp_path):
     (tmp_path / "no.zip").write_bytes(b"PK\x03\x04 no")
     with pytest.raises(CommandError, match="damaged"):
         call_command("load_release", str(tmp_path / "no.zip"))
+
+
+# Who speaks for an origin
+
+
+@pytest.fixture
+def genuine(db, tmp_path) -> Path:
+    """Load a release of laboratory A into another installation, and return A's next one, which has a study more."""
+    publication = make_publication("paper", authors=["Ann"], title="As its authors have it", doi="10.1000/182")
+    study("p", publication=publication)
+    study("q")
+    first = written(tmp_path)
+    study("later", publication=publication)
+    second = written(tmp_path)
+    become_another(empty=True)
+    loading.load(first)
+    return second
+
+
+@pytest.fixture
+def stranger() -> Ed25519PrivateKey:
+    return Ed25519PrivateKey.generate()
+
+
+def retracting(file: Path, key: Ed25519PrivateKey, *, retracts: bool = True, **fields) -> Path:
+    """Return a release that retracts everything, with a number that none will reach."""
+    with zipfile.ZipFile(file) as archive:
+        entries = manifest.parsed(archive.read("release.json")).case_studies
+    ended = manifest.Ended("retracted", "So I say.", "") if retracts else None
+    entries = [replace(entry, number=2**31 - 1, ended=ended) for entry in entries]
+    return with_manifest(file, key=key, number=2**31 - 1, case_studies=entries, **fields)
+
+
+def here() -> dict:
+    """Return what stands here of every case study."""
+    return dict(CaseStudy.objects.values_list("slug", "status"))
+
+
+def test_a_stolen_origin_changes_nothing_and_the_genuine_one_goes_on(genuine, stranger):
+    before = here()
+    forged = retracting(genuine, stranger)
+    known = Origin.objects.get().key
+
+    with pytest.raises(ReleaseError) as refused:
+        loading.load(forged)
+
+    assert "trust_origin" in str(refused.value)
+    assert known in str(refused.value)
+    assert (here(), Origin.objects.get().key) == (before, known)
+    assert loading.load(genuine).came == ["later"]
+
+
+@pytest.mark.parametrize(
+    ("signature", "why"),
+    [
+        (None, "releases are signed"),
+        (b"", "changed"),
+        (b"x" * 192, "changed"),
+        (b"\xff", "changed"),
+        (b"00" * 96, "changed"),
+    ],
+)
+def test_what_is_unsigned_or_badly_signed_is_refused(genuine, signature, why):
+    before = here()
+    with pytest.raises(ReleaseError, match=why):
+        loading.load(changed(genuine, "release.sig", signature))
+    assert here() == before
+
+
+@pytest.mark.parametrize("name", ["release.json", "ro-crate-metadata.json"])
+def test_what_was_changed_after_it_was_signed_is_refused(genuine, name):
+    with zipfile.ZipFile(genuine) as archive:
+        kept = {"release.sig": archive.read("release.sig"), name: archive.read(name) + b" "}
+    with pytest.raises(ReleaseError, match="they were changed"):
+        loading.load(signed(genuine, kept, signing.own_key()))
+
+
+def test_an_origin_whose_key_is_lost_signs_with_another_where_an_operator_says_so(genuine, stranger, capsys):
+    with zipfile.ZipFile(genuine) as archive:
+        made = manifest.parsed(archive.read("release.json"))
+    renewed = with_manifest(genuine, key=stranger)
+    with pytest.raises(CommandError, match="the key of"):
+        call_command("load_release", str(renewed))
+    with pytest.raises(CommandError, match="64 hexadecimal digits"):
+        call_command("trust_origin", made.origin.identity, "AB")
+
+    call_command("trust_origin", made.origin.identity, stranger.public_key().public_bytes_raw().hex())
+    call_command("load_release", str(renewed))
+
+    assert "new: later" in capsys.readouterr().out
+    with pytest.raises(ReleaseError, match="the key of"):
+        loading.load(genuine)
+
+
+def test_a_key_may_be_known_before_the_first_release(db, tmp_path, stranger):
+    study("p")
+    file = written(tmp_path)
+    identity = str(Installation.objects.get().identity)
+    become_another(empty=True)
+    call_command("trust_origin", identity, stranger.public_key().public_bytes_raw().hex())
+
+    with pytest.raises(ReleaseError, match="the key of"):
+        loading.load(file)
+
+    assert loading.load(with_manifest(file, key=stranger)).came == ["p"]
+    assert Origin.objects.get().name == "Laboratory A"
+
+
+def test_what_was_loaded_before_releases_were_signed_waits_for_an_operators_word(genuine):
+    LoadedCaseStudy.objects.update(signer=None)
+    Origin.objects.update(key="")
+    with pytest.raises(ReleaseError, match="not known here") as refused:
+        loading.load(genuine)
+
+    call_command(*str(refused.value).rpartition("manage.py ")[2].split())
+    assert loading.load(genuine).came == ["later"]
+
+
+def test_a_release_of_another_origin_neither_changes_nor_ends_what_it_passes_on(genuine, stranger):
+    """A stranger with an identity of its own retracts, renumbers and rewrites the studies of others."""
+    before = here()
+    publications = list(Publication.objects.values())
+    theirs = manifest.From(str(uuid4()), "A stranger", "")
+    with zipfile.ZipFile(genuine) as archive:
+        name, files = "case-studies/later/case-study.json", manifest.parsed(archive.read("release.json")).files
+        bent = archive.read(name).replace(b"As its authors have it", b"As a stranger has it")
+    rewritten = changed(genuine, name, bent)
+    files[name] = hashlib.sha256(bent).hexdigest()
+
+    report = loading.load(retracting(rewritten, stranger, origin=theirs, files=files))
+
+    assert {name: status for name, status in here().items() if name in before} == before
+    assert list(Publication.objects.values()) == publications
+    assert report.came == ["later"]  # which nobody else had told of yet
+    assert Origin.objects.get(name="Laboratory A").key != report.key
+
+
+@pytest.mark.parametrize("retracts", [True, False])
+@pytest.mark.parametrize("value", [150.1, 15_000.0])
+def test_the_origins_word_counts_more_than_what_others_passed_on(db, tmp_path, stranger, value, retracts):
+    study("p")
+    genuine = written(tmp_path)
+    identity, key = str(Installation.objects.get().identity), signing.public_key()
+    Measurement.objects.filter(value=150.1).update(value=value)
+    theirs = manifest.From(str(uuid4()), "A stranger", "")
+    forged = retracting(written(tmp_path), stranger, origin=theirs, retracts=retracts)
+    become_another(empty=True)
+    loading.load(forged)
+    with pytest.raises(ReleaseError, match="not known here"):
+        loading.load(genuine)  # anybody can say that identity
+
+    call_command("trust_origin", identity, key)
+    loading.load(genuine)
+    loading.load(retracting(forged, stranger, origin=theirs))
+
+    counting = Measurement.objects.filter(configuration__case_study__status="published")
+    assert max(counting.values_list("value", flat=True)) == 150.1
+    assert loading.load(genuine).came == []
+
+
+def test_the_private_key_is_a_file_of_its_owner_alone_and_nowhere_else(transactional_db, tmp_path, data_dir):
+    study("p")
+    writing.preview(OURS)
+    assert not list(data_dir.glob("release_key"))  # made for the first release
+    file = written(tmp_path)
+    call_command("backup", str(tmp_path / "archive.zip"))
+
+    private = (data_dir / "release_key").read_bytes()
+    assert (data_dir / "release_key").stat().st_mode & 0o777 == 0o600
+    for place in (file, tmp_path / "archive.zip"):
+        with zipfile.ZipFile(place) as archive:
+            assert all(private not in archive.read(name) for name in archive.namelist())
 
 
 EVERYTHING = [

@@ -1,5 +1,6 @@
 """A host with a runner, and runners: real processes of the client, which ask a server on the loopback."""
 
+import json
 import os
 import signal
 import subprocess
@@ -39,11 +40,11 @@ class Runner:
         self.process: subprocess.Popen | None = None
         self.allow()
 
-    def allow(self, programs=("uname -r", "sh *", "sleep *"), verbs=("facts", "health", "left"), pools=("/srv/pool",)):
-        texts = {"pools": pools, "programs": programs}
-        lines = [f"{name} = {[*values]!r}".replace("'", '"') for name, values in texts.items()]
-        verbs = f"{[*verbs]!r}".replace("'", '"')
-        self.list.write_text("\n".join([*lines, "[scripts]", f'"{ssh.digest_of(remote.SCRIPT)}" = {verbs}']))
+    def allow(self, programs=("host",), verbs=("facts", "health", "left"), pools=("/srv/pool",), trusts=False):
+        lines = [f"{name} = {json.dumps(values)}" for name, values in {"pools": pools, "programs": programs}.items()]
+        lines += [f"trusts_server = {json.dumps(trusts)}", '[scripts."remote.sh"]']
+        lines += [f'digest = "{ssh.digest_of(remote.SCRIPT)}"', f"verbs = {json.dumps(verbs)}"]
+        self.list.write_text("\n".join(lines))
 
     def command(self, *more: str) -> list[str]:
         files = ["--token-file", str(self.token), "--allow", str(self.list), "--state", str(self.folder / "state")]

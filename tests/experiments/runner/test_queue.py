@@ -150,6 +150,52 @@ def test_so_many_questions_are_held_open_and_the_next_shall_come_again(host, pos
     assert post("lease", asked).json()["pause_seconds"] == 0
 
 
+def test_an_idle_question_that_is_not_held_is_two_short_queries_and_comes_again_late(
+    host, post, monkeypatch, django_assert_num_queries
+):
+    monkeypatch.setattr(queue, "_may_hold", threading.BoundedSemaphore(1))
+    with queue._may_hold:
+        asked = {"runner": OURS, "held": [], "room": 4}
+        post("lease", asked)  # it is noted that it was heard
+        with django_assert_num_queries(2):  # the token, and the host with its commands
+            answered = post("lease", asked).json()
+        assert answered == {"host": host.slug, "commands": [], "pause_seconds": queue.PAUSE_SECONDS}
+        waiting = command(host)
+        assert lease(post) == [waiting.pk]
+        waiting.delete()
+        assert post("lease", asked).json()["pause_seconds"] == queue.BUSY_PAUSE_SECONDS
+        Host.objects.update(runner_heard_at=now() - queue.NOTED_EVERY)
+        post("lease", asked)
+        host.refresh_from_db()
+        assert now() - host.runner_heard_at < queue.NOTED_EVERY
+        Host.objects.update(archived_at=now())
+        assert post("lease", asked).status_code == 403
+    assert queue.PAUSE_SECONDS < queue.TAKEN_SECONDS
+    assert queue.NOTED_EVERY.total_seconds() + 2 * queue.PAUSE_SECONDS < queue.SILENT_SECONDS
+
+
+def test_a_runner_that_asks_without_end_is_told_to_wait_and_another_is_not(host, post, monkeypatch):
+    monkeypatch.setattr("experiments.runner.api._MOST_A_MINUTE", 2)
+    other = make_host(registered_by=host.registered_by)
+    key = hosts.make_runner_token(other, user=host.registered_by)
+    asked = {"runner": OURS, "held": [], "room": 0}
+    assert [post("lease", asked).status_code for _ in range(3)] == [200, 200, 429]
+    assert post("answer", answer(1)).status_code == 429
+    assert post("lease", asked, key=key).status_code == 200
+
+
+def test_an_answer_of_all_that_a_command_may_print_arrives(host, post):
+    printed = bytes(range(256)) * (queue.MOST_BYTES // 256)
+    row = command(host, leased_by=OURS, most_bytes=queue.MOST_BYTES)
+    brought = answer(row.pk, output=base64.b64encode(printed).decode(), error_output="\n" * queue.MOST_ERROR_BYTES)
+    assert post("answer", brought).json() == {"is_taken": True}
+    row.refresh_from_db()
+    assert (row.outcome, bytes(row.output)) == ("done", printed)
+    longer = answer(row.pk, output="A" * (queue.MOST_BYTES * 3 // 2))
+    assert post("answer", longer).status_code == 413
+    assert post("lease", {"runner": "x" * 2**20, "held": [], "room": 0}).status_code == 413
+
+
 def test_commands_of_workers_that_died_go_by_themselves(host, post):
     command(host, expires_at=now() - timedelta(seconds=1))
     assert lease(post) == []

@@ -53,12 +53,10 @@ def test_a_retracted_case_study_is_found_and_marked(client):
     assert "counts no longer</span>" in client.get("/search/?q=laboratory").content.decode()
 
 
-@pytest.mark.parametrize(
-    "text", ["", "   ", "%", "'", '"', "\\", "a" * 5000, "\x00", "- - -", '"unclosed', "or or", "😀", ":*"]
-)
-def test_any_text_can_be_searched(text, published_evidence, client):
-    search(text)
-    assert client.get("/search/", {"q": text}).status_code == 200
+def test_any_text_can_be_searched(published_evidence, client):
+    for text in ["", "   ", "%", "'", '"', "\\", "a" * 5000, "\x00", "- - -", '"unclosed', "or or", "😀", ":*"]:
+        search(text)
+        assert client.get("/search/", {"q": text}).status_code == 200, text
 
 
 # Held on SQLite and on PostgreSQL: the same rows, whichever searches. Counted by hand in fixtures/ where not told.
@@ -117,10 +115,10 @@ def test_signs_are_letters_here_and_not_patterns():
     assert titles("%") == []
 
 
-def test_it_costs_a_query_a_kind_two_for_machines_and_seven_for_answers(
+def test_it_costs_a_query_a_kind_two_for_machines_and_eight_for_answers(
     published_evidence, client, django_assert_max_num_queries
 ):
-    with django_assert_max_num_queries(7 + 2 + 7):
+    with django_assert_max_num_queries(7 + 2 + 8):
         client.get("/search/", {"q": "ext4"})
 
 

@@ -1,11 +1,13 @@
 """Tables as people paste them: every form gives the same cells, and what is no table says why, in linear time."""
 
 import io
+import re
 import time
 from contextlib import suppress
 
 import openpyxl
 import pytest
+from lxml import etree
 
 from experiments.tables import pasted
 from experiments.tables.pasted import Refused, tables_in
@@ -195,6 +197,40 @@ def test_hostile_texts_take_linear_time(part):
     with suppress(Refused):
         tables_in(text)
     assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize("inside", ["<div>", "<span>", "<b>", "<td>", "<caption>"])
+def test_each_word_of_nested_rows_is_taken_once(inside):
+    deep = f"<tr><td>{inside}word " * 60
+    words = [word for row in spread(f"<table>{deep}</table>") for word in row]
+    assert " ".join(words).split() == ["word"] * 60
+
+
+def spread(page: str) -> list[list[str]]:
+    rows = list(etree.fromstring(page, etree.HTMLParser()).iter("tr"))
+    return [cells for _, cells in pasted._spread(rows)]
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("<table><tr><td>1<td>2" * 1_001, "1,001 elements <table>; at most 1,000 are read"),
+        ("<table>" + "<tr><td>1<td>2" * 20_001, "20,001 elements <tr>; at most 20,000 are read"),
+        ("|a|b|\n|-|-|\n" + "|1|2|\n" * 10_001, "more than 10,000 rows or 100,000 cells"),
+        (
+            "|" + "a|" * 20 + "\n|" + "-|" * 20 + "\n" + ("|" + "1|" * 20 + "\n") * 5_001,
+            "more than 10,000 rows or 100,000",
+        ),
+    ],
+)
+def test_more_tables_rows_or_cells_than_are_read_are_told(source, told):
+    with pytest.raises(Refused, match=re.escape(told)):
+        tables_in(source)
+
+
+def test_nine_thousand_rows_of_markdown_are_read():
+    (table,) = tables_in("| a | b |\n|---|---|\n" + "| 1 | **2** |\n" * 9_000)
+    assert table.rows == [["1", "2"]] * 9_000
 
 
 def test_a_source_that_is_too_large_is_not_read(monkeypatch):

@@ -11,6 +11,7 @@ NAMES = Names(
         "hypervisor": {"kvm": "kvm", "proxmoxve": "proxmox"},
         "file_system": {"ext4": "ext4", "zfs": "zfs"},
         "operating_system": {},
+        "host_storage": {"lvmthin": "lvm-thin", "zfszvol": "zvol"},
         "workload": {"randomread": "random-read", "sequentialwrite": "sequential-write"},
         "benchmark": {"fio": "fio"},
     }

@@ -1,10 +1,16 @@
 """Who may do what to a table on its way, and what is refused: by page and by the API."""
 
 import io
+import os
+import socket
+import zipfile
 
+import openpyxl
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 
 from experiments.models import CaseStudy, PastedTable
+from experiments.readers import apart
 from experiments.tables import guided
 from tests.factories import make_token, make_user
 
@@ -104,3 +110,75 @@ def test_the_api_names_every_error_by_line_and_heading(client, author):
     several = sent(table=f"{TABLE}\n\nFS,MiB/s\next4,5\n", conditions=conditions)
     assert several.json()["errors"][0]["field"] == "number"
     assert not CaseStudy.objects.exists()
+
+
+# What costs much
+
+
+def workbook(texts: int) -> SimpleUploadedFile:
+    """Return a small file of a workbook with so many texts that its cells might share."""
+    book, plain, packed = openpyxl.Workbook(), io.BytesIO(), io.BytesIO()
+    for row in (("Cache mode", "IOPS"), ("none", 12)):
+        book.active.append(row)
+    book.save(plain)
+    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
+    with zipfile.ZipFile(plain) as old, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            text = old.read(name).decode()
+            if name == "[Content_Types].xml" and "sharedStrings" not in text:
+                text = text.replace(
+                    "</Types>", f'<Override PartName="/xl/sharedStrings.xml" ContentType="{kind}"/></Types>'
+                )
+            if name != "xl/sharedStrings.xml":
+                new.writestr(name, text)
+        main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+        new.writestr("xl/sharedStrings.xml", f'<sst xmlns="{main}">{"<si><t>a</t></si>" * texts}</sst>')
+    return SimpleUploadedFile("a.xlsx", packed.getvalue())
+
+
+def test_a_small_workbook_with_millions_of_texts_is_refused_unread(client, author):
+    file = workbook(3_000_000)
+    assert file.size < 300_000
+    response = paste(client, text="", file=file)
+    assert response.status_code == 422
+    assert "3,000,000 shared texts, expected at most 1,000,000" in response.content.decode()
+    assert not PastedTable.objects.exists()
+
+
+def test_a_workbook_that_takes_too_long_is_ended_and_the_page_says_what_is_allowed(client, author, monkeypatch):
+    monkeypatch.setattr(apart, "SECONDS_OF_A_PAGE", 1)
+    monkeypatch.setattr(apart, "PATIENCE", 600)  # on a busy machine a second of work takes many
+    response = paste(client, text="", file=workbook(900_000))
+    assert response.status_code == 422
+    assert "found more than 1 s of work, allowed is a file that is read in that time" in response.content.decode()
+    assert not PastedTable.objects.exists()
+
+
+def test_nothing_is_read_for_whoever_has_gone_away(client, author):
+    ours, theirs = socket.socketpair()
+    theirs.close()
+    with ours:
+        response = client.post("/tables/new/", {"file": workbook(900_000)}, **{"gunicorn.socket": ours})
+    assert response.status_code == 400
+    assert not PastedTable.objects.exists()
+    server, _ = apart._servers[os.getpid()]
+    with open(f"/proc/{server.pid}/task/{server.pid}/children") as guards:
+        assert guards.read() == ""
+
+
+@pytest.mark.parametrize("file", ["table", "conditions"])
+def test_the_web_process_reads_none_of_it_itself(client, author, monkeypatch, file):
+    def here(*given):
+        pytest.fail("it was read in the web process")
+
+    monkeypatch.setattr("experiments.tables.pasted.tables_in", here)
+    monkeypatch.setattr("tomllib.loads", here)
+    leads_to = paste(client, conditions=io.BytesIO(b'[columns]\n"Cache mode" = "cache_mode"')).url
+    assert client.get(leads_to).status_code == 200
+
+
+def test_conditions_that_would_take_all_memory_are_refused(client, author, monkeypatch):
+    monkeypatch.setattr(apart, "MEMORY_BYTES_OF_A_PAGE", 2**28)
+    response = paste(client, conditions=io.BytesIO(b".".join([b"a"] * 30_000) + b"=1"))
+    assert response.status_code == 422
+    assert "found more than 256 MiB of memory, allowed is" in response.content.decode()

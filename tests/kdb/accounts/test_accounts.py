@@ -1,6 +1,5 @@
 """Signing in, one's own account, roles, tokens, and what guessing a password costs."""
 
-import importlib
 import io
 import re
 import socket
@@ -8,7 +7,6 @@ from datetime import timedelta
 
 import pytest
 from axes.models import AccessAttempt, AccessLog
-from django.apps import apps
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AnonymousUser, Group
 from django.core import mail
@@ -307,18 +305,6 @@ def test_a_token_does_what_its_scopes_say(client, ada):
     assert ask(client, reader, method="post", data={}, content_type="application/json").status_code == 403
     importer = make_token(ada, ("import",))
     assert ask(client, importer).status_code == 403
-
-
-def test_tokens_that_could_publish_still_may_and_no_others(ada):
-    make_token(make_user("reviewers", username="rev"), ("read", "import"))
-    make_token(make_user("", username="root", is_superuser=True), ("import",))
-    make_token(make_user("reviewers", username="reader"), ("read",))
-    make_token(ada, ("read", "import"))
-    migration = importlib.import_module("kdb.migrations.0006_give_reviewers_tokens_their_scope")
-    migration.give(apps, None)
-    scopes = dict(ApiToken.objects.values_list("user__username", "scopes"))
-    reviews = {"rev": ["import", "read", "review"], "root": ["import", "review"]}
-    assert scopes == {**reviews, "reader": ["read"], ada.username: ["import", "read"]}
 
 
 def test_a_token_in_the_address_is_none(client, ada):

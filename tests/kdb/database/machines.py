@@ -1,4 +1,4 @@
-"""Several machines on this one: PostgreSQL with replicas, Redis, web servers, workers, beats. They share no folder."""
+"""Several machines on this one: PostgreSQL, Redis, web servers, workers, beats. They share no folder."""
 
 import os
 import pwd
@@ -24,7 +24,7 @@ POSTGRESQL = next(iter(sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse
 
 def missing() -> str:
     """Return the programs that are missing to try them here; empty where none is."""
-    programs = [POSTGRESQL / name for name in ("initdb", "postgres", "pg_basebackup")]
+    programs = [POSTGRESQL / name for name in ("initdb", "postgres")]
     return ", ".join(
         [p.name for p in programs if not p.exists()] + ["redis-server"] * (not shutil.which("redis-server"))
     )
@@ -79,8 +79,6 @@ class Machines:
         self.primary_port, self.redis_port = free_port(), free_port()
         self.primary = self._postgresql("primary", self.primary_port)
         made_once.migrate(DATABASE_URL=self.url(self.primary_port), DATA_DIR=str(folder))
-        ports = [free_port() for _ in range(of_each - 1)]
-        self.replicas = [self._postgresql(f"replica-{n}", port, of=self.primary_port) for n, port in enumerate(ports)]
         self.redis = self._add(
             "redis", ["redis-server", "--port", str(self.redis_port), "--bind", "127.0.0.1", "--save", ""]
         )
@@ -89,7 +87,6 @@ class Machines:
             "SECRET_KEY": "of machines that are tried and thrown away, for all of them the same",
             "ALLOWED_HOSTS": "127.0.0.1",
             "DATABASE_URL": self.url(self.primary_port),
-            "REPLICA_URLS": ",".join(map(self.url, ports)),
             "REDIS_URL": f"redis://127.0.0.1:{self.redis_port}/0",
             "JOB_LEASE_SECONDS": "3",
             "API_REQUESTS_A_MINUTE": "0",
@@ -109,9 +106,7 @@ class Machines:
     def python(self, text: str) -> str:
         """Return what a program on a machine of its own prints."""
         program = f"import django; django.setup()\n{text}"
-        environment = (
-            {"PATH": os.environ["PATH"], "DATA_DIR": str(self.folder)} | self.environment | {"REPLICA_URLS": ""}
-        )
+        environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(self.folder)} | self.environment
         done = subprocess.run(
             [sys.executable, "-c", program],
             cwd=ROOT,
@@ -143,17 +138,13 @@ class Machines:
     def _worker(self, number: int) -> list[str]:
         return [word.replace("%h", f"machine-{number}") for word in processes.WORKER]
 
-    def _postgresql(self, name: str, port: int, of: int | None = None) -> Machine:
+    def _postgresql(self, name: str, port: int) -> Machine:
         home = self.folder / name
         home.mkdir()
         (self.folder / f"{name}.log").touch()
         if self.user:
             shutil.chown(home, self.user)
-        made = (
-            ["initdb", "-U", "kdb", "-A", "trust", "--no-sync", "--locale=C", "--encoding=UTF8"]
-            if of is None
-            else ["pg_basebackup", "-h", "127.0.0.1", "-p", str(of), "-U", "kdb", "-R", "--no-sync", "-c", "fast"]
-        )
+        made = ["initdb", "-U", "kdb", "-A", "trust", "--no-sync", "--locale=C", "--encoding=UTF8"]
         as_user = {"user": self.user, "group": pwd.getpwnam(self.user).pw_gid, "extra_groups": []} if self.user else {}
         subprocess.run(
             [POSTGRESQL / made[0], *made[1:], "-D", home / "data"], cwd=home, check=True, capture_output=True, **as_user

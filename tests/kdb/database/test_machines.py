@@ -1,4 +1,4 @@
-"""Several machines over one PostgreSQL with replicas and one Redis: each killed in turn while people read and upload.
+"""Several machines over one PostgreSQL and one Redis: each killed in turn while people read and upload.
 
 Only where MACHINES says how many of each there are: two take minutes on two cores, three are the whole proof.
 """
@@ -135,7 +135,7 @@ def test_each_machine_may_die_and_nothing_is_lost_or_wrong(machines):
         thread.start()
     try:
         people.go_on()
-        shared: list[list[Machine]] = [machines.webs, machines.workers, machines.beats, machines.replicas]
+        shared: list[list[Machine]] = [machines.webs, machines.workers, machines.beats]
         for number, machine in enumerate(shared_machine for kind in shared for shared_machine in kind):
             machine.kill()
             if number % 3 == 0:

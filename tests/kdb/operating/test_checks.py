@@ -141,7 +141,6 @@ KDB = ("web", "worker", "laboratory", "beat", "prepare")
 SECRETS = {  # and who needs them
     "OIDC_CLIENT_SECRET": {"web"},
     "EMAIL_URL": {"web", "worker"},
-    "REPLICA_URLS": {"web", "worker"},
     "KEYS_DIR": {"laboratory"},
 }
 

@@ -18,7 +18,7 @@ from redis.retry import Retry
 
 from kdb.models import Job
 from kdb.operating import failures
-from kdb.operating.failures import Failure, failure
+from kdb.operating.failures import Failure, failure_behind
 from kdb.work import jobs
 from tests.factories import make_case_study, make_token, make_user
 from tests.kdb.test_api_errors import problem_of
@@ -51,7 +51,7 @@ def full_sqlite(transactional_db) -> Iterator[None]:
 
 
 def test_a_device_without_room_is_a_full_disk():
-    assert failure(caught(write_to_a_full_device)) is Failure.DISK_FULL
+    assert failure_behind(caught(write_to_a_full_device)) is Failure.DISK_FULL
 
 
 @pytest.mark.sqlite
@@ -59,7 +59,7 @@ def test_a_full_sqlite_is_a_full_disk(full_sqlite):
     def store() -> None:
         Job.objects.create(kind="test", arguments={"much": "x" * 1_000_000})
 
-    assert failure(caught(store)) is Failure.DISK_FULL
+    assert failure_behind(caught(store)) is Failure.DISK_FULL
 
 
 @pytest.mark.postgresql
@@ -78,12 +78,12 @@ def test_postgresql_says_by_its_code_what_failed(db, code, expected):
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(f"DO $$ BEGIN RAISE EXCEPTION 'so it says' USING ERRCODE = '{code}'; END $$")
 
-    assert failure(caught(fail)) is expected
+    assert failure_behind(caught(fail)) is expected
 
 
 def test_a_server_that_is_not_there_is_away():
-    assert failure(caught(lambda: psycopg.connect("postgres://127.0.0.1:1/kdb"))) is Failure.DATABASE_AWAY
-    assert failure(caught(redis.Redis(port=1, retry=Retry(NoBackoff(), 0)).ping)) is Failure.BROKER_AWAY
+    assert failure_behind(caught(lambda: psycopg.connect("postgres://127.0.0.1:1/kdb"))) is Failure.DATABASE_AWAY
+    assert failure_behind(caught(redis.Redis(port=1, retry=Retry(NoBackoff(), 0)).ping)) is Failure.BROKER_AWAY
 
 
 def test_a_locked_sqlite_is_busy_and_a_missing_table_is_a_mistake(tmp_path):
@@ -96,8 +96,8 @@ def test_a_locked_sqlite_is_busy_and_a_missing_table_is_a_mistake(tmp_path):
         first.execute("ROLLBACK")
         missing = caught(lambda: second.execute("SELECT * FROM nothing"))
 
-    assert failure(locked) is Failure.DATABASE_BUSY
-    assert failure(missing) is None
+    assert failure_behind(locked) is Failure.DATABASE_BUSY
+    assert failure_behind(missing) is None
 
 
 # Who is told

@@ -53,7 +53,7 @@ def test_everything_is_well_when_a_worker_was_seen_lately(db, without_redis):
     checks = health()
 
     assert {name: check["status"] for name, check in checks.items()} == dict.fromkeys(
-        ("database", "broker", "workers"), "ok"
+        ("database", "broker", "workers", "storage"), "ok"
     )
     assert all(check["detail"].endswith(".") for check in checks.values())
 
@@ -225,7 +225,7 @@ def test_a_locked_sqlite_is_not_waited_for(serve, tmp_path, migrated_sqlite):
     address = serve()
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         moment = now().isoformat(sep=" ").removesuffix("+00:00")
-        database.execute("INSERT INTO experiments_workerheartbeat (name, seen_at) VALUES ('kdb@here', ?)", [moment])
+        database.execute("INSERT INTO kdb_workerheartbeat (name, seen_at) VALUES ('kdb@here', ?)", [moment])
         known = until_known(address)
         assert known["health"]["workers"]["status"] == "ok"
         database.execute("PRAGMA locking_mode = EXCLUSIVE")  # not even readers come in, for 20 seconds

@@ -169,7 +169,7 @@ def test_an_empty_place_becomes_a_running_server_that_stops_without_a_trace(star
 def test_a_first_start_ends_its_jobs_quietly_keeps_its_files_to_itself_and_gives_memory_back(start):
     server = start()
     server.wait_until_ready()
-    wait_until(lambda: server.ask("SELECT count(*) FROM experiments_workerheartbeat") == [(1,)])
+    wait_until(lambda: server.ask("SELECT count(*) FROM kdb_workerheartbeat") == [(1,)])
     wait_until(lambda: len(server.family()) == 7)  # web with two workers; a worker with two, and one that ticks
     with closing(sqlite3.connect(server.data_dir / "kdb.sqlite3")) as database:
         database.execute("SELECT count(*) FROM experiments_casestudy")  # the last to close takes the WAL away
@@ -179,7 +179,7 @@ def test_a_first_start_ends_its_jobs_quietly_keeps_its_files_to_itself_and_gives
     server.data_dir.chmod(0o755)
     # A job that is interrupted says so, and the first start leaves the report on quality to one.
     wait_until(
-        lambda: server.ask("SELECT count(*) FROM experiments_job WHERE state IN ('queued', 'running')") == [(0,)],
+        lambda: server.ask("SELECT count(*) FROM kdb_job WHERE state IN ('queued', 'running')") == [(0,)],
         3 * HANG_SECONDS,  # half a minute of the processor, of which a busy machine may give it a tenth
     )
     wait_until(lambda: proportional_mib(server) < 500)  # what the report took is given back
@@ -203,8 +203,8 @@ def test_a_first_start_ends_its_jobs_quietly_keeps_its_files_to_itself_and_gives
 def test_killed_children_come_back_and_a_killed_server_takes_them_along(migrated_place, start):
     server = start()
     server.wait_until_ready()
-    wait_until(lambda: server.ask("SELECT count(*) FROM experiments_workerheartbeat") == [(1,)])
-    seen = server.ask("SELECT max(seen_at) FROM experiments_workerheartbeat")
+    wait_until(lambda: server.ask("SELECT count(*) FROM kdb_workerheartbeat") == [(1,)])
+    seen = server.ask("SELECT max(seen_at) FROM kdb_workerheartbeat")
 
     for word in ("gunicorn", "work"):
         killed = server.child(word)
@@ -215,7 +215,7 @@ def test_killed_children_come_back_and_a_killed_server_takes_them_along(migrated
             wait_until(lambda: server.status() == 503)  # told so until it is back
     wait_until(lambda: len(server.family()) == 7)
     wait_until(server.answers)
-    wait_until(lambda: server.ask("SELECT max(seen_at) FROM experiments_workerheartbeat") > seen)
+    wait_until(lambda: server.ask("SELECT max(seen_at) FROM kdb_workerheartbeat") > seen)
 
     family = server.family()
     server.process.kill()

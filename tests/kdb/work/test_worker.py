@@ -101,7 +101,7 @@ class Place:
         if not (self.environment | environment)["REDIS_URL"]:  # then a row is all that is asked
             row = {"kind": kind, "arguments": text, "state": "queued", "attempt": 1, "created_at": f"{now():%F %T}"}
             row |= {"queue": queue, "owner": "", "error": "", "progress": 0}
-            statement = f"INSERT INTO experiments_job ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
+            statement = f"INSERT INTO kdb_job ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
             with closing(sqlite3.connect(self.data_dir / "kdb.sqlite3")) as database, database:
                 database.executemany(statement, [[*row.values()]] * count)
             return
@@ -113,7 +113,7 @@ class Place:
 
     def jobs(self) -> list[Row]:
         with closing(sqlite3.connect(self.data_dir / "kdb.sqlite3")) as database:
-            rows = database.execute(f"SELECT {', '.join(Row._fields)} FROM experiments_job ORDER BY id")
+            rows = database.execute(f"SELECT {', '.join(Row._fields)} FROM kdb_job ORDER BY id")
             return [Row(*row) for row in rows]
 
     def steps_done(self) -> list[str]:

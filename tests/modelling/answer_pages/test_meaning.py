@@ -84,6 +84,7 @@ class TestPublished:
     def test_machines_of_no_answer_lead_to_where_answers_are_asked_for(self, client):
         response = client.get("/capacity/")
         assert (response.status_code, response["Location"]) == (302, "/")
+        assert client.get("/capacity/", headers={"HX-Request": "true"})["HX-Redirect"] == "/"
 
     def set_up(self):
         return answer_in(current_ranking(GUESTS)).set_ups[0]

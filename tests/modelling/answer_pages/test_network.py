@@ -11,7 +11,6 @@ from modelling.answer_pages.network import SIZE, network_picture
 from modelling.answers.content import LaboratoryComparison
 from modelling.evidence.question import Question
 from modelling.kept_answers.selectors import answer_in, current_ranking
-from modelling.models import RankingSnapshot
 from tests.factories import make_case_study, make_finding, make_measurement, make_publication, make_variant, publish
 
 pytestmark = pytest.mark.django_db
@@ -105,13 +104,3 @@ def test_the_page_draws_every_line_and_has_it_in_a_table(client):
     assert len(re.findall("<line ", drawn)) == drawn.count('<th scope="row">') == 3
     assert '<a href="/case-studies/one/">Title of one</a>; <a href="/case-studies/two/">Title of two</a>' in drawn
     assert "style=" not in drawn
-
-
-def test_an_answer_of_an_earlier_method_has_no_picture(client):
-    study("one", ext4=100.0, xfs=200.0)
-    snapshot = current_ranking(QUESTION)
-    earlier = {name: value for name, value in snapshot.result.items() if name != "compared"}
-    RankingSnapshot.objects.filter(question=QUESTION.key).update(result=earlier)
-    assert network_picture(answer()) is None
-    assert client.get("/api/v1/rankings/guest-fs/?workload=varmail").json()["compared"] == []
-    assert "who-compared" not in client.get(ADDRESS).content.decode()

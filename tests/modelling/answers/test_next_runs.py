@@ -6,7 +6,7 @@ import pytest
 
 from experiments.campaigns.forms import CampaignForm, filled_in
 from modelling.evidence.question import Question
-from modelling.kept_answers.selectors import answer_in, current_ranking
+from modelling.kept_answers.selectors import current_ranking
 from tests.factories import make_case_study, make_host, make_measurement, make_user, publish
 
 pytestmark = pytest.mark.django_db
@@ -97,8 +97,9 @@ def test_its_campaign_is_filled_in_for_an_operator(client):
         "host_file_systems": ["ext4"],
         "repetitions": ["2"],
     }
-    make_host()
-    client.force_login(make_user("operators"))
+    user = make_user("operators")
+    make_host(registered_by=user)
+    client.force_login(user)
     page = client.get(address).content.decode()
     for name, value in (("guest_file_systems", "xfs"), ("guest_file_systems", "ext4"), ("workloads", "varmail")):
         box = next(tag for tag in page.split("<input")[1:] if f'name="{name}"' in tag and f'value="{value}"' in tag)
@@ -117,18 +118,6 @@ def test_without_numbers_nothing_is_said_of_gains_and_the_campaign_is_offered_to
     client.force_login(make_user("operators"))
     assert offered in client.get("/?axis=guest-fs&workload=varmail").content.decode()
     assert current_ranking(Question("guest-fs", "varmail")).result["next_runs"] == []
-
-
-def test_an_answer_kept_by_an_earlier_method_keeps_what_it_proposed(client):
-    answered(Question("guest-fs", "varmail"), {("ext4", "ext4"): 100.0, ("xfs", "ext4"): 99.0})
-    snapshot = current_ranking(Question("guest-fs", "varmail"))
-    run = {"part": 1, "entries": ["ext4", "xfs"], "labels": ["ext4", "XFS"], "gain": 3.21, "campaign": ""}
-    earlier = {name: value for name, value in snapshot.result.items() if name != "measure_next"}
-    snapshot.result = {**earlier, "next_runs": [run]}
-    snapshot.save()
-    page = client.get("/?axis=guest-fs&workload=varmail&tab=evidence").content.decode()
-    assert "ext4 against XFS: 3.2\u00a0%" in page.replace("&nbsp;", "\u00a0")
-    assert answer_in(snapshot).next_runs[0].kind == "pair"
 
 
 def test_an_address_may_fill_in_any_field_once_or_often(rf):

@@ -5,6 +5,7 @@ import html
 import re
 import time
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.urls import reverse
@@ -19,6 +20,7 @@ from modelling.evidence.axes import AXES
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite, pytest.mark.usefixtures("whole_catalogue")]
 
 HERE = Path(__file__).parent
+HTMX = {"HX-Request": "true"}
 LEAST_RIGHT = 0.9  # of the phrasings: whole readings, axis, workload, filters and entries
 
 
@@ -41,17 +43,16 @@ def wanted_filters(row: dict[str, str]) -> dict[str, str]:
 # The questions
 
 
-@pytest.mark.parametrize("row", rows("forum_questions.csv"), ids=lambda row: row["question"])
-def test_a_question_of_a_forum_is_read_as_meant(row):
-    parsed = understood(row["question"])
-    if not row["axis"]:
-        assert parsed.readings == ()
-        assert [page.address for page in parsed.pages] == [row["page"]]
-        return
-    reading = parsed.readings[0]
-    assert (reading.axis, reading.workload) == (row["axis"], row["workload"])
-    assert reading.filters == wanted_filters(row)
-    assert reading.entries == tuple(filter(None, row["entries"].split("|")))
+def test_a_question_of_a_forum_is_read_as_meant():
+    for row in rows("forum_questions.csv"):
+        parsed = understood(row["question"])
+        if not row["axis"]:
+            assert ([page.address for page in parsed.pages], parsed.readings) == ([row["page"]], ()), row
+            continue
+        reading = parsed.readings[0]
+        assert (reading.axis, reading.workload) == (row["axis"], row["workload"]), row
+        assert reading.filters == wanted_filters(row), row
+        assert reading.entries == tuple(filter(None, row["entries"].split("|"))), row
 
 
 def is_right(row: dict[str, str]) -> bool:
@@ -175,12 +176,10 @@ def test_every_axis_is_asked_by_its_label_and_its_name():
         assert first(f"which {axis.name} for mail").axis == axis.name
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "?", "or or or", "zzz " * 90, "'; DROP TABLE x; --", "\x00<script>", "ﷺ" * 390, "a-" * 199, "on " * 130],
-)
-def test_any_text_is_read_without_harm(text):
-    assert understood(text).readings == ()
+def test_any_text_is_read_without_harm():
+    long = ("zzz " * 90, "ﷺ" * 390, "a-" * 199, "on " * 130)
+    for text in ("", "?", "or or or", "'; DROP TABLE x; --", "\x00<script>", *long):
+        assert understood(text).readings == (), text
 
 
 def test_reading_takes_time_in_proportion_to_the_text():
@@ -227,6 +226,47 @@ def test_the_first_page_compares_what_the_words_compare(client):
     page = client.get("/", {"text": "proxmox or esxi for a file server"})
     assert page.status_code == 302
     assert page["Location"].startswith("/compare/?axis=hypervisor&workload=fileserver&a=proxmox&b=esxi")
+
+
+def test_the_first_page_compares_what_the_words_compare_also_with_javascript(client):
+    """htmx had the ranking of the axis, which is about the first two of all entries."""
+    page = client.get("/", {"text": "lxc or kvm for nginx"}, headers=HTMX)
+    assert page["HX-Redirect"].startswith("/compare/?axis=hypervisor&workload=webserver&a=lxc&b=kvm")
+    assert page["HX-Redirect"] == client.get("/", {"text": "lxc or kvm for nginx"})["Location"]
+
+
+def test_words_that_compare_do_so_under_the_load_that_is_chosen_beside_them(client):
+    page = client.get("/", {"text": "lxc or kvm", "workload": "webserver", "vm_count": 3})
+    assert page["Location"].startswith("/compare/?axis=hypervisor&workload=webserver&vm_count=3&a=lxc&b=kvm")
+
+
+def links_of(response, beginning: str) -> list[dict[str, list[str]]]:
+    """Return the queries of the links in the part of the page that begins so."""
+    part = html.unescape(response.content.decode()).partition(beginning)[2].partition("</section>")[0]
+    return [parse_qs(urlsplit(address).query) for address in re.findall(r'href="([^"]+)"', part)]
+
+
+@pytest.mark.parametrize("headers", [{}, HTMX])
+def test_links_to_loads_keep_what_is_compared_and_what_was_chosen(client, headers):
+    asked = {"text": "ext4 or xfs in the guest", "hypervisor": "kvm", "vm_count": 3}
+    offered = links_of(client.get("/", asked, headers=headers), "Published measurements compare it under ")
+    assert offered
+    kept = {"axis": ["guest-fs"], "a": ["ext4"], "b": ["xfs"], "hypervisor": ["kvm"], "vm_count": ["3"]}
+    assert all(query | kept == query for query in offered)
+
+
+@pytest.mark.parametrize("headers", [{}, HTMX])
+def test_links_below_the_words_keep_what_was_chosen_beside_them(client, headers):
+    asked = {"text": "ext4 for mail on proxmox", "vm_count": 3, "disks": "ssd"}
+    page = client.get("/", asked, headers=headers, follow=True)
+    chips, *others = links_of(page, "What your words were read as"), links_of(page, "It can be read as")
+    (others,) = others
+    assert chips
+    assert others
+    assert all(query["vm_count"] == ["3"] and query["disks"] == ["ssd"] for query in (*chips, *others))
+    without_proxmox = [query for query in chips if query.get("text") == ["ext4 for mail on"]]
+    assert without_proxmox
+    assert all("hypervisor" not in query and "workload" not in query for query in without_proxmox)
 
 
 def test_the_first_page_echoes_the_words_each_to_take_away(client):

@@ -53,13 +53,20 @@ def nights(ours):
     ]
 
 
+def reboot(laboratory, *, slower=0.85, pairs=3, first=28):
+    """Measure under the old kernel and under the new one in turns, a night each."""
+    for night in range(first, first + 2 * pairs, 2):
+        make_night(laboratory, night, [1000.0], facts={"kernel": "6.1"})
+        make_night(laboratory, night + 1, [1000.0 * slower], facts={"kernel": "6.8"})
+
+
 def kernel_of(night):
     return {"kernel": "6.8" if night >= 20 else "6.1", "measured_at": f"night {night}"}
 
 
 @pytest.fixture
 def asked(client, ada):
-    headers = {"authorization": f"Bearer {make_token(ada)}"}
+    headers = {"authorization": f"Bearer {make_token(ada, ('read', 'laboratory'))}"}
 
     def ask(path, body=None, status=200):
         told = {} if body is None else {"data": body, "content_type": "application/json"}

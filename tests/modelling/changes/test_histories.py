@@ -1,8 +1,10 @@
 """Series over time: what is one series, its points, its chart, and who sees it."""
 
+import numpy as np
 import pytest
 
-from modelling.changes import gather, presentation
+from modelling.changes import gather, keeping, presentation
+from modelling.models import SeriesChange
 from tests.factories import make_user
 from tests.modelling.changes.conftest import CHOICES, make_night
 
@@ -46,7 +48,7 @@ def test_a_night_of_which_nothing_counts_is_shown_and_no_part_of_a_level(ours):
     make_night(ours, 1, [], disturbed=2)
     line = only_line(ours)
     points = gather.points(ours, line.series)
-    told = presentation.history(line.key, line.series, line.name, points, 0.001)
+    told = presentation.history(line.key, line.series, line.name, points, {})
     assert [point.value for point in told.points] == [pytest.approx(1000), None]
     assert [level.points for level in told.levels] == [1]
     assert presentation.chart(told).data["series"][0]["points"][1] is None
@@ -55,24 +57,40 @@ def test_a_night_of_which_nothing_counts_is_shown_and_no_part_of_a_level(ours):
 def test_a_history_without_any_run_that_counts_has_no_chart(ours):
     make_night(ours, 0, [], disturbed=1)
     line = only_line(ours)
-    told = presentation.history(line.key, line.series, line.name, gather.points(ours, line.series), 0.001)
+    told = presentation.history(line.key, line.series, line.name, gather.points(ours, line.series), {})
     assert (told.levels, presentation.chart(told)) == ((), None)
 
 
-def test_page_and_api_agree_and_the_sensitivity_moves_the_changes(client, ada, ours, nights, asked):
+def test_page_and_api_agree_and_levels_begin_with_what_is_suspected(client, ada, ours, nights, asked):
+    keeping.find_changes(lambda done, total: None)
     key = only_line(ours).key
     assert asked("laboratories/ours/series/")["series"][0]["key"] == key
     told = asked(f"laboratories/ours/series/{key}/")
     assert [level["sitting"] for level in told["levels"]] == [nights[0].pk, nights[20].pk]
+    assert [level["is_confirmed"] for level in told["levels"]] == [None, False]
     assert told["levels"][1]["low"] < 0.85 < told["levels"][1]["high"]
-    assert len(asked(f"laboratories/ours/series/{key}/?p=1e-9")["levels"]) <= 2
-    assert asked(f"laboratories/ours/series/{key}/?p=2", status=400)["errors"][0]["field"] == "p"
+    assert told["drift"] is None
     client.force_login(ada)
     page = client.get(f"/laboratories/ours/series/{key}/").content.decode()
-    assert f"{told['levels'][1]['ratio']:.2f} times as fast from here on" in page
+    assert f"perhaps {told['levels'][1]['ratio']:.2f} times as fast from here on" in page
     assert "kernel 6.8 (was 6.1)" in page
-    assert client.get(f"/laboratories/ours/series/{key}/?p=2").status_code == 422
     assert "ext4" in client.get("/laboratories/ours/series/").content.decode()
+
+
+def test_a_slow_drift_is_told_with_its_rate_and_as_no_change(client, ada, ours, asked):
+    noise = np.exp(np.random.default_rng(2).normal(0, 0.02, 90))
+    for night in range(90):
+        make_night(ours, night, [1000 * noise[night] * 0.997**night])
+    keeping.find_changes(lambda done, total: None)
+    assert not SeriesChange.objects.exists()
+    key = only_line(ours).key
+    told = asked(f"laboratories/ours/series/{key}/")
+    assert len(told["levels"]) == 1
+    assert told["drift"]["low"] < 0.997**30 < told["drift"]["high"]
+    client.force_login(ada)
+    page = client.get(f"/laboratories/ours/series/{key}/").content.decode()
+    assert f"It drifts: {100 * (1 - told['drift']['ratio']):.1f} % slower in 30 nights" in page
+    assert "from here on" not in page
 
 
 def test_strangers_see_none_of_it(client, ours, nights):
@@ -92,9 +110,9 @@ def test_a_member_asks_for_a_series_that_is_none(client, ada, ours):
 def test_more_nights_take_no_more_queries(client, ada, ours, nights, django_assert_num_queries):
     client.force_login(ada)
     key = only_line(ours).key
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(11):
         client.get(f"/laboratories/ours/series/{key}/")
     for night in range(28, 40):
         make_night(ours, night, [850.0])
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(11):
         client.get(f"/laboratories/ours/series/{key}/")

@@ -10,10 +10,10 @@ from kdb.models import Job
 from kdb.notifications import delivering, subscriptions
 from kdb.notifications.models import Delivery
 from modelling.changes import keeping
-from modelling.changes.statistics.discoveries import level
 from modelling.models import MonthOfTests, SeriesChange, Sitting
 from tests.factories import make_user
-from tests.modelling.changes.conftest import CHOICES, make_night
+from tests.modelling.changes.conftest import make_night, reboot
+from tests.simulations.changes import DRIFT, STEP, World
 
 pytestmark = pytest.mark.django_db
 
@@ -28,19 +28,26 @@ def look():
     keeping.find_changes(lambda done, total: None)
 
 
-def test_a_slower_kernel_is_found_once_and_told_once(ours, nights, told, ada):
+def test_a_slower_kernel_is_suspected_once_and_told_once_it_was_measured_beside_the_old_one(ours, nights, told, ada):
     stranger = make_user(username="eve")
     subscriptions.add(stranger, "webhook", "http://hooks.test/b", ["change"], "http://kdb.test")
     look()
     (change,) = SeriesChange.objects.all()
     assert change.sitting == nights[20]
-    assert change.shown_by in nights[22:]
+    assert change.shown_by in nights[26:]
     assert change.low < 0.85 < change.high
     assert change.facts == [{"name": "kernel", "before": "6.1", "after": "6.8"}]
+    assert change.confirmed_by is None
+    assert not Delivery.objects.exists()
+    reboot(ours)
+    look()
+    change.refresh_from_db()
+    assert change.confirmed_by == Sitting.objects.latest("ended_at")
+    assert change.ratio == pytest.approx(0.85)
     (delivery,) = Delivery.objects.all()
     assert delivery.subscription == told
-    assert delivery.subject.startswith("ext4 on box under fileserver became slower: 0.8")
-    assert "New with it: kernel 6.8 (was 6.1)." in delivery.text
+    assert delivery.subject.startswith("ext4 on box under fileserver became slower: 0.85")
+    assert "side by side), from 2026-11-21 on. New with it: kernel 6.8 (was 6.1)." in delivery.text
     look()
     Sitting.objects.update(looked_at=None)  # as if nobody had looked
     MonthOfTests.objects.update(tests=1000)
@@ -48,19 +55,27 @@ def test_a_slower_kernel_is_found_once_and_told_once(ours, nights, told, ada):
     assert (SeriesChange.objects.count(), Delivery.objects.count()) == (1, 1)
 
 
-def test_each_change_was_held_against_what_was_discovered_before_it(ours):
-    """Two disks of a machine become slower in the same night: the second is told by a level that the first raised."""
-    both = [{**CHOICES[0], "name": place, "place": place} for place in ("vdb", "vdc")]
-    for night in range(28):
-        sitting = make_night(ours, night, [1000.0 + night % 7 - 150 * (night >= 20)], choices=both)
-        sitting.runs.create(block=1, number=2, choice=1, value=990.0 + night % 5 - 150 * (night >= 20))
+def test_a_suspicion_leads_to_what_confirms_it_on_its_page_and_in_the_api(client, ada, ours, nights, asked):
     look()
-    changes = SeriesChange.objects.order_by("test")
-    assert {change.about["place"] for change in changes} == {"vdb", "vdc"}
-    earlier = []
-    for change in changes:
-        assert change.level == level(change.test, earlier)
-        earlier.append(change.test)
+    change = SeriesChange.objects.get()
+    command = "kdb measure fileserver --laboratory ours --again"
+    told = asked(f"series-changes/{change.pk}/")
+    assert (told["confirmed_by"], told["command"]) == (None, command)
+    assert "ext4 on box under fileserver may have become slower around 2026-11-21: 0.8" in told["sentence"]
+    (plan,) = asked(f"series-changes/{change.pk}/causes/")["bisections"]
+    assert command in plan["sentence"]
+    client.force_login(ada)
+    page = client.get(f"/series-changes/{change.pk}/").content.decode()
+    assert "Perhaps slower: ext4 on box" in page
+    assert f"<code>{command}</code>" in page
+    assert "Nothing was measured side by side since then." in page
+    assert "suspicion, new" in client.get("/series-changes/").content.decode()
+    reboot(ours)
+    look()
+    page = client.get(f"/series-changes/{change.pk}/").content.decode()
+    assert 'aria-labelledby="confirm"' not in page
+    assert "<h1>Slower: ext4 on box" in page
+    assert "change, new" in client.get("/series-changes/").content.decode()
 
 
 def test_a_sitting_that_was_looked_at_counts_for_one_test_however_often_it_is_looked_at(ours, nights):
@@ -75,41 +90,43 @@ def test_what_does_not_change_is_not_told(ours):
         make_night(ours, night, [1000.0 + night % 3])
     look()
     assert not SeriesChange.objects.exists()
-    assert MonthOfTests.objects.get().tests == 18  # the first seven nights tell nothing
+    assert MonthOfTests.objects.get().tests == 9  # the first sixteen nights tell nothing
     assert not Sitting.objects.filter(looked_at=None).exists()
 
 
 def test_disturbed_runs_count_for_nothing(ours):
     for night in range(25):
-        make_night(ours, night, [1000.0] if night < 15 else [], disturbed=1)
+        make_night(ours, night, [1000.0] if night < 19 else [], disturbed=1)
     look()
     assert not SeriesChange.objects.exists()
-    assert MonthOfTests.objects.get().tests == 8
+    assert MonthOfTests.objects.get().tests == 3
 
 
 def test_killed_while_it_tells_nothing_is_kept_and_all_is_done_again(ours, nights, told, monkeypatch):
-    def dies(change, first):
+    def dies(change):
         raise KeyboardInterrupt
 
+    reboot(ours)
     with monkeypatch.context() as patched:
         patched.setattr(keeping, "_announce", dies)
         with pytest.raises(KeyboardInterrupt):
             look()
-    assert not SeriesChange.objects.exists()
-    waiting = Sitting.objects.filter(looked_at=None).count()
-    assert 0 < waiting < 20
+    assert SeriesChange.objects.get().confirmed_by is None
+    assert not Delivery.objects.exists()
+    assert 0 < Sitting.objects.filter(looked_at=None).count() < 20
     look()
-    assert (SeriesChange.objects.count(), Delivery.objects.count()) == (1, 1)
-    sure = nights.index(SeriesChange.objects.get().shown_by)
-    # From the eighth night on each is one test, none twice; after the change again from the eighth on.
-    assert MonthOfTests.objects.get().tests == (sure - 6) + 1
+    assert SeriesChange.objects.get().confirmed_by is not None
+    assert Delivery.objects.count() == 1
+    suspected = nights.index(SeriesChange.objects.get().shown_by)
+    # From the seventeenth night on each is one test, none twice; after the step too few nights follow.
+    assert sum(MonthOfTests.objects.values_list("tests", flat=True)) == suspected - 15
 
 
 def test_months_are_numbered_anew(ours):
     for night in range(40):
         make_night(ours, night, [1000.0])
     look()
-    assert [month.tests for month in MonthOfTests.objects.order_by("month")] == [23, 10]
+    assert [month.tests for month in MonthOfTests.objects.order_by("month")] == [14, 10]
 
 
 def test_a_sitting_that_ends_asks_for_the_work_and_so_does_the_tick(ours, nights, ada):
@@ -171,6 +188,7 @@ def test_the_overview_has_the_months_changes(client, ada, ours, nights, asked):
 
 
 def test_strangers_find_nothing_and_are_told_nothing(client, ours, nights, told, ada):
+    reboot(ours)
     look()
     change = SeriesChange.objects.get()
     client.force_login(make_user(username="eve"))
@@ -183,11 +201,12 @@ def test_strangers_find_nothing_and_are_told_nothing(client, ours, nights, told,
 
 
 def test_the_command_prints_its_tables(capsys, monkeypatch):
-    from modelling.management.commands import changes_found
+    from tests.simulations.commands import changes_found
 
-    monkeypatch.setattr(changes_found, "WORLDS", changes_found.WORLDS[-1:])
+    monkeypatch.setattr(changes_found, "WORLDS", [World(STEP, series=200, nights=60), World(DRIFT, nights=30)])
     monkeypatch.setattr(changes_found, "TRIALS", 20)
-    call_command("changes_found", "--share", "0.02")
+    call_command(changes_found.Command(), "--share", "0.02")
     printed = capsys.readouterr().out
-    assert "4 of 200: none changes, heavy tails" in printed
+    assert "4 of 60: a step of 10 %" in printed
+    assert "8 of 30: a drift of 0.3 % a night from night 50 on" in printed
     assert "| 4 | 0 | 5 % |" in printed

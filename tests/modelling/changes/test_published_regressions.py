@@ -44,9 +44,9 @@ def test_the_releases_that_regressed_come_out_as_effects_of_a_release(answered, 
     in_order = answered(f"{DRIVER}sequential-write")["verdict"]["sentence"]
     assert "viostor 0.1.74 2.9 times as fast as virtio-blk viostor 0.1.110" in in_order
     shown = client.get("/?axis=disk-driver-release&workload=random-write").content.decode()
-    assert re.search(r"on other machines: 0\.00\d+ to 1\d\d times", shown)  # and not 1.4e+02
+    assert not re.search(r"\de\+\d", shown)
     read = answered(f"{DRIVER}random-read")["verdict"]["sentence"]
-    assert "viostor 0.1.110 1.2 times as fast as virtio-blk viostor 0.1.74" in read
+    assert "viostor 0.1.74 0.8 times as fast as virtio-blk viostor 0.1.110" in read
 
     zfs = answered(f"{ZFS}random-write")
     assert zfs["entries"][0]["key"] == "zfs:0.6.4.2"

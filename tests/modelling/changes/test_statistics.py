@@ -1,49 +1,13 @@
-"""Change points, the newest point, releases and false discoveries against numbers of others and numbers by hand."""
+"""Levels, steps, drifts and releases against numbers of others, numbers by hand and series whose truth is known."""
 
-import json
-from math import exp, log, sqrt
-from pathlib import Path
+from math import exp
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from modelling.changes.statistics import discoveries, divisive, newest, release, student
-from modelling.research import changes as research
-
-OTAVA = json.loads((Path(__file__).parents[2] / "data" / "changes" / "otava.json").read_text())["series"]
-# A step of 0.2 back after six points. Otava 0.8.0 takes a doubtful change at 37 away and does not test the one before
-# it, at 36, against what follows now.
-MISSED = {"steps [(30, -0.2), (36, 0.2)]": [30, 36]}
-
-
-def test_the_divergence_of_four_numbers_is_the_one_worked_by_hand():
-    """0 0 | 3 3: between the halves 4 pairs differ by 3 each, within them none: 2 / 4 * 12."""
-    assert divisive.best_split(np.array([0.0, 0.0, 3.0, 3.0])) == (2, 6.0)
-
-
-def test_what_a_side_differs_in_itself_counts_against_a_split():
-    """0 2 | 3: between 3 + 1, within the left 2, weighed 1 / (2 - 1): 2 / 3 * (4 - 2); 0 | 2 3 is larger."""
-    q = divisive.divergences(np.array([0.0, 2.0, 3.0]))
-    assert q[1, 1] == pytest.approx(2 / 3 * (4 - 2))
-    assert q[0, 1] == pytest.approx(2 / 3 * (5 - 1))
-    assert q[1, 0] == -np.inf
-
-
-@pytest.mark.parametrize("series", OTAVA, ids=[series["name"] for series in OTAVA])
-def test_the_same_changes_are_found_as_by_apache_otava(series):
-    values = np.array(series["values"])
-    place, q = divisive.best_split(values)
-    assert [place, q] == pytest.approx(series["first_split"])
-    changes = divisive.change_points(values, series["most_p"], series["window"])
-    assert [change.place for change in changes] == MISSED.get(series["name"], series["change_points"])
-
-
-def test_points_at_the_end_move_no_old_change():
-    rng = np.random.default_rng(3)
-    values = rng.normal(0, 0.03, 200) + 0.1 * (np.arange(200) >= 60)
-    shorter, longer = divisive.change_points(values[:160]), divisive.change_points(values)
-    assert (shorter[0].place, longer[0].place) == (60, 60)
+from modelling.changes.statistics import newest, release, student
+from tests.simulations import changes as simulations
 
 
 def test_two_levels_differ_as_students_test_says():
@@ -61,9 +25,11 @@ def test_one_point_a_side_tells_nothing():
     assert (told.p, told.interval) == (1.0, (0.0, np.inf))
 
 
-def test_equal_numbers_are_not_news_by_rounding():
-    values = np.repeat([7.0, 7.0001], [20, 20])
-    assert newest.newest_p(values) > 0.5
+def test_a_rerun_confirms_in_the_direction_of_the_suspicion_alone():
+    told = student.difference(np.array([0.0, 0.01, -0.01]), np.array([-0.1, -0.11]))
+    assert told.confirms(0.9)
+    assert not told.confirms(1.1)
+    assert not student.difference(np.array([0.0, 0.1, -0.1]), np.array([-0.1, -0.11])).confirms(0.9)
 
 
 def step_of(laboratory, took, shift, seed):
@@ -100,81 +66,88 @@ def test_intervals_of_a_release_hold_the_truth_as_often_as_they_say(took, withou
     differ = release.laboratories_differ()
     held = []
     for _ in range(60):
-        world = research.ReleaseWorld(took, without, abs(rng.normal(0, differ)))
-        _, low, high = research.told_of_release(rng, world)
+        world = simulations.ReleaseWorld(took, without, abs(rng.normal(0, differ)))
+        _, low, high = simulations.told_of_release(rng, world)
         held.append(low <= exp(world.effect) <= high)
     assert np.mean(held) >= 0.88  # 95 % by the model; the page has more worlds
 
 
-def test_levels_of_lord_are_those_of_the_package_onlinefdr():
-    """R, onlineFDR: LORD(sample.df), the first 10 rows of its vignette, with its weights and w0 = 0.005."""
-
-    def weights(number: int) -> float:
-        return 0.07720838 * log(max(number, 2)) / (number * exp(sqrt(log(number))))
-
-    p_values = [2.9e-08, 0.06743, 0.01514, 0.08174, 0.00171, 3.6e-05, 0.79149, 0.27201, 0.28295, 7.59e-08]
-    rejected: list[int] = []
-    levels = []
-    for number, p in enumerate(p_values, start=1):
-        levels.append(discoveries.level(number, rejected, first=0.005, weights=weights))
-        rejected += [number] if p <= levels[-1] else []
-    assert levels == pytest.approx(
-        [
-            *(0.0002675839, 0.0024664457, 0.0005732818, 0.0004872805, 0.0004059066, 0.0003447286, 0.0029745013),
-            *levels[7:],
-        ],
-        rel=1e-6,
-    )
-    assert rejected == [1, 6, 10]
+@pytest.mark.parametrize("autocorrelation", [0.0, 0.5, 0.9])
+def test_nights_are_whitened_by_the_inverse_of_their_covariance(autocorrelation):
+    left, right = np.random.default_rng(1).normal(size=(2, 1, 12))
+    nights = np.arange(12)
+    covariance = autocorrelation ** np.abs(nights[:, None] - nights).astype(float) / (1 - autocorrelation**2)
+    place = list(newest._AUTOCORRELATIONS.ravel()).index(autocorrelation)
+    assert newest._inner(left, right)[place] == pytest.approx(left @ np.linalg.inv(covariance) @ right.T)
 
 
-def test_all_that_may_be_spent_is_five_percent():
-    weights = [discoveries.weight(number) for number in range(1, 200_001)]
-    assert weights == sorted(weights, reverse=True)
-    assert 0.9 < sum(weights) < 1
-    assert discoveries.weight(1, horizon=0) == pytest.approx(1 / 2.612375)  # zeta(3/2)
-    assert sum(discoveries.level(number, []) for number in range(1, 5000)) < 0.025
+def test_independent_nights_alone_are_fitted_as_students_test_says(monkeypatch):
+    monkeypatch.setattr(newest, "_AUTOCORRELATIONS", np.zeros((1, 1, 1)))
+    monkeypatch.setattr(newest, "RESOLUTION", 0.0)
+    values = np.random.default_rng(2).normal(7, 0.03, 30)
+    told = newest.fits(values[None], (np.arange(30) >= 20)[None].astype(float)).of(0)
+    expected = student.difference(values[:20], values[20:])
+    assert (told.middle, told.error, told.p) == pytest.approx((expected.middle, expected.error, expected.p))
 
 
-def test_a_newest_point_before_any_level_is_known_tells_nothing():
-    assert newest.newest_p(np.zeros(7)) is None
-    assert newest.newest_p(np.zeros(8)) is not None
-    assert newest.newest_p(np.zeros(20), changed=[14]) is None
+def test_too_few_nights_tell_nothing():
+    assert newest.newest_step(np.zeros(16)) is None
+    assert not newest.newest_step(np.zeros(17)).is_suspicious
 
 
-def test_one_outlier_is_no_news_and_a_step_is_where_it_is():
-    values = np.random.default_rng(5).normal(7, 0.03, 60)
-    values[-2] -= 2
-    assert newest.newest_p(values) > 0.01
-    values[-2] += 2
-    values[-4:] -= 0.2
-    assert newest.newest_p(values) < 1e-5
-    place, change = newest.located(values)
-    assert place == 56
-    assert change.ratio == pytest.approx(exp(-0.2), rel=0.05)
-    assert change.interval[0] < change.ratio < change.interval[1]
+def noisy(nights, seed=5):
+    return np.random.default_rng(seed).normal(7, 0.03, nights)
 
 
-def test_p_values_of_series_that_never_change_are_not_too_small():
-    """Each p-value is that of its own series: independent of the others."""
-    rng = np.random.default_rng(6)
-    p_values = [newest.newest_p(rng.normal(7, 0.03, 40)) for _ in range(2000)]
-    for most in (0.1, 0.02):
-        assert np.mean(np.array(p_values) <= most) < most + 3 * sqrt(most / 2000)
+def test_equal_numbers_are_not_news_by_rounding():
+    assert not newest.newest_step(np.repeat([7.0, 7.0001], [20, 20])).is_suspicious
 
 
-def test_what_is_said_again_of_a_known_change_is_nothing():
-    values = np.random.default_rng(7).normal(7, 0.03, 60) + 0.2 * (np.arange(60) >= 40)
-    assert newest.newest_p(values[:50]) < 1e-6
-    assert newest.newest_p(values[:50], changed=[40]) > 0.01
+def test_a_step_is_suspected_where_it_is_and_not_within_a_week():
+    values = noisy(60) - 0.2 * (np.arange(60) >= 50)
+    assert not any(newest.newest_step(values[:count]).is_suspicious for count in range(20, 57))
+    step = newest.newest_step(values)
+    assert step.is_suspicious
+    assert step.place == 50
+    low, high = step.difference.interval
+    assert low < exp(-0.2) < high
 
 
-@pytest.mark.slow
-def test_changes_of_ten_percent_are_found_soon_and_little_else():
+@pytest.mark.parametrize("noise", [0.0, 0.002, 0.01])
+def test_a_machine_that_repeats_itself_closely_is_suspected_after_a_week(noise):
+    values = np.random.default_rng(3).normal(7, noise, 58) - 0.15 * (np.arange(58) >= 50)
+    assert newest.newest_step(values).place == 50
+    assert newest.newest_step(values).is_suspicious
+
+
+@pytest.mark.parametrize("size", [0.1, 0.3, 2.0])
+@pytest.mark.parametrize("length", [1, 3, 5])
+def test_bad_nights_that_pass_are_no_step_then_and_later(size, length):
+    values = noisy(70)
+    values[40 : 40 + length] -= size
+    assert not any(newest.newest_step(values[:count]).is_suspicious for count in range(41, 71))
+
+
+@pytest.mark.parametrize("rate", [0.001, 0.003, 0.005])
+def test_a_drift_is_told_with_its_rate_and_never_as_a_step(rate):
+    values = noisy(120) - rate * np.arange(120)
+    assert not any(newest.newest_step(values[:count]).is_suspicious for count in range(20, 121))
+    low, high = newest.newest_drift(values).interval
+    assert low < exp(-30 * rate) < high
+    assert newest.newest_drift(noisy(120)) is None
+
+
+@pytest.mark.parametrize("autocorrelation", [0.0, 0.7])
+def test_nights_that_hang_together_are_seldom_suspected_and_never_told(autocorrelation):
     """A small world of the command's; the page has the large ones."""
-    world = research.scaled(research.WORLDS[0], 0.04)
-    tally = research.simulate(np.random.default_rng(8), world)
-    assert tally.changes >= 5
-    assert len(tally.delays) / tally.changes >= 0.9
-    assert np.median(tally.delays) <= 3
-    assert tally.false <= 1
+    world = simulations.World(simulations.NONE, autocorrelation, series=100, nights=70)
+    tally = simulations.simulate(np.random.default_rng(8), world)
+    assert tally.false_suspicions <= 2
+    assert tally.falsely_told == 0
+
+
+def test_a_step_of_ten_percent_is_suspected_within_30_nights_and_told_within_35():
+    world = simulations.World(simulations.STEP, series=40, nights=100)
+    tally = simulations.simulate(np.random.default_rng(8), world)
+    assert sum(nights <= 30 for nights in tally.suspected) >= 0.85 * 40
+    assert sum(nights <= 35 for nights in tally.told) >= 0.85 * 40

@@ -133,8 +133,8 @@ def test_a_claim_that_nobody_judged_yet_says_so(client):
     ("address", "queries"),
     [
         ("/claims/", 5),
-        ("/claims/p3/", 12),
-        ("/claims/p3/?verdict=partly&scope=others&workload=web", 12),
+        ("/claims/p3/", 13),
+        ("/claims/p3/?verdict=partly&scope=others&workload=web", 13),
         ("/claims/p0/P0-C08/", 12),
         ("/hypotheses/", 2),
     ],

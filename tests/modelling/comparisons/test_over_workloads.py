@@ -33,14 +33,14 @@ def test_the_first_is_held_against_each_other_where_numbers_join_them():
     (pair,) = compare(QUESTION, ["ext4", "xfs"], 1).pairs
     shown = compared["varmail", "xfs"]
     assert (shown.ratio, shown.low, shown.high) == pytest.approx((pair.ratio, pair.low, pair.high))
-    assert shown.ratio < 1 == pytest.approx(compared["webserver", "xfs"].ratio)
+    assert shown.ratio < compared["webserver", "xfs"].ratio < 1  # of which mail tells a little
 
 
 def test_the_number_of_queries_does_not_grow_with_evidence_or_entries(django_assert_max_num_queries):
     for workload in ("varmail", "webserver"):
         guests(workload, ext4=100.0, xfs=200.0)
         guests(workload, ext4=100.0, xfs=150.0, btrfs=50.0, ntfs=40.0)
-    with django_assert_max_num_queries(24):  # twelve a workload at most
+    with django_assert_max_num_queries(30):  # twelve a workload at most, and what is known of all
         assert len(list(ratios(QUESTION, ["ext4", "xfs", "btrfs", "ntfs"]))) == 6
 
 

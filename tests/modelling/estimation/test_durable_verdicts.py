@@ -1,6 +1,6 @@
 """An entry measured only with options that can lose acknowledged writes is never recommended."""
 
-import pytest
+import numpy as np
 
 from modelling.answers import decision
 from modelling.estimation.arms import Spread
@@ -35,7 +35,8 @@ def test_the_fastest_is_not_used_where_it_was_measured_only_with_an_unsafe_cache
     assert (first.unsafe_options, first.always_unsafe, first.expected_loss) == (("cache mode unsafe",), True, None)
     # Against what one may use: KVM loses nothing to Xen's 300, and ratios are against it.
     assert (part.reference, winner.expected_loss < 1) == ("kvm", True)
-    assert (winner.ratio, first.ratio) == (1.0, pytest.approx(1.5, rel=1e-3))
+    # What Xen was ahead may as well be its cache's: at most half of it counts as its own.
+    assert winner.ratio == 1.0 < first.ratio < np.sqrt(1.5)
     decided = said(part)
     assert decided.sentence.startswith("Use KVM. If it is wrong here, it costs less than 1\u00a0%.")
     assert "XEN comes before, but was measured only with cache mode unsafe, which can lose" in decided.sentence

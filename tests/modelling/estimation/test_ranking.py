@@ -26,8 +26,8 @@ def test_the_best_comes_first_and_ratios_are_against_it():
     (part,) = ranked(arms(arm(100), arm(200, guest_fs="xfs"), arm(50, guest_fs="btrfs")), scales=ALIKE)
     assert [(entry.key, entry.rank, entry.ratio) for entry in part.entries] == [
         ("xfs-on-ext4", 1, 1.0),
-        ("ext4-on-ext4", 2, pytest.approx(0.5, rel=1e-3)),
-        ("btrfs-on-ext4", 3, pytest.approx(0.25, rel=2e-3)),
+        ("ext4-on-ext4", 2, pytest.approx(0.5, rel=2e-3)),
+        ("btrfs-on-ext4", 3, pytest.approx(0.25, rel=5e-3)),
     ]
     # One laboratory: it is told what leads there, and nothing is to be used or avoided.
     assert (part.best, part.worst, part.leading) == ((), (), ("xfs-on-ext4",))
@@ -80,7 +80,7 @@ def test_laboratories_that_agree_say_what_to_use():
         for i in range(6)
         for fs, value in (("ext4", 100), ("xfs", 300))
     ]
-    (part,) = ranked(arms(*rows))
+    (part,) = ranked(arms(*rows), scales=ALIKE)
     assert (part.verdict.kind, part.verdict.strength, part.verdict.reasons) == ("use", "strong", ())
     assert (part.entries[0].laboratories, part.entries[0].expected_loss) == (6, pytest.approx(0, abs=0.5))
 
@@ -176,15 +176,12 @@ def test_a_pair_that_text_and_table_put_apart_stands_in_the_middle():
 
 
 def test_findings_on_a_guest_compare_only_guests_of_one_host():
-    # On ext4 the list prefers xfs, on xfs it prefers ext4, twice as clearly.
+    # On ext4 the list prefers xfs to ext4; what it says of btrfs on xfs it says of nothing else there.
     stated = findings(
-        finding("xfs", "ext4", "best"),
-        finding("ext4", "ext4", "unlisted"),
-        finding("xfs", "xfs", "worst"),
-        finding("ext4", "xfs", "best"),
+        finding("xfs", "ext4", "best"), finding("ext4", "ext4", "unlisted"), finding("btrfs", "xfs", "worst")
     )
     (part,) = ranked(arms(), GUEST, stated)
-    assert [entry.key for entry in part.entries] == ["ext4", "xfs"]
+    assert [entry.key for entry in part.entries] == ["xfs", "ext4"]
 
 
 def test_numbers_and_lists_that_share_an_entry_are_ranked_together():
@@ -257,7 +254,7 @@ def test_configurations_are_ranked_across_hypervisors_and_cache_modes():
 VALUES = st.lists(st.floats(0.1, 1e5), min_size=6, max_size=6)
 
 
-def some_arms(values, factor=1.0, names=("ext4", "xfs", "btrfs")) -> pd.DataFrame:
+def some_arms(values, factor=1.0, names=("ext4", "xfs", "jfs")) -> pd.DataFrame:
     cells = [(vm_count, name) for vm_count in (1, 2) for name in names]
     return arms(*(arm(v * factor, guest_fs=name, vm_count=n) for v, (n, name) in zip(values, cells, strict=True)))
 
@@ -288,8 +285,9 @@ def test_a_ranking_does_not_depend_on_the_order_of_rows(values, order):
 @settings(max_examples=15, deadline=None)
 @given(VALUES.filter(lambda v: len({round(np.log(a * b), 6) for a, b in zip(v[:3], v[3:], strict=True)}) == 3))
 def test_a_ranking_does_not_depend_on_what_things_are_called(values):
-    names = {"ext4": "zfs", "xfs": "aufs", "btrfs": "f2fs"}
+    """Names that draws know no sizes of."""
+    names = {"ext4": "vmfs", "xfs": "aufs", "jfs": "f2fs"}
     renamed = some_arms(values, names=tuple(names.values()))
-    assert shape(ranked(some_arms(values)), lambda key: names[key.split("-")[0]]) == shape(
-        ranked(renamed), lambda key: key.split("-")[0]
+    assert shape(ranked(some_arms(values), scales=ALIKE), lambda key: names[key.split("-")[0]]) == shape(
+        ranked(renamed, scales=ALIKE), lambda key: key.split("-")[0]
     )

@@ -3,12 +3,10 @@
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from modelling.estimation import value
-from modelling.estimation.entry_cells import COLUMNS
-from modelling.estimation.partial_pooling import posterior, published_scales
+from modelling.estimation.hierarchy import NAMES, Knowledge, Scales
 from modelling.estimation.value import (
     Candidate,
     Components,
@@ -21,6 +19,7 @@ from modelling.estimation.value import (
     reduced,
     run_sets,
 )
+from tests.modelling.scales import asked, cells
 
 
 def normal(means, spread: float) -> Components:
@@ -153,10 +152,15 @@ def test_few_components_gain_what_many_do(monkeypatch):
 
 
 def test_laboratories_that_agree_make_runs_worth_less():
-    entries = pd.DataFrame({"guest_fs": ["a", "b"]}, index=["a", "b"])
+    # Of two draws, in one laboratories differ much and in the other hardly.
+    own = [
+        [deviation if name == "own guest_fs" else 0.5 * name.startswith("shared") for name in NAMES]
+        for deviation in (0.3, 0.01)
+    ]
+    scales = Scales(np.full(2, 0.5), np.square(own), np.full(2, 10.0), {}, {})
     gains = []
     for count in (1, 8):
-        rows = [(name, n, f"lab{n}", f"lab{n}", "", 0.0, 0.001) for n in range(count) for name in "ab"]
-        known = Components.of(posterior(entries, pd.DataFrame(rows, columns=COLUMNS), published_scales()))
+        frame = cells(*((f"lab{number}", name, 0.0) for number in range(count) for name in "ab"), variance=0.001)
+        known = Components.of(Knowledge(frame, scales).posterior(asked(*"ab")))
         gains.append(run_sets(["a", "b"], known, 0.0025, 2)[0].gain)
-    assert gains[1] < gains[0] / 2
+    assert gains[1] < gains[0]

@@ -118,11 +118,11 @@ def test_a_campaign_varies_it(client, db):
     host = make_host()
     for slug in ("ext4", "xfs"):
         entry(FileSystem, slug)
-    client.force_login(make_user("operators"))
+    client.force_login(make_user("administrators"))
     page = client.get("/laboratory/campaigns/new/", {"host": host.pk}).content.decode()
     assert ("A setting that only a test knows." in page, 'value="narrow"' in page) == (True, True)
     fields = {"host": host.pk, "pool": host.pools.get().pk, "driver": "libvirt", "guest_file_systems": ["xfs"]}
-    form = plans.form_of(PLAN | fields | {"guest_mkfs_options": ["narrow", "wide"]})
+    form = plans.form_of(PLAN | fields | {"guest_mkfs_options": ["narrow", "wide"]}, user=None)
     assert form.is_valid(), form.errors
     campaign = steering.create(form.instance, user=None)
     assert {run.options.guest_mkfs_options for run in campaign.runs.all()} == {"narrow", "wide"}

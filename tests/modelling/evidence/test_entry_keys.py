@@ -67,16 +67,16 @@ def test_no_key_brings_a_page_or_the_api_down(published_evidence, client, axis, 
         assert client.get(address, parameters).status_code in (200, 302, 400, 404, 422), (address, parameters)
 
 
-@pytest.mark.parametrize("key", MALFORMED)
 @pytest.mark.sqlite
-def test_a_malformed_key_gets_a_sentence(published_evidence, client, key):
-    asked = {"axis": "configuration", "workload": "varmail", "a": key, "b": "kvm:ext4-on-ext4"}
-    page = client.get("/compare/", asked)
-    assert page.status_code == 400
-    assert "not an entry" in page.content.decode() or "not known here; allowed are" in page.content.decode()
-    answer = client.get("/api/v1/explanations/", asked)
-    assert answer.status_code == 400
-    assert key in answer.content.decode()
+def test_a_malformed_key_gets_a_sentence(published_evidence, client):
+    for key in MALFORMED:
+        asked = {"axis": "configuration", "workload": "varmail", "a": key, "b": "kvm:ext4-on-ext4"}
+        page = client.get("/compare/", asked)
+        assert page.status_code == 400, key
+        assert "not an entry" in page.content.decode() or "not known here; allowed are" in page.content.decode()
+        answer = client.get("/api/v1/explanations/", asked)
+        assert answer.status_code == 400, key
+        assert key in answer.content.decode()
 
 
 def test_an_invented_cache_mode_is_refused_with_those_there_are(published_evidence, client):
@@ -95,15 +95,15 @@ def test_a_cache_mode_with_a_colon_is_a_cache_mode(published_evidence):
     assert names.label(AXES["configuration"], key) == "ext4 on ext4 under Xen (loopback (file:) cache)"
 
 
-@pytest.mark.parametrize("axis", AXES)
-def test_every_choice_of_an_entry_reads_as_its_label(published_evidence, axis):
+def test_every_choice_of_an_entry_reads_as_its_label(published_evidence):
     releases = {setting.column: "2.1" for setting in SETTINGS.values() if setting.of}
     stated = {"volume_block_bytes": 65536, "disk_bus": "virtio", **releases}
     Configuration.objects.filter(case_study__slug="p0").update(**stated)
     names.forget()
-    choices = entry_choices(axis, names.names())
-    assert choices
-    assert all(names.label(AXES[axis], key) == label for key, label in choices[:40])
+    for axis in AXES:
+        choices = entry_choices(axis, names.names())
+        assert choices, axis
+        assert [(key, names.label(AXES[axis], key)) for key, _ in choices[:40]] == choices[:40]
 
 
 def test_the_database_refuses_what_a_key_cannot_say(published_evidence):

@@ -20,7 +20,7 @@ from tests.factories import make_case_study, make_configuration, make_measuremen
 
 pytestmark = pytest.mark.django_db
 
-FILES = "django.core.cache.backends.filebased.FileBasedCache"
+FILES = "kdb.database.files_of_bytes.BytesInFiles"
 ASKED = Question(axis="guest-fs", workload="varmail")
 
 

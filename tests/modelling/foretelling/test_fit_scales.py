@@ -1,51 +1,50 @@
-"""The scales that rankings read are those that the published evidence gives."""
-
-import json
+"""`manage.py fit_scales` writes the draws that answers begin with."""
 
 import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
-from experiments.published_evidence import load
-from experiments.published_evidence.endings import end_replaced
 from modelling.estimation import hierarchy
-from modelling.estimation.partial_pooling import PUBLISHED, published_scales
 from modelling.management.commands import fit_scales
+from tests.factories import make_case_study, make_configuration, make_measurement, publish
 
-pytestmark = pytest.mark.sqlite
-
-
-@pytest.mark.slow
-def test_the_file_of_scales_is_what_the_command_writes_of_the_published_evidence(
-    published_evidence, tmp_path, monkeypatch, capsys
-):
-    load.load_outside(load.DIRECTORY / "outside")
-    end_replaced()
-    kept_proposal = hierarchy.published_proposal()
-    written = tmp_path / "scales.json"
-    monkeypatch.setattr(fit_scales, "PUBLISHED", written)
-    monkeypatch.setattr(hierarchy, "PUBLISHED", tmp_path / "proposal.json")
-    call_command("fit_scales")
-    assert "wrote 32 draws of 11 choices" in capsys.readouterr().out
-    hierarchy.published_proposal.cache_clear()
-    proposal = hierarchy.published_proposal()
-    hierarchy.published_proposal.cache_clear()
-    assert proposal.scores == pytest.approx(kept_proposal.scores, abs=0.05)
-    np.testing.assert_allclose(proposal.root, kept_proposal.root, atol=0.05)
-    fresh, kept = (json.loads(path.read_text(encoding="utf-8")) for path in (written, PUBLISHED))
-    assert fresh.keys() == kept.keys() == vars(published_scales()).keys()
-    assert fresh.pop("names") == kept.pop("names")
-    weights = [np.array(scales.pop("weights")) for scales in (fresh, kept)]
-    # Another machine's rounding moves draws a little; other evidence or another model moves their means by more.
-    for name, part in kept.items():
-        mean, before = weights[0] @ np.array(fresh[name]), weights[1] @ np.array(part)
-        assert mean == pytest.approx(before, rel=0.02, abs=1e-4), name
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 
 
-@pytest.mark.django_db
-def test_without_evidence_the_command_says_so_and_leaves_the_file(monkeypatch, tmp_path):
+@pytest.fixture
+def written(monkeypatch, tmp_path):
+    """Have the command write its file into an empty folder."""
     monkeypatch.setattr(fit_scales, "PUBLISHED", tmp_path / "scales.json")
-    monkeypatch.setattr(hierarchy, "PUBLISHED", tmp_path / "proposal.json")
-    with pytest.raises(CommandError):
+    return tmp_path / "scales.json"
+
+
+def test_without_evidence_the_command_says_so_and_leaves_the_file(written):
+    with pytest.raises(CommandError, match="no cells to compare"):
         call_command("fit_scales")
-    assert list(tmp_path.iterdir()) == []
+    assert not written.exists()
+
+
+def test_what_the_command_writes_is_what_answers_read(written, monkeypatch, capsys):
+    for name, cache_modes in {"one": ("none", "writeback"), "two": ("none", "writeback", "directsync")}.items():
+        case_study = make_case_study(name)
+        for number, cache_mode in enumerate(cache_modes):
+            configuration = make_configuration(case_study, cache_mode=cache_mode)
+            make_measurement(100.0 + 50.0 * number, configuration=configuration)
+        publish(case_study)
+
+    call_command("fit_scales", trajectories=4)
+
+    assert "of 2 research groups" in capsys.readouterr().out
+    monkeypatch.setattr(hierarchy, "PUBLISHED", written)
+    scales = hierarchy.published_scales.__wrapped__()  # what it read before is kept
+    draws = len(scales.weights)
+    assert 1 < draws <= 32
+    assert scales.weights.sum() == pytest.approx(1.0)
+    assert scales.variances.shape == (draws, len(hierarchy.NAMES))
+    assert (scales.variances > 0).all()
+    # A group each, and sizes of what both measured.
+    assert len(scales.factors) == 2
+    assert {"cache_mode=none", "cache_mode=writeback"} <= scales.sizes.keys()
+    assert "cache_mode=directsync" not in scales.sizes
+    assert {len(part) for part in (scales.freedom, *scales.factors.values(), *scales.sizes.values())} == {draws}
+    assert np.isfinite([*scales.factors.values(), *scales.sizes.values()]).all()

@@ -4,17 +4,19 @@ import csv
 from io import StringIO
 from pathlib import Path
 
+import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
-from modelling.foretelling.contrasts import COLUMNS, ContrastsError, UnknownNameError, contrast_of, rows
+from modelling.foretelling.contrasts import ACTUAL, COLUMNS, ContrastsError, UnknownNameError, contrast_of, rows
 
+EXT4 = {"host_storage_a": "ext4", "host_storage_b": "ext4"}
 KVM = {"workload": "Mail server", "hypervisor_a": "KVM", "hypervisor_b": "kvm"}
 
 
 def text(*asked: dict[str, str]) -> str:
     out = StringIO()
-    writer = csv.DictWriter(out, COLUMNS, restval="", lineterminator="\n")
+    writer = csv.DictWriter(out, [*COLUMNS, ACTUAL], restval="", lineterminator="\n")
     writer.writeheader()
     writer.writerows({"id": str(number), **row} for number, row in enumerate(asked, 1))
     return out.getvalue()
@@ -32,14 +34,20 @@ def test_columns_that_are_missing_or_unknown_are_named_with_those_allowed():
 
 
 def test_a_row_of_another_length_is_named_by_its_line():
-    with pytest.raises(ContrastsError, match=f"line 3: {len(COLUMNS)} cells are expected"):
+    with pytest.raises(ContrastsError, match=f"line 3: {len(COLUMNS) + 1} cells are expected"):
         list(rows(text(KVM) + "2,varmail\n"))
+
+
+def test_what_was_measured_need_not_be_told_but_is_a_number():
+    assert [row["id"] for row in rows(f"{','.join(COLUMNS)}\n1{',' * (len(COLUMNS) - 1)}\n")] == ["1"]
+    with pytest.raises(ContrastsError, match="line 2: actual_ln_ratio: 'fast' is no number"):
+        list(rows(text({ACTUAL: "fast"})))
 
 
 def test_names_are_read_as_imports_read_them(published_evidence):
     contrast = contrast_of(asked(**KVM, guest_fs_a="Ext4", host_storage_a="EXT4", host_storage_b="zvol"), set())
 
-    assert contrast.where == {"workload": "varmail", "direction": "write", "access": "", "storage": ""}
+    assert contrast.where == {"workload": "varmail", "load": "synchronous", "storage": ""}
     assert contrast.a | {"hypervisor": "kvm", "guest_fs": "ext4", "backend": "file", "host_fs": "ext4"} == contrast.a
     assert (contrast.a["pair"], contrast.b["backend"], contrast.b["host_fs"]) == ("ext4-on-ext4", "zvol", "")
 
@@ -53,8 +61,8 @@ def test_an_unknown_name_is_told_with_its_column(published_evidence):
 def test_every_row_with_known_names_is_answered_and_honestly_wide(published_evidence, tmp_path: Path):
     (tmp_path / "asked.csv").write_text(
         text(
-            KVM | {"guest_fs_a": "ext4", "guest_fs_b": "xfs", "host_storage_a": "ext4", "host_storage_b": "ext4"},
-            KVM | {"guest_fs_a": "xfs", "guest_fs_b": "ext4", "host_storage_a": "ext4", "host_storage_b": "ext4"},
+            KVM | EXT4 | {"guest_fs_a": "ext4", "guest_fs_b": "xfs", ACTUAL: "0.2"},
+            KVM | EXT4 | {"guest_fs_a": "xfs", "guest_fs_b": "ext4", ACTUAL: "-0.2"},
             KVM | {"disk_bus_a": "nvme", "disk_bus_b": "sata", "io_mode_a": "io_uring", "io_mode_b": "threads"},
             KVM | {"guest_fs_a": "reiser5"},
         )
@@ -69,6 +77,14 @@ def test_every_row_with_known_names_is_answered_and_honestly_wide(published_evid
     assert float(there["ratio"]) * float(back["ratio"]) == pytest.approx(1.0, abs=1e-3)
     assert float(there["high"]) == pytest.approx(1 / float(back["low"]), rel=1e-3)
     assert float(there["probability_a_faster"]) == pytest.approx(1 - float(back["probability_a_faster"]), abs=1e-4)
+    quantiles = [float(there[name]) for name in ("q2.5", "q10", "q25", "q50", "q75", "q90", "q97.5")]
+    assert quantiles == sorted(quantiles)
+    ends = [float(there[name]) for name in ("low", "ratio", "high")]
+    assert np.log(ends) == pytest.approx([quantiles[0], quantiles[3], quantiles[6]], abs=1e-4)
+    # As dense one way as the other, and in the middle at least about as dense as on average over the central 80 %.
+    assert float(there["log_density"]) == pytest.approx(float(back["log_density"]), abs=1e-3)
+    assert float(there["log_density"]) > np.log(0.6 / (quantiles[5] - quantiles[1]))
+    assert (unknown["log_density"], wrong["log_density"]) == ("", "")
     # P0 to P4 measured both under mail, and they are one group; nobody compared an NVMe bus.
     assert (there["groups"], there["strength"]) == ("1", "very weak")
     assert (unknown["laboratories"], unknown["strength"]) == ("0", "not known")
@@ -80,5 +96,5 @@ def test_a_file_that_cannot_be_read_is_refused(db, tmp_path: Path):
     with pytest.raises(CommandError, match=r"nowhere\.csv"):
         call_command("foretell", str(tmp_path / "nowhere.csv"), out=str(tmp_path / "out.csv"))
     (tmp_path / "asked.csv").write_text(text(KVM))
-    with pytest.raises(CommandError, match="no cells to compare"):
+    with pytest.raises(CommandError, match="nothing is published"):
         call_command("foretell", str(tmp_path / "asked.csv"), out=str(tmp_path / "out.csv"))

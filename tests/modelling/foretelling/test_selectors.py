@@ -46,9 +46,3 @@ def test_a_forecast_as_of_a_revision_knows_what_was_known_then(volumes):
 
     assert selectors.forecast(LVM, ZVOL, "varmail", None).ratio < known.ratio
     assert selectors.forecast(LVM, ZVOL, "varmail", None, as_of=1).ratio == pytest.approx(known.ratio, rel=1e-6)
-
-
-def test_with_very_many_arms_nothing_is_forecast(volumes, monkeypatch):
-    monkeypatch.setattr(selectors, "MOST_ARMS", 1)
-
-    assert selectors.forecast(LVM, ZVOL, "varmail", None) is None

@@ -6,6 +6,7 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.utils.timezone import now
 from kdb_client.command import main
+from kdb_client.fio_job import checked_load, file_bytes, fio_job
 
 from modelling.evidence.question import Question
 from modelling.here import laboratories
@@ -29,8 +30,8 @@ def watched(machine, *, reads: int = 600, writes: int = 400, hours_ago: float = 
 
 
 @pytest.fixture
-def machine():
-    machine = make_machine(make_host("lab-1"), "vm-117")
+def machine(ada):
+    machine = make_machine(make_host("lab-1", registered_by=ada), "vm-117")
     watched(machine)
     return machine
 
@@ -51,10 +52,12 @@ def refused(asked, **change) -> tuple[str, str]:
 def test_its_runs_do_what_the_machine_did_and_it_says_so(asked, machine):
     sitting = asked("sittings/", {**LIKE, "facts": {"fio": "3.33"}}, 201)
     assert (sitting["workload"], sitting["like"]["machine"]) == ("", "lab-1/vm-117")
-    job = sitting["load"]["job"].splitlines()
-    assert {"directory=@FOLDER@", "rwmixread=60", "bs=16384,8192", "numjobs=2", "fdatasync=5"} <= set(job)
-    assert job[-2:] == ["direct=1", "ramp_time=3"]
-    assert sitting["load"]["working_set_bytes"] == 2**30
+    load = checked_load(sitting["load"])
+    assert (load["read_percent"], load["read_bytes"], load["write_bytes"]) == (60, 16384, 8192)
+    assert (load["threads"], load["fsync_every"], load["fdatasync_every"], load["overwrite"]) == (2, 0, 5, 1)
+    assert (load["warm_up_seconds"], file_bytes(load)) == (3, 2**30)
+    kept = Sitting.objects.get().like["job"].splitlines()
+    assert fio_job(load, "@FOLDER@").splitlines()[1:] == kept[1:]  # no number of it is lost
     sentence = sitting["like"]["sentence"]
     assert sentence.startswith("The load is what lab-1/vm-117 asked of its disks in the 24 hours before ")
     assert (
@@ -121,8 +124,9 @@ def test_a_token_that_may_not_read_takes_no_load_away(client, ada, machine):
     assert "scope read" in answer.json()["detail"]
 
 
-def test_a_name_of_several_hosts_is_asked_about(asked, machine):
-    watched(make_machine(make_host("lab-2"), "vm-117"))
+def test_a_name_of_several_hosts_is_asked_about(asked, machine, ada):
+    watched(make_machine(make_host("lab-2", registered_by=ada), "vm-117"))
+    watched(make_machine(make_host("others"), "vm-117"))
     assert refused(asked) == ("like", "vm-117: say which one: lab-1/vm-117, lab-2/vm-117.")
     assert refused(asked, like="lab-3/vm-117") == ("like", f"lab-3/vm-117: {NOT_THERE}")
     assert asked("sittings/", {**LIKE, "like": "lab-2/vm-117"}, 201)["like"]["machine"] == "lab-2/vm-117"

@@ -6,6 +6,7 @@ import os
 import pytest
 from kdb_client import measure
 from kdb_client.command import main
+from kdb_client.fio_job import checked_load, fio_job
 from kdb_client.guardian import Guardian
 from kdb_client.loads import LOADS, load_of
 from kdb_client.places import Place
@@ -24,7 +25,9 @@ RUNS = [{"block": block, "choice": name, "value": SPEED[name]} for block in (1, 
 @pytest.mark.parametrize("workload", engines.WORKLOADS)
 def test_without_a_server_the_load_is_what_a_server_gives(workload):
     load = sittings.load_of(make_sitting(make_user(), workload=workload, seconds=30))
-    assert load_of(workload, 30) == vars(load)
+    assert load_of(workload, 30) == checked_load(vars(load))
+    job = engines.fio_job(workload, engines.SHAPES[workload], "/mnt", 30) + sittings.past_the_memory(30)
+    assert fio_job(load_of(workload, 30), "/mnt").splitlines()[1:] == job.splitlines()[1:]
     assert set(LOADS) == set(engines.WORKLOADS)
 
 

@@ -7,6 +7,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from django.urls import URLResolver, get_resolver, resolve
 
+from modelling.estimation.ranking import METHOD
 from modelling.here import laboratories
 from tests.factories import make_sitting, make_token, make_user
 from tests.modelling.here.test_conditional import measured
@@ -20,11 +21,11 @@ OWN_DATA = ["/api/v1/laboratories/{slug}/", "/api/v1/sittings/{pk}/"]
 OPEN_TO_ALL = [
     f"/?axis=guest-fs&{ANSWER}",
     f"/?axis=guest-fs&{ANSWER}&tab=ranking",
-    f"/?axis=guest-fs&{ANSWER}&as_of=1",
+    f"/?axis=guest-fs&{ANSWER}&as_of=1&method={METHOD}",
     "/?here={slug}",
     "/?here={slug}&text=nonsense",
     f"/compare/?axis=guest-fs&{ANSWER}",
-    f"/compare/?axis=guest-fs&{ANSWER}&a=ext4&b=xfs&as_of=1",
+    f"/compare/?axis=guest-fs&{ANSWER}&a=ext4&b=xfs&as_of=1&method={METHOD}",
     "/compare/?axis=guest-fs&here={slug}",
     f"/api/v1/rankings/guest-fs/?{ANSWER}",
     f"/api/v1/rankings/guest-fs/?{ANSWER}&format=csv",
@@ -35,7 +36,7 @@ OPEN_TO_ALL = [
     f"/api/v1/comparisons/?axis=guest-fs&entries=ext4,xfs&{ANSWER}&as_of=1",
     "/api/v1/comparisons/?here={slug}",
     f"/mix/?axis=guest-fs&fileserver=1&{ANSWER}",
-    f"/mix/?axis=guest-fs&fileserver=1&{ANSWER}&as_of=1",
+    f"/mix/?axis=guest-fs&fileserver=1&{ANSWER}&as_of=1&method={METHOD}",
     "/mix/?here={slug}",
     "/api/v1/mixes/?axis=guest-fs&weights=fileserver:1&here={slug}",
     "/api/v1/mixes/?axis=guest-fs&weights=fileserver:1&here={slug}&as_of=1",
@@ -52,6 +53,7 @@ POSTED = {
     "/api/v1/sittings/{pk}/runs/1/": {"value": 1.0},
     "/api/v1/sittings/{pk}/share/": {"anything": ""},
 }
+REMOVED = ["/api/v1/laboratories/{slug}/members/bob/", "/api/v1/laboratories/{slug}/", "/api/v1/sittings/{pk}/"]
 NONE = {"slug": "gone", "pk": 99999}
 
 
@@ -106,6 +108,15 @@ def test_an_outsider_cannot_add_to_it(outsider, theirs):
     assert wrong == {}
 
 
+def test_an_outsider_removes_nothing_of_it(outsider, theirs):
+    wrong = {}
+    for address in REMOVED:
+        statuses = [outsider.delete(address.format(**of)).status_code for of in (theirs, NONE)]
+        if statuses not in ([401, 401], [403, 403], [404, 404]):
+            wrong[address] = statuses
+    assert wrong == {}
+
+
 def test_no_list_names_it_to_an_outsider(outsider, theirs):
     texts = {address: outsider.get(address).content.decode() for address in LISTS}
     names = {theirs["slug"], "box"}
@@ -145,5 +156,5 @@ def of_this_room(resolver, prefix: str = ""):
 
 
 def test_no_address_of_laboratories_and_sittings_is_left_out():
-    asked = [address.format(**NONE) for address in [*OWN_PAGES, *OWN_DATA, *LISTS[:3], *POSTED, "/kdb.py"]]
+    asked = [address.format(**NONE) for address in [*OWN_PAGES, *OWN_DATA, *LISTS[:3], *POSTED, *REMOVED, "/kdb.py"]]
     assert set(of_this_room(get_resolver())) == {resolve(address).route for address in asked}

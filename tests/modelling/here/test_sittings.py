@@ -1,6 +1,7 @@
 """A decision on one's own machine: begun, reported run by run, kept from strangers."""
 
 import pytest
+from kdb_client.fio_job import checked_load, fio_job
 
 from modelling.here import laboratories, sittings
 from modelling.here.content import Choice
@@ -22,7 +23,7 @@ BODY = {
 def test_runs_are_planned_reported_and_decide(asked):
     sitting = asked("sittings/", BODY, 201)
     assert sitting["decision"]["kind"] == "not yet"
-    assert "direct=1" in sitting["load"]["job"]
+    assert "direct=1" in fio_job(checked_load(sitting["load"]), "/mnt").splitlines()
     made = 0
     while sitting["next"]:
         for run in sitting["next"]:

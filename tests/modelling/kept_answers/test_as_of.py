@@ -81,7 +81,9 @@ def test_explanations_and_comparisons_are_given_as_of_a_revision(history, client
     both = "/api/v1/comparisons/?axis=fs-pair&workload=varmail&hypervisor=kvm&entries=ext4-on-ext4,xfs-on-ext4"
     (then,), (now,) = (client.get(f"{both}{end}").json()["pairs"] for end in ("&as_of=1", ""))
     assert [then["ratio"], now["ratio"]] == pytest.approx(ratios)
-    page = client.get("/compare/?axis=fs-pair&workload=varmail&hypervisor=kvm&a=ext4-on-ext4&b=xfs-on-ext4&as_of=1")
+    page = client.get(
+        "/compare/?axis=fs-pair&workload=varmail&hypervisor=kvm&a=ext4-on-ext4&b=xfs-on-ext4&as_of=1", follow=True
+    )
     assert "As of knowledge revision 1." in page.content.decode()
     assert f"{ratios[0]:.2f}×" in page.content.decode()
     (link,) = re.findall(r'<th scope="row"><a href="([^"]+)">ext4 on ext4 and xfs on ext4<', page.content.decode())
@@ -118,7 +120,7 @@ def test_claims_are_judged_as_of_a_revision(client):
 def test_page_and_api_answer_as_of_a_revision(history, client):
     body = client.get(f"{ADDRESS}&as_of=1").json()
     assert (body["revision"], [entry["key"] for entry in body["entries"]]) == (1, ["ext4-on-ext4", "xfs-on-ext4"])
-    page = client.get("/?axis=fs-pair&workload=varmail&hypervisor=kvm&as_of=1").content.decode()
+    page = client.get("/?axis=fs-pair&workload=varmail&hypervisor=kvm&as_of=1", follow=True).content.decode()
     assert "As of knowledge revision 1." in page
     assert "One laboratory measured ext4 on ext4 2.0 times as fast as xfs on ext4" in page
     now = client.get("/?axis=fs-pair&workload=varmail&hypervisor=kvm&tab=history").content.decode()

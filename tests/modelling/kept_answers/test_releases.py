@@ -136,15 +136,20 @@ def test_members_see_what_their_laboratory_measured_and_others_only_what_it_shar
 
 def test_operators_see_what_their_hosts_run(client):
     make_study("known", host_kernel="5.15")
-    make_host("tower", name="Tower", facts={"kernel": "6.8.12", "running": "QEMU 9.0.2"})
-    make_host("gone", facts={"kernel": "7.0.1"}, archived_at=now())
+    olga = make_user("operators", username="olga")
+    make_host("tower", name="Tower", facts={"kernel": "6.8.12", "running": "QEMU 9.0.2"}, registered_by=olga)
+    make_host("gone", facts={"kernel": "7.0.1"}, archived_at=now(), registered_by=olga)
+    make_host("theirs", facts={"kernel": "6.9.7"}, registered_by=make_user("operators"))
     address = f"{PAGE}&tab=evidence"
     assert "6.8.12" not in client.get(address).content.decode()
-    client.force_login(make_user("operators", username="olga"))
+    client.force_login(olga)
     page = client.get(address).content.decode()
     assert "6.8.12" in page
     assert "host Tower" in page
     assert "7.0.1" not in page
+    assert "6.9.7" not in page
+    client.force_login(make_user("operators"))
+    assert "6.8.12" not in client.get(address).content.decode()  # a rendered answer is kept for each operator alone
     client.logout()
     assert "6.8.12" not in client.get(address).content.decode()
 

@@ -5,7 +5,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
 
-from experiments.case_studies import life
+from experiments.case_studies import life, reviews
 from experiments.models import CaseStudy
 from kdb.models import Job
 from kdb.work import jobs
@@ -78,7 +78,8 @@ def test_a_new_workload_gets_its_first_ranking(published):
         make_measurement(value, case_study=other, guest_fs=guest, workload="fileserver")
     moves = guest_fs(preview(other))["moves"]
     assert [move["before"] for move in moves] == [None, None, None]
-    assert {move["key"]: move["after"]["rank"] for move in moves} == {"ext4": 1, "xfs": 2, "btrfs": 3}
+    assert {move["key"] for move in moves} == {"ext4", "xfs", "btrfs"}
+    assert {move["after"]["rank"] for move in moves} == {1, 2, 3}
 
 
 def test_what_finds_the_same_again_moves_no_rank(published):
@@ -146,8 +147,28 @@ def test_a_job_that_fails_leaves_the_preview_before(draft, monkeypatch):
     monkeypatch.setattr(previews, "estimate", lambda *_, **__: 1 / 0)
     jobs.run(Job.objects.get(kind=previews.JOB).pk)
     state, kept, job = previews.current(draft)
-    assert (state, job.error) == ("failed", "division by zero")
+    assert state == "failed"
+    assert "With it, “varmail: which file-system pair?” has no answer: division by zero." in job.error
     assert kept.result["questions"]
+
+
+def test_a_draft_with_which_a_question_has_no_answer_is_not_published(client, draft, monkeypatch):
+    """The reviewer is told which one and why; what only fails without the draft is no reason."""
+    answered = previews.estimate
+    monkeypatch.setattr(
+        previews, "estimate", lambda question, with_draft=None: answered(question) if with_draft is None else 1 / 0
+    )
+    reviews.submit(draft, user=draft.owner)
+    client.force_login(make_user("reviewers"))
+    address = f"/api/v1/drafts/{draft.slug}/publish/"
+    response = client.post(address, {"reason": "It is sound."}, content_type="application/json")
+    draft.refresh_from_db()
+    assert (response.status_code, draft.status) == (409, CaseStudy.Status.SUBMITTED)
+    assert "With it, “varmail: which file-system pair?” has no answer: division by zero." in response.json()["detail"]
+    monkeypatch.setattr(
+        previews, "estimate", lambda question, with_draft=None: answered(question, with_draft=with_draft or 1 // 0)
+    )
+    assert client.post(address, {"reason": "It is sound."}, content_type="application/json").status_code == 200
 
 
 def test_it_is_seen_by_those_who_may_see_the_draft(draft):

@@ -5,13 +5,15 @@ import pandas as pd
 import pytest
 
 from kdb.models import Job
-from modelling.estimation.hierarchy import COLUMNS
+from modelling.estimation.cells import COLUMNS
+from modelling.estimation.hierarchy import Knowledge
 from modelling.kept_answers import doubts
 from modelling.models import QualityReport
 from modelling.validation import groups, reports
 from modelling.validation.groups import Form, foretell_groups, forms
+from tests.modelling.scales import ALIKE
 
-WHERE = {"workload": "mail", "direction": "write", "access": "", "storage": "ssd"}
+WHERE = {"workload": "mail", "load": "write", "storage": "ssd"}
 
 
 def cells(*rows: tuple[str, dict[str, str], float]) -> pd.DataFrame:
@@ -36,7 +38,7 @@ AGREED = [row for number in range(6) for row in of_guests(f"g{number}", 1.0 + 0.
 
 def leave_groups_out(frame) -> list[Form]:
     """Say how forecasts of each group from all others did, form by form."""
-    contrasts = foretell_groups(frame)
+    contrasts = foretell_groups(frame, ALIKE)
     return [] if contrasts is None else forms(contrasts)
 
 
@@ -57,20 +59,17 @@ def test_groups_that_contradict_each_other_are_not():
     assert leave_groups_out(cells(*rows))[0].is_better is False
 
 
-def test_what_a_group_measured_itself_does_not_foretell_it(monkeypatch):
-    fitted = []
-    fit = groups.fit
+def test_what_a_group_measured_itself_does_not_foretell_it():
+    rest = AGREED[2:]
+    alone = Knowledge(cells(*rest), ALIKE).posterior(cells(*of_guests("new", 0.0)))
 
-    def noted(rows, *near, **options):
-        fitted.append(set(rows["group"]))
-        return fit(rows, *near, **options)
-
-    monkeypatch.setattr(groups, "fit", noted)
-
-    leave_groups_out(cells(*AGREED))
-
-    everyone = {f"g{number}" for number in range(6)}
-    assert fitted == [everyone, *(everyone - {f"g{number}"} for number in range(6))]
+    for measured in (1.0, -1.0):
+        contrasts = foretell_groups(cells(*of_guests("g0", measured), *rest), ALIKE)
+        (own,) = contrasts[contrasts["group"] == "g0"].itertuples()
+        assert own.measured == measured
+        for share in (0.1, 0.5, 0.9):
+            expected = alone.contrast(0, 1, 2 * 0.005).quantile(share)
+            assert own.forecast.quantile(share) == pytest.approx(expected, abs=0.02)
 
 
 def test_two_groups_are_too_few_to_tell_and_one_is_nothing():
@@ -131,7 +130,7 @@ def test_an_example_is_told_of_the_one_forecast_to_be_faster():
 def test_examples_are_few_and_of_every_group(monkeypatch):
     monkeypatch.setattr(groups, "MOST_EXAMPLES", 6)
     many = [row for number in range(5) for row in of_guests("g0", float(number))]
-    shown = groups.examples(groups.foretell_groups(cells(*many, *AGREED[2:6])))
+    shown = groups.examples(foretell_groups(cells(*many, *AGREED[2:6]), ALIKE))
     assert len(shown) <= 6
     assert {example.group for example in shown} == {"g0", "g1", "g2"}
 
@@ -148,17 +147,6 @@ def test_examples_are_few_and_of_every_group(monkeypatch):
 )
 def test_a_contrast_is_of_the_axes_on_which_it_would_be_asked(differ, forms):
     assert groups.Contrast(0, 1, tuple(differ)).choices == forms
-
-
-def test_a_fit_near_another_foretells_what_a_fit_from_nothing_does():
-    frame = cells(*AGREED)
-    rest = frame[frame["group"] != "g0"].reset_index(drop=True)
-    sides = {"guest_fs": "xfs"}, {"guest_fs": "ext4"}
-
-    near, alone = groups.fit(rest, groups.fit(frame).proposal), groups.fit(rest)
-
-    quantiles = [[model.contrast(*sides, WHERE, 0.01).quantile(q) for q in (0.1, 0.5, 0.9)] for model in (near, alone)]
-    np.testing.assert_allclose(*quantiles, atol=0.15)
 
 
 @pytest.mark.django_db

@@ -14,9 +14,9 @@ from modelling.evidence.axes import AXES
 from modelling.validation.forecasts import METHODS, CannotPredict, Evidence, Forecast, Task
 from modelling.validation.leave_one_out import leave_one_out, score, sources, summaries
 from tests.modelling import frames
-from tests.modelling.scales import ALIKE
+from tests.modelling.scales import BY_LOAD, variances
 
-ASSUMED = Assumptions(Spread(0.05), tier_scale=0.1, tier_doubt=0.5, scales=ALIKE)
+ASSUMED = Assumptions(Spread(0.05), tier_scale=0.1, tier_doubt=0.5, scales=BY_LOAD)
 MAIL = {"xfs": 0.5, "btrfs": 0.2, "ext4": -0.4}
 FILES = {"xfs": -1.5, "btrfs": -0.6, "ext4": 1.2}  # the other way round, and stronger
 
@@ -24,9 +24,9 @@ FILES = {"xfs": -1.5, "btrfs": -0.6, "ext4": 1.2}  # the other way round, and st
 def evidence(arms=(), findings=()):
     """Evidence from {"varmail": rows} for arms and for findings."""
     arms, findings = dict(arms), dict(findings)
-    names = {*arms, *findings}
+    names = sorted({*arms, *findings})
     return Evidence(
-        {name: frames.arms(*arms.get(name, ())) for name in names},
+        {name: frames.arms(*arms.get(name, ())).assign(variant_id=number) for number, name in enumerate(names)},
         {name: frames.findings(*findings.get(name, ())) for name in names},
         ASSUMED.spread,
     )
@@ -162,7 +162,7 @@ def test_intervals_cover_what_they_promise(seed):
         )
     ]
     # Of the variance of a ratio, each of its two choices brings half.
-    differ = replace(ALIKE, laboratory=between**2 / 2 / ALIKE.choices[:, 0])
+    differ = replace(BY_LOAD, variances=variances(shared=0.01, load=1e3, own_guest_fs=between**2 / 2))
     told = summary(report(evidence({"varmail": rows}), replace(ASSUMED, scales=differ)), "network", "guest-fs")
     assert told.pairs == 120
     assert 0.88 <= told.covered / told.pairs <= 1.0
@@ -250,7 +250,8 @@ def test_the_network_foretells_what_the_ranking_of_the_others_would_say(with_lis
         report(evidence({"varmail": [row for own in rows.values() for row in own]}, {"varmail": lists})), study="d"
     )["network"][0]
     others = frames.arms(*rows["a"], *rows["b"], *rows["c"])
-    (part,) = rank(others, frames.findings(*lists), AXES["guest-fs"], ASSUMED).parts
+    where = {"workload": "varmail", "load": "synchronous"}
+    (part,) = rank(others, frames.findings(*lists), AXES["guest-fs"], ASSUMED, where=where).parts
     assert told.order == tuple(entry.key for entry in part.entries)
     log_ratios = {entry.key: math.log(entry.ratio) for entry in part.entries}
     truth = dict(zip(MAIL, np.array(list(MAIL.values())) + noise[3], strict=True))

@@ -13,7 +13,7 @@ from kdb.models import Job
 from modelling.evidence import keeping
 from modelling.foretelling.content import IN_USE
 from modelling.models import Arm, QualityReport
-from modelling.validation import reports
+from modelling.validation import reports, tables
 from tests.factories import make_case_study, make_measurement, publish
 from tests.test_architecture import ROOT
 
@@ -107,6 +107,17 @@ def test_the_page_shows_every_table_and_links_every_question(client, published_e
     assert text.count('<th scope="row"><a href="/?axis=') == len(report.result["questions"])
     for link in set(re.findall(r'<th scope="row"><a href="([^"]+)"', text)):
         assert client.get(link.replace("&amp;", "&")).status_code == 200
+
+
+def test_numbers_that_no_disk_made_are_listed_with_their_case_study(client):
+    measurement = make_measurement(400.0)  # on one hard disk
+    publish(measurement.configuration.case_study)
+    (number,) = client.get(API).json()["flagged"]
+    slug = measurement.configuration.case_study.slug
+    assert (number["case_study"], number["flag"]) == (slug, "above the interface")
+    (table,) = tables.no_disks({"flagged": [number]}, {"workload": {}})
+    assert (table.rows[0][0], table.links) == (slug, (f"/case-studies/{slug}/#protocol",))
+    assert client.get(table.links[0]).status_code == 200
 
 
 def test_plots_draw_what_the_report_says_and_tabulate_it(client):

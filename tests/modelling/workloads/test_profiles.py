@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from modelling.workloads import wml
@@ -412,7 +412,6 @@ def test_a_profile_is_json():
 
 @pytest.mark.slow
 @given(damaged_personalities())
-@settings(max_examples=300, deadline=None)
 def test_the_shares_of_any_profile_add_up(text):
     load = None
     with suppress(wml.WmlError):

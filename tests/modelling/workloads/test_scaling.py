@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import curve_fit
 
@@ -84,7 +84,6 @@ def test_three_points_meet_three_parameters_and_claim_no_error():
 
 @pytest.mark.slow
 @given(st.floats(1, 1e5), st.floats(0, 1), st.floats(0, 0.5), st.integers(3, 12))
-@settings(max_examples=200)
 def test_known_parameters_are_recovered(one, contention, coherency, k):
     counts = list(range(1, k + 1))
     usl = fit_usl(counts, law(counts, one, contention, coherency), [SPREAD] * k)
@@ -229,7 +228,6 @@ series = st.lists(st.floats(1, 1e4), min_size=2, max_size=6)
 
 @pytest.mark.slow
 @given(series, st.floats(1e-3, 1e3), st.randoms())
-@settings(max_examples=200, deadline=None)
 def test_only_lambda_depends_on_the_unit_and_nothing_on_the_order(values, factor, random):
     counts = list(range(1, len(values) + 1))
     verdict = scaling(counts, values, "MiB/s", variances=[SPREAD] * len(values))
@@ -246,7 +244,6 @@ def test_only_lambda_depends_on_the_unit_and_nothing_on_the_order(values, factor
 
 @pytest.mark.slow
 @given(series, st.sampled_from([None, 0.0, 1e-8, SPREAD, 1.0]))
-@settings(max_examples=300, deadline=None)
 def test_any_series_has_a_named_verdict_and_finite_numbers(values, variance):
     counts = range(1, len(values) + 1)
     with warnings.catch_warnings():

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from modelling.workloads import wml
@@ -449,7 +449,6 @@ def read_or_refused(text: str) -> None:
 
 
 @given(st.text())
-@settings(max_examples=300, deadline=None)
 def test_any_text_is_read_or_refused(text):
     read_or_refused(text)
 
@@ -518,7 +517,6 @@ WORDS = [
 
 @pytest.mark.slow
 @given(st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join))
-@settings(max_examples=500, deadline=None)
 def test_any_order_of_words_is_read_or_refused(text):
     read_or_refused(text)
 
@@ -546,6 +544,5 @@ def mutated(draw) -> str:
 
 @pytest.mark.slow
 @given(mutated())
-@settings(max_examples=500, deadline=None)
 def test_a_damaged_personality_is_read_or_refused(text):
     read_or_refused(text)

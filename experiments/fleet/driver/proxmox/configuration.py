@@ -70,7 +70,11 @@ class Configuration:
         try:
             return str(UUID(stated))
         except ValueError:
-            return str(uuid5(_ANOTHER_NAME, f"{self.number} {_options(self.now.get('meta', '')).get('ctime', '')}"))
+            return self.uuid_of_number
+
+    @property
+    def uuid_of_number(self) -> str:
+        return str(uuid5(_ANOTHER_NAME, f"{self.number} {_options(self.now.get('meta', '')).get('ctime', '')}"))
 
     @property
     def lock(self) -> str:

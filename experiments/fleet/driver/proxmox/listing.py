@@ -31,6 +31,9 @@ SHORTEST_SECONDS = 30.0  # between two looks: each starts pvesh, which reads all
 
 _ALLOCATED = 0.98  # of its size: what a sparse image has less of
 _NANO = 1e-9
+# Heads of sections and what is needed: no notes, no passwords of cloud-init. Runners know this very command.
+_STARTS = ("[[]", "agent", "ide", "meta", "sata", "scsi", "smbios1", "template", "virtio")
+GREP = ("grep", "-rH", *(word for start in _STARTS for word in ("-e", f"^{start}")), f"{FILES}/")
 _LINE = re.compile(rf"{FILES}/(\d{{1,9}})\.conf:(.*)")
 # QEMU's name for each of Counts, in the order of the fields; its times are in ns.
 _STATS = (
@@ -40,14 +43,14 @@ _STATS = (
 
 
 def counts(host: Connection) -> dict[str, dict[str, Counts]]:
-    """Return running machine by name to disk by target to what QEMU counted since its start. One command.
+    """Return running machine by number and process to disk by target to what QEMU counted since its start. One command.
 
     Raises Refused where Proxmox VE does not answer, and what ssh raises.
     """
     machines = _machines(host, "--full", "1")
     names = _names(machines)
     return {
-        names[number]: {
+        _process(number, about): {
             str(target): told for target, stats in _object(about.get("blockstat")).items() if (told := _counts(stats))
         }
         for number, about in machines.items()
@@ -75,18 +78,21 @@ def put_together(
         for number, conf in files.items()
         if number in machines and not conf.is_template and not is_of_a_campaign(names[number])
     ]
+    # A machine restored beside its original has the UUID of that.
+    first = {conf.uuid: conf.number for conf in reversed(kept)}
     used = {drive.storage for conf in kept for drive in conf.disks.values()} & pools.keys()
     volumes = {volume: about for storage in sorted(used) for volume, about in _volumes(host, storage).items()}
     return Listing(
         tuple(pools.values()),
         tuple(
             ListedMachine(
-                uuid=conf.uuid,
+                uuid=conf.uuid if first[conf.uuid] == conf.number else conf.uuid_of_number,
                 name=names[conf.number][:200],
                 is_running=machines[conf.number].get("status") == "running",
                 has_agent=conf.has_agent,
                 disks=tuple(_disks(conf, pools, volumes)),
                 number=conf.number,
+                process=_process(conf.number, machines[conf.number]),
             )
             for conf in kept
         ),
@@ -110,6 +116,11 @@ def _machines(host: Connection, *words: str) -> dict[int, dict[str, Any]]:
     return {int(entry["vmid"]): entry for entry in machines if str(entry.get("vmid", "")).isdecimal()}
 
 
+def _process(number: int, about: Mapping[str, Any]) -> str:
+    """Name the process of a machine; "" where it does not run. Its number alone may be another machine's later."""
+    return f"{number}/{about.get('pid', '')}" if about.get("status") == "running" else ""
+
+
 def _names(machines: Mapping[int, Mapping[str, Any]]) -> dict[int, str]:
     """Return each machine's name; where several have one name, its number beside it: Proxmox VE allows that."""
     names = {number: str(about.get("name") or f"VM {number}") for number, about in machines.items()}
@@ -127,7 +138,7 @@ def _counts(stats: Any) -> Counts | None:
 
 def _configurations(host: Connection, _numbers: Iterable[int]) -> dict[int, Configuration]:
     """Return the files of the node's machines. Raises Refused."""
-    answer = host.run(["grep", "-rH", ".", f"{FILES}/"], timeout=SECONDS, most=MOST_BYTES)
+    answer = host.run(GREP, timeout=SECONDS, most=MOST_BYTES)
     if answer.status > 1 or (answer.status and answer.errors.strip()):
         raise Refused(f"{host.address}: the files of the machines are not read: {answer.errors.strip()[-500:]}")
     lines: dict[int, list[str]] = {}

@@ -316,7 +316,7 @@ class ProxmoxMoving:
         conf = parsed(number, "\n".join(parts["conf"])) if "digest" in parts else None
         if conf is None and "node" in parts:
             raise NotSure(f"The machine {number} is on the node {parts['node'][0]} now.")
-        if conf is None or conf.uuid != move.machine:
+        if conf is None or move.machine not in (conf.uuid, conf.uuid_of_number):
             raise Gone(f"The node has no machine {number} that is {move.machine}.")
         return _Look(
             conf=conf,

@@ -136,7 +136,7 @@ free) # TOKEN NUMBER VOLUME: remove what this move made and no machine has
     ;;
 unlink) # NUMBER VOLUME KEY DIGEST: remove the volume that a machine keeps as unusedN
     number "$1" && volume "$2"
-    case $3 in unused[0-9]*) ;; *) refuse "$3 is no unused disk" ;; esac
+    case ${3#unused} in "$3" | "" | *[!0-9]*) refuse "$3 is no unused disk" ;; esac
     [ "$(sed -n '/^\[/q; s/^'"$3"': *//p' "$FILES/$1.conf")" = "$2" ] || refuse "changed: $3 is not $2 any more"
     need_unused "$2" "$1"
     told=$(qm set "$1" --delete "$3" --digest "$4" 2>&1) || refuse "refused: $(printf '%s' "$told" | tail -n 1)"

@@ -3,15 +3,19 @@
 import time
 from itertools import count
 from pathlib import Path
+from xml.etree.ElementTree import Element
 
 import pytest
+from kdb_client import allowed as grammar
 
 from experiments.fleet.driver import libvirt_listing
 from experiments.fleet.driver.contract import Forbidden, Held, Move
 from experiments.fleet.driver.libvirt_moving import LibvirtMoving
+from experiments.laboratory.reach import ssh
 from tests.experiments.fleet.driver.conformance import ListingConformance, NamingConformance
 from tests.experiments.fleet.driver.machines import DISK_MIB, Machine, host_of, mount_pool
 from tests.experiments.laboratory.conftest import qemu_lab, stock  # noqa: F401 - a fixture
+from tests.experiments.runner import forms
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -30,7 +34,7 @@ class Place:
         self.machine.start()
 
     def new_move(self, **fields) -> Move:
-        token = f"t{next(self._tokens):04d}"
+        token = f"k{next(self._tokens):012x}"
         there = self.second if str(self.first) in self.image else self.first
         return Move(token, self.machine.uuid, "vdb", self.image, f"{there}/mail-1.{token}.img", **fields)
 
@@ -69,7 +73,16 @@ def place(lab):
 
 
 class TestLibvirt(NamingConformance, ListingConformance):
-    pass
+    @pytest.fixture(autouse=True)
+    def _is_what_a_runner_may_be_asked(self, place, monkeypatch):
+        sent = []
+        monkeypatch.setattr(ssh, "listeners", [lambda machine, words, *_: machine.via or sent.append(words)])
+        yield
+        of_drivers = [words for words in sent if "qemu-monitor-command" not in words]  # by which tests log in to guests
+        # The laboratory's libvirt keeps the disk, not this machine's; test_allowed holds the two against each other.
+        monkeypatch.setattr(grammar, "kept_disk", lambda *_: Element("disk"))
+        monkeypatch.setattr(grammar, "_canonical", lambda element: "")
+        assert forms.refused(of_drivers, map(str, (place.first, place.second))) == []
 
 
 def test_a_machine_with_a_snapshot_or_a_path_of_odd_characters_is_not_moved(place):

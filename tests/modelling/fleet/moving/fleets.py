@@ -22,13 +22,13 @@ LABORATORIES = ("Alpha", "Beta", "Gamma", "Delta", "Epsilon", "Zeta")
 
 
 def numbers_for_xfs() -> None:
-    """Six laboratories with a ratio of 1.5 on three kinds of disks, each of several runs, at revision 6."""
+    """Six laboratories with a ratio of 3 on three kinds of disks, each of several runs, at revision 6."""
     studies = [
         make_case_study(laboratory=laboratory, storage=make_storage(kind=kind))
         for laboratory, kind in zip(LABORATORIES, 2 * ("hdd", "ssd", "nvme"), strict=True)
     ]
     for study in studies:
-        for host_fs, value in (("ext4", 100.0), ("xfs", 150.0)):
+        for host_fs, value in (("ext4", 100.0), ("xfs", 300.0)):
             for number, spread in enumerate((0.99, 1.0, 1.01), start=1):
                 fields = {"guest_fs": "ext4", "host_fs": host_fs, "workload": "varmail", "repetition": number}
                 make_measurement(value * spread, case_study=study, **fields)

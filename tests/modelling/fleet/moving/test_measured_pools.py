@@ -117,7 +117,9 @@ def test_every_load_of_a_machine_has_to_be_measured_where_nothing_else_compares_
 
 @pytest.fixture
 def bob(host):
-    return make_user("operators", username="bob")
+    bob = make_user("operators", username="bob")
+    host.operators.add(bob)
+    return bob
 
 
 def test_a_plan_that_tells_of_runs_is_seen_by_members_alone(client, ada, bob, host, laboratory):

@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.utils.timezone import now
 
 from experiments.campaigns import steering
+from experiments.models import ObservedMachine
 from kdb.models import Job
 from kdb.notifications import subscriptions
 from kdb.notifications.models import Delivery
@@ -40,7 +41,7 @@ def test_a_machine_moves_to_the_pool_that_the_numbers_praise_and_everything_is_t
     plan = plan_of(host)
     advice = advised(plan)["kvm-1/mail-1"]
     assert (advice["here"], advice["pool"]) == ("kvm-1/srv/ext4", "kvm-1/srv/xfs")
-    assert 1.2 < advice["prospect"]["ratio"] < 1.6
+    assert 2.0 < advice["prospect"]["ratio"] < 3.2
     assert advice["prospect"]["laboratories"] == 6
     assert "workload=varmail" in advice["links"][0]["address"]
     assert "a=ext4-on-xfs&b=ext4-on-ext4" in advice["links"][1]["address"]
@@ -70,6 +71,39 @@ def test_what_is_not_known_is_not_planned_for_and_told(host):
         "odd-guest": "its f2fs is no file system of the catalogue",
         "odd-pool": "its image lies on f2fs, which is no file system of the catalogue",
     }
+
+
+def made_anew(machine: ObservedMachine, **fields) -> ObservedMachine:
+    """Let a machine go, and return another of its name on the same image."""
+    gone = {"is_running": False, "runs_as": "", "seen_at": now() - timedelta(minutes=1)}
+    ObservedMachine.objects.filter(pk=machine.pk).update(**gone)
+    return mail_server(machine.host, machine.name, **fields)
+
+
+def test_of_two_machines_of_one_name_the_one_that_is_there_is_planned_for(host):
+    anew = made_anew(mail_server(host))
+    plan = plan_of(host)
+    assert advised(plan)["kvm-1/mail-1"]["machine_uuid"] == str(anew.uuid)
+    assert plan.content["not_planned"] == []
+
+
+def test_a_plan_for_a_machine_is_not_confirmed_for_the_one_that_was_made_anew(host):
+    old = mail_server(host)
+    plan = plan_of(host)
+    anew = made_anew(old)
+    assert anew.disks.get().path == advised(plan)["kvm-1/mail-1"]["path"]
+    with pytest.raises(PlacementError, match="not as it was when the plan was made"):
+        moves.confirm(plan, ["kvm-1/mail-1"], user=host.registered_by)
+
+
+def test_what_came_of_a_move_is_not_taken_for_that_of_a_machine_made_anew(host):
+    old = mail_server(host)
+    outcome = {"speed": 1.5, "low": 1.4, "high": 1.6, "verdict": "kept"}
+    moved(old, outcome=outcome, advice={"mix": {"shares": {"varmail": 1.0}}, "guest_fs": "ext4"})
+    hosts = [host]
+    assert [one.machine for one in outcomes.came_of(hosts, fleet_of(hosts))[0]] == ["kvm-1/mail-1"]
+    made_anew(old)
+    assert [one.machine for one in outcomes.came_of(hosts, fleet_of(hosts))[0]] == [f"kvm-1/mail-1 ({old.uuid})"]
 
 
 def test_the_load_is_the_mean_of_the_watched_minutes(host):

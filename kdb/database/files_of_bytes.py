@@ -1,0 +1,35 @@
+"""A cache of bytes in files, for all processes of a machine. Django's own has pickles, which run what was put there."""
+
+import struct
+import time
+from typing import Any
+
+from django.core.cache.backends.base import DEFAULT_TIMEOUT
+from django.core.cache.backends.filebased import FileBasedCache
+
+_EXPIRY = struct.Struct("<d")
+
+
+class BytesInFiles(FileBasedCache):
+    """Each file is the time when it expires, and what is kept."""
+
+    def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
+        try:
+            with open(self._key_to_file(key, version), "rb") as file:  # type: ignore[attr-defined]
+                return default if self._is_expired(file) else file.read()
+        except FileNotFoundError:
+            return default
+
+    def _write_content(self, file: Any, timeout: Any, value: bytes) -> None:
+        file.write(_EXPIRY.pack(self.get_backend_timeout(timeout) or float("inf")) + value)
+
+    def _is_expired(self, file: Any) -> bool:
+        head = file.read(_EXPIRY.size)
+        return len(head) < _EXPIRY.size or _EXPIRY.unpack(head)[0] < time.time()
+
+    def touch(self, key: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
+        """Let what is kept expire later; tell whether it is there."""
+        value = self.get(key, version=version)
+        if value is not None:
+            self.set(key, value, timeout, version)
+        return value is not None

@@ -1,0 +1,95 @@
+"""All that is published, as the one model of modelling.estimation.hierarchy takes it."""
+
+from dataclasses import replace
+from functools import lru_cache
+
+import pandas as pd
+from django.conf import settings
+
+from kdb.units import LATENCY, SPEEDS
+from modelling.estimation.arms import Spread
+from modelling.estimation.cells import load_of, of_lists, of_numbers
+from modelling.estimation.hierarchy import Knowledge
+from modelling.estimation.ranking import Assumptions
+from modelling.evidence import counts, frames
+from modelling.evidence.axes import AXES, NATIVE
+from modelling.evidence.question import Question
+
+# Filters that do not restrict what counts: the model tells how far effects carry from one of them to another.
+_CONTEXTS = ("hypervisor", "guest_fs", "host_fs", "host_storage", "storage", "metric")
+
+
+def assumptions() -> Assumptions:
+    """Return what every answer takes for granted, from the settings."""
+    return Assumptions(
+        spread=Spread(
+            settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION,
+            settings.KDB_STUDY_SPREAD_FREEDOM,
+            settings.KDB_ARM_SPREAD_FREEDOM,
+            settings.KDB_WHOLE_RUN_SECONDS,
+        ),
+        tier_scale=settings.KDB_TIER_SCALE,
+        tier_doubt=settings.KDB_TIER_DOUBT,
+        margin=settings.KDB_MARGIN,
+        differ=settings.KDB_LABORATORIES_DIFFER,
+    )
+
+
+def knowledge_of(
+    question: Question, metric: str, as_of: int | None = None, *, with_draft: int | None = None
+) -> Knowledge | None:
+    """Return what bears on the question: the evidence of all workloads that its filters admit, but for those by which
+    effects may deviate; native runs where they are asked for by name. None where the metric is not of speed: then
+    nothing but its own numbers does.
+
+    as_of, with_draft : as for modelling.evidence.frames.Evidence
+    """
+    if metric not in SPEEDS:
+        return None
+    admitting = replace(question, axis="fs-pair", workload=frames.ANY_WORKLOAD, needs=(), **dict.fromkeys(_CONTEXTS))
+    admitting = replace(admitting, metric=LATENCY if metric == LATENCY else None)
+    if question.hypervisor == NATIVE:
+        admitting = replace(admitting, hypervisor=NATIVE)
+    token = counts.content_token(with_draft) if with_draft is not None else ""
+    return _kept(counts.revision(), as_of, admitting, with_draft, token)
+
+
+def everything(as_of: int | None = None, *, with_native: bool = True) -> Knowledge:
+    """Return all that is published, or that counted at a revision."""
+    return _kept(
+        counts.revision(), as_of, Question("fs-pair", frames.ANY_WORKLOAD, hypervisor=NATIVE if with_native else None)
+    )
+
+
+@lru_cache(maxsize=4)  # some 50 MB each
+def _kept(
+    revision: int, as_of: int | None, admitting: Question, with_draft: int | None = None, token: str = ""
+) -> Knowledge:
+    """Return the knowledge at a revision, kept: a preview asks all its questions of one. token : of the draft's
+    content, with which it changes"""
+    return Knowledge(cells(admitting, as_of, with_draft), assumptions().scales)
+
+
+def cells(admitting: Question, as_of: int | None = None, with_draft: int | None = None) -> pd.DataFrame:
+    """Return the cells of all numbers and tier lists that count, of any workload. admitting : its filters do so; with
+    NATIVE for its hypervisor native runs count as well, and with LATENCY for its metric nothing else"""
+    taken, with_native = assumptions(), admitting.hypervisor == NATIVE
+    metrics = (LATENCY,) if admitting.metric == LATENCY else [metric for metric in SPEEDS if metric != LATENCY]
+    admitting = replace(admitting, hypervisor=None, metric=None)
+    arms = frames.every_arm(admitting, as_of=as_of, with_draft=with_draft)
+    numbers = of_numbers(arms if with_native else arms[arms["hypervisor"] != NATIVE], taken.spread, metrics)
+    if LATENCY in metrics:
+        return numbers
+    findings = frames.findings(admitting, as_of=as_of, with_draft=with_draft)
+    lists = of_lists(findings, AXES["fs-pair"], taken.tier_scale, taken.tier_doubt)
+    return pd.concat([part for part in (numbers, lists) if len(part)] or [numbers], ignore_index=True)
+
+
+def where_of(question: Question) -> dict[str, str]:
+    """Return where the question asks of: its load, and the hypervisor, disk and file systems that it names."""
+    named = {
+        name: str(value)
+        for name in ("hypervisor", "guest_fs", "host_fs", "storage")
+        if (value := getattr(question, name))
+    }
+    return {"workload": question.workload, "load": load_of(question.workload, ""), **named}

@@ -1,0 +1,167 @@
+"""Turn evidence into the cells of the one model (modelling.estimation.hierarchy). No Django.
+
+Numbers give a cell for each arm that may be compared with another; a tier list gives one for each pair it names, from
+the normal approximation of its likelihood at its own mode, once, however many case studies it is said to hold for.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from kdb.disk_path import SETTINGS
+from kdb.host_storage import host_storage_parts
+from kdb.pairs import pair_key
+from kdb.units import METRICS, SPEEDS, THROUGHPUT
+from modelling.evidence.axes import Axis, entry_key, entry_parts
+from modelling.evidence.fairplay import ONE_QUANTITY, counted_once, in_metric, varies
+
+from .arms import Spread, comparable_arms
+from .hierarchy import CHOICES
+from .hierarchy import COLUMNS as OF_MODEL
+from .ordinal import from_tiers, joint
+
+COLUMNS = (*OF_MODEL, "case_study", "configuration", "level", "outcome", "variance")
+# What is varied is a choice, so nothing of the disk's path is held equal: other differences are the residual's.
+_CHOICES = Axis("choices", "Configuration", ("choices",), ("workload",), (*SETTINGS, "guest_access"))
+CONTAINER = "container"  # a virtualisation: shares the kernel and the caches of the host
+_WORKED_OUT = ("container", "pair", "copy_on_write", "networked", "flushed")
+_STATED = [*(name for name in CHOICES if name not in _WORKED_OUT), "virtualisation"]
+_OVER_NETWORK = {
+    *("rbd", "rook", "longhorn", "vsan", "linstor", "s2d", "storpool", "cephfs", "glusterfs"),
+    *("nfs", "iscsi", "nvme-tcp"),
+}
+_FLUSHED = {"directsync", "writethrough"}
+_COPIES = {"btrfs", "zfs", "openzfs", "bsd-zfs", "bcachefs"}  # file systems that never write in place, on either side
+_SYNCHRONOUS = {"varmail", "database"}  # loads that wait for the disk (docs/models/profiles.md)
+_READS = {"webserver", "vm-boot"}  # whose name does not say what they mostly do
+# A tier list's standing of a pair, from the text list and its outstanding marks.
+_STANDING = {"best": 1.0, "unlisted": 0.0, "worst": -1.0}
+
+
+def of_numbers(arms: pd.DataFrame, spread: Spread, metrics: Iterable[str] = SPEEDS) -> pd.DataFrame:
+    """Return a cell for each arm that differs in a choice from one it may be compared with.
+
+    arms : as modelling.evidence.frames.arms gives them, with a column workload; of all these metrics, which say how
+        fast the same work is done
+    """
+    rows = arms[arms["metric"].isin(list(metrics)) & (arms["virtualisation"] != "emulated")]
+    if rows.empty:
+        return pd.DataFrame(columns=COLUMNS)
+    rows = _one_quantity(rows.sort_values("workload", kind="stable"))
+    made_of = pd.DataFrame(map(choices, rows[_STATED].to_dict("records")), index=rows.index, columns=list(CHOICES))
+    named = rows.assign(choices=[repr(made) for made in made_of.itertuples(index=False, name=None)])
+    compared = comparable_arms(named, _CHOICES, spread)
+    workloads = compared["workload"].astype(str)
+    signs = compared["metric"].map(lambda metric: METRICS[metric].direction).to_numpy(dtype=float)
+    told = made_of.loc[compared.index].assign(
+        load=[load_of(*load) for load in zip(workloads, compared["operation"].astype(str), strict=True)],
+        storage=compared["storage"].astype(str),
+        workload=workloads,
+        laboratory=compared["laboratory"].astype(str),
+        group=compared["research_group"].astype(str),
+        case_study=compared["case_study"].astype(str),
+        configuration=compared["configuration_id"].to_numpy(),
+        level=compared["group"].to_numpy(),
+        outcome=signs * compared["mean_log"].to_numpy(),
+        variance=compared["arm_variance"].to_numpy(),
+    )
+    return told[list(COLUMNS)].reset_index(drop=True)
+
+
+def _one_quantity(arms: pd.DataFrame) -> pd.DataFrame:
+    """Return the arms with one row for each piece of work, rates of one block size turned into throughput."""
+    turned = in_metric(arms, THROUGHPUT)
+    others = arms[~arms["metric"].isin(ONE_QUANTITY) | arms["block_size_bytes"].isna()]
+    others = others[~others.index.isin(turned.index)]
+    return counted_once(pd.concat([turned, others]).sort_index()) if len(turned) else counted_once(arms)
+
+
+def of_lists(findings: pd.DataFrame | None, axis: Axis, tier_scale: float, tier_doubt: float) -> pd.DataFrame:
+    """Return a cell for each pair of file systems that a tier list names.
+
+    findings : of modelling.evidence.frames, of any workload, or None; axis : which of them may be compared
+    tier_scale, tier_doubt : as for modelling.estimation.ranking.Assumptions
+    """
+    cells: list[dict[str, Any]] = []
+    level = 0
+    for workload, rows in findings.groupby("workload", sort=True) if findings is not None and len(findings) else ():
+        scored = scored_findings(rows, axis)
+        for _, tiers in scored.groupby("list") if len(scored) else ():
+            standing = tiers.groupby("entry")["standing"].mean().to_dict()
+            entries = sorted(standing)
+            own = joint(entries, [], from_tiers(standing, 1, tier_doubt), tier_scale)
+            variances = np.diag(own.covariance) * len(entries) / (len(entries) - 1)
+            of_entry = tiers.drop_duplicates("entry").sort_values("entry").to_dict("records")
+            for place, row in enumerate(of_entry):
+                context = {"workload": workload, "load": load_of(str(workload), ""), "storage": ""}
+                measured = {"level": -1 - level, "outcome": own.effects[place], "variance": variances[place]}
+                whose = {"laboratory": row["publication"], "group": row["research_groups"][0], "case_study": ""}
+                cells.append(choices(row) | context | measured | whose | {"configuration": -1 - place})
+            level += 1
+    return pd.DataFrame(cells, columns=COLUMNS)
+
+
+def scored_findings(findings: pd.DataFrame, axis: Axis) -> pd.DataFrame:
+    """Return the findings with the standing of each pair among those that agree in what the axis holds fixed.
+
+    Adds the columns entry str; list int, the tier list the finding is part of; standing float, +2
+    outstanding among the best to -2 outstanding among the worst, the middle of both where text and
+    table disagree. Findings with nothing to be compared with are left out.
+    """
+    if findings.empty or not set(axis.entry) <= {*findings}:
+        return findings.iloc[:0].assign(entry=[], list=[], standing=[])
+    text = findings["text_list"].map(_STANDING)
+    table = findings["table_list"].map(_STANDING)
+    standing = (text * np.where(findings["is_outstanding"], 2.0, 1.0)).where(text == table, (text + table) / 2)
+    values = findings[list(axis.entry)].itertuples(index=False, name=None)
+    held = [column for column in axis.held if column in findings.columns]
+    numbers = findings.groupby(["publication", "hypervisor", *held]).ngroup().to_numpy()
+    scored = findings.assign(entry=[entry_key(axis, value) for value in values], list=numbers, standing=standing)
+    return scored[varies(numbers, scored["entry"])[numbers]]
+
+
+def choices(row: Mapping[str, object]) -> dict[str, str]:
+    """Return each kind of choice with its value, "" where it is not stated. row : of an arm or a finding"""
+    stated = {name: value if isinstance(value := row.get(name), str) else "" for name in CHOICES}
+    guest_fs, host_fs = stated["guest_fs"], stated["host_fs"]
+    stated["pair"] = pair_key(guest_fs, host_fs) if guest_fs and host_fs else ""
+    stated["copy_on_write"] = "yes" if {guest_fs, host_fs} & _COPIES else ""
+    stated["networked"] = "yes" if {stated["backend"], host_fs} & _OVER_NETWORK else ""
+    stated["flushed"] = "yes" if stated["cache_mode"] in _FLUSHED else ""
+    stated["container"] = "yes" if row.get("virtualisation") == CONTAINER else ""
+    return stated
+
+
+def rows_of(axis: Axis, keys: Sequence[str], containers: Iterable[str], where: Mapping[str, str]) -> pd.DataFrame:
+    """Return the rows of an axis' entries as modelling.estimation.hierarchy.Fitted.posterior asks for them.
+
+    containers : hypervisors that run containers; where : load, storage, workload and hypervisor, where it is known
+    """
+    in_containers = set(containers)
+    rows = []
+    for key in keys:
+        parts = entry_parts(axis, key)
+        if "host_storage" in parts:
+            backend, host_fs = host_storage_parts(parts.pop("host_storage"))
+            parts |= {"backend": backend, "host_fs": host_fs or ""}
+        stated = {**where, **parts}
+        shares = stated.get("hypervisor") in in_containers
+        rows.append({**where, **choices(stated | {"virtualisation": CONTAINER if shares else ""})})
+    return pd.DataFrame(rows, index=pd.Index(keys, name="entry"))
+
+
+def load_of(workload: str, operation: str) -> str:
+    """Return what a load does, by its name and its operation: the class in which choices have one effect."""
+    words = f"{workload} {operation}".casefold()
+    if not words.strip():
+        return ""
+    if re.search(r"\bf?d?sync", words) or workload in _SYNCHRONOUS:
+        return "synchronous"
+    reads, writes = "read" in words or workload in _READS, "writ" in words
+    direction = "" if reads == writes else "read" if reads else "write"
+    random, sequential = "rand" in words, "seq" in words
+    access = "" if random == sequential else "random" if random else "sequential"
+    return f"{access} {direction}".strip() or "mixed"

@@ -1,0 +1,135 @@
+"""Learn scales, factors and sizes of the hierarchical model from cells: draws of their posterior. No Django.
+
+Each is given by a score that is standard normal before any evidence, so what cells do not tell keeps its prior exactly
+and the posterior is well scaled. Effects are summed out (`Hierarchy.likelihood`), and Hamiltonian Monte Carlo follows
+the slopes from several starts drawn from the prior, so that several modes are found where there are several. The
+degrees of freedom of the groups' factors are drawn between trajectories, given the factors.
+
+Source: Neal 2011 (MCMC using Hamiltonian dynamics, section 5.3); docs/models/hierarchy.md.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaincc, gammaln, ndtr, ndtri
+
+from .hierarchy import NAMES, PRIORS, SIZES, Hierarchy, Scales, squares_of
+from .network import EvidenceError
+
+# Degrees of freedom of the groups' factors, each as likely before any evidence: with two or fewer, what groups find
+# would have no variance.
+FREEDOM = np.array([3.0, 4.0, 6.0, 10.0])
+CHAINS = 4
+_WANTED = 0.8  # share of trajectories that are taken
+_FURTHEST = 6.0  # score
+
+
+class _At(NamedTuple):
+    """C chains at their scores: ln posterior densities (C,), slopes (C, scores), and what the scores mean."""
+
+    value: np.ndarray
+    slopes: np.ndarray
+    variances: np.ndarray
+    factors: np.ndarray
+    sizes: np.ndarray
+
+
+def learn(
+    hierarchy: Hierarchy,
+    draws: int = 32,
+    trajectories: int = 200,
+    warm_up: int = 100,
+    seed: int = 1,
+    progress: Callable[[], object] = lambda: None,
+) -> Scales:
+    """Draw from the posterior.
+
+    draws : that are kept, evenly spaced over all chains' trajectories after the warm-up; progress : called before each
+    Raises EvidenceError without cells.
+    """
+    if not hierarchy.blocks:
+        raise EvidenceError("there are no cells to compare")
+    random = np.random.default_rng(seed)
+    cuts = np.cumsum([len(NAMES), len(hierarchy.blocks)])
+    freedom = np.full(CHAINS, FREEDOM[0])
+    scores = random.normal(size=(CHAINS, cuts[-1] + len(hierarchy.effects)))
+    step, kept = 0.1, []
+    at = _at(hierarchy, scores, freedom, cuts)
+    for trajectory in range(warm_up + trajectories):
+        progress()
+        momentum = random.normal(size=scores.shape)
+        length, step_now = int(random.integers(4, 13)), step * random.uniform(0.7, 1.3)
+        new, there, speed = scores, at, momentum
+        for _ in range(length):
+            speed = speed + step_now / 2 * there.slopes
+            new = np.clip(new + step_now * speed, -_FURTHEST, _FURTHEST)
+            there = _at(hierarchy, new, freedom, cuts)
+            speed = speed + step_now / 2 * there.slopes
+        gained = there.value - at.value + ((momentum**2).sum(axis=1) - (speed**2).sum(axis=1)) / 2
+        chance = np.exp(np.minimum(np.nan_to_num(gained, nan=-np.inf), 0.0))
+        taken = random.uniform(size=CHAINS) < chance
+        scores = np.where(taken[:, None], new, scores)
+        factors = np.where(taken[:, None], there.factors, at.factors)
+        freedom = np.array([_freedom(own, random) for own in factors])
+        scores[:, cuts[0] : cuts[1]] = _scores_of(factors, freedom)
+        at = _at(hierarchy, scores, freedom, cuts)
+        if trajectory < warm_up:
+            step *= float(np.exp(0.2 * (chance.mean() - _WANTED)))
+        else:
+            kept.append((at.variances, freedom, at.factors, at.sizes))
+    variances, degrees, factors, sizes = (_spaced(np.stack(part, axis=1), draws) for part in zip(*kept, strict=True))
+    shared = set(hierarchy.shared.tolist())
+    return Scales(
+        np.full(len(variances), 1 / len(variances)),
+        variances,
+        degrees,
+        dict(zip(hierarchy.blocks, factors.T, strict=True)),
+        {effect.name: sizes[:, number] for effect, number in hierarchy.effects.items() if number in shared},
+    )
+
+
+def _at(hierarchy: Hierarchy, scores: np.ndarray, freedom: np.ndarray, cuts: np.ndarray) -> _At:
+    of_scales, of_factors, of_sizes = np.split(scores, cuts, axis=1)
+    ratio = ndtri((1 + ndtr(of_scales)) / 2)  # of a standard deviation to its prior's scale
+    variances = (PRIORS * ratio) ** 2
+    factors, sizes = (squares_of(ndtr(part), own) for part, own in ((of_factors, freedom[:, None]), (of_sizes, SIZES)))
+    value, slopes = hierarchy.likelihood(variances, factors, sizes)
+    along = (
+        np.exp((ratio**2 - of_scales**2) / 2) / ratio,
+        _slope(of_factors, factors, freedom[:, None]),
+        _slope(of_sizes, sizes, np.array(SIZES)),
+    )
+    together = np.concatenate([own * turned for own, turned in zip(slopes, along, strict=True)], axis=1)
+    return _At(value - (scores**2).sum(axis=1) / 2, together - scores, variances, factors, sizes)
+
+
+def _slope(scores: np.ndarray, squares: np.ndarray, freedom: np.ndarray) -> np.ndarray:
+    """Return the slopes of the logarithms of squared factors by their scores."""
+    density = np.exp(_log_density(squares, freedom)) * squares
+    return np.exp(-(scores**2) / 2) / np.sqrt(2 * np.pi) / density
+
+
+def _log_density(squares: np.ndarray, freedom: np.ndarray) -> np.ndarray:
+    """Return the ln densities of squared factors: inverse gamma."""
+    half = freedom / 2
+    logs: np.ndarray = half * np.log(half) - gammaln(half) - (half + 1) * np.log(squares) - half / squares
+    return logs
+
+
+def _freedom(squares: np.ndarray, random: np.random.Generator) -> float:
+    """Draw the degrees of freedom given the (groups,) squared factors."""
+    logs = _log_density(squares, FREEDOM[:, None]).sum(axis=1)
+    likely = np.exp(logs - logs.max())
+    return float(random.choice(FREEDOM, p=likely / likely.sum()))
+
+
+def _scores_of(squares: np.ndarray, freedom: np.ndarray) -> np.ndarray:
+    half = freedom[:, None] / 2
+    return np.clip(ndtri(gammaincc(half, half / squares)), -_FURTHEST, _FURTHEST)
+
+
+def _spaced(parts: np.ndarray, draws: int) -> np.ndarray:
+    """Return (draws, ...) of (chains, trajectories, ...), evenly spaced."""
+    flat = parts.reshape(-1, *parts.shape[2:])
+    return flat[np.linspace(0, len(flat) - 1, min(draws, len(flat))).round().astype(int)]

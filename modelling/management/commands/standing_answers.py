@@ -1,0 +1,19 @@
+"""Work out the standing answers that a release ships."""
+
+from typing import Any
+
+from django.core.management import BaseCommand
+
+from modelling.kept_answers import standing
+
+
+class Command(BaseCommand):
+    help = (
+        "Works out the standing answers to what this database holds, and writes them to fixtures/, for a new database "
+        "to begin with. script/standing-answers calls it on a database with the evidence of the release alone."
+    )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        content = standing.make()
+        standing.FILE.write_bytes(content)
+        self.stdout.write(f"{standing.FILE.name}: {len(content)} bytes.")

@@ -1,0 +1,203 @@
+"""Writes docs/ledger.md: lines and processor time of each feature, who uses it, who would miss it.
+
+Every file belongs to one feature: that of the longest path below that it begins with. A file of none is an error. Lines
+of migrations are not counted. --times takes the reports of tests for the processor time: `TEST_REPORTS=FOLDER script/test` keeps them.
+"""
+
+# ruff: noqa: E501 - a table
+
+import argparse
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+LEDGER = Path("docs/ledger.md")
+APPLICATION, TESTS, DOCS = ("experiments/", "modelling/", "kdb/", "script/client/"), ("tests/",), ("docs/", "fixtures/")
+EVERYBODY, ADMINISTRATORS = "everybody", "administrators who ask"
+RESEARCHERS, REVIEWERS = "researchers", "reviewers"
+OPERATORS, PROGRAMS, RUNS_KDB, DEVELOPERS = "operators", "programs", "who runs KDB", "developers"
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A feature that a user would name. paths : what its files begin with"""
+
+    name: str
+    users: str
+    missed: str
+    paths: str
+
+
+FEATURES = [
+    Feature("answers and their pages", EVERYBODY, "everybody: it is what KDB is for",
+        "modelling/answers modelling/answer_pages modelling/overview templates/modelling tests/modelling/answers "
+        "tests/modelling/answer_pages tests/modelling/overview docs/models/verdict.md docs/models/trade-off.md "
+        "docs/models/reading.md docs/pages.md templates/modelling/_answer"),
+    Feature("evidence: questions, arms, fair play", EVERYBODY, "all answers rest on it",
+        "modelling/evidence tests/modelling/evidence tests/modelling/frames.py kdb/pairs.py kdb/units.py kdb/fair_play.py "
+        "tests/kdb/test_pairs.py tests/kdb/test_units.py kdb/disk_path.py kdb/host_storage.py tests/kdb/test_host_storage.py"),
+    Feature("statistics", EVERYBODY, "all answers rest on it",
+        "modelling/estimation tests/modelling/estimation tests/modelling/scales.py docs/models/network.md "
+        "docs/models/ranking.md docs/models/hierarchy.md docs/models/components.md docs/models/README.md "
+        "modelling/management/commands/fit_scales.py tests/data/reference tests/data/contrasts.csv"),
+    Feature("simulations", DEVELOPERS, "statisticians who check the intervals", "tests/simulations"),
+    Feature("kept answers and permanent addresses", EVERYBODY, "who cites; and every answer is quick by it",
+        "modelling/kept_answers tests/modelling/kept_answers modelling/models/kept.py "
+        "modelling/management/commands/check_answers.py tests/data/golden.json.gz"),
+    Feature("comparisons and mixes", ADMINISTRATORS, "who runs several loads on one machine",
+        "modelling/comparisons modelling/mixes tests/modelling/comparisons tests/modelling/mixes docs/models/mixes.md"),
+    Feature("explanations", ADMINISTRATORS, "who must justify a choice",
+        "modelling/explanations tests/modelling/explanations docs/models/explanations.md docs/models/environment.md"),
+    Feature("workloads: language, profiles, mechanisms", ADMINISTRATORS, "who brings a personality of their own",
+        "modelling/workloads tests/modelling/workloads docs/models/profiles.md docs/models/mechanisms.md "
+        "docs/models/cache-and-scaling.md modelling/management/commands/profile_workload.py tests/data/wml"),
+    Feature("advice on a described workload", ADMINISTRATORS, "few; it may become part of Ask",
+        "modelling/advice tests/modelling/advice"),
+    Feature("free text", ADMINISTRATORS, "who types a question", "modelling/ask tests/modelling/ask"),
+    Feature("claims", RESEARCHERS, "authors of the papers, and who doubts them",
+        "modelling/claims tests/modelling/claims docs/models/claims.md experiments/claim_conditions.py "
+        "tests/experiments/test_claim_conditions.py modelling/models/claims.py"),
+    Feature("forecasts", PROGRAMS, "who compares configurations that nobody measured together",
+        "modelling/foretelling tests/modelling/foretelling modelling/management/commands/foretell.py"),
+    Feature("validation", RESEARCHERS, "who asks how far to trust the numbers",
+        "modelling/validation tests/modelling/validation docs/models/quality.md docs/models/coherence.md "
+        "modelling/management/commands/check_coherence.py modelling/management/commands/model_quality.py"),
+    Feature("previews", REVIEWERS, "who publishes", "modelling/previews tests/modelling/previews"),
+    Feature("following", ADMINISTRATORS, "who waits for an answer to change",
+        "modelling/following tests/modelling/following"),
+    Feature("measurements at home", ADMINISTRATORS, "who decides on a machine of their own",
+        "modelling/here tests/modelling/here script/client tests/test_client.py tests/test_measure tests/test_one_file.py "
+        "docs/models/here.md docs/client.md modelling/models/here.py"),
+    Feature("series and their changes", ADMINISTRATORS, "who measures every night",
+        "modelling/changes tests/modelling/changes docs/models/change.md tests/data/changes modelling/models/changes.py"),
+    Feature("placement", OPERATORS, "who has more than one storage pool",
+        "modelling/fleet/placement tests/modelling/fleet/placement docs/models/placement.md docs/placement.md "
+        "modelling/management/commands/plan_placement.py tests/modelling/fleet/__init__.py modelling/fleet/__init__.py"),
+    Feature("detection of loads", OPERATORS, "who does not know what the machines do",
+        "modelling/fleet/detection tests/modelling/fleet/detection docs/models/detection.md "
+        "experiments/management/commands/record_signature.py fixtures/signatures.csv modelling/models/detection.py"),
+    Feature("moving disks", OPERATORS, "who has more than one storage pool",
+        "modelling/fleet/moving tests/modelling/fleet/moving modelling/management/commands/move.py "
+        "modelling/models/placement.py tests/modelling/fleet"),
+    Feature("observation of machines", OPERATORS, "who plans moves",
+        "experiments/fleet tests/experiments/fleet docs/observation.md experiments/models/observed.py "
+        "experiments/management/commands/observe.py"),
+    Feature("case studies, models, permissions", RESEARCHERS, "all evidence is filed so",
+        "experiments/case_studies experiments/models experiments/permissions.py experiments/references.py "
+        "experiments/visible.py experiments/protocol.py experiments/ticks.py experiments/files experiments/catalogue "
+        "tests/experiments docs/models/protocol.md docs/glossary.md templates/experiments experiments/ "
+        "experiments/management"),
+    Feature("search", EVERYBODY, "who looks for a study", "experiments/search tests/experiments/search"),
+    Feature("readers", RESEARCHERS, "who uploads what a benchmark printed",
+        "experiments/readers tests/experiments/readers tests/data/ experiments/management/commands/read_results.py"),
+    Feature("import pipeline", RESEARCHERS, "who uploads",
+        "experiments/imports experiments/drafts tests/experiments/imports tests/experiments/drafts docs/imports.md "
+        "docs/models/lint.md experiments/management/commands/import_results.py"),
+    Feature("published tables", RESEARCHERS, "who brings a table that somebody else printed",
+        "experiments/tables tests/experiments/tables experiments/management/commands/import_table.py"),
+    Feature("published evidence, loaded", EVERYBODY, "nothing is known without it",
+        "experiments/published_evidence tests/experiments/published_evidence tests/fixtures tests/evidence.py fixtures/ "
+        "experiments/management/commands/load_evidence.py"),
+    Feature("releases and bundles", RESEARCHERS, "who cites all evidence or mirrors it",
+        "experiments/releases tests/experiments/releases docs/releases.md experiments/case_studies/bundles.py "
+        "experiments/case_studies/bundle_schema.py experiments/management/commands/release_data.py "
+        "experiments/management/commands/load_release.py experiments/management/commands/export_case_study.py"),
+    Feature("campaigns", OPERATORS, "who measures with KDB",
+        "experiments/campaigns tests/experiments/campaigns docs/campaigns.md experiments/models/campaign.py "
+        "experiments/models/laboratory.py experiments/models/testbed.py experiments/management/commands/run_campaign.py "
+        "experiments/management/commands/register_host.py experiments/management/commands/check_host.py "
+        "experiments/management/commands/clear_host.py experiments/management/commands/host_setup.py "
+        "experiments/management/commands/demo_campaign.py"),
+    Feature("laboratory: what campaigns do to machines", OPERATORS, "who measures with KDB",
+        "experiments/laboratory tests/experiments/laboratory tests/laboratory tests/background "
+        "experiments/management/commands/add_guest_image.py experiments/management/commands/build_filebench.py "
+        "experiments/management/commands/build_guest_image.py experiments/management/commands/install_filebench.py"),
+    Feature("runner", OPERATORS, "whose hosts no server may log in to",
+        "experiments/runner tests/experiments/runner docs/runner.md script/client/kdb_client/runner.py "
+        "script/client/kdb_client/allowed.py"),
+    Feature("REST frame", PROGRAMS, "every program",
+        "kdb/api experiments/api tests/kdb/test_api tests/kdb/walk.py docs/api.md tests/test_docs_api.py "
+        "tests/experiments/test_api.py experiments/api_urls.py modelling/api_urls.py tests/kdb/laboratory.py"),
+    Feature("accounts and sign-in", EVERYBODY, "who contributes",
+        "kdb/accounts kdb/oidc tests/kdb/accounts tests/kdb/oidc docs/accounts.md templates/accounts "
+        "kdb/management/commands/create_token.py kdb/management/commands/create_user.py"),
+    Feature("notifications", RESEARCHERS, "who waits for a review", "kdb/notifications tests/kdb/notifications"),
+    Feature("jobs", RUNS_KDB, "all work in the background", "kdb/work tests/kdb/work kdb/management/commands/work.py "
+        "kdb/management/commands/serve.py kdb/celery.py kdb/job_handlers.py"),
+    Feature("limits of what a stranger costs", RUNS_KDB, "whoever runs it in public",
+        "kdb/cost tests/kdb/test_cost.py tests/kdb/test_body_limits.py"),
+    Feature("backup, metrics, health", RUNS_KDB, "whoever runs it",
+        "kdb/operating tests/kdb/operating docs/deployment.md docs/grafana kdb/management/commands/backup.py "
+        "kdb/management/commands/restore.py tests/data/release.sqlite3.gz"),
+    Feature("frame", DEVELOPERS, "nothing runs without it",
+        "kdb/ modelling/ templates/ static/ tests/kdb tests/browser tests/ docs/architecture.md docs/testing.md docs/adr "
+        "docs/screenshots docs/ledger.md"),
+    Feature("soak, fuzz, bench", DEVELOPERS, "whoever changes KDB",
+        "tests/soak tests/fuzz tests/test_bench_served.py docs/scale.md docs/served.json tests/data/fuzz tests/many_rows.py"),
+]  # fmt: skip
+PATHS = {path: feature.name for feature in FEATURES for path in feature.paths.split()}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="script/ledger", description=__doc__.split("\n\n")[0])
+    parser.add_argument("--times", type=Path, nargs="*", default=[], metavar="FILE", help="reports of the tests")
+    parser.add_argument("--print", action="store_true", help="print it and write nothing")
+    options = parser.parse_args()
+    listed = subprocess.run(["git", "ls-files", "-z"], check=True, capture_output=True, text=True).stdout
+    files = [name for name in listed.split("\0") if name.startswith(APPLICATION + TESTS + DOCS)]
+    homeless = [name for name in files if feature_of(name) is None]
+    if homeless:
+        sys.exit(f"No feature of the ledger has {', '.join(homeless)}")
+    counts = {kind: Counter() for kind in ("application", "tests", "docs", "cpu")}
+    for name in files:
+        path = Path(name)
+        if path.suffix == ".py" and "migrations" not in path.parts:
+            counts["tests" if name.startswith(TESTS) else "application"][feature_of(name)] += lines(path)
+        elif path.suffix == ".md":
+            counts["docs"][feature_of(name)] += lines(path)
+    for report in options.times:
+        for case in ElementTree.parse(report).iter("testcase"):
+            taken = case.find(".//property[@name='cpu']")
+            if taken is not None:
+                file = case.get("classname", "").replace(".", "/") + ".py"
+                counts["cpu"][feature_of(file)] += float(taken.get("value", 0))
+    text = table(counts, bool(options.times))
+    print(text) if options.print else LEDGER.write_text(text)
+    return 0
+
+
+def feature_of(name: str) -> str | None:
+    best = max((path for path in PATHS if name.startswith(path)), key=len, default=None)
+    return PATHS[best] if best else None
+
+
+def lines(path: Path) -> int:
+    return path.read_text(encoding="utf-8").count("\n")
+
+
+def table(counts: dict[str, Counter[str | None]], has_times: bool) -> str:
+    rows = [
+        "# Ledger",
+        "",
+        "What each feature costs in lines of Python (without migrations), of tests and of documents"
+        + (", and in processor seconds of the default tier" if has_times else "")
+        + ". `script/ledger` writes this page; every file belongs to one feature.",
+        "",
+        "| feature | application | tests | docs |" + (" CPU s |" if has_times else "") + " used by | missed by |",
+        "|---|---:|---:|---:|" + ("---:|" if has_times else "") + "---|---|",
+    ]
+    for feature in sorted(FEATURES, key=lambda feature: -counts["application"][feature.name]):
+        cells = [f"{counts[kind][feature.name]:,}" for kind in ("application", "tests", "docs")]
+        cells += [f"{counts['cpu'][feature.name]:,.0f}"] if has_times else []
+        rows.append(f"| {' | '.join([feature.name, *cells, feature.users, feature.missed])} |")
+    totals = [f"**{counts[kind].total():,}**" for kind in ("application", "tests", "docs")]
+    totals += [f"**{counts['cpu'].total():,.0f}**"] if has_times else []
+    rows.append(f"| **all** | {' | '.join(totals)} | | |")
+    return "\n".join(rows) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
