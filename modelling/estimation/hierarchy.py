@@ -135,12 +135,9 @@ class Scales:
 
     def sizes_of(self, effects: Sequence[str]) -> np.ndarray:
         """Return (S, effects) sizes; of effects that no draw knows by their distribution, the same of all."""
-        columns = [self.sizes[effect] if effect in self.sizes else self._spread(effect) for effect in effects]
-        return np.array(columns).reshape(len(effects), len(self.weights)).T
-
-    def _spread(self, effect: str) -> np.ndarray:
-        places = np.random.default_rng(len(effect.split())).permutation(len(self.weights)) + 0.5
-        return squares_of(places / len(self.weights), SIZES)
+        draws = len(self.weights)
+        columns = [self.sizes[name] if name in self.sizes else _spread(draws, " " in name) for name in effects]
+        return np.array(columns).reshape(len(effects), draws).T
 
     def times(self, numbers: np.ndarray, effects: np.ndarray, deviations: np.ndarray, weights: np.ndarray) -> "Scales":
         """Return these of the draws with multipliers. effects, deviations : (P,) squares; weights : (P,)"""
@@ -148,6 +145,13 @@ class Scales:
         variances[:, :_KINDS] *= effects[:, None]
         factors, sizes = ({name: part[numbers] for name, part in of.items()} for of in (self.factors, self.sizes))
         return Scales(weights / weights.sum(), variances, self.freedom[numbers], factors, sizes, deviations)
+
+
+@lru_cache
+def _spread(draws: int, deviates: bool) -> np.ndarray:
+    """Return sizes of an effect that no draw knows, spread over the draws. deviates : whether it is by a context"""
+    places: np.ndarray = np.random.default_rng(1 + deviates).permutation(draws) + 0.5
+    return squares_of(places / draws, SIZES)
 
 
 @lru_cache
@@ -188,7 +192,7 @@ class Effect(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """One research group of n cells: what makes up the covariance of its outcomes. Each (n, n) but for the first."""
+    """One research group of n cells: what makes up the covariance of its outcomes. Each (n, n) where no shape is told."""
 
     places: np.ndarray  # (n,) of its cells
     kinds: np.ndarray  # (c,) of the choices that vary in it
@@ -196,6 +200,7 @@ class _Block(NamedTuple):
     own: np.ndarray  # share of what deviates in the group that two cells have in common
     workload: np.ndarray  # whether they are of the same workload in one laboratory
     level: np.ndarray
+    share: np.ndarray  # (n,) one by how many levels each cell is the mean of
     configuration: np.ndarray
     alone: np.ndarray  # (n, a) of the effects that no other group measured
     effects: np.ndarray  # (a,) their numbers
@@ -214,7 +219,8 @@ class Hierarchy:
 
     cells : DataFrame, one row a cell
         COLUMNS str, "" where not stated; configuration int; level int, the same for cells that may be compared;
-        outcome float, ln speed; variance float > 0, of the outcome
+        outcome float, ln speed; variance float > 0, of the outcome; levels int, how many it is the mean of, or no such
+        column: one
     choices : take only levels in which one of these varies, for others say nothing of them; None: those that scales
         are learnt for
     load : that is asked for; "": any
@@ -251,6 +257,7 @@ class Hierarchy:
         outcome = self.cells["outcome"] - incidence @ expected
         self.outcome = (outcome - outcome.groupby(level).transform("mean")).to_numpy(dtype=float)
         self.variance = self.cells["variance"].to_numpy(dtype=float)
+        self.share = 1 / self.cells["levels"].to_numpy() if "levels" in self.cells else np.ones(len(cells))
         self.blocks = dict(self._blocks(level, incidence, is_shared))
 
     def _incidence(self) -> np.ndarray:
@@ -294,6 +301,7 @@ class Hierarchy:
                     SHARED + (1 - SHARED) * _alike(laboratory[places]),
                     _alike(workload[places]),
                     _alike(level[places]),
+                    self.share[places],
                     _alike(configuration[places]),
                     incidence[np.ix_(places, alone)],
                     alone,
@@ -321,12 +329,12 @@ class Hierarchy:
         own = np.tensordot(variances[:, _KINDS + block.kinds], block.alike, 1)
         by_workload = np.tensordot(variances[:, 2 * _KINDS + block.kinds], block.alike, 1)
         level, configuration, cell = (variances[:, -3 + part, None, None] for part in range(3))
-        inside = own * block.own + by_workload * (block.workload + level * block.level)
+        inside = own * block.own + by_workload * (block.workload + level * block.level * block.share)
         inside += configuration * block.configuration
-        _diagonal(inside)[...] += cell[..., 0]
+        _diagonal(inside)[...] += cell[..., 0] * block.share
         times = np.where(self.is_asked[block.places], np.sqrt(np.reshape(deviation, (-1, 1))), 1.0)
         inside *= times[:, :, None] * times[:, None, :]
-        covariance = factors[:, None, None] * inside + _LEVEL * block.level
+        covariance = factors[:, None, None] * inside + _LEVEL * block.level * block.share
         covariance += (block.alone * prior[:, None, block.effects]) @ block.alone.T
         _diagonal(covariance)[...] += self.variance[block.places]
         return covariance, inside
@@ -617,7 +625,7 @@ class Knowledge:
     """
 
     def __init__(self, cells: pd.DataFrame, scales: Scales) -> None:
-        self.cells, self.scales = cells, scales
+        self.cells, self.scales = merged(cells), scales
         self._fitted: dict[tuple[frozenset[str], str], Fitted] = {}
 
     @property
@@ -640,6 +648,21 @@ class Knowledge:
         differ = {choice for choice in CHOICES if choice in rows and rows[choice].nunique() > 1}
         loads = set(rows["load"]) if "load" in rows else {""}
         return self.fitted(differ, loads.pop() if len(loads) == 1 else "").posterior(rows, laboratory)
+
+
+def merged(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells with the means of those levels that differ in nothing that an effect deviates by, such as numbers
+    of machines, where they compare the same: the rest of such levels tells of residuals alone.
+
+    Adds the column levels, as for Hierarchy.
+    """
+    what = cells.groupby([name for name in cells if name not in ("level", "outcome", "variance")], sort=False).ngroup()
+    compared = what.groupby(cells["level"]).agg(lambda own: (*sorted(own),))
+    levels = pd.Series(pd.factorize(compared)[0], index=compared.index)
+    means = cells.assign(level=cells["level"].map(levels), levels=1, what=what).groupby(["what", "level"], sort=False)
+    first, count = means.head(1).set_index(["what", "level"], drop=False), means.size()
+    own = means[["outcome", "variance"]].mean()
+    return first.assign(outcome=own["outcome"], variance=own["variance"] / count, levels=count).reset_index(drop=True)
 
 
 class _Rows:

@@ -194,6 +194,26 @@ def test_a_laboratory_is_told_what_its_own_cells_of_another_workload_say(several
     np.testing.assert_allclose(_seen(*got), _seen(*expected), rtol=2e-5, atol=1e-6)
 
 
+@pytest.mark.usefixtures("as_usual")
+def test_the_mean_of_levels_that_compare_the_same_says_what_they_say_one_by_one(several):
+    random = np.random.default_rng(3)
+    more = [
+        several.assign(outcome=random.normal(size=len(several)), level=several["level"] + 100 * n) for n in range(3)
+    ]
+    frame = pd.concat(more, ignore_index=True)
+    scales, rows = scales_of(SQUARES, FACTORS), _rows("new")
+    means = hierarchy.merged(frame)
+    assert (len(means), set(means["levels"])) == (len(several), {3})
+
+    one_by_one, merged = (Hierarchy(own).fit(scales).posterior(rows) for own in (frame, means))
+
+    for number in (0, 7):
+        got, expected = (
+            (own.means[number], own.covariances[number] + own.extras[number]) for own in (merged, one_by_one)
+        )
+        np.testing.assert_allclose(_seen(*got), _seen(*expected), rtol=1e-6, atol=1e-9)
+
+
 def test_the_slopes_are_those_of_the_likelihood(several):
     random = np.random.default_rng(2)
     model = Hierarchy(several)
