@@ -192,7 +192,7 @@ class Effect(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """One research group of n cells: what makes up the covariance of its outcomes. Each (n, n) where no shape is told."""
+    """One research group of n cells: what makes up the covariance of its outcomes; (n, n) where no shape is told."""
 
     places: np.ndarray  # (n,) of its cells
     kinds: np.ndarray  # (c,) of the choices that vary in it
@@ -651,8 +651,8 @@ class Knowledge:
 
 
 def merged(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells with the means of those levels that differ in nothing that an effect deviates by, such as numbers
-    of machines, where they compare the same: the rest of such levels tells of residuals alone.
+    """Return the cells with the means of levels that compare the same and differ in nothing that an effect deviates by,
+    such as numbers of machines: what differs between such levels tells of residuals alone.
 
     Adds the column levels, as for Hierarchy.
     """
