@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kdb.units import METRICS, Metric
-from modelling.answers.content import Answer, AnswerPart, Decision, RankedEntry
+from modelling.answers.content import EITHER, START, USE, Answer, AnswerPart, Decision, RankedEntry
 from modelling.answers.words import GRADES, THING, Bar, Chart, address, forest_plot, grounds_line, never_tried, title
 from modelling.comparisons.words import address_of
-from modelling.estimation.verdict import LEADS, NO_DIFFERENCE, USE
 from modelling.evidence.axes import AXES, COLUMN_LABELS, NATIVE, NATIVE_AXES
 from modelling.evidence.question import Question
 from modelling.evidence.words import capital, counted
@@ -23,7 +22,7 @@ from .trade_table import TradeTable, trade_tables
 
 Names = Mapping[str, Mapping[str, str]]  # kind of name to {slug: label}
 
-_HEADINGS = {LEADS: "Leads where it was measured", NO_DIFFERENCE: "No difference that matters"}
+_HEADINGS = {USE: "Use", START: "Start with", EITHER: "Either is fine"}
 
 
 @dataclass(frozen=True)
@@ -328,7 +327,7 @@ def _table(
         held_equal=part.held_equal,
         assumed_equal=part.assumed_equal,
         verdict=part.verdict,
-        heading="Use" if any(entry.is_best for entry in entries) else _HEADINGS.get(part.verdict.kind, "Not known"),
+        heading=next((_HEADINGS[entry.recommended] for entry in entries if entry.is_best), "Not the recommended part"),
         lines=[
             (
                 entry,
@@ -341,7 +340,7 @@ def _table(
             for entry, other in zip(entries, others, strict=True)
             if not entry.lacks
         ],
-        best=[entry for entry in entries if entry.verdict in (USE, LEADS, NO_DIFFERENCE)],
+        best=[entry for entry in entries if entry.is_best],
         avoid=[entry for entry in entries if entry.is_worst],
         chart=forest_plot(part.part, relative, reference, bars, margin) if bars else None,
     )

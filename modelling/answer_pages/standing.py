@@ -4,22 +4,22 @@ something else than taken alone. No queries, no HTML."""
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from modelling.answers.content import Answer, RankedEntry
+from modelling.answers.content import EITHER, START, USE, Answer, RankedEntry
 from modelling.answers.words import THING, address
-from modelling.estimation.verdict import LEADS, NO_DIFFERENCE, USE
 from modelling.evidence.axes import AXES, NATIVE, NATIVE_AXES, entry_parts
 from modelling.evidence.question import Question
 from modelling.evidence.words import listed, some
 
-_SAID = {USE: "use {best}", LEADS: "{best} leads where it was measured", NO_DIFFERENCE: "no difference between {best}"}
+_RECOMMENDED = {USE: "use {best}", START: "start with {best}", EITHER: "{best}, either is fine"}
 
 
 @dataclass(frozen=True)
 class Choice:
     """One choice as its answer has it.
 
-    thing : "guest file system"; known : "use ext4", "not known"; strength : of the evidence, "" where there is none
-    sentence : the answer's own; against : what a choice of several things says against those of one, or ""
+    thing : "guest file system"; known : "use ext4", "start with XFS", "not known"
+    strength : of the evidence, "" where there is none; sentence : the answer's own
+    against : what a choice of several things says against those of one, or ""
     """
 
     thing: str
@@ -53,7 +53,7 @@ def choices_of(answers: Mapping[Question, Answer]) -> list[Choice]:
     return [
         Choice(
             thing=THING[question.axis],
-            known=_known(answer, best[question.axis]),
+            known=_known(best[question.axis]),
             strength=answer.verdict.strength,
             sentence=answer.verdict.sentence,
             address=address(question),
@@ -65,19 +65,20 @@ def choices_of(answers: Mapping[Question, Answer]) -> list[Choice]:
 
 
 def statement(choices: Sequence[Choice]) -> str:
-    """Say all of it at once: "guest file system: use XFS; host storage: LVM leads. Not known: cache mode."."""
+    """Say all of it at once: "guest file system: use XFS; host storage: start with LVM."."""
     known = "; ".join(f"{choice.thing}: {choice.known}" for choice in choices if choice.is_known)
     unknown = listed([choice.thing for choice in choices if not choice.is_known])
-    return " ".join([*([f"{known}."] if known else []), *([f"Not known: {unknown}."] if unknown else [])])
+    return " ".join([*([f"{known}."] if known else []), *([f"Nobody compared: {unknown}."] if unknown else [])])
 
 
 def _best(answer: Answer) -> list[RankedEntry]:
-    return [entry for entry in answer.entries if entry.part == 1 and entry.verdict in _SAID]
+    return [entry for entry in answer.entries if entry.is_best]
 
 
-def _known(answer: Answer, best: Sequence[RankedEntry]) -> str:
-    phrase = _SAID.get(answer.verdict.kind)
-    return phrase.format(best=some([entry.label for entry in best])) if phrase and best else "not known"
+def _known(best: Sequence[RankedEntry]) -> str:
+    if not best:
+        return "not known"
+    return _RECOMMENDED[best[0].recommended].format(best=listed([entry.label for entry in best], "or"))
 
 
 def _against(

@@ -15,7 +15,9 @@ from .abilities import abilities_of
 from .content import Answer, AnswerPart, RankedEntry
 from .differences import differences
 from .estimate import Estimate
+from .knowledge import assumptions
 from .set_up import set_ups
+from .words import rests_on as rests_on_words
 
 
 def answer(estimate: Estimate, revision: int) -> Answer:
@@ -32,14 +34,20 @@ def answer(estimate: Estimate, revision: int) -> Answer:
     missing = caveats.missing(axis, question, ranking, estimate.measured, told)
     notes = [*caches.answered(question, ranking, studies, entry_name), *caveats.caveats(axis, question, ranking)]
     notes += anecdotes.caveat(told)
-    best = tuple(key for part in parts for key in part.best)
     leading = tuple(key for part in parts for key in part.leading)
     by_machines = caveats.by_machines(estimate.best_by_machines, leading, entry_name)
     runs = next_runs.next_runs(question, estimate.run_sets)
     measure_next = next_runs.in_words(question, estimate.run_sets, runs)
     names = decision.part_names(ranking, entry_name, _name_of)
     entries = [(entry.key, entry_name(entry.key)) for part in parts for entry in part.entries]
-    verdicts = [decision.of_part(part, entry_name, measure_next if len(parts) == 1 else "") for part in parts]
+    margin, of_what = assumptions().margin, rests_on_words(rests_on)
+    verdicts = [
+        decision.of_part(part, entry_name, margin, measure_next if len(parts) == 1 else "", of_what) for part in parts
+    ]
+    if parts:
+        verdict = decision.of_answer(ranking, verdicts, names, entry_name, margin, measure_next, of_what)
+    else:
+        verdict = decision.of_nothing(estimate.nearby, entry_name, margin, missing)
     return Answer(
         question=question,
         revision=revision,
@@ -47,11 +55,17 @@ def answer(estimate: Estimate, revision: int) -> Answer:
         metric=ranking.metric,
         other_metrics=tuple(metric for metric in METRICS if metric in estimate.others),
         status=_status(ranking),
-        verdict=decision.of_answer(verdicts, names, missing, measure_next),
+        verdict=verdict,
         machines=by_machines,
         grounds=rests_on,
         entries=tuple(
-            RankedEntry(**vars(entry), label=entry_name(entry.key)) for part in parts for entry in part.entries
+            RankedEntry(
+                **vars(entry),
+                label=entry_name(entry.key),
+                recommended=decision.recommended_of(verdict, entry.key),
+            )
+            for part in parts
+            for entry in sorted(part.entries, key=lambda entry: entry.key not in verdict.choice)
         ),
         parts=tuple(
             AnswerPart(
@@ -66,8 +80,8 @@ def answer(estimate: Estimate, revision: int) -> Answer:
             for part, name, verdict, held, fits in zip(parts, names, verdicts, equal, networks, strict=True)
         ),
         abilities=abilities_of(question, entries, question.needs, catalogue.names()),
-        best=best,
-        worst=tuple(key for part in parts for key in part.worst),
+        best=verdict.choice,
+        worst=verdict.rather_not,
         scaling=curves(ranking.arms, axis, entry_name, {slug: study.scope for slug, study in studies.items()}),
         next_runs=runs,
         measure_next=measure_next,

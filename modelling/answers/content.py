@@ -10,8 +10,9 @@ from experiments.published_evidence.abilities import ABILITIES
 from kdb.content import Among, MetricName
 from kdb.units import METRICS
 from modelling.estimation.ranking import Entry, Place
+from modelling.estimation.recommendation import BASES, FORCES
 from modelling.estimation.value import KINDS as RUN_KINDS
-from modelling.estimation.verdict import AVOID, KINDS, STRENGTHS, USE
+from modelling.estimation.verdict import KINDS, STRENGTHS
 from modelling.evidence.needs import LACKING, STANDINGS
 from modelling.evidence.question import Question
 from modelling.workloads.curves import CurvePanel
@@ -19,17 +20,30 @@ from modelling.workloads.curves import CurvePanel
 STATUSES = ("ranked", "indistinguishable", "ranked apart", "no comparison")
 
 
+RECOMMENDED = USE, START, EITHER, RATHER_NOT, AVOID = "use", "start with", "either", "rather not", "avoid"
+
+
 @dataclass(frozen=True)
 class Decision:
-    """The decision that follows from the predictive distribution, in plain words, and how strongly it may be said."""
+    """The recommendation, how sure it is, and what evidence says, in plain words."""
 
     component = "Verdict"
 
-    kind: Annotated[str, Among(KINDS)]
-    sentence: str
-    strength: Annotated[str, Among(reversed(STRENGTHS))]
+    kind: Annotated[str, Among(KINDS), "What evidence shows; there is a recommendation whatever it shows."]
+    sentence: Annotated[str, "The recommendation."]
+    strength: Annotated[str, Among(reversed(STRENGTHS)), "Of the evidence."]
     reasons: Annotated[tuple[str, ...], "Why it is not surer, a sentence a step."]
     settle: Annotated[str, "What would settle it; empty: nothing is open."]
+    confidence: Annotated[str, "How sure the recommendation is, and on what it rests."] = ""
+    measured: Annotated[str, "What was measured of the first, or published."] = ""
+    choice: Annotated[tuple[str, ...], "Keys of what to choose, of which either is fine."] = ()
+    rather_not: Annotated[tuple[str, ...], "Keys of what not to choose."] = ()
+    force: Annotated[str, Among(FORCES), "Of the recommendation, after GRADE."] = FORCES[-1]
+    basis: Annotated[str, Among(BASES), "What the recommendation rests on."] = BASES[-1]
+    chance: Annotated[float | None, "That the choice holds the best on a machine nobody measured, 0 to 1."] = None
+    blind: Annotated[float | None, "The same of as many picked blindly."] = None
+    cost: Annotated[float | None, "Percent by which it is slower than the best where it is not the best."] = None
+    cost_one_in_ten: Annotated[float | None, "Percent it is slower by, or more, in one case of ten."] = None
 
 
 @dataclass(frozen=True)
@@ -44,15 +58,17 @@ class RankedEntry(Entry, NamedPlace):
     __doc__ = Entry.__doc__
     component = "Entry"
 
+    recommended: Annotated[str, Among(("", *RECOMMENDED)), "What the recommendation says of it; empty: nothing."] = ""
+
     @property
     def is_best(self) -> bool:
-        """Tell whether the answer says to use this entry."""
-        return self.verdict == USE
+        """Return whether the answer recommends this entry."""
+        return self.recommended in (USE, START, EITHER)
 
     @property
     def is_worst(self) -> bool:
-        """Tell whether the answer says to avoid this entry."""
-        return self.verdict == AVOID
+        """Return whether the answer advises against this entry."""
+        return self.recommended in (RATHER_NOT, AVOID)
 
 
 @dataclass(frozen=True)
@@ -297,8 +313,8 @@ class Answer:
     entries: tuple[RankedEntry, ...]
     parts: tuple[AnswerPart, ...]
     abilities: Annotated[tuple[EntryAbility, ...], "How each entry stands to each of the `needs`; empty: none asked."]
-    best: Annotated[tuple[str, ...], "Entries to use."]
-    worst: Annotated[tuple[str, ...], "Entries to avoid."]
+    best: Annotated[tuple[str, ...], "Entries to choose, of which either is fine."]
+    worst: Annotated[tuple[str, ...], "Entries to avoid, or rather not to choose."]
     scaling: tuple[CurvePanel, ...]
     next_runs: Annotated[tuple[NextRun, ...], "Gaining most a run first, then the largest; empty: none is worth it."]
     measure_next: Annotated[str, "The same in words, or that no runs are worth it; empty: nothing is compared yet."]

@@ -1,20 +1,37 @@
-"""The verdict on an answer in plain words: what to use, what to avoid, how strongly, and what would settle it.
+"""The recommendation in plain words: what to choose, how sure that is, what was measured, and what would settle it.
 
-What is decided stands in modelling.estimation.verdict; here it is said. Source: docs/models/verdict.md.
+What is decided stands in modelling.estimation.recommendation and verdict; here it is worded. Source:
+docs/models/recommendation.md and verdict.md.
 """
 
 from collections.abc import Callable, Collection, Sequence
 
+import numpy as np
 import pandas as pd
 
 from experiments.published_evidence.abilities import ABILITIES
+from modelling.estimation.bayes import Posterior
 from modelling.estimation.ranking import Entry, RankedPart, Ranking
-from modelling.estimation.verdict import DIFFER, LEADS, NO_DIFFERENCE, NOT_KNOWN, STRENGTHS, USE, Contrast, Verdict
+from modelling.estimation.recommendation import (
+    DEFAULT,
+    LISTS,
+    MAKERS,
+    NEAREST,
+    NOTHING,
+    ONE,
+    STRONG,
+    Option,
+    Recommended,
+    nearest,
+    recommend,
+)
+from modelling.estimation.verdict import DIFFER, NOT_KNOWN, STRENGTHS, USE, Contrast, Verdict
 from modelling.evidence import families
 from modelling.evidence import names as catalogue
 from modelling.evidence.words import STORAGE, capital, counted, listed
 
-from .content import Decision
+from .content import AVOID, EITHER, RATHER_NOT, START, Decision
+from .nearest import Nearby
 
 Naming = Callable[[str], str]  # a key or slug to what a reader calls it
 
@@ -25,95 +42,189 @@ _TELLS_APART = (
     ("guest_fs", "guests with {}"),
     ("cache_mode", "cache mode {}"),
 )
-
+_CONFIDENCE = {"strong": "High", "moderate": "Moderate", "weak": "Low", "very weak": "Low"}
 _JOINING = "A case study that measures entries of different parts side by side would join them."
 
 
 def of_answer(
-    parts: Sequence[Decision], names: Sequence[str], missing: Sequence[str], measure_next: str = ""
+    ranking: Ranking,
+    parts: Sequence[Decision],
+    names: Sequence[str],
+    label: Naming,
+    margin: float,
+    measure_next: str = "",
+    rests_on: str = "",
 ) -> Decision:
-    """Decide on the whole answer.
+    """Decide on an answer of one part or several.
 
-    parts : what is decided on each (of_part); names : theirs (part_names)
-    missing : sentences on what would have to be measured, where there are no parts; measure_next : where there are some
-    Several parts have nothing to use among them, whatever each says of itself: nothing compares them.
+    parts : what is decided on each (of_part), one or more; names : theirs (part_names)
+    measure_next : sentences on what would settle it; rests_on : as for of_part
+    Several parts have one recommendation, by what the model expects of all their entries; nothing measured compares
+    them.
     """
-    if not parts:
-        return Decision(
-            kind=NOT_KNOWN,
-            sentence="Not known: the published evidence does not answer this question.",
-            strength=STRENGTHS[0],
-            reasons=tuple(missing[:1]),
-            settle=" ".join(missing[1:]),
-        )
     if len(parts) == 1:
         return parts[0]
-    sentences = " ".join(f"{capital(name)}: {part.sentence}" for name, part in zip(names, parts, strict=True))
-    return Decision(
-        kind=NOT_KNOWN,
-        sentence=f"The evidence falls into {len(parts)} parts that cannot be compared with each other. {sentences}",
-        strength=min((part.strength for part in parts), key=STRENGTHS.index),
-        reasons=tuple(dict.fromkeys(reason for part in parts for reason in part.reasons)),
-        settle=" ".join(filter(None, (_JOINING, measure_next))),
+    entries = [entry for part in ranking.parts for entry in part.entries]
+    kind = NOT_KNOWN
+    verdict = Verdict(
+        kind,
+        min((part.strength for part in parts), key=STRENGTHS.index),
+        tuple(("", reason) for reason in dict.fromkeys(reason for part in parts for reason in part.reasons)),
     )
+    assert ranking.posterior is not None
+    recommended = recommend(*_offered(entries, ranking.posterior), kind, margin)
+    sentences = " ".join(f"{capital(name)}: {part.measured}" for name, part in zip(names, parts, strict=True))
+    measured = f"Nobody tested all of these together. {sentences}"
+    settle = " ".join(filter(None, (_JOINING, measure_next)))
+    return worded(verdict, recommended, label, measured, settle, rests_on, offered=len(entries))
 
 
-def of_part(part: RankedPart, label: Naming, measure_next: str = "") -> Decision:
-    """Decide on one part, whose entries comparisons join; measure_next : sentences on what would settle it"""
-    fulfilling = [entry for entry in part.entries if not entry.lacks]
-    if len(fulfilling) < min(len(part.entries), 2):
-        return _nothing_to_choose(part, fulfilling, label)
-    if all(entry.expected_loss is None for entry in fulfilling) and any(entry.unsafe_options for entry in fulfilling):
-        return _nothing_durable(part, label)
-    those = [entry.key for entry in part.entries if entry.verdict == part.verdict.kind]
-    keys = [entry.key for entry in fulfilling]
-    passed_over = _passed_over(part, label) + _durability(part, label)
-    return decided(part.verdict, label, keys, those, part.worst, measure_next, passed_over)
+def of_nothing(near: Nearby | None, label: Naming, margin: float, missing: Sequence[str]) -> Decision:
+    """Decide where nothing that answers the question was compared.
 
-
-def decided(
-    verdict: Verdict,
-    label: Naming,
-    entries: Sequence[str],
-    those: Sequence[str],
-    avoid: Sequence[str],
-    measure_next: str,
-    durability: str = "",
-) -> Decision:
-    """Put a verdict into words.
-
-    entries : keys, best first; those : that its kind is said of; avoid : to be avoided
-    measure_next : sentences on what would settle it; durability : on options that can lose acknowledged writes
+    near : what was compared elsewhere; missing : sentences on what would have to be measured
     """
-    contrast, names = verdict.contrast, [label(key) for key in those]
-    sentence, settle = "", ""
-    if contrast is None:
-        first = [label(key) for key in entries[:2]]
-        sentence = f"Not known: no numbers compare them. Published lists put {first[0]} first."
-    elif verdict.kind == USE:
-        sentence = f"Use {names[0]}.{_cost(contrast)}"
-    elif verdict.kind == NO_DIFFERENCE:
-        among = "" if len(those) == len(entries) else f" among {listed(names)}"
-        keep = "keep what you have" if len(those) == len(entries) else "if you have one of them, keep it"
-        sentence = f"No difference that matters is known{among}: {keep}.{_cost(contrast)}"
-    elif verdict.kind == LEADS:
-        sentence = f"{_measured(contrast, label)}. {_elsewhere(contrast)}"
+    verdict = Verdict(NOT_KNOWN, STRENGTHS[0], tuple(("", sentence) for sentence in missing[:1]))
+    recommended, offered = Recommended(), 0
+    if near is not None:
+        recommended, offered = nearest(recommend(near.options, near.posterior, NOT_KNOWN, margin)), len(near.options)
+    return worded(verdict, recommended, label, settle=" ".join(missing[1:]), offered=offered)
+
+
+def of_part(part: RankedPart, label: Naming, margin: float, measure_next: str = "", rests_on: str = "") -> Decision:
+    """Decide on one part, whose entries comparisons join.
+
+    margin : difference that matters, a share; measure_next : sentences on what would settle it
+    rests_on : years and disks of its evidence, "2021, hard disks"
+    """
+    options, posterior = _offered(part.entries, part.posterior)
+    ranks = [entry.rank for entry in part.entries]
+    last = max(ranks)
+    worst = [entry.key for entry in part.entries if entry.rank == last > 1 and entry.p_score < 1 / 2]
+    verdict = part.verdict
+    recommended = recommend(options, posterior, verdict.kind, margin, worst)
+    if len(options) < min(len(part.entries), 2):
+        measured = _nothing_to_choose(part, label)
     else:
-        sentence = f"Not known: {_lowered(_measured(contrast, label))}. {_elsewhere(contrast)}"
-    if verdict.kind in (LEADS, NOT_KNOWN):
-        settle = measure_next
-    sentence += durability
-    if avoid:
-        sentence += f" Avoid {listed([label(key) for key in avoid], 'or')}."
-    told = {*those, *avoid, *((contrast.first, contrast.second) if contrast else entries[:2])}
-    sentence += _families(told, avoid, entries)
+        measured = of_contrast(verdict.contrast, label, [option.key for option in options])
+    told = {*recommended.choice, *recommended.rather_not}
+    if verdict.contrast is not None:
+        told |= {verdict.contrast.first, verdict.contrast.second}
+    measured += _passed_over(part, recommended, label) + _durability(part, recommended, label)
+    measured += _families(told, recommended.rather_not, [entry.key for entry in part.entries])
+    settle = "" if recommended.force == STRONG else measure_next
+    return worded(verdict, recommended, label, measured, settle, rests_on, offered=len(options))
+
+
+def _offered(entries: Sequence[Entry], posterior: Posterior) -> tuple[list[Option], Posterior]:
+    """Return the entries that may be recommended, and the posterior of these."""
+    may = [entry for entry in entries if entry.may_be_recommended]
+    options = [
+        Option(
+            entry.key,
+            groups=entry.groups,
+            is_listed=entry.findings > 0,
+            verdict=entry.verdict,
+            place=entry.rank,
+            is_durable=not entry.unsafe_options,
+        )
+        for entry in may
+    ]
+    return options, posterior.among(np.array([posterior.treatments.index(entry.key) for entry in may], dtype=int))
+
+
+def worded(
+    verdict: Verdict,
+    recommended: Recommended,
+    label: Naming,
+    measured: str = "",
+    settle: str = "",
+    rests_on: str = "",
+    offered: int = 0,
+) -> Decision:
+    """Put a recommendation into words.
+
+    measured : sentences on what evidence says; settle : on what would settle it; rests_on : as for of_part
+    offered : number of entries that the choice is out of
+    """
     return Decision(
         kind=verdict.kind,
-        sentence=sentence,
+        sentence=_first_line(recommended, label),
         strength=verdict.strength,
         reasons=tuple(sentence for _, sentence in verdict.reasons),
         settle=settle,
+        confidence=_second_line(recommended, verdict, rests_on, offered),
+        measured=measured.strip(),
+        choice=recommended.choice,
+        rather_not=recommended.rather_not,
+        force=recommended.force,
+        basis=recommended.basis,
+        chance=recommended.chance,
+        blind=recommended.blind,
+        cost=recommended.cost,
+        cost_one_in_ten=recommended.cost_one_in_ten,
     )
+
+
+def _first_line(recommended: Recommended, label: Naming) -> str:
+    names = [label(key) for key in recommended.choice]
+    if recommended.basis == NOTHING:
+        return "Keep what you have: nobody measured this, and nobody advises."
+    if recommended.basis == DEFAULT:
+        return f"Nobody measured this and nobody advises: keep what you have; the default is {names[0]}."
+    if recommended.basis == MAKERS:
+        line = f"No measurements. Its makers advise {listed(names, 'or')}."
+    elif len(names) > 1:
+        line = f"{listed(names, 'or')}: either is fine."
+    else:
+        line = f"Use {names[0]}." if recommended.force == STRONG else f"Start with {names[0]}."
+    if recommended.rather_not:
+        against = listed([label(key) for key in recommended.rather_not], "or")
+        line += f" Avoid {against}." if recommended.is_sure_of_not else f" Rather not {against}."
+    return line
+
+
+def _second_line(recommended: Recommended, verdict: Verdict, rests_on: str, offered: int) -> str:
+    """Say how sure the recommendation is: what it rests on, its chance beside the blind one, and what it may cost."""
+    if recommended.chance is None or recommended.blind is None:
+        return ""
+    level = f"{_CONFIDENCE[verdict.strength]} confidence"
+    about = f" ({rests_on})" if rests_on else ""
+    contrast = verdict.contrast
+    who = counted(contrast.groups if contrast and contrast.groups > 1 else 2, "research group")
+    behind = {
+        LISTS: f"published lists{about} {'name it' if contrast else 'put it first'}, without numbers",
+        ONE: f"one research group{about} measured it",
+        NEAREST: "nobody measured this; other workloads and machines put it first",
+    }.get(recommended.basis, f"{who}{about} measured it")
+    if offered < 2:
+        return f"{level}: {behind}."
+    what = "it is the best" if len(recommended.choice) == 1 else "one of them is the best"
+    text = (
+        f"{level}: {behind}; chance that {what} of {counted(offered, 'choice')} on your machine: "
+        f"{100 * recommended.chance:.0f}\u00a0% (blind {100 * recommended.blind:.0f}\u00a0%)."
+    )
+    if recommended.cost is not None and recommended.cost_one_in_ten is not None:
+        text += f" If wrong, it costs {_percent(recommended.cost, 'about ')}"
+        often = min(recommended.cost_one_in_ten, 90.0)
+        text += f", in one case of ten {_percent(often)} or more." if often > recommended.cost else "."
+    return text
+
+
+def recommended_of(decision: Decision, key: str) -> str:
+    """Return in a word what the recommendation says of an entry; "": nothing."""
+    if key in decision.choice:
+        return EITHER if len(decision.choice) > 1 else USE if decision.force == STRONG else START
+    if key in decision.rather_not:
+        return AVOID if " Avoid " in decision.sentence else RATHER_NOT
+    return ""
+
+
+def of_contrast(contrast: Contrast | None, label: Naming, entries: Sequence[str]) -> str:
+    """Say what numbers or lists say of the first. entries : keys, best first"""
+    if contrast is None:
+        return f"No numbers compare them; published lists put {label(entries[0])} first."
+    return f"{_measured(contrast, label)}. {_elsewhere(contrast)}"
 
 
 def _families(told: Collection[str], avoid: Collection[str], entries: Collection[str]) -> str:
@@ -173,73 +284,41 @@ def times(ratio: float) -> str:
     )
 
 
-def _cost(contrast: Contrast) -> str:
-    return "" if contrast.cost is None else f" If it is wrong here, it costs {_percent(contrast.cost, 'about ')}."
-
-
-def _lowered(text: str) -> str:
-    return text[:1].lower() + text[1:]
-
-
-def _nothing_to_choose(part: RankedPart, fulfilling: Sequence[Entry], label: Naming) -> Decision:
-    """Decide on a part in which one entry has all that was asked for, or none: there is nothing to compare."""
-    if fulfilling:
-        sentence = f"Only {label(fulfilling[0].key)} has all that was asked for: there is nothing to choose from."
-    else:
-        sentence = "No recommendation: nothing that was measured is known to have all that was asked for."
+def _nothing_to_choose(part: RankedPart, label: Naming) -> str:
+    """Say of a part of which one entry may be recommended, or none, why there is nothing to compare."""
     needs = [ABILITIES[need].name.lower() for need in dict.fromkeys(need for e in part.entries for need in e.lacks)]
-    return Decision(
-        kind=NOT_KNOWN,
-        sentence=sentence,
-        strength=STRENGTHS[0],
-        reasons=(),
-        settle=f"A case study that measures more that have it ({listed(needs)}) would tell.",
-    )
+    fulfilling = [entry for entry in part.entries if not entry.lacks]
+    if needs and len(fulfilling) == 1:
+        return f"Only {label(fulfilling[0].key)} is known to have all that was asked for ({listed(needs)})."
+    return f"Nothing that was measured is known to have all that was asked for ({listed(needs)})." if needs else ""
 
 
-def _passed_over(part: RankedPart, label: Naming) -> str:
+def _passed_over(part: RankedPart, recommended: Recommended, label: Naming) -> str:
     """Mention entries ahead of the recommended one that lack something the question needs."""
-    told = [entry.verdict == part.verdict.kind for entry in part.entries]
-    ahead = [label(entry.key) for entry in part.entries[: told.index(True)] if entry.lacks] if any(told) else []
+    ahead = [label(entry.key) for entry in _ahead(part, recommended) if entry.lacks]
     if not ahead:
         return ""
     come, have = ("comes", "has") if len(ahead) == 1 else ("come", "have")
     return f" {listed(ahead)} {come} before, but {have} not all that was asked for."
 
 
-def _nothing_durable(part: RankedPart, label: Naming) -> Decision:
-    """Decide on a part of which nothing may be recommended (modelling.estimation.verdict.durable)."""
-    unsafe = [entry for entry in part.entries if entry.always_unsafe and not entry.lacks]
-    who = listed([label(entry.key) for entry in unsafe])
-    options = dict.fromkeys(option for entry in unsafe for option in entry.unsafe_options)
-    sentence = (
-        f"No recommendation: {who} {'was' if len(unsafe) == 1 else 'were'} measured only with options that can lose "
-        f"acknowledged writes ({listed(options)})."
-    )
-    if part.worst:
-        sentence += f" Avoid {listed([label(key) for key in part.worst], 'or')}."
-    return Decision(
-        kind=part.verdict.kind,
-        sentence=sentence,
-        strength=part.verdict.strength,
-        reasons=tuple(sentence for _, sentence in part.verdict.reasons),
-        settle=f"A case study that measures {who} without them would tell.",
-    )
+def _ahead(part: RankedPart, recommended: Recommended) -> Sequence[Entry]:
+    """Return the entries that the evidence puts before the recommended one."""
+    places = [number for number, entry in enumerate(part.entries) if entry.key in recommended.choice]
+    return part.entries[: min(places)] if places else part.entries
 
 
-def _durability(part: RankedPart, label: Naming) -> str:
-    """Mention options that can lose acknowledged writes: what is faster with them, and what to use."""
+def _durability(part: RankedPart, recommended: Recommended, label: Naming) -> str:
+    """Mention options that can lose acknowledged writes: what is faster with them, and what to use without."""
     text = ""
-    told = [entry.verdict == part.verdict.kind for entry in part.entries]
-    ahead = part.entries[: told.index(True)] if any(told) else ()
-    for entry in ahead:
+    for entry in _ahead(part, recommended):
         if entry.always_unsafe and not entry.lacks:
             text += (
-                f" {label(entry.key)} comes before, but was measured only with {listed(entry.unsafe_options)}, which "
-                "can lose acknowledged writes, and is not recommended."
+                f" {label(entry.key)} {'comes before, but ' if recommended.choice else ''}was measured only with "
+                f"{listed(entry.unsafe_options)}, which can lose acknowledged writes, and is not recommended."
             )
     for entry in part.entries:
-        if entry.verdict == USE and entry.unsafe_options:
+        if entry.key in recommended.choice and entry.unsafe_options:
             text += (
                 f" Some numbers of {label(entry.key)} were measured with {listed(entry.unsafe_options)}, which can "
                 "lose acknowledged writes: use it without."

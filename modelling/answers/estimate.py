@@ -20,6 +20,7 @@ from modelling.evidence.question import Question
 
 from .content import TradeOff
 from .knowledge import assumptions, knowledge_of, where_of
+from .nearest import Nearby, nearby
 from .trade_off import trade_offs
 
 MOST_COUNTS = 6  # numbers of machines that are looked at one by one
@@ -36,6 +37,7 @@ class Estimate:
         leaves it open
     run_sets : what a reader could measure on his own machine, with what the choice gains by it
     anecdotes : of _comparable_anecdotes
+    nearby : what other workloads say, where nothing that answers the question was compared
     """
 
     question: Question
@@ -46,6 +48,7 @@ class Estimate:
     run_sets: Sequence[RunSet]
     trade_offs: tuple[TradeOff, ...]
     anecdotes: pd.DataFrame
+    nearby: Nearby | None
 
 
 def estimate(question: Question, as_of: int | None = None, *, with_draft: int | None = None) -> Estimate:
@@ -63,6 +66,7 @@ def estimate(question: Question, as_of: int | None = None, *, with_draft: int | 
         run_sets=_run_sets(ranking, AXES[question.axis]),
         trade_offs=trade_offs(ranking, others, AXES[question.axis], assumptions()),
         anecdotes=_comparable_anecdotes(evidence, ranking),
+        nearby=None if ranking.parts else nearby(question, as_of, with_draft=with_draft),
     )
 
 

@@ -10,7 +10,7 @@ from kdb.disk_path import SETTINGS
 from kdb.units import METRICS
 from modelling.evidence.axes import NATIVE
 from modelling.evidence.question import Question
-from modelling.evidence.words import counted, listed, machines
+from modelling.evidence.words import STORAGE, counted, listed, machines
 
 from .content import Grounds
 
@@ -125,6 +125,12 @@ def grounds_line(grounds: Grounds, storage: Mapping[str, str]) -> str:
         many = len(grounds.vm_counts) > 1
         parts.append(f"{_span(grounds.vm_counts)} machines averaged" if many else machines(grounds.vm_counts[0]))
     return ", ".join(parts)
+
+
+def rests_on(grounds: Grounds) -> str:
+    """Return years and disks of the evidence: "2013 to 2021, hard disks"; "" where neither is stated."""
+    disks = listed([f"{STORAGE.get(kind, kind)}" for kind in grounds.storage])
+    return ", ".join(filter(None, (_span(grounds.years) if grounds.years else "", disks)))
 
 
 def never_tried(grounds: Grounds, storage: Mapping[str, str]) -> str:

@@ -156,6 +156,21 @@ class Posterior:
         """
         return forecast(self.weights, self.means, self.covariances + self.extras, margin)
 
+    def loss_quantile(self, place: int, probability: float) -> float:
+        """Return the loss, a share of the best's value, that the treatment at a place stays below with a probability in
+        a new laboratory; on a fixed point set."""
+        size = len(self.treatments)
+        uniform, normal = _points(size)
+        node = np.minimum(np.searchsorted(np.cumsum(self.weights), uniform), len(self.weights) - 1)
+        covariances = self.covariances + self.extras
+        shifts = np.trace(covariances, axis1=1, axis2=2)[:, None, None] * (1e-12 * np.eye(size) + 1 / size)
+        roots = np.linalg.cholesky(covariances + shifts)
+        values = self.means[node]
+        for component in np.unique(node):
+            own = node == component
+            values[own] += normal[own] @ roots[component].T
+        return float(-np.expm1(-np.quantile(values.max(axis=1) - values[:, place], probability)))
+
 
 @dataclass(frozen=True)
 class Mixture:

@@ -8,7 +8,7 @@ See docs/models/mixes.md.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 import numpy as np
@@ -21,6 +21,7 @@ from .bayes import Forecast, Posterior
 from .cells import rows_of
 from .hierarchy import Knowledge
 from .ranking import RankedPart, Ranking, links_of, verdict_between
+from .recommendation import Option, Recommended, recommend
 from .verdict import CHOICES, DIFFER, NOT_KNOWN, Choice, Verdict, ladder
 
 _ENDS = (0.025, 0.975)
@@ -62,7 +63,7 @@ class Mix:
 
     left_out : entry to the workloads that have no numbers joining it to the ranked ones
     unmeasured : of these, entry to the workloads that have no comparable numbers of it at all
-    kind, against : as of modelling.estimation.verdict.Ladder
+    kind, against : as of modelling.estimation.verdict.Ladder; recommended : among the entries
     """
 
     entries: tuple[MixEntry, ...]
@@ -71,6 +72,7 @@ class Mix:
     unmeasured: dict[str, tuple[str, ...]]
     kind: str = NOT_KNOWN
     against: int | None = None
+    recommended: Recommended = field(default_factory=Recommended)
 
     def having(self, verdict: str) -> tuple[str, ...]:
         """Return the keys of the entries with this verdict, best first."""
@@ -176,7 +178,13 @@ def mix(
         for n, (key, verdict) in enumerate(zip(order, steps.verdicts, strict=True))
     )
     ranges = tuple(_range(workload, order, leads, parts[workload], shares[workload]) for workload in shares)
-    return Mix(entries, ranges, left_out, unmeasured, steps.kind, steps.against)
+    groups_of = [{entry.key: entry.groups for entry in part.entries} for part in parts.values()]
+    options = [
+        Option(entry.key, min(of[entry.key] for of in groups_of), verdict=entry.verdict, place=entry.rank)
+        for entry in entries
+    ]
+    recommended = recommend(options, among, steps.kind, margin)
+    return Mix(entries, ranges, left_out, unmeasured, steps.kind, steps.against, recommended)
 
 
 def verdicts(mixed: Mix, rankings: Mapping[str, Ranking]) -> dict[str, Verdict]:

@@ -8,11 +8,12 @@ import pandas as pd
 
 from modelling.answers.caveats import caveats
 from modelling.answers.content import Decision
-from modelling.answers.decision import decided
+from modelling.answers.decision import of_contrast, worded
 from modelling.answers.grounds import grounds
 from modelling.estimation.mixes import Mix, part_of, verdicts
 from modelling.estimation.ranking import Ranking
-from modelling.estimation.verdict import AVOID, NOT_KNOWN, STRENGTHS, Contrast, Verdict
+from modelling.estimation.recommendation import Recommended
+from modelling.estimation.verdict import NOT_KNOWN, STRENGTHS, Contrast, Verdict
 from modelling.evidence import names
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
@@ -47,7 +48,7 @@ def answer(
         question=question,
         weights=shares,
         revision=revision,
-        verdict=_verdict(mix, rankings, label) if mix.entries else _not_known(known),
+        verdict=_verdict(mix, rankings, label) if mix.entries else _nothing_common(known, label),
         grounds=grounds(everything),
         entries=tuple(NamedMixEntry(**vars(entry), label=label(entry.key)) for entry in mix.entries),
         ranges=mix.ranges,
@@ -69,7 +70,7 @@ def _verdict(mix: Mix, rankings: Mapping[str, Ranking], label: partial[str]) -> 
     """Return a verdict as strong as the weakest of its shares, whose reasons it has."""
     verdict_of = verdicts(mix, rankings)
     if not verdict_of:
-        return _not_known(())
+        return _nothing_common((), label)
     weakest = min(verdict_of.values(), key=lambda verdict: STRENGTHS.index(verdict.strength))
     reasons = of_shares(
         {workload: [reason for _, reason in verdict.reasons] for workload, verdict in verdict_of.items()}
@@ -88,24 +89,26 @@ def _verdict(mix: Mix, rankings: Mapping[str, Ranking], label: partial[str]) -> 
             cost=one.expected_loss / max(1 - one.probability_best, 1e-9),
             is_mixed=True,
         )
-    return decided(
-        Verdict(weakest.kind, weakest.strength, tuple(("", reason) for reason in reasons), contrast),
+    verdict = Verdict(weakest.kind, weakest.strength, tuple(("", reason) for reason in reasons), contrast)
+    return worded(
+        verdict,
+        mix.recommended,
         label,
-        [entry.key for entry in mix.entries],
-        mix.having(weakest.kind),
-        mix.having(AVOID),
+        of_contrast(contrast, label, [entry.key for entry in mix.entries]),
         f"Runs of {listed(label(entry.key) for entry in mix.entries[:2])} on your machine would tell most.",
+        offered=len(mix.entries),
     )
 
 
-def _not_known(known: Sequence[Share]) -> Decision:
+def _nothing_common(known: Sequence[Share], label: partial[str]) -> Decision:
     bare = [_name(share.workload) for share in known if not share.has_numbers]
-    return Decision(
-        kind=NOT_KNOWN,
-        sentence="Not known: no two entries have numbers that may be compared under all of these workloads.",
-        strength=STRENGTHS[0],
-        reasons=(f"No numbers compare anything under {listed(bare)}.",) if bare else (),
-        settle="A case study that measures two entries under each of these workloads would settle it.",
+    reasons = [f"No numbers compare anything under {listed(bare)}."] if bare else []
+    return worded(
+        Verdict(NOT_KNOWN, STRENGTHS[0], tuple(("", reason) for reason in reasons)),
+        Recommended(),
+        label,
+        "No two entries have numbers that may be compared under all of these workloads.",
+        "A case study that measures two entries under each of these workloads would settle it.",
     )
 
 

@@ -20,7 +20,7 @@ class OverviewCell:
         str, Among(STATES), "Of the verdict; the last two: no published numbers or lists compare; ask again."
     ]
     strength: Annotated[str | None, Among(reversed(STRENGTHS)), "How strongly the verdict may be said."] = None
-    leading: Annotated[tuple[str, ...], "Names of the entries to use, or of the one that leads."] = ()
+    leading: Annotated[tuple[str, ...], "Names of what is recommended, of which either is fine."] = ()
     groups: Annotated[int | None, "Research groups behind it; only groups are independent of one another."] = None
     laboratories: Annotated[int | None, "Laboratories of these groups."] = None
     revision: Annotated[int | None, "Knowledge revision the answer was computed from."] = None

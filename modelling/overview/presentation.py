@@ -13,10 +13,10 @@ NARROW = 8  # columns from which on there is no room for names in a cell
 # Kind of a cell to its sign, the word of its colour in the style sheet, what it is called, and what that means.
 LOOKS = {
     USE: ("✓", "use", "Use it", "Two research groups or more agree, and a wrong choice costs little."),
-    LEADS: ("▲", "leads", "Leads", "It was faster where it was measured; elsewhere it may be otherwise."),
-    NO_DIFFERENCE: ("=", "alike", "No difference", "Several are alike as far as anybody would notice."),
-    NOT_KNOWN: ("?", "open", "Not known", "There are numbers or lists, but they do not say which is better."),
-    NOTHING: ("–", "none", "Nothing compared", "No published case study holds two of them side by side."),
+    LEADS: ("▲", "leads", "Start with it", "It was faster where it was measured; elsewhere it may be otherwise."),
+    NO_DIFFERENCE: ("=", "alike", "Either is fine", "They are alike as far as anybody would notice."),
+    NOT_KNOWN: ("?", "open", "Best guess", "The best guess by few numbers, or by published lists."),
+    NOTHING: ("–", "none", "Nobody tested it", "No published case study holds two of them side by side."),
     WAITING: ("…", "waits", "Being worked out", "There is evidence, and a worker is at the answer. Look again soon."),
 }
 

@@ -2,7 +2,6 @@
 
 from kdb.cost import budget
 from modelling.answers.words import address
-from modelling.estimation.verdict import LEADS, USE
 from modelling.evidence import choices, counts, names
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
@@ -58,12 +57,11 @@ def _cell(question: Question, kept: KeptVerdict | None) -> OverviewCell:
         return _empty(question, WAITING)
     if kept.first is None:
         return _empty(question, NOTHING, kept.revision)
-    leading = {USE: kept.best, LEADS: (kept.first,) if kept.first_verdict == LEADS else ()}.get(kept.kind, ())
     return OverviewCell(
         axis=question.axis,
         kind=kept.kind,
         strength=kept.strength,
-        leading=tuple(names.label(AXES[question.axis], key) for key in leading),
+        leading=tuple(names.label(AXES[question.axis], key) for key in kept.best),
         groups=kept.groups,
         laboratories=kept.laboratories,
         revision=kept.revision,

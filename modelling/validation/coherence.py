@@ -17,6 +17,7 @@ from kdb.pairs import pair_parts
 from kdb.units import SPEEDS, THROUGHPUT
 from modelling.answers.content import Decision
 from modelling.estimation.ranking import Entry
+from modelling.estimation.recommendation import STRONG
 from modelling.estimation.verdict import APART, AVOID, LEADS, NO_DIFFERENCE, STRENGTHS, SURE, UNKNOWN, USE
 from modelling.evidence.normal import NORMAL_95
 from modelling.evidence.question import Question
@@ -299,6 +300,23 @@ def imperative_of_one_group(answers: Mapping[Question, Told], claims: Sequence[C
                 yield Breach("one group", (told.question.key,), tuple(advice), sentence)
 
 
+def recommendation_of_its_answer(answers: Mapping[Question, Told], claims: Sequence[Claimed] = ()) -> Iterator[Breach]:
+    """Find recommendations that their own answer does not bear: none though something was compared that may be
+    recommended, one that its own part says to avoid, and one that is strong though fewer than two groups measured."""
+    for told in answers.values():
+        may = [entry.key for part in told.parts for entry in part.entries if entry.may_be_recommended]
+        avoided = {key for part in told.parts for key in part.avoided}
+        groups = max((part.groups for part in told.parts), default=0)
+        decided, about = told.verdict, (told.question.key,)
+        if may and not decided.choice:
+            yield Breach("recommendation", about, (), f"{told.question.key} recommends nothing.")
+        if wrong := sorted({*decided.choice} & avoided):
+            yield Breach("recommendation", about, (*wrong,), f"{about[0]}: {listed(wrong)}, and to be avoided.")
+        if decided.force == STRONG and groups < LEAST_GROUPS:
+            sentence = f"{told.question.key} is strong by {groups or 'no'} research group with numbers."
+            yield Breach("recommendation", about, decided.choice, sentence)
+
+
 Rule = Callable[[Mapping[Question, Told], Sequence[Claimed]], Iterator[Breach]]
 RULES: tuple[Rule, ...] = (
     by_machines,
@@ -309,6 +327,7 @@ RULES: tuple[Rule, ...] = (
     strength_grows,
     entry_beside_another_kind,
     imperative_of_one_group,
+    recommendation_of_its_answer,
 )
 
 

@@ -14,6 +14,7 @@ from kdb.disk_path import SETTINGS
 from kdb.units import METRICS, THROUGHPUT
 from modelling.answers import decision
 from modelling.answers.estimate import ranked, ranking_of
+from modelling.answers.knowledge import assumptions
 from modelling.estimation.ranking import Ranking
 from modelling.evidence import choices, frames
 from modelling.evidence.axes import AXES, NATIVE
@@ -101,13 +102,16 @@ def _evidence(question: Question) -> _Evidence:
 
 def _told(question: Question, ranking: Ranking) -> Told:
     """Decide as an answer does; entries and parts keep their keys, because rules read no sentences."""
-    verdicts = [decision.of_part(part, str) for part in ranking.parts]
+    margin = assumptions().margin
+    verdicts = [decision.of_part(part, str, margin) for part in ranking.parts]
     names = [str(part.number) for part in ranking.parts]
     measured = ranking.arms[["entry", "research_group"]].drop_duplicates()
     return Told(
         question=question,
         metric=ranking.metric,
-        verdict=decision.of_answer(verdicts, names, ()),
+        verdict=decision.of_answer(ranking, verdicts, names, str, margin)
+        if verdicts
+        else decision.of_nothing(None, str, margin, ()),
         parts=tuple(
             ToldPart(
                 verdict,

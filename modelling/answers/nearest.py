@@ -1,0 +1,78 @@
+"""What other workloads and machines say of the choices of a question that nobody measured."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from kdb.host_storage import UNNAMED, host_storage_key
+from kdb.units import THROUGHPUT
+from modelling.estimation.bayes import Posterior
+from modelling.estimation.cells import rows_of
+from modelling.estimation.recommendation import Option
+from modelling.estimation.verdict import INDEPENDENT
+from modelling.evidence.axes import AXES, Axis, entry_key
+from modelling.evidence.durability import losing_options
+from modelling.evidence.needs import lacking
+from modelling.evidence.question import Question
+
+from .knowledge import knowledge_of, where_of
+
+
+@dataclass(frozen=True)
+class Nearby:
+    """Choices that somebody compared elsewhere. posterior : of the options, in their order, where the question asks"""
+
+    options: tuple[Option, ...]
+    posterior: Posterior
+
+
+def nearby(question: Question, as_of: int | None = None, *, with_draft: int | None = None) -> Nearby | None:
+    """Return what the one model expects of choices that comparisons under other workloads join: under the hypervisor
+    that the question names, and of those that two research groups measured, where there are two.
+
+    as_of, with_draft : as for modelling.evidence.frames.Evidence
+    None where nobody compared two that may be recommended.
+    """
+    axis, known = (
+        AXES[question.axis],
+        knowledge_of(question, question.metric or THROUGHPUT, as_of, with_draft=with_draft),
+    )
+    if known is None or known.cells.empty:
+        return None
+    compared = _compared(axis, known.cells)
+    here = compared[compared["hypervisor"] == question.hypervisor] if question.hypervisor else compared
+    compared = here if here["key"].nunique() > 1 else compared
+    compared = compared[compared["key"].isin(_joined_by_most(compared))]
+    lacks = lacking(question)
+    groups = {key: int(count) for key, count in compared.groupby("key")["group"].nunique().items() if not lacks(key)}
+    known_well = [key for key, count in groups.items() if count >= INDEPENDENT]
+    keys = sorted(known_well if len(known_well) > 1 else groups)
+    if len(keys) < 2:
+        return None
+    options = tuple(Option(key, groups[key], place=number) for number, key in enumerate(keys))
+    return Nearby(options, known.posterior(rows_of(axis, keys, known.containers, where_of(question))))
+
+
+def _compared(axis: Axis, cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells of levels that compare two choices of the axis, but for those that can lose acknowledged writes.
+
+    Adds the column key.
+    """
+    storage = [host_storage_key(*parts) or "" for parts in zip(cells["backend"], cells["host_fs"], strict=True)]
+    rows = cells.assign(host_storage=storage)
+    stated = rows[[column for column in axis.entry if column not in axis.optional]].ne("").all(axis=1)
+    is_durable = rows["cache_mode"].map(lambda mode: not losing_options(mode, "", "")).astype(bool)
+    rows = rows[stated & is_durable]
+    keys = [entry_key(axis, values) for values in rows[list(axis.entry)].itertuples(index=False, name=None)]
+    rows = rows.assign(key=keys)
+    rows = rows[rows["key"] != UNNAMED]
+    return rows[rows.groupby("level")["key"].transform("nunique") > 1]
+
+
+def _joined_by_most(compared: pd.DataFrame) -> set[str]:
+    """Return the keys of those that comparisons join which most research groups measured."""
+    joined: list[set[str]] = []
+    for keys in compared.groupby("level")["key"].agg(set):
+        apart = [other for other in joined if not other & keys]
+        joined = [*apart, keys.union(*(other for other in joined if other & keys))]
+    return max(joined, key=lambda keys: compared["group"][compared["key"].isin(keys)].nunique(), default=set())

@@ -1,0 +1,146 @@
+"""Decide what to do: whoever asks has to choose, so every question has a recommendation. No Django.
+
+A verdict (modelling.estimation.verdict) says what evidence shows; a recommendation says what to choose by it, and how
+sure that is. Chosen is what loses least on a machine that nobody measured. Source: docs/models/recommendation.md;
+strong and conditional after GRADE (Andrews and others 2013, 10.1016/j.jclinepi.2013.02.003).
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from .bayes import Posterior
+from .verdict import AVOID, NO_DIFFERENCE, USE, WITHIN
+
+FORCES = STRONG, CONDITIONAL, GUESS = "strong", "conditional", "a guess"
+BASES = SEVERAL, ONE, LISTS, MAKERS, NEAREST, DEFAULT, NOTHING = (
+    "measurements of several groups",
+    "measurements of one group",
+    "published order",
+    "makers' advice",
+    "nearest question",
+    "default",
+    "nothing",
+)
+ALIKE = 0.01  # difference of expected losses, a share, that does not decide: then durability does, and makers' advice
+RARELY = 0.9  # probability that the cost "one in ten" is not exceeded
+
+
+@dataclass(frozen=True)
+class Option:
+    """One entry that may be recommended.
+
+    groups : research groups with numbers of it; is_listed : whether a tier list names it
+    verdict : of modelling.estimation.verdict.CHOICES; place : in the order of the evidence
+    is_durable : whether no number of it rests on an option that can lose acknowledged writes
+    advised : makers who recommend it less those who discourage it
+    """
+
+    key: str
+    groups: int = 0
+    is_listed: bool = False
+    verdict: str = ""
+    place: int = 0
+    is_durable: bool = True
+    advised: int = 0
+
+
+@dataclass(frozen=True)
+class Recommended:
+    """What to choose.
+
+    choice : keys, of which either is fine; empty: nothing may be recommended; rather_not : keys; is_sure_of_not :
+    whether they are to be avoided; force : of FORCES; basis : of BASES
+    chance : that the choice holds the best of all offered, on a machine that nobody measured; blind : of one picked
+        blindly; cost, cost_one_in_ten : loss where it is not the best, expected and exceeded in one of ten, percent
+    """
+
+    choice: tuple[str, ...] = ()
+    rather_not: tuple[str, ...] = ()
+    is_sure_of_not: bool = False
+    force: str = GUESS
+    basis: str = NOTHING
+    chance: float | None = None
+    blind: float | None = None
+    cost: float | None = None
+    cost_one_in_ten: float | None = None
+
+
+def recommend(
+    options: Sequence[Option], posterior: Posterior, kind: str, margin: float, worst: Collection[str] = ()
+) -> Recommended:
+    """Return what to choose among options.
+
+    posterior : of the options, in their order; kind : of the verdict on them; margin : difference that matters, a share
+    worst : keys that published lists put last, where nothing else is known
+
+    Where evidence shows several within the margin, either is fine; where it shows one, with two groups, it is strong.
+    Else it is the option that loses least, or where there are lists alone the one that they put first; of options
+    alike in that the durable one, then the one that more makers advise.
+    """
+    if not options:
+        return Recommended()
+    forecast = posterior.forecast(margin)
+    of_lists = not any(option.groups for option in options)
+    losses = dict(zip((option.key for option in options), forecast.loss.tolist(), strict=True))
+
+    def order(option: Option) -> tuple[object, ...]:
+        least = option.place if of_lists else losses[option.key]
+        return least, option.key
+
+    first = min(options, key=order)
+    alike = [option for option in options if _is_alike(option, first, losses, of_lists=of_lists)]
+    first = min(alike, key=lambda option: (not option.is_durable, -option.advised, *order(option)))
+    chosen: tuple[Option, ...] = (first,)
+    force = CONDITIONAL
+    if kind in (USE, NO_DIFFERENCE) and (shown := tuple(option for option in options if option.verdict == kind)):
+        chosen = tuple(sorted(shown, key=lambda option: (not option.is_durable, -option.advised, *order(option))))
+        is_strong = kind == USE or min(option.groups for option in shown) > 1
+        force = STRONG if is_strong else CONDITIONAL
+    keys = {option.key for option in chosen}
+    slower = dict(zip(losses, forecast.slower.tolist(), strict=True))
+    avoid = tuple(option.key for option in options if option.verdict == AVOID and option.key not in keys)
+    last = {*worst} if of_lists else {_last(losses, slower)}
+    rather_not = tuple(key for key in sorted(last - {""}) if key not in keys)
+    groups = max(option.groups for option in chosen)
+    places = [number for number, option in enumerate(options) if option.key in keys]
+    chance = float(forecast.best[places].sum())
+    cost = min(losses[key] for key in keys) / max(1 - chance, 1e-9) if chance < 1 else 0.0
+    return Recommended(
+        tuple(option.key for option in chosen),
+        avoid or rather_not,
+        is_sure_of_not=bool(avoid),
+        force=force,
+        basis=SEVERAL if groups > 1 else ONE if groups else LISTS if first.is_listed else NEAREST,
+        chance=chance,
+        blind=len(chosen) / len(options),
+        cost=100 * min(cost, 1.0),
+        cost_one_in_ten=100 * posterior.loss_quantile(places[0], RARELY),
+    )
+
+
+def _is_alike(option: Option, first: Option, losses: Mapping[str, float], *, of_lists: bool) -> bool:
+    return option.place == first.place if of_lists else losses[option.key] - losses[first.key] <= ALIKE
+
+
+def _last(losses: Mapping[str, float], slower: Mapping[str, float]) -> str:
+    """Return the option that loses most, where it is probably slower than the best; "": none is."""
+    worst = max(losses, key=lambda key: (losses[key], key))
+    return worst if slower[worst] >= WITHIN else ""
+
+
+def by_makers(
+    advised: Mapping[str, int], default: str = "", discouraged: Mapping[str, int] = MappingProxyType({})
+) -> Recommended:
+    """Return what to choose where nobody measured. advised : key to makers who recommend it less those who do not"""
+    most = max(advised.values(), default=0)
+    if most > 0:
+        best = tuple(key for key, count in sorted(advised.items()) if count == most)
+        rather_not = tuple(sorted(key for key, count in discouraged.items() if key not in best and count > 0))
+        return Recommended(best[:2], rather_not, basis=MAKERS)
+    return Recommended((default,), basis=DEFAULT) if default else Recommended()
+
+
+def nearest(recommended: Recommended) -> Recommended:
+    """Return a recommendation that was made for another question, as a guess for this one."""
+    return replace(recommended, force=GUESS, basis=NEAREST, is_sure_of_not=False)
