@@ -104,7 +104,7 @@ def of_part(part: RankedPart, label: Naming, margin: float, measure_next: str = 
     verdict = part.verdict
     recommended = recommend(options, posterior, verdict.kind, margin, worst)
     if len(options) < min(len(part.entries), 2):
-        measured = _nothing_to_choose(part, label)
+        measured = _only(part, options[0].key, label) if options else ""
     else:
         measured = of_contrast(verdict.contrast, label, [option.key for option in options])
     told = {*recommended.choice, *recommended.rather_not}
@@ -113,7 +113,9 @@ def of_part(part: RankedPart, label: Naming, margin: float, measure_next: str = 
     measured += _passed_over(part, recommended, label) + _durability(part, recommended, label)
     measured += _families(told, recommended.rather_not, [entry.key for entry in part.entries])
     settle = "" if recommended.force == STRONG else measure_next
-    return worded(verdict, recommended, label, measured, settle, rests_on, offered=len(options))
+    safe = "none of these was measured with options that keep acknowledged writes."
+    nothing = safe if all(entry.always_unsafe for entry in part.entries) else _lacking_all(part)
+    return worded(verdict, recommended, label, measured, settle, rests_on, offered=len(options), nothing=nothing)
 
 
 def _offered(entries: Sequence[Entry], posterior: Posterior) -> tuple[list[Option], Posterior]:
@@ -141,15 +143,16 @@ def worded(
     settle: str = "",
     rests_on: str = "",
     offered: int = 0,
+    nothing: str = "nobody measured this, and nobody advises.",
 ) -> Decision:
     """Put a recommendation into words.
 
     measured : sentences on what evidence says; settle : on what would settle it; rests_on : as for of_part
-    offered : number of entries that the choice is out of
+    offered : number of entries that the choice is out of; nothing : why it is out of none
     """
     return Decision(
         kind=verdict.kind,
-        sentence=_first_line(recommended, label),
+        sentence=_first_line(recommended, label, nothing),
         strength=verdict.strength,
         reasons=tuple(sentence for _, sentence in verdict.reasons),
         settle=settle,
@@ -166,10 +169,10 @@ def worded(
     )
 
 
-def _first_line(recommended: Recommended, label: Naming) -> str:
+def _first_line(recommended: Recommended, label: Naming, why: str) -> str:
     names = [label(key) for key in recommended.choice]
     if recommended.basis == NOTHING:
-        return "Keep what you have: nobody measured this, and nobody advises."
+        return f"Keep what you have: {why}"
     if recommended.basis == DEFAULT:
         return f"Nobody measured this and nobody advises: keep what you have; the default is {names[0]}."
     if recommended.basis == MAKERS:
@@ -284,13 +287,18 @@ def times(ratio: float) -> str:
     )
 
 
-def _nothing_to_choose(part: RankedPart, label: Naming) -> str:
-    """Say of a part of which one entry may be recommended, or none, why there is nothing to compare."""
-    needs = [ABILITIES[need].name.lower() for need in dict.fromkeys(need for e in part.entries for need in e.lacks)]
-    fulfilling = [entry for entry in part.entries if not entry.lacks]
-    if needs and len(fulfilling) == 1:
-        return f"Only {label(fulfilling[0].key)} is known to have all that was asked for ({listed(needs)})."
-    return f"Nothing that was measured is known to have all that was asked for ({listed(needs)})." if needs else ""
+def _lacking_all(part: RankedPart) -> str:
+    return f"nothing that was measured is known to have all that was asked for ({_needs(part)})."
+
+
+def _only(part: RankedPart, key: str, label: Naming) -> str:
+    needs = _needs(part)
+    return f"Only {label(key)} is known to have all that was asked for ({needs})." if needs else ""
+
+
+def _needs(part: RankedPart) -> str:
+    needs = dict.fromkeys(need for entry in part.entries for need in entry.lacks)
+    return listed([ABILITIES[need].name.lower() for need in needs])
 
 
 def _passed_over(part: RankedPart, recommended: Recommended, label: Naming) -> str:

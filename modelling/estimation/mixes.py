@@ -112,11 +112,11 @@ def mix(
     shares = {workload: weight / total for workload, weight in weights.items() if weight > 0}
     places = {workload: _places(rankings[workload]) for workload in shares}
     everyone = sorted({key for of_workload in places.values() for key in of_workload})
-    groups: dict[tuple[int, ...], list[str]] = {}
+    joined: dict[tuple[int, ...], list[str]] = {}
     for key in everyone:
         if all(key in of_workload for of_workload in places.values()):
-            groups.setdefault(tuple(of_workload[key][1] for of_workload in places.values()), []).append(key)
-    ranked = max(groups.values(), key=len, default=[])
+            joined.setdefault(tuple(of_workload[key][1] for of_workload in places.values()), []).append(key)
+    ranked = max(joined.values(), key=len, default=[])
     if len(ranked) < 2:
         ranked = []
     left_out = {
@@ -178,10 +178,10 @@ def mix(
         for n, (key, verdict) in enumerate(zip(order, steps.verdicts, strict=True))
     )
     ranges = tuple(_range(workload, order, leads, parts[workload], shares[workload]) for workload in shares)
-    groups_of = [{entry.key: entry.groups for entry in part.entries} for part in parts.values()]
+    groups = [max(choice.groups for choice in choices[1:]), *(choice.groups for choice in choices[1:])]
     options = [
-        Option(entry.key, min(of[entry.key] for of in groups_of), verdict=entry.verdict, place=entry.rank)
-        for entry in entries
+        Option(entry.key, count, verdict=entry.verdict, place=entry.rank)
+        for entry, count in zip(entries, groups, strict=True)
     ]
     recommended = recommend(options, among, steps.kind, margin)
     return Mix(entries, ranges, left_out, unmeasured, steps.kind, steps.against, recommended)

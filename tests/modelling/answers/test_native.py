@@ -36,7 +36,7 @@ def test_native_runs_are_ranked_where_they_are_asked_for_by_name():
     answer = answer_in(current_ranking(NATIVELY))
 
     assert order(NATIVELY) == ["ext4", "xfs"]
-    assert answer.verdict.sentence.startswith("One laboratory measured ext4 2.0 times as fast as xfs")
+    assert answer.verdict.measured.startswith("One laboratory measured ext4 2.0 times as fast as xfs")
     assert answer.grounds.vm_counts == (0,)
     assert answer.parts[0].held_equal == "hypervisor and kind of storage"
     assert order(Question("host-storage", "varmail", hypervisor="native")) == ["dir-ext4", "dir-xfs"]
@@ -47,8 +47,8 @@ def test_no_other_question_counts_native_runs(hypervisor):
     study = measured_natively_and_in_guests()
     question = Question("host-fs", "varmail", hypervisor=hypervisor)
     assert order(question) == ["xfs", "ext4"]
-    sentence = answer_in(current_ranking(question)).verdict.sentence
-    assert sentence.startswith("One laboratory measured xfs 2.0 times as fast as ext4")
+    measured = answer_in(current_ranking(question)).verdict.measured
+    assert measured.startswith("One laboratory measured xfs 2.0 times as fast as ext4")
     asked = [
         Question(axis, "varmail") for axis in ("hypervisor", "configuration", "host-storage", "fs-pair", "guest-fs")
     ]

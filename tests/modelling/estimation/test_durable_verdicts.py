@@ -21,7 +21,7 @@ def ranked(*rows, stated=(), axis="hypervisor"):
 
 
 def said(part):
-    return decision.of_part(part, str.upper, ())
+    return decision.of_part(part, str.upper, 0.1)
 
 
 def test_the_fastest_is_not_used_where_it_was_measured_only_with_an_unsafe_cache():
@@ -38,8 +38,9 @@ def test_the_fastest_is_not_used_where_it_was_measured_only_with_an_unsafe_cache
     # What Xen was ahead may as well be its cache's: at most half of it counts as its own.
     assert winner.ratio == 1.0 < first.ratio < np.sqrt(1.5)
     decided = said(part)
-    assert decided.sentence.startswith("Use KVM. If it is wrong here, it costs less than 1\u00a0%.")
-    assert "XEN comes before, but was measured only with cache mode unsafe, which can lose" in decided.sentence
+    assert decided.sentence == "Use KVM. Avoid ESXI."
+    assert decided.confidence.startswith("Moderate confidence: three research groups measured it; chance that it is")
+    assert "XEN comes before, but was measured only with cache mode unsafe, which can lose" in decided.measured
 
 
 def test_a_winner_measured_with_and_without_says_so_and_is_a_step_less_sure():
@@ -50,22 +51,23 @@ def test_a_winner_measured_with_and_without_says_so_and_is_a_step_less_sure():
     assert (plain.verdict.strength, mixed.verdict.strength) == ("strong", "moderate")
     assert dict(mixed.verdict.reasons)["durability"].startswith("Some numbers of the first rest on options")
     assert (mixed.best, mixed.entries[0].always_unsafe) == (("kvm",), False)
-    assert "Some numbers of KVM were measured with host mount option nobarrier" in said(mixed).sentence
+    assert "Some numbers of KVM were measured with host mount option nobarrier" in said(mixed).measured
 
 
 def test_nothing_is_recommended_where_everything_was_measured_without_flushes():
     part = ranked({"value": 300, "hypervisor": "xen", **UNSAFE}, {"value": 200, **UNSAFE})
     assert (part.best, part.worst, part.verdict.kind) == ((), (), "not known")
-    assert said(part).sentence == (
-        "No recommendation: XEN and KVM were measured only with options that can lose acknowledged writes "
-        "(cache mode unsafe)."
+    decided = said(part)
+    assert decided.sentence == (
+        "Keep what you have: none of these was measured with options that keep acknowledged writes."
     )
-    assert said(part).settle == "A case study that measures XEN and KVM without them would tell."
+    assert "KVM was measured only with cache mode unsafe, which can lose acknowledged writes" in decided.measured
 
 
 def test_one_that_was_compared_with_unsafe_ones_alone_is_not_recommended_either():
     part = ranked({"value": 300, "hypervisor": "xen", **UNSAFE}, {"value": 200})
     assert part.best == ()
+    assert said(part).sentence == "Start with KVM."  # it is what one may use
     assert durable([True, False]) == [False, False]
     assert durable([True, False, False]) == [False, True, True]
 

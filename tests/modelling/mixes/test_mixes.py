@@ -192,7 +192,7 @@ def test_a_share_that_only_lists_speak_of_is_answered_by_itself(client, publishe
     mail = next(share for share in mix_ranking.shares if share.workload == "varmail")
     assert mix_ranking.verdict.kind == "not known"
     assert not mail.has_numbers
-    assert "Published lists put Btrfs on ext4 first." in mail.verdict.sentence
+    assert "published lists put Btrfs on ext4 first." in mail.verdict.measured
     assert "no measurement, and no ranking contains it" in mail.forecast
     page = client.get("/mix/?axis=fs-pair&hypervisor=kvm&varmail=60&fileserver=40").content.decode()
     assert "/?axis=fs-pair&amp;workload=varmail&amp;hypervisor=kvm" in page
@@ -266,7 +266,8 @@ def test_page_and_api_say_the_same(client):
     body = client.get("/api/v1/mixes/?axis=fs-pair&hypervisor=kvm&weights=varmail:75,webserver:25").json()
     assert [entry["key"] for entry in body["entries"]] == ["ext4-on-ext4", "xfs-on-ext4", "btrfs-on-ext4"]
     assert body["entries"][1]["ratio"] == pytest.approx(1 / math.sqrt(2), rel=0.01)
-    assert body["verdict"]["sentence"].startswith(("Weighted by these shares, ", "Use "))
+    assert body["verdict"]["sentence"].startswith("Start with ext4 on ext4.")
+    assert body["verdict"]["measured"].startswith("Weighted by these shares, ext4 on ext4 comes out 1.4 times as fast")
     assert body["weights"] == {"varmail": 0.75, "webserver": 0.25}
     page = client.get("/mix/?axis=fs-pair&hypervisor=kvm&varmail=75&webserver=25").content.decode()
     assert body["verdict"]["sentence"] in page

@@ -10,6 +10,7 @@ from experiments.claim_conditions import parse
 from experiments.published_evidence.load import load_outside
 from modelling.answers.content import Decision
 from modelling.estimation.ranking import Entry
+from modelling.estimation.recommendation import STRONG
 from modelling.estimation.verdict import AVOID, LEADS, NO_DIFFERENCE, NOT_KNOWN, UNKNOWN, USE
 from modelling.evidence.question import Question
 from modelling.validation import coherence, reasons
@@ -59,8 +60,21 @@ def entry(key, ratio=None, verdict=UNKNOWN, within=1.02):
     )
 
 
-def told(question, *entries, kind=NOT_KNOWN, strength="weak", groups=2, metric="throughput", whole=None):
-    verdict = Decision(kind, "", strength, (), "")
+def told(
+    question,
+    *entries,
+    kind=NOT_KNOWN,
+    strength="weak",
+    groups=2,
+    metric="throughput",
+    whole=None,
+    choice=None,
+    **recommended,
+):
+    """Return an answer that recommends the first that is not to be avoided, or `choice`."""
+    first = [own.key for own in entries if own.verdict != AVOID][:1]
+    choice = tuple(first if choice is None else choice)
+    verdict = Decision(kind, "", strength, (), "", choice=choice, **recommended)
     part = ToldPart(verdict, entries, groups)
     return Told(question, metric, replace(verdict, kind=whole or kind), (part,))
 
@@ -90,6 +104,21 @@ def names(answers, claims=(), rule=None):
 
 # Name: answers, claims, breaches
 TABLE = {
+    "nothing is recommended of what somebody measured": (
+        [told(MAIL, entry("ext4", 1.0), entry("xfs", 0.9), choice=())],
+        (),
+        [f"recommendation | {MAIL.key} | "],
+    ),
+    "what is recommended is to be avoided": (
+        [told(MAIL, entry("ext4", 1.0), entry("xfs", 0.5, AVOID), choice=("xfs",))],
+        (),
+        [f"recommendation | {MAIL.key} | xfs"],
+    ),
+    "a strong word by one group": (
+        [told(MAIL, entry("ext4", 1.0), entry("xfs", 0.5), groups=1, force=STRONG)],
+        (),
+        [f"recommendation | {MAIL.key} | ext4"],
+    ),
     "one says to use what is to be avoided with three machines": (
         [use(MAIL, "ext4", "xfs"), told(THREE, entry("xfs", 1.0), entry("ext4", 0.5, AVOID))],
         (),
@@ -467,7 +496,7 @@ def reversed_with_three_machines(db):
 def test_the_command_fails_until_each_breach_has_a_reason(reversed_with_three_machines, tmp_path, capsys):
     file = tmp_path / "reasons.json"
     call_command("check_coherence", reasons=file, write_reasons=True)
-    sentence = f"{MAIL.key} and {THREE.key}: one puts ext4 first, the other xfs."
+    sentence = f"{MAIL.key} and {THREE.key}: one is sure that ext4 is faster than xfs, the other of the reverse."
     assert f"no reason  {sentence}" in capsys.readouterr().out
     with pytest.raises(CommandError, match="have no reason, and 0 reasons no breach"):
         call_command("check_coherence", reasons=file)
