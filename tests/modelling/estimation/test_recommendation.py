@@ -1,0 +1,128 @@
+"""A recommendation: the least expected loss, how sure it is, and who breaks a tie."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from modelling.estimation.bayes import Posterior
+from modelling.estimation.recommendation import (
+    CONDITIONAL,
+    DEFAULT,
+    GUESS,
+    LISTS,
+    MAKERS,
+    NEAREST,
+    NOTHING,
+    ONE,
+    SEVERAL,
+    STRONG,
+    Option,
+    Recommended,
+    by_makers,
+    nearest,
+    recommend,
+)
+from modelling.estimation.verdict import AVOID, LEADS, NO_DIFFERENCE, NOT_KNOWN, USE
+
+MARGIN = 0.1
+
+
+def known(*means: float, deviation: float = 0.2) -> Posterior:
+    """Return the posterior of entries a, b, ... whose ln speeds are independent."""
+    names = tuple("abcdefghi"[: len(means)])
+    covariance = deviation**2 / 2 * np.eye(len(means))  # so that a difference has this deviation
+    return Posterior(names, np.ones(1), np.array([means]), covariance[None], np.zeros((1, *covariance.shape)))
+
+
+def options(posterior: Posterior, groups: int = 1, **fields: dict[str, object]) -> list[Option]:
+    """Return an option for each entry. fields : name of a field to {key: value}"""
+    return [
+        Option(key, groups, place=number + 1, **{name: of[key] for name, of in fields.items() if key in of})
+        for number, key in enumerate(posterior.treatments)
+    ]
+
+
+def test_it_is_the_entry_that_loses_least_with_its_chance_and_cost_by_hand():
+    posterior = known(0.1, 0.0)
+    recommended = recommend(options(posterior), posterior, NOT_KNOWN, MARGIN)
+    assert (recommended.choice, recommended.force, recommended.basis) == (("a",), CONDITIONAL, ONE)
+    # ln(a/b) ~ N(0.1, 0.2): a is the faster with a probability of 0.6915, and loses 1 - exp(d) where d < 0.
+    assert recommended.chance == pytest.approx(norm.cdf(0.5), abs=1e-6)
+    assert recommended.blind == 0.5
+    below = np.linspace(-3, 0, 200_001)
+    lost = np.trapezoid((1 - np.exp(below)) * norm.pdf(below, 0.1, 0.2), below)
+    assert recommended.cost == pytest.approx(100 * lost / (1 - norm.cdf(0.5)), rel=1e-3)
+    often = 1 - math.exp(norm.ppf(0.1, 0.1, 0.2))
+    assert recommended.cost_one_in_ten == pytest.approx(100 * often, rel=0.02)
+
+
+def test_strong_is_what_the_verdict_says_to_use_and_either_what_it_calls_alike():
+    posterior = known(0.5, 0.0, -0.5)
+    used = recommend(options(posterior, 3, verdict={"a": USE, "c": AVOID}), posterior, USE, MARGIN)
+    assert (used.choice, used.force, used.basis) == (("a",), STRONG, SEVERAL)
+    assert (used.rather_not, used.is_sure_of_not) == (("c",), True)
+    alike = options(posterior, 2, verdict={"a": NO_DIFFERENCE, "b": NO_DIFFERENCE})
+    either = recommend(alike, posterior, NO_DIFFERENCE, MARGIN)
+    assert (set(either.choice), either.force, either.blind) == ({"a", "b"}, STRONG, pytest.approx(2 / 3))
+    leading = recommend(options(posterior, 3, verdict={"a": LEADS}), posterior, LEADS, MARGIN)
+    assert (leading.choice, leading.force) == (("a",), CONDITIONAL)
+
+
+@pytest.mark.parametrize(
+    ("fields", "choice"),
+    [
+        ({}, "a"),
+        ({"is_durable": {"a": False}}, "b"),
+        ({"advised": {"b": 1}}, "b"),
+        ({"is_durable": {"b": False}, "advised": {"b": 3}}, "a"),
+        ({"advised": {"c": 3}}, "a"),  # far slower: no advice makes it a tie
+    ],
+)
+def test_a_tie_goes_to_the_durable_one_and_then_to_what_makers_advise(fields, choice):
+    posterior = known(0.001, 0.0, -0.5)
+    assert recommend(options(posterior, **fields), posterior, NOT_KNOWN, MARGIN).choice == (choice,)
+
+
+def test_where_lists_alone_speak_their_first_is_chosen_whatever_the_model_expects():
+    posterior = known(0.0, 0.4, 0.0)
+    listed = options(posterior, 0, is_listed=dict.fromkeys("abc", True))
+    recommended = recommend(listed, posterior, NOT_KNOWN, MARGIN, worst=("c",))
+    assert (recommended.choice, recommended.rather_not, recommended.basis) == (("a",), ("c",), LISTS)
+
+
+def test_the_slowest_is_named_only_where_it_is_probably_slower_by_the_margin():
+    close, apart = known(0.0, -0.05), known(0.0, -1.0)
+    assert recommend(options(close), close, NOT_KNOWN, MARGIN).rather_not == ()
+    assert recommend(options(apart), apart, NOT_KNOWN, MARGIN).rather_not == ("b",)
+
+
+def test_one_option_is_certain_to_be_the_best_of_those_offered_and_none_is_nothing():
+    posterior = known(0.0)
+    assert recommend(options(posterior), posterior, NOT_KNOWN, MARGIN).chance == 1.0
+    assert recommend([], posterior, NOT_KNOWN, MARGIN) == Recommended(basis=NOTHING)
+
+
+def test_where_nobody_measured_makers_decide_then_the_default_then_nothing():
+    advised = by_makers({"a": 2, "b": 3, "c": 0}, default="c", discouraged={"c": 1})
+    assert (advised.choice, advised.rather_not, advised.basis, advised.force) == (("b",), ("c",), MAKERS, GUESS)
+    assert by_makers({"a": 0}, default="c").choice == ("c",)
+    assert (by_makers({}, default="c").basis, by_makers({}).basis) == (DEFAULT, NOTHING)
+
+
+def test_what_is_nearest_is_a_guess():
+    posterior = known(0.5, 0.0)
+    guess = nearest(recommend(options(posterior, 3), posterior, NOT_KNOWN, MARGIN))
+    assert (guess.choice, guess.force, guess.basis) == (("a",), GUESS, NEAREST)
+
+
+def test_the_loss_in_one_of_ten_is_that_of_a_million_draws():
+    random = np.random.default_rng(4)
+    means, root = random.normal(0, 0.3, (3, 5)), random.normal(0, 0.3, (3, 5, 5))
+    covariances, weights = root @ root.swapaxes(1, 2), np.array([0.2, 0.5, 0.3])
+    posterior = Posterior(tuple("abcde"), weights, means, covariances, np.zeros_like(covariances))
+    node = random.choice(3, size=1_000_000, p=weights)
+    values = np.concatenate([random.multivariate_normal(means[t], covariances[t], (node == t).sum()) for t in range(3)])
+    expected = 1 - np.exp(-np.quantile(values.max(axis=1) - values[:, 2], 0.9))
+    assert posterior.loss_quantile(2, 0.9) == pytest.approx(expected, abs=0.01)
