@@ -5,6 +5,7 @@ docs/models/recommendation.md and verdict.md.
 """
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -89,6 +90,26 @@ def of_nothing(near: Nearby | None, label: Naming, margin: float, missing: Seque
     if near is not None:
         recommended, offered = nearest(recommend(near.options, near.posterior, NOT_KNOWN, margin)), len(near.options)
     return worded(verdict, recommended, label, settle=" ".join(missing[1:]), offered=offered)
+
+
+def of_some(
+    ranking: Ranking, keys: Collection[str], label: Naming, margin: float, near: Nearby | None, rests_on: str = ""
+) -> Decision:
+    """Decide among some entries of an answer, as it does where its verdict is on these alone.
+
+    near : what was compared elsewhere, for entries that this question does not rank
+    """
+    held = [part for part in ranking.parts if any(entry.key in keys for entry in part.entries)]
+    entries = [entry for part in held for entry in part.entries if entry.key in keys and entry.may_be_recommended]
+    if ranking.posterior is None or len(entries) < len(set(keys)):
+        return of_nothing(near.among(keys) if near else None, label, margin, ())
+    options, posterior = _offered(entries, ranking.posterior)
+    verdict = held[0].verdict if len(held) == 1 else Verdict(NOT_KNOWN, STRENGTHS[0], ())
+    decides = {option.key for option in options if option.verdict == verdict.kind}
+    is_its = decides and (verdict.kind == USE or decides == set(keys))
+    recommended = recommend(options, posterior, verdict.kind if is_its else NOT_KNOWN, margin)
+    verdict = replace(verdict, contrast=None if not is_its else verdict.contrast)
+    return worded(verdict, recommended, label, rests_on=rests_on, offered=len(options))
 
 
 def of_part(part: RankedPart, label: Naming, margin: float, measure_next: str = "", rests_on: str = "") -> Decision:

@@ -1,7 +1,9 @@
 """What other workloads and machines say of the choices of a question that nobody measured."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from kdb.host_storage import UNNAMED, host_storage_key
@@ -24,6 +26,13 @@ class Nearby:
 
     options: tuple[Option, ...]
     posterior: Posterior
+
+    def among(self, keys: Collection[str]) -> "Nearby | None":
+        """Return the same of these keys; None where two were not compared."""
+        places = [place for place, option in enumerate(self.options) if option.key in keys]
+        if len(places) < 2:
+            return None
+        return Nearby(tuple(self.options[place] for place in places), self.posterior.among(np.array(places)))
 
 
 def nearby(question: Question, as_of: int | None = None, *, with_draft: int | None = None) -> Nearby | None:

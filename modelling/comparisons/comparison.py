@@ -6,6 +6,7 @@ Source: docs/models/ranking.md, sections 1 to 6.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 
 import pandas as pd
@@ -14,7 +15,13 @@ from experiments.case_studies.tables import FACTS
 from experiments.models import Configuration
 from kdb.content import taken
 from modelling.answers.configurations import MOST_STUDIES, configurations_behind, of_newest_studies
+from modelling.answers.content import Decision
+from modelling.answers.decision import of_some
 from modelling.answers.estimate import ranking_of
+from modelling.answers.grounds import grounds
+from modelling.answers.knowledge import assumptions
+from modelling.answers.nearest import nearby
+from modelling.answers.words import rests_on
 from modelling.estimation.arms import entry_keys, with_entry
 from modelling.estimation.ranking import Ranking
 from modelling.evidence import frames
@@ -71,7 +78,16 @@ def compare(question: Question, keys: Sequence[str], revision: int, as_of: int |
             else f"the {MOST_STUDIES} newest case studies behind each entry"
         ),
         pairs=tuple(_pair(axis, a, b, ranking, all_arms) for a, b in combinations(keys, 2)),
+        verdict=_verdict(question, keys, ranking, as_of),
     )
+
+
+def _verdict(question: Question, keys: Sequence[str], ranking: Ranking, as_of: int | None) -> Decision:
+    """Return what to choose of these."""
+    ranked = {entry.key for part in ranking.parts for entry in part.entries if entry.may_be_recommended}
+    near = None if {*keys} <= ranked else nearby(question, as_of)
+    name, margin = partial(label, AXES[question.axis]), assumptions().margin
+    return of_some(ranking, keys, name, margin, near, rests_on(grounds(ranking)))
 
 
 def _entry(axis: Axis, key: str, ranking: Ranking, all_arms: pd.DataFrame) -> ComparedEntry:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from kdb.content import Among, MetricName
+from modelling.answers.content import Decision
 from modelling.evidence.question import Grade, Question
 from modelling.here.content import Here
 
@@ -90,6 +91,7 @@ class Comparison:
     environment: tuple[EnvironmentFact, ...]
     environment_of: Annotated[str, "Which configurations the environment is told of."]
     pairs: tuple[ComparedPair, ...]
+    verdict: Annotated[Decision | None, "What to choose of these; null: of a method that did not say."] = None
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,11 @@
 """A comparison as its page shows it. No queries, no HTML."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from kdb.units import METRICS
 from modelling.answers.words import Chart
-from modelling.evidence.words import counted, listed, load, ratio
+from modelling.evidence.words import load, ratio
 
 from .content import ComparedEntry, ComparedPair, Comparison, EnvironmentFact, WorkloadRatio
 from .words import address_of, compare_address
@@ -25,11 +25,13 @@ class PairLine:
 class ComparisonPage:
     """Everything its template prints.
 
-    headline : the first two in a sentence, of more entries how the best of them stands to each other
+    recommendation, confidence : the first two lines; headline : what numbers say of two, in a sentence
     relative : what the ratios are of
     differing, shared : facts in which the entries differ, and others
     """
 
+    recommendation: str
+    confidence: str
     headline: str
     relative: str
     entries: tuple[ComparedEntry, ...]
@@ -59,10 +61,13 @@ def present_comparison(comparison: Comparison, workload: str, as_of: int | None 
         )
         for pair in comparison.pairs
     ]
+    verdict = comparison.verdict
     return ComparisonPage(
+        verdict.sentence if verdict else "",
+        verdict.confidence if verdict else "",
         _headline(comparison.pairs[0], labels, METRICS[comparison.metric].relative, workload)
-        if len(labels) == 2
-        else _verdict(comparison, labels, METRICS[comparison.metric].relative, workload),
+        if len(labels) == 2 or verdict is None
+        else "",
         METRICS[comparison.metric].relative,
         comparison.entries,
         comparison.environment_of,
@@ -75,44 +80,13 @@ def present_comparison(comparison: Comparison, workload: str, as_of: int | None 
 
 def _headline(pair: ComparedPair, labels: dict[str, str], relative: str, workload: str) -> str:
     """Say the first two in a sentence, "Proxmox VE gives 1.37 times the throughput of ESXi for a file server, with 95 %
-    1.20 to 1.55 in a new laboratory."; where no number joins the two, why."""
+    1.20 to 1.55 on other machines."; where no number joins the two, why."""
     a, b = labels[pair.a], labels[pair.b]
     if pair.ratio is None or pair.low is None or pair.high is None:
-        return f"Nothing is known of {a} against {b} in numbers. {pair.why}"
+        return f"Nobody published numbers of {a} against {b}. {pair.why}"
     sentence = f"{a} gives {ratio(pair.ratio)} the {relative} of {b} for {load(workload)}, "
-    sentence += f"with 95 % {pair.low:.2f} to {pair.high:.2f} in a new laboratory"
+    sentence += f"with 95 % {pair.low:.2f} to {pair.high:.2f} on other machines"
     return sentence + (": that may be either way." if pair.low < 1 < pair.high else ".")
-
-
-def _verdict(comparison: Comparison, labels: Mapping[str, str], relative: str, workload: str) -> str:
-    """Say of three entries or more how the one that numbers put first stands to each other: "KVM comes first of these
-    three for a file server: 1.37 times the throughput of Xen (95 % 1.20 to 1.55 in a new laboratory) and 1.10 times
-    that of ESXi (0.90 to 1.30, which may be either way). Nothing is known of it against Hyper-V in numbers."
-
-    First comes the entry that numbers join with the most others, of those the one that is behind none of them.
-    """
-    known: dict[str, dict[str, tuple[float, float, float]]] = {key: {} for key in labels}
-    for pair in comparison.pairs:
-        if pair.ratio is not None and pair.low is not None and pair.high is not None:
-            known[pair.a][pair.b] = (pair.ratio, pair.low, pair.high)
-            known[pair.b][pair.a] = (1 / pair.ratio, 1 / pair.high, 1 / pair.low)
-    first = max(known, key=lambda key: (len(known[key]), sum(value > 1 for value, *_ in known[key].values())))
-    others = sorted(known[first], key=lambda key: known[first][key][0])
-    if not others:
-        return f"Nothing is known of {listed(labels.values(), 'or')} against each other in numbers."
-    clauses = []
-    for place, key in enumerate(others):
-        value, low, high = known[first][key]
-        what = f"the {relative}" if place == 0 else "that"
-        interval = (
-            f"{'95 % ' if place == 0 else ''}{low:.2f} to {high:.2f}{' in a new laboratory' if place == 0 else ''}"
-        )
-        either = ", which may be either way" if low < 1 < high else ""
-        clauses.append(f"{ratio(value)} {what} of {labels[key]} ({interval}{either})")
-    joined = counted(len(others) + 1, "entry", "entries")
-    sentence = f"{labels[first]} comes first of {joined} for {load(workload)}: {listed(clauses)}."
-    apart = [label for key, label in labels.items() if key != first and key not in known[first]]
-    return sentence + (f" Nothing is known of it against {listed(apart, 'or')} in numbers." if apart else "")
 
 
 @dataclass(frozen=True)

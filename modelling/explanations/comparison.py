@@ -45,7 +45,7 @@ def _numbers(facts: ExplanationFacts) -> Step:
     contrast = facts.contrast
     assert contrast is not None
     a, b = facts.a.label, facts.b.label
-    interval = f"{contrast.low:.2f} to {contrast.high:.2f} with 95 % in a new laboratory"
+    interval = f"{contrast.low:.2f} to {contrast.high:.2f} with 95 % on other machines"
     if contrast.sign:
         outcome = f"{a} gives {ratio(contrast.ratio)} the {facts.relative} of {b} ({interval})"
     else:
