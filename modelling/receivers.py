@@ -49,19 +49,14 @@ def renew_what_depends(sender: Any, case_study_ids: list[int], revision: int, **
 
 
 @receiver(database_prepared)
-def take_in_standing_answers(sender: Any, **kwargs: Any) -> None:
-    """Keep the standing answers that the release ships, so that the first visitor does not wait for them."""
+def take_in_what_is_shipped(sender: Any, **kwargs: Any) -> None:
+    """Bring what makers advise up to this release's files, then keep the standing answers that rest on it, so that the
+    first visitor does not wait for them."""
+    from .guidance import loading
     from .kept_answers import standing
 
-    standing.take_in()
-
-
-@receiver(database_prepared)
-def take_in_guidance(sender: Any, **kwargs: Any) -> None:
-    """Bring what makers advise up to this release's files."""
-    from .guidance import loading
-
     loading.take_in()
+    standing.take_in()
 
 
 @receiver(web_server_began)

@@ -7,7 +7,7 @@ from modelling.estimation.ranking import Ranking
 from modelling.estimation.verdict import LEADS, USE
 from modelling.evidence import names as catalogue
 from modelling.evidence.axes import AXES
-from modelling.evidence.names import label
+from modelling.evidence.names import in_sentence, label
 from modelling.workloads.curves import curves
 
 from . import anecdotes, caches, caveats, decision, grounds, next_runs
@@ -16,6 +16,7 @@ from .content import Answer, AnswerPart, RankedEntry
 from .differences import differences
 from .estimate import Estimate
 from .knowledge import assumptions
+from .makers import makers_say
 from .set_up import set_ups
 from .words import rests_on as rests_on_words
 
@@ -24,7 +25,7 @@ def answer(estimate: Estimate, revision: int) -> Answer:
     """Return the answer that the estimate gives to its question."""
     question, ranking = estimate.question, estimate.ranking
     axis, parts = AXES[question.axis], ranking.parts
-    entry_name = partial(label, axis)
+    entry_name, in_words = partial(label, axis), partial(in_sentence, axis)
     rests_on = grounds.grounds(ranking)
     studies = grounds.told_of_studies(ranking)
     evidence = grounds.evidence(ranking, studies)
@@ -40,14 +41,15 @@ def answer(estimate: Estimate, revision: int) -> Answer:
     measure_next = next_runs.in_words(question, estimate.run_sets, runs)
     names = decision.part_names(ranking, entry_name, _name_of)
     entries = [(entry.key, entry_name(entry.key)) for part in parts for entry in part.entries]
-    margin, of_what = assumptions().margin, rests_on_words(rests_on)
+    margin, of_what, advised = assumptions().margin, rests_on_words(rests_on), estimate.advised
     verdicts = [
-        decision.of_part(part, entry_name, margin, measure_next if len(parts) == 1 else "", of_what) for part in parts
+        decision.of_part(part, in_words, margin, advised, measure_next if len(parts) == 1 else "", of_what)
+        for part in parts
     ]
     if parts:
-        verdict = decision.of_answer(ranking, verdicts, names, entry_name, margin, measure_next, of_what)
+        verdict = decision.of_answer(ranking, verdicts, names, in_words, margin, advised, measure_next, of_what)
     else:
-        verdict = decision.of_nothing(estimate.nearby, entry_name, margin, missing)
+        verdict = decision.of_nothing(estimate.nearby, in_words, margin, missing, advised)
     return Answer(
         question=question,
         revision=revision,
@@ -93,6 +95,7 @@ def answer(estimate: Estimate, revision: int) -> Answer:
         compared=grounds.compared(ranking),
         anecdotes=told,
         missing=tuple(missing),
+        makers=makers_say(advised, verdict, in_words),
     )
 
 

@@ -294,6 +294,29 @@ class EntryAbility:
         return self.found in LACKING
 
 
+@dataclass(frozen=True)
+class MakerStatement:
+    """A statement of a maker that bears on the question, in a line."""
+
+    code: Annotated[str, "Of the statement, as the list of guidance has it."]
+    source: Annotated[str, "Title of the source, with its year where that is known."]
+    summary: str
+    condition: Annotated[str, "When it holds; empty: no condition is stated."]
+
+
+@dataclass(frozen=True)
+class MakersSay:
+    """What makers advise here. It is no measurement, and no number rests on it."""
+
+    sentence: Annotated[str, "In short, beside what numbers say; empty: nothing stands out."]
+    statements: Annotated[tuple[MakerStatement, ...], "The closest of each publisher first, at most five."]
+    defaults: Annotated[tuple[MakerStatement, ...], "Of products, where nobody sets anything."]
+    disagreements: Annotated[tuple[str, ...], "Where makers contradict each other, both sides in a sentence."]
+
+
+NO_MAKERS = MakersSay("", (), (), ())
+
+
 @dataclass(frozen=True, kw_only=True)
 class Answer:
     """A ranked answer. Without evidence `entries` is empty and `missing` says what would be needed."""
@@ -331,6 +354,7 @@ class Answer:
         tuple[Anecdote, ...], "At most 20; below the minimum of the protocol, so nothing else here counts them."
     ]
     missing: tuple[str, ...]
+    makers: MakersSay = NO_MAKERS
 
     def entries_of(self, part: AnswerPart) -> tuple[RankedEntry, ...]:
         """Return the lines of one part, best first."""

@@ -30,6 +30,7 @@ from modelling.estimation.verdict import DIFFER, NOT_KNOWN, STRENGTHS, USE, Cont
 from modelling.evidence import families
 from modelling.evidence import names as catalogue
 from modelling.evidence.words import STORAGE, capital, counted, listed
+from modelling.guidance.content import Advised
 
 from .content import AVOID, EITHER, RATHER_NOT, START, Decision
 from .nearest import Nearby
@@ -53,6 +54,7 @@ def of_answer(
     names: Sequence[str],
     label: Naming,
     margin: float,
+    advised: Advised | None = None,
     measure_next: str = "",
     rests_on: str = "",
 ) -> Decision:
@@ -73,21 +75,23 @@ def of_answer(
         tuple(("", reason) for reason in dict.fromkeys(reason for part in parts for reason in part.reasons)),
     )
     assert ranking.posterior is not None
-    recommended = recommend(*_offered(entries, ranking.posterior), kind, margin)
+    recommended = recommend(*_offered(entries, ranking.posterior, advised), kind, margin)
     sentences = " ".join(f"{capital(name)}: {part.measured}" for name, part in zip(names, parts, strict=True))
     measured = f"Nobody tested all of these together. {sentences}"
     settle = " ".join(filter(None, (_JOINING, measure_next)))
     return worded(verdict, recommended, label, measured, settle, rests_on, offered=len(entries))
 
 
-def of_nothing(near: Nearby | None, label: Naming, margin: float, missing: Sequence[str]) -> Decision:
-    """Decide where nothing that answers the question was compared.
+def of_nothing(
+    near: Nearby | None, label: Naming, margin: float, missing: Sequence[str] = (), advised: Advised | None = None
+) -> Decision:
+    """Decide where nothing that answers the question was compared: as makers advise, or by what was compared elsewhere.
 
     near : what was compared elsewhere; missing : sentences on what would have to be measured
     """
     verdict = Verdict(NOT_KNOWN, STRENGTHS[0], tuple(("", sentence) for sentence in missing[:1]))
-    recommended, offered = Recommended(), 0
-    if near is not None:
+    recommended, offered = by_makers(advised) if advised else Recommended(), 0
+    if near is not None and recommended.basis != MAKERS:
         recommended, offered = nearest(recommend(near.options, near.posterior, NOT_KNOWN, margin)), len(near.options)
     return worded(verdict, recommended, label, settle=" ".join(missing[1:]), offered=offered)
 
@@ -112,13 +116,20 @@ def of_some(
     return worded(verdict, recommended, label, rests_on=rests_on, offered=len(options))
 
 
-def of_part(part: RankedPart, label: Naming, margin: float, measure_next: str = "", rests_on: str = "") -> Decision:
+def of_part(
+    part: RankedPart,
+    label: Naming,
+    margin: float,
+    advised: Advised | None = None,
+    measure_next: str = "",
+    rests_on: str = "",
+) -> Decision:
     """Decide on one part, whose entries comparisons join.
 
-    margin : difference that matters, a share; measure_next : sentences on what would settle it
-    rests_on : years and disks of its evidence, "2021, hard disks"
+    margin : difference that matters, a share; advised : on its entries; measure_next : sentences on what would settle
+    it; rests_on : years and disks of its evidence, "2021, hard disks"
     """
-    options, posterior = _offered(part.entries, part.posterior)
+    options, posterior = _offered(part.entries, part.posterior, advised)
     ranks = [entry.rank for entry in part.entries]
     last = max(ranks)
     worst = [entry.key for entry in part.entries if entry.rank == last > 1 and entry.p_score < 1 / 2]
@@ -139,7 +150,16 @@ def of_part(part: RankedPart, label: Naming, margin: float, measure_next: str = 
     return worded(verdict, recommended, label, measured, settle, rests_on, offered=len(options), nothing=nothing)
 
 
-def _offered(entries: Sequence[Entry], posterior: Posterior) -> tuple[list[Option], Posterior]:
+def by_makers(advised: Advised) -> Recommended:
+    """Return what most makers advise, or the product's default."""
+    if advised.advised:
+        return Recommended((advised.advised,), advised.discouraged, basis=MAKERS)
+    return Recommended((advised.default,), basis=DEFAULT) if advised.default else Recommended()
+
+
+def _offered(
+    entries: Sequence[Entry], posterior: Posterior, advised: Advised | None = None
+) -> tuple[list[Option], Posterior]:
     """Return the entries that may be recommended, and the posterior of these."""
     may = [entry for entry in entries if entry.may_be_recommended]
     options = [
@@ -150,6 +170,7 @@ def _offered(entries: Sequence[Entry], posterior: Posterior) -> tuple[list[Optio
             verdict=entry.verdict,
             place=entry.rank,
             is_durable=not entry.unsafe_options,
+            advised=advised.entries[entry.key].score if advised else 0,
         )
         for entry in may
     ]

@@ -17,6 +17,8 @@ from modelling.evidence.axes import AXES, Axis, entry_parts
 from modelling.evidence.frames import Evidence
 from modelling.evidence.needs import lacking
 from modelling.evidence.question import Question
+from modelling.guidance.content import Advised
+from modelling.guidance.selectors import advised
 
 from .content import TradeOff
 from .knowledge import assumptions, knowledge_of, where_of
@@ -38,6 +40,7 @@ class Estimate:
     run_sets : what a reader could measure on his own machine, with what the choice gains by it
     anecdotes : of _comparable_anecdotes
     nearby : what other workloads say, where nothing that answers the question was compared
+    advised : what makers advise on the entries, or where nothing was compared on all that somebody may choose
     """
 
     question: Question
@@ -49,6 +52,7 @@ class Estimate:
     trade_offs: tuple[TradeOff, ...]
     anecdotes: pd.DataFrame
     nearby: Nearby | None
+    advised: Advised
 
 
 def estimate(question: Question, as_of: int | None = None, *, with_draft: int | None = None) -> Estimate:
@@ -57,6 +61,7 @@ def estimate(question: Question, as_of: int | None = None, *, with_draft: int | 
     ranking = _ranking(evidence)
     measured = evidence.metrics_measured()
     others = _other_arms(evidence, ranking, measured)
+    near = None if ranking.parts else nearby(question, as_of, with_draft=with_draft)
     return Estimate(
         question=question,
         ranking=ranking,
@@ -66,8 +71,16 @@ def estimate(question: Question, as_of: int | None = None, *, with_draft: int | 
         run_sets=_run_sets(ranking, AXES[question.axis]),
         trade_offs=trade_offs(ranking, others, AXES[question.axis], assumptions()),
         anecdotes=_comparable_anecdotes(evidence, ranking),
-        nearby=None if ranking.parts else nearby(question, as_of, with_draft=with_draft),
+        nearby=near,
+        advised=_advised(question, ranking, near),
     )
+
+
+def _advised(question: Question, ranking: Ranking, near: Nearby | None) -> Advised:
+    asked = {name: str(getattr(question, name) or "") for name in ("workload", "hypervisor", "host_storage", "storage")}
+    ranked = [entry.key for part in ranking.parts for entry in part.entries if entry.may_be_recommended]
+    keys = ranked or ([option.key for option in near.options] if near else None)
+    return advised(question.axis, keys, **asked, guest_os=question.guest_os_family or "")
 
 
 def ranking_of(question: Question, as_of: int | None = None, *, with_draft: int | None = None) -> Ranking:

@@ -27,7 +27,7 @@ from modelling.estimation.ranking import Ranking
 from modelling.evidence import frames
 from modelling.evidence.axes import AXES, COLUMN_LABELS, Axis
 from modelling.evidence.fairplay import MEASUREMENT_FIELDS
-from modelling.evidence.names import label
+from modelling.evidence.names import in_sentence, label
 from modelling.evidence.question import Question
 from modelling.evidence.words import capital, counted, listed, some
 from modelling.explanations.selectors import (
@@ -86,7 +86,7 @@ def _verdict(question: Question, keys: Sequence[str], ranking: Ranking, as_of: i
     """Return what to choose of these."""
     ranked = {entry.key for part in ranking.parts for entry in part.entries if entry.may_be_recommended}
     near = None if {*keys} <= ranked else nearby(question, as_of)
-    name, margin = partial(label, AXES[question.axis]), assumptions().margin
+    name, margin = partial(in_sentence, AXES[question.axis]), assumptions().margin
     return of_some(ranking, keys, name, margin, near, rests_on(grounds(ranking)))
 
 

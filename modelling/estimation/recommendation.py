@@ -7,7 +7,6 @@ strong and conditional after GRADE (Andrews and others 2013, 10.1016/j.jclinepi.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 from .bayes import Posterior
 from .verdict import AVOID, NO_DIFFERENCE, USE, WITHIN
@@ -33,7 +32,7 @@ class Option:
     groups : research groups with numbers of it; is_listed : whether a tier list names it
     verdict : of modelling.estimation.verdict.CHOICES; place : in the order of the evidence
     is_durable : whether no number of it rests on an option that can lose acknowledged writes
-    advised : makers who recommend it less those who discourage it
+    advised : how strongly makers advise it, less how strongly others advise against it
     """
 
     key: str
@@ -127,18 +126,6 @@ def _last(losses: Mapping[str, float], slower: Mapping[str, float]) -> str:
     """Return the option that loses most, where it is probably slower than the best; "": none is."""
     worst = max(losses, key=lambda key: (losses[key], key))
     return worst if slower[worst] >= WITHIN else ""
-
-
-def by_makers(
-    advised: Mapping[str, int], default: str = "", discouraged: Mapping[str, int] = MappingProxyType({})
-) -> Recommended:
-    """Return what to choose where nobody measured. advised : key to makers who recommend it less those who do not"""
-    most = max(advised.values(), default=0)
-    if most > 0:
-        best = tuple(key for key, count in sorted(advised.items()) if count == most)
-        rather_not = tuple(sorted(key for key, count in discouraged.items() if key not in best and count > 0))
-        return Recommended(best[:2], rather_not, basis=MAKERS)
-    return Recommended((default,), basis=DEFAULT) if default else Recommended()
 
 
 def nearest(recommended: Recommended) -> Recommended:

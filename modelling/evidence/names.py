@@ -77,6 +77,12 @@ def label(axis: Axis, key: str) -> str:
     return entry_label(axis, key, names())
 
 
+def in_sentence(axis: Axis, key: str) -> str:
+    """Return an entry as a sentence names it: "Btrfs on ext4", "cache mode none"."""
+    named = label(axis, key)
+    return named if axis.setting is None or axis.setting.in_sentence in named else f"{axis.setting.in_sentence} {named}"
+
+
 def arm_label(row: Any) -> str:
     """Return the configuration of an arm in words: "XFS on ext4 under KVM"."""
     known = names()

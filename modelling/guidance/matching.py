@@ -89,7 +89,9 @@ def advise(
     closest_first = closest(statements, asked)
     near = [one for one in closest_first if not one.is_default]
     parts = {entry: parts_of(axis, entry) for entry in entries}
-    told = {entry: _of_entry([one for one in near if _fits(one, parts[entry])], parts[entry]) for entry in entries}
+    told = {
+        entry: _of_entry([one for one in near if _fits(one, parts[entry])], parts[entry], asked) for entry in entries
+    }
     named = {one.code for entry in told.values() for one in entry.recommending + entry.discouraging}
     relevant = tuple(one for one in near if one.code in named)
     products = _defaults(axis, closest_first, asked)
@@ -99,7 +101,7 @@ def advise(
     return Advised(
         axis=axis,
         entries=told,
-        advised=_most_advised(told),
+        advised=_most_advised(told, asked),
         discouraged=tuple(entry for entry in entries if told[entry].score < 0),
         default=meant.pop() if len(meant) == len(values) == 1 else None,
         defaults=products,
@@ -114,33 +116,44 @@ def _fits(row: Statement, parts: set[tuple[str, str]]) -> bool:
     return admits(row, Asked(hypervisor=named))
 
 
-def _of_entry(statements: Sequence[Statement], parts: set[tuple[str, str]]) -> EntryAdvice:
+def _of_entry(statements: Sequence[Statement], parts: set[tuple[str, str]], asked: Asked) -> EntryAdvice:
     pro = tuple(one for one in statements if any((one.axis, value) in parts for value in one.recommended))
     con = tuple(one for one in statements if any((one.axis, value) in parts for value in one.discouraged))
-    return EntryAdvice(pro, con, sum(_by_publisher(pro).values()) - sum(_by_publisher(con).values()))
+    return EntryAdvice(pro, con, sum(_by_publisher(pro, asked).values()) - sum(_by_publisher(con, asked).values()))
 
 
-def _by_publisher(statements: Iterable[Statement]) -> dict[str, int]:
-    """Return each publisher's strongest word. Papers have none: their numbers are evidence already."""
+def _by_publisher(statements: Iterable[Statement], asked: Asked) -> dict[str, int]:
+    """Return each publisher's strongest word. Papers have none: their numbers are evidence already.
+
+    Under a condition that nobody judges, or on a storage that is not asked for, it is an option.
+    """
     strongest: dict[str, int] = defaultdict(int)
     for one in statements:
         if one.kind != "paper":
-            strongest[one.publisher] = max(strongest[one.publisher], _strength(one))
+            word = _strength(one) if _is_meant(one, asked) else min(_strength(one), STRENGTH["may"])
+            strongest[one.publisher] = max(strongest[one.publisher], word)
     return strongest
 
 
-def _most_advised(told: dict[str, EntryAdvice]) -> str | None:
-    """Return the entry that most publishers endorse, unless as much speaks against it; None of two alike."""
-    ranked = sorted(
-        (
-            (sum(strength >= ENDORSES for strength in _by_publisher(advice.recommending).values()), advice.score, entry)
-            for entry, advice in told.items()
-        ),
-        reverse=True,
-    )
-    number, score, entry = ranked[0] if ranked else (0, 0, "")
-    is_alone = len(ranked) < 2 or ranked[1][:2] != (number, score)
-    return entry if number and score > 0 and is_alone else None
+def _is_meant(one: Statement, asked: Asked) -> bool:
+    """Return whether nothing but the question decides that the statement holds: a condition beside the workload that is
+    asked for narrows that, "InnoDB data files"."""
+    families = {asked.workload, *FAMILIES_OF.get(asked.workload, ())}
+    is_open = bool(one.condition) and one.condition != "nothing set" and families.isdisjoint(one.workloads)
+    return not is_open and (asked.host_storage != "" or not one.host_storages)
+
+
+def _most_advised(told: dict[str, EntryAdvice], asked: Asked) -> str | None:
+    """Return the entry that most publishers endorse; if none does, the one that most speaks for, of those that several
+    name. None of two alike."""
+    ranked = []
+    for entry, advice in told.items():
+        words = _by_publisher(advice.recommending, asked).values()
+        ranked.append((sum(word >= ENDORSES for word in words), advice.score, len(words), entry))
+    ranked.sort(reverse=True)
+    number, score, publishers, entry = ranked[0] if ranked else (0, 0, 0, "")
+    is_alone = len(ranked) < 2 or ranked[1][:3] != (number, score, publishers)
+    return entry if score > 0 and is_alone and (number or publishers > 1) else None
 
 
 def _defaults(axis: str, statements: Iterable[Statement], asked: Asked) -> tuple[Statement, ...]:

@@ -22,12 +22,14 @@ def advice_for(axis: str, **context: str) -> list[Advice]:
     return [rows[one.code] for one in nearest if not one.is_default]
 
 
-def advised(axis: str, entries: Sequence[str], **context: str) -> Advised:
+def advised(axis: str, entries: Sequence[str] | None, **context: str) -> Advised:
     """Return what makers advise on these entries of an axis: two queries. Raises ValueError for no entry of it.
 
-    context : fields of Asked
+    entries : None where nobody compared any: those that makers name; context : fields of Asked
     """
     statements = plain(Statement, Advice.objects.filter(axis__in=matching.axes_of(axis)))
+    if entries is None:
+        entries = sorted({value for one in statements if one.axis == axis for value in one.recommended})
     return matching.advise(
         axis, entries, Asked(**context), statements, plain(Disagreement, Contradiction.objects.all())
     )

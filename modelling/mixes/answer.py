@@ -33,6 +33,7 @@ def answer(
     """Return the answer that a mix of rankings gives. question : as of MixAnswer; known : of each share"""
     axis = AXES[question.axis]
     label = partial(names.label, axis)
+    in_words = partial(names.in_sentence, axis)
     used = {workload: _used(ranking, mix) for workload, ranking in rankings.items()} if mix.entries else {}
     notes = {
         workload: caveats(axis, replace(question, workload=workload), ranking) for workload, ranking in used.items()
@@ -48,7 +49,7 @@ def answer(
         question=question,
         weights=shares,
         revision=revision,
-        verdict=_verdict(mix, rankings, label) if mix.entries else _nothing_common(known, label),
+        verdict=_verdict(mix, rankings, in_words) if mix.entries else _nothing_common(known, in_words),
         grounds=grounds(everything),
         entries=tuple(NamedMixEntry(**vars(entry), label=label(entry.key)) for entry in mix.entries),
         ranges=mix.ranges,

@@ -9,10 +9,8 @@ from scipy.stats import norm
 from modelling.estimation.bayes import Posterior
 from modelling.estimation.recommendation import (
     CONDITIONAL,
-    DEFAULT,
     GUESS,
     LISTS,
-    MAKERS,
     NEAREST,
     NOTHING,
     ONE,
@@ -20,7 +18,6 @@ from modelling.estimation.recommendation import (
     STRONG,
     Option,
     Recommended,
-    by_makers,
     nearest,
     recommend,
 )
@@ -102,13 +99,6 @@ def test_one_option_is_certain_to_be_the_best_of_those_offered_and_none_is_nothi
     posterior = known(0.0)
     assert recommend(options(posterior), posterior, NOT_KNOWN, MARGIN).chance == 1.0
     assert recommend([], posterior, NOT_KNOWN, MARGIN) == Recommended(basis=NOTHING)
-
-
-def test_where_nobody_measured_makers_decide_then_the_default_then_nothing():
-    advised = by_makers({"a": 2, "b": 3, "c": 0}, default="c", discouraged={"c": 1})
-    assert (advised.choice, advised.rather_not, advised.basis, advised.force) == (("b",), ("c",), MAKERS, GUESS)
-    assert by_makers({"a": 0}, default="c").choice == ("c",)
-    assert (by_makers({}, default="c").basis, by_makers({}).basis) == (DEFAULT, NOTHING)
 
 
 def test_what_is_nearest_is_a_guess():

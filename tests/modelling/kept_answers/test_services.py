@@ -237,7 +237,7 @@ def test_a_ratio_of_the_published_evidence_can_be_worked_by_hand(published_evide
     # P1, Table III, Proxmox at one machine: btrfs 3.9, xfs 3.5, ext4 3.0 MiB/s. 3.9 is 1.1 times 3.5: the
     # sentence tells what was measured, and ratios for other machines are drawn towards one.
     question = Question("guest-fs", "varmail", hypervisor="proxmox", vm_count=1)
-    assert "measured ext4 0.8 times as fast as Btrfs" in current_ranking(question).result["verdict"]["sentence"]
+    assert "measured ext4 0.8 times as fast as Btrfs" in current_ranking(question).result["verdict"]["measured"]
     ratio = numbers(question)
     assert 3.5 / 3.9 < ratio["xfs"] / ratio["btrfs"] < 3.9 / 3.5
     assert 3.0 / 3.9 < ratio["ext4"] / ratio["btrfs"] < 3.9 / 3.0
@@ -285,7 +285,8 @@ def test_a_kept_answer_comes_back_with_its_types(published_evidence):
         answer = answer_in(kept)
         assert json.loads(json.dumps(asdict(answer))) == kept.result
         assert answer.question == Question(axis, workload)
-        assert [entry.key for entry in answer.entries if entry.is_best] == kept.result["best"]
+        best = [entry.key for entry in answer.entries if entry.is_best]
+        assert best == kept.result["best"] or not answer.entries  # then it is made of what was compared elsewhere
 
 
 def test_whoever_published_lists_beside_the_numbers_of_another_laboratory_is_counted(published_evidence):

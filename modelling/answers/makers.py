@@ -1,0 +1,42 @@
+"""Sets what makers advise beside what numbers say. No queries."""
+
+from collections.abc import Callable, Iterable
+from itertools import islice
+
+from modelling.estimation.recommendation import MAKERS
+from modelling.evidence.words import listed
+from modelling.guidance.content import Advised, Statement
+
+from .content import Decision, MakersSay, MakerStatement
+
+MOST = 5  # defaults and contradictions that are told
+
+
+def makers_say(advised: Advised, decision: Decision, label: Callable[[str], str]) -> MakersSay:
+    """Return what makers advise, with how it stands to the recommendation."""
+    return MakersSay(
+        sentence=_sentence(advised, decision, label),
+        statements=_lines(advised.shown),
+        defaults=_lines(islice(advised.defaults, MOST)),
+        disagreements=tuple(
+            f"{one.subject}: “{one.one_view}” against “{one.other_view}”. {one.why}"
+            for one in advised.disagreements[:MOST]
+        ),
+    )
+
+
+def _sentence(advised: Advised, decision: Decision, label: Callable[[str], str]) -> str:
+    if decision.basis == MAKERS:
+        return ""
+    against = [label(key) for key in decision.choice if key in advised.discouraged]
+    if against:
+        return f"Makers advise against {listed(against, 'and')}: read why before you use it."
+    if not advised.advised:
+        return ""
+    if advised.advised in decision.choice:
+        return f"Makers advise {label(advised.advised)} as well."
+    return f"Makers advise {label(advised.advised)} instead: test both."
+
+
+def _lines(statements: Iterable[Statement]) -> tuple[MakerStatement, ...]:
+    return tuple(MakerStatement(one.code, one.source, one.summary, one.condition) for one in statements)
