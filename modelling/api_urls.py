@@ -8,6 +8,7 @@ from modelling.ask.api import AskView
 from modelling.claims.api import ClaimViewSet, HypothesesView
 from modelling.comparisons.api import ComparisonView
 from modelling.explanations.api import ExplanationView
+from modelling.guidance.api import GuidanceViewSet
 from modelling.mixes.api import MixView
 from modelling.overview.api import OverviewView
 from modelling.previews.api import EffectsView, PreviewView
@@ -61,6 +62,12 @@ urlpatterns = [
         "claims/<slug:id>/",
         ClaimViewSet.as_view({"get": "retrieve"}, basename="claim", detail=True),
         name="claim-detail",
+    ),
+    path("guidance/", GuidanceViewSet.as_view({"get": "list"}, basename="guidance"), name="guidance-list"),
+    path(
+        "guidance/<slug:code>/",
+        GuidanceViewSet.as_view({"get": "retrieve"}, basename="guidance", detail=True),
+        name="guidance-detail",
     ),
     path("hypotheses/", HypothesesView.as_view(), name="hypotheses"),
     path(

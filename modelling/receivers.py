@@ -56,6 +56,14 @@ def take_in_standing_answers(sender: Any, **kwargs: Any) -> None:
     standing.take_in()
 
 
+@receiver(database_prepared)
+def take_in_guidance(sender: Any, **kwargs: Any) -> None:
+    """Bring what makers advise up to this release's files."""
+    from .guidance import loading
+
+    loading.take_in()
+
+
 @receiver(web_server_began)
 def answer_the_examples(sender: Any, **kwargs: Any) -> None:
     """Answer one of the questions that the first page offers, and have a worker answer the others.

@@ -15,6 +15,7 @@ from .fleet.detection import views as detection_views
 from .fleet.moving import views as moving_views
 from .following import feed as answer_feed
 from .following import views as following_views
+from .guidance import views as guidance_views
 from .here import views as here_views
 from .mixes import views as mix_views
 from .overview import views as overview_views
@@ -54,6 +55,9 @@ urlpatterns = [
     path("claims/", claim_views.claim_papers, name="claim-papers"),
     path("claims/<slug:slug>/", claim_views.claims_of_paper, name="claims-of-paper"),
     path("claims/<slug:slug>/<slug:code>/", claim_views.claim_detail, name="claim-detail"),
+    path("guidance/", guidance_views.guidance_list, name="guidance"),
+    path("guidance/contradictions/", guidance_views.contradictions, name="contradictions"),
+    path("guidance/<slug:code>/", guidance_views.guidance_detail, name="guidance-detail"),
     path("hypotheses/", claim_views.hypotheses, name="hypotheses"),
     path("laboratory/hosts/<slug:slug>/observed/", detection_views.observed_host, name="observed-host"),
     path("laboratory/observed/<int:pk>/", detection_views.observed_machine, name="observed-machine"),

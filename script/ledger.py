@@ -60,6 +60,9 @@ FEATURES = [
     Feature("claims", RESEARCHERS, "authors of the papers, and who doubts them",
         "modelling/claims tests/modelling/claims docs/models/claims.md experiments/claim_conditions.py "
         "tests/experiments/test_claim_conditions.py modelling/models/claims.py"),
+    Feature("makers' advice", ADMINISTRATORS, "who has no numbers to go by",
+        "modelling/guidance tests/modelling/guidance docs/models/guidance.md modelling/models/guidance.py "
+        "modelling/management/commands/import_guidance.py"),
     Feature("forecasts", PROGRAMS, "who compares configurations that nobody measured together",
         "modelling/foretelling tests/modelling/foretelling modelling/management/commands/foretell.py"),
     Feature("validation", RESEARCHERS, "who asks how far to trust the numbers",

@@ -31,6 +31,7 @@ endpoints = {
     "placement-outcomes": "placement-outcomes",
     "notifications": "notification-list",
     "followed-questions": "followed-question-list",
+    "guidance": "guidance-list",
     "hypotheses": "hypotheses",
     "model-quality": "model-quality",
     "tables": "table",

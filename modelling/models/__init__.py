@@ -2,6 +2,7 @@
 
 from .changes import MonthOfTests, SeriesChange
 from .detection import DetectedHour, DetectionModel
+from .guidance import Advice, Contradiction
 from .here import Laboratory, LaboratoryAuditEntry, Sitting, SittingRun
 from .kept import (
     Arm,
@@ -19,8 +20,10 @@ from .kept import (
 from .placement import MoveLine, PlacementDecision, PlacementMove, PlacementPlan, PlacementPolicy, StatedMix
 
 __all__ = [
+    "Advice",
     "Arm",
     "ClaimVerdict",
+    "Contradiction",
     "DetectedHour",
     "DetectionModel",
     "FollowedQuestion",

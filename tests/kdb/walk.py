@@ -17,6 +17,7 @@ from experiments.laboratory.reach import ssh
 from experiments.models import AskedCommand, CampaignRun, Host, ImportBatch, RunArtifact
 from kdb.models import Job
 from kdb.work import jobs
+from modelling.guidance import loading
 from modelling.models import Laboratory, PlacementMove, PlacementPlan, Sitting, SittingRun
 from tests.factories import (
     HOST_KEY,
@@ -143,6 +144,7 @@ def walk(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
     ask = Walk(operations)
     user = make_user("", username="ada", is_superuser=True)
     ask.headers["authorization"] = f"Bearer {make_token(user, SCOPES)}"
+    loading.load()  # what makers advise
     _contribute(ask)
     _operate(ask)
     _be_told(ask)

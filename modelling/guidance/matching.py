@@ -1,0 +1,157 @@
+"""Which advice bears on a question, and what it comes to for each entry. No Django. Source: docs/models/guidance.md."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from kdb.host_storage import FILE, UNNAMED, host_storage_key, host_storage_parts
+from modelling.evidence.axes import AXES, entry_parts
+from modelling.evidence.families import RUNS
+
+from .content import Advised, Asked, Disagreement, EntryAdvice, Statement, first_shown
+from .words import FAMILIES_OF
+
+# Axes of which an entry has parts, with the axes whose advice applies to these.
+PARTS = {
+    "fs-pair": ("guest-fs", "host-fs", "host-storage"),
+    "configuration": ("hypervisor", "fs-pair", "guest-fs", "host-fs", "host-storage", "cache-mode"),
+    "host-fs": ("host-storage",),
+    "host-storage": ("host-fs",),
+}
+STRENGTH = {"must": 4, "never": 4, "should": 3, "avoid": 3, "default": 2, "may": 1}  # others: 0
+ENDORSES = 2  # a `may` is an option, not an endorsement
+
+
+def axes_of(axis: str) -> tuple[str, ...]:
+    """Return the axes whose advice bears on entries of this one."""
+    return (axis, *PARTS.get(axis, ()))
+
+
+def admits(row: Statement, asked: Asked) -> bool:
+    """Tell whether nothing in the row's context contradicts the question; what either leaves open does not."""
+    return all(not wanted or not named or not wanted.isdisjoint(named) for wanted, named in _pairs(row, asked))
+
+
+def closest(rows: Iterable[Statement], asked: Asked) -> list[Statement]:
+    """Return the statements that admit the question: closest first, then makers, then what holds always."""
+    return sorted(
+        (row for row in rows if admits(row, asked)),
+        key=lambda row: (-closeness(row, asked), row.kind == "paper", bool(row.condition), -_strength(row)),
+    )
+
+
+def _strength(one: Statement) -> int:
+    return STRENGTH.get(one.wording, 0)
+
+
+def closeness(row: Statement, asked: Asked) -> int:
+    """Count the parts of the question that the row names, the hypervisor itself twice, less what it names beyond."""
+    named = [(bool(wanted), bool(names)) for wanted, names in _pairs(row, asked)]
+    own = asked.hypervisor in row.hypervisors
+    return sum(2 for pair in named if all(pair)) + own - sum(names > wanted for wanted, names in named)
+
+
+def _pairs(row: Statement, asked: Asked) -> list[tuple[set[str], Sequence[str]]]:
+    """Return what the question wants, with all that is as good, beside what the row names."""
+    hypervisor, storage, place = asked.hypervisor, asked.storage, asked.host_storage
+    is_file = host_storage_parts(place)[0] == FILE
+    return [
+        ({*FAMILIES_OF.get(asked.workload, (asked.workload,))} - {""}, row.workloads),
+        ({hypervisor, RUNS.get(hypervisor, "")} - {""}, row.hypervisors),
+        ({place, UNNAMED if is_file and place else ""} - {""}, row.host_storages),
+        ({storage, "ssd" if storage == "nvme" else ""} - {"", "mixed"}, row.storages),
+        ({asked.guest_os} - {""}, row.guest_oses),
+    ]
+
+
+def parts_of(axis: str, entry: str) -> set[tuple[str, str]]:
+    """Return the values that an entry stands for, each with its axis. Raises ValueError for no entry of the axis."""
+    parts = {(axis, entry)}
+    if axis not in PARTS:
+        return parts
+    named = entry_parts(AXES[axis], entry)
+    if axis == "host-storage":
+        backend, host_fs = host_storage_parts(entry)
+        return parts | ({("host-storage", UNNAMED), ("host-fs", host_fs)} if backend == FILE else set())
+    columns = {"hypervisor": "hypervisor", "guest_fs": "guest-fs", "host_fs": "host-fs", "cache_mode": "cache-mode"}
+    parts |= {(columns[column], value) for column, value in named.items() if value}
+    parts |= {("host-storage", host_storage_key(FILE, named["host_fs"]) or "")}
+    return parts | ({("fs-pair", f"{named['guest_fs']}-on-{named['host_fs']}")} if "guest_fs" in named else set())
+
+
+def advise(
+    axis: str,
+    entries: Sequence[str],
+    asked: Asked,
+    statements: Iterable[Statement],
+    disagreements: Iterable[Disagreement],
+) -> Advised:
+    """Weigh what is said of each entry. statements : of axes_of(axis), defaults among them"""
+    closest_first = closest(statements, asked)
+    near = [one for one in closest_first if not one.is_default]
+    parts = {entry: parts_of(axis, entry) for entry in entries}
+    told = {entry: _of_entry([one for one in near if _fits(one, parts[entry])], parts[entry]) for entry in entries}
+    named = {one.code for entry in told.values() for one in entry.recommending + entry.discouraging}
+    relevant = tuple(one for one in near if one.code in named)
+    products = _defaults(axis, closest_first, asked)
+    values = {(axis, value) for one in products for value in one.recommended}
+    meant = {entry for entry in entries if not values.isdisjoint(parts[entry])}
+    codes = {one.code for one in first_shown(relevant)} | {one.code for one in products}
+    return Advised(
+        axis=axis,
+        entries=told,
+        advised=_most_advised(told),
+        discouraged=tuple(entry for entry in entries if told[entry].score < 0),
+        default=meant.pop() if len(meant) == len(values) == 1 else None,
+        defaults=products,
+        statements=relevant,
+        disagreements=tuple(one for one in disagreements if one.touches(codes)),
+    )
+
+
+def _fits(row: Statement, parts: set[tuple[str, str]]) -> bool:
+    """Tell whether the row speaks of the hypervisor that an entry names, if it names one and is more than that."""
+    named = next((value for axis, value in parts if axis == "hypervisor" and len(parts) > 1), "")
+    return admits(row, Asked(hypervisor=named))
+
+
+def _of_entry(statements: Sequence[Statement], parts: set[tuple[str, str]]) -> EntryAdvice:
+    pro = tuple(one for one in statements if any((one.axis, value) in parts for value in one.recommended))
+    con = tuple(one for one in statements if any((one.axis, value) in parts for value in one.discouraged))
+    return EntryAdvice(pro, con, sum(_by_publisher(pro).values()) - sum(_by_publisher(con).values()))
+
+
+def _by_publisher(statements: Iterable[Statement]) -> dict[str, int]:
+    """Return each publisher's strongest word. Papers have none: their numbers are evidence already."""
+    strongest: dict[str, int] = defaultdict(int)
+    for one in statements:
+        if one.kind != "paper":
+            strongest[one.publisher] = max(strongest[one.publisher], _strength(one))
+    return strongest
+
+
+def _most_advised(told: dict[str, EntryAdvice]) -> str | None:
+    """Return the entry that most publishers endorse, unless as much speaks against it; None of two alike."""
+    ranked = sorted(
+        (
+            (sum(strength >= ENDORSES for strength in _by_publisher(advice.recommending).values()), advice.score, entry)
+            for entry, advice in told.items()
+        ),
+        reverse=True,
+    )
+    number, score, entry = ranked[0] if ranked else (0, 0, "")
+    is_alone = len(ranked) < 2 or ranked[1][:2] != (number, score)
+    return entry if number and score > 0 and is_alone else None
+
+
+def _defaults(axis: str, statements: Iterable[Statement], asked: Asked) -> tuple[Statement, ...]:
+    """Return the defaults of what the question names: of its hypervisor; if there are none, of what that runs."""
+    fitting = [
+        one
+        for one in statements
+        if one.is_default
+        and one.axis == axis
+        and (asked.hypervisor or not one.hypervisors)
+        and (asked.host_storage or not one.host_storages)
+    ]
+    own = [one for one in fitting if asked.hypervisor in one.hypervisors]
+    return tuple(own or fitting)

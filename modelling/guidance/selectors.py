@@ -1,0 +1,56 @@
+"""What makers advise, as pages, API and other features ask for it. Each costs a constant number of queries."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from modelling.models import Advice, Contradiction
+
+from . import matching
+from .content import Advised, Asked, Disagreement, Statement
+
+Plain = TypeVar("Plain", Statement, Disagreement)
+
+
+def advice_for(axis: str, **context: str) -> list[Advice]:
+    """Return the advice on an axis and the parts of its entries that admits the question, the closest first.
+
+    context : fields of Asked
+    """
+    rows = {row.code: row for row in Advice.objects.filter(axis__in=matching.axes_of(axis))}
+    nearest = matching.closest(plain(Statement, rows.values()), Asked(**context))
+    return [rows[one.code] for one in nearest if not one.is_default]
+
+
+def advised(axis: str, entries: Sequence[str], **context: str) -> Advised:
+    """Return what makers advise on these entries of an axis: two queries. Raises ValueError for no entry of it.
+
+    context : fields of Asked
+    """
+    statements = plain(Statement, Advice.objects.filter(axis__in=matching.axes_of(axis)))
+    return matching.advise(
+        axis, entries, Asked(**context), statements, plain(Disagreement, Contradiction.objects.all())
+    )
+
+
+def publisher_choices() -> list[tuple[str, str]]:
+    names = Advice.objects.order_by("publisher").values_list("publisher", flat=True).distinct()
+    return [(name, name) for name in names]
+
+
+def disagreements(code: str = "") -> list[tuple[Disagreement, list[Statement], list[Statement]]]:
+    """Return the contradictions, or those that touch a statement, each with both sides: two queries."""
+    told = [one for one in plain(Disagreement, Contradiction.objects.all()) if not code or one.touches({code})]
+    codes = {code for one in told for code in (*one.one_side, *one.other_side)}
+    rows = {one.code: one for one in plain(Statement, Advice.objects.filter(code__in=codes))}
+    return [(one, [rows[code] for code in one.one_side], [rows[code] for code in one.other_side]) for one in told]
+
+
+def plain(kind: type[Plain], rows: Iterable[Any]) -> list[Plain]:
+    """Return rows of the database as values without Django."""
+    names = [field.name for field in fields(kind)]
+    return [kind(**{name: _frozen(getattr(row, name)) for name in names}) for row in rows]
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
