@@ -100,7 +100,7 @@ def test_no_address_is_left_out():
     walked |= {"tables/<int:pk>/", "tables/<int:pk>/conditions.toml", "tables/<int:pk>/<slug:step>/"}
     walked |= {"files/<int:pk>/", "imports/<int:pk>/", "laboratory/outputs/<int:pk>/"}
     walked |= {"laboratories/sittings/<int:pk>/", "laboratories/<slug:slug>/series/<slug:key>/"}
-    walked |= {"series-changes/<int:pk>/"}
+    walked |= {"series-changes/<int:pk>/", "guidance/<slug:code>/"}  # tests/modelling/guidance
     walked |= {"measurements/<int:pk>/", "derived-values/<int:pk>/", "knowledge/revisions/<int:number>/"}
     assert pages - DEEDS == walked
     assert pages > DEEDS
