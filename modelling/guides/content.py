@@ -32,8 +32,8 @@ class Guide:
 class WorkloadRow:
     """What the kept answer under one workload recommends.
 
-    recommended : "ext4 or XFS"; "": no answer is kept, or it has no recommendation
-    strength : of the evidence; groups : research groups behind it, 0: none measured this
+    recommended : "ext4 or XFS"; "": no answer that ranks anything is kept
+    strength : of the evidence; groups : research groups behind it
     address : of the question
     """
 

@@ -39,11 +39,11 @@ def rows_of(axis: str) -> list[WorkloadRow]:
     rows = []
     for question, label in questions.items():
         verdict, page = kept.get(question), address(question)
-        if verdict is None or not verdict.best:
+        if verdict is None or verdict.first is None or not verdict.best:
             rows.append(WorkloadRow(label, page))
             continue
         best = listed([names.label(AXES[axis], key) for key in verdict.best], "or")
-        rows.append(WorkloadRow(label, page, best, verdict.strength, verdict.groups if verdict.first else 0))
+        rows.append(WorkloadRow(label, page, best, verdict.strength, verdict.groups))
     return rows
 
 

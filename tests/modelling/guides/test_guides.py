@@ -166,7 +166,7 @@ def test_a_guide_shows_the_recommendation_of_the_answer_that_is_kept(client):
     page = client.get("/guides/guest-file-system/").content.decode()
     assert "<td>xfs</td>" in page
     assert "1 group<" in page
-    assert "Ask for <a" in page
+    assert "Other workloads: <a" in page
 
 
 @pytest.mark.django_db
