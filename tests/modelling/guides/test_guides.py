@@ -140,6 +140,14 @@ def test_a_guide_stands_beside_the_answer_and_does_not_replace_it(client, text, 
     assert read.readings or read.pages
 
 
+@pytest.mark.django_db
+def test_a_comparison_that_words_led_to_links_to_the_guide(client):
+    published("varmail")
+    asked = {"axis": "guest-fs", "workload": "varmail", "a": "ext4", "b": "xfs", "text": "ext4 or xfs in the guest?"}
+    page = client.get("/compare/", asked).content.decode()
+    assert '<a href="/guides/guest-file-system/">Guide: Guest file system</a>' in page
+
+
 # The pages
 
 
