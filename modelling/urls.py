@@ -16,6 +16,7 @@ from .fleet.moving import views as moving_views
 from .following import feed as answer_feed
 from .following import views as following_views
 from .guidance import views as guidance_views
+from .guides import views as guide_views
 from .here import views as here_views
 from .mixes import views as mix_views
 from .overview import views as overview_views
@@ -55,6 +56,8 @@ urlpatterns = [
     path("claims/", claim_views.claim_papers, name="claim-papers"),
     path("claims/<slug:slug>/", claim_views.claims_of_paper, name="claims-of-paper"),
     path("claims/<slug:slug>/<slug:code>/", claim_views.claim_detail, name="claim-detail"),
+    path("guides/", guide_views.guide_list, name="guides"),
+    path("guides/<slug:slug>/", guide_views.guide_detail, name="guide"),
     path("guidance/", guidance_views.guidance_list, name="guidance"),
     path("guidance/contradictions/", guidance_views.contradictions, name="contradictions"),
     path("guidance/<slug:code>/", guidance_views.guidance_detail, name="guidance-detail"),

@@ -63,6 +63,8 @@ FEATURES = [
     Feature("makers' advice", ADMINISTRATORS, "who has no numbers to go by",
         "modelling/guidance tests/modelling/guidance docs/models/guidance.md modelling/models/guidance.py "
         "modelling/management/commands/import_guidance.py"),
+    Feature("guides", ADMINISTRATORS, "who has a choice to make and no workload in mind",
+        "modelling/guides tests/modelling/guides docs/guides"),
     Feature("forecasts", PROGRAMS, "who compares configurations that nobody measured together",
         "modelling/foretelling tests/modelling/foretelling modelling/management/commands/foretell.py"),
     Feature("validation", RESEARCHERS, "who asks how far to trust the numbers",

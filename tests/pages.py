@@ -30,6 +30,8 @@ PUBLIC = [
     "/case-studies/p1/claims/",
     "/knowledge/",
     "/abilities/",
+    "/guides/",
+    "/guides/cache-mode/",
     "/guidance/",
     "/guidance/?axis=cache-mode",
     "/guidance/contradictions/",

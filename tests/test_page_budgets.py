@@ -38,6 +38,8 @@ BUDGETS = {
     "/?axis=fs-pair&workload=varmail&hypervisor=kvm": Budget(37, 5, 18),
     "/case-studies/": Budget(34, 5, 9),
     "/case-studies/p1/": Budget(103, 8, 14),
+    "/guides/": Budget(33, 5, 3),
+    "/guides/cache-mode/": Budget(36, 5, 11),
     "/knowledge/": Budget(36, 5, 10),
     "/knowledge/workloads/varmail/": Budget(33, 5, 3),
     "/claims/": Budget(33, 5, 5),

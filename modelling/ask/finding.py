@@ -12,4 +12,5 @@ def found_in(text: str) -> list[Hit]:
         Hit("Comparison" if len(reading.entries) > 1 else "Answer", reading.title, reading.address, "")
         for reading in understanding.readings
     ]
-    return readings + [Hit("Answer", page.title, page.address, page.sentence) for page in understanding.pages]
+    pages = (*understanding.guides, *understanding.pages)
+    return readings + [Hit("Answer", page.title, page.address, page.sentence) for page in pages]

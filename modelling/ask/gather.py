@@ -1,15 +1,17 @@
 """The lexicon of everything that a text may name: catalogue, settings, axes, families, words."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 
 from experiments import names as catalogue_names
 from kdb.disk_path import SETTINGS
 from modelling.evidence import names
 from modelling.evidence.axes import AXES
+from modelling.guides.selectors import guides_for
 
 from .language import words
-from .language.content import Said
+from .language.content import Pointer, Said
 from .language.families import FAMILIES
 from .language.lexicon import Lexicon, Name
 from .language.pointers import TOPICS
@@ -29,7 +31,9 @@ _CATALOGUE = {
 
 def understood(text: str) -> Said:
     """Read a text against everything that is named here now."""
-    return said(text, _lexicon(names.stamp()), names.names())
+    read = said(text, _lexicon(names.stamp()), names.names())
+    guides = (Pointer(f"Guide: {guide.title}", guide.recommendation, guide.address) for guide in guides_for(text))
+    return replace(read, guides=tuple(guides))
 
 
 @lru_cache(maxsize=2)

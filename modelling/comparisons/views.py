@@ -13,6 +13,7 @@ from modelling.evidence import names
 from modelling.evidence.asking import page_method, page_revision
 from modelling.evidence.axes import AXES
 from modelling.explanations.selectors import explained
+from modelling.guides.selectors import guides_for
 from modelling.here.selectors import HERE, laboratory_in
 from modelling.kept_answers.views import at_permanent_addresses
 
@@ -73,6 +74,7 @@ def compare(request: HttpRequest) -> HttpResponse:
         if comparison and is_of_today
         else None,
         "here": compared_here(question, keys, laboratory) if laboratory and as_of is None else None,
+        "guides": guides_for(request.GET.get("text", "")),
         "as_of": as_of,
         "found": given,
         "permanent_address": words.compare_address(question, **entries, **given.named) if given and given.named else "",

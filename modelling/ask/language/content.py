@@ -61,6 +61,7 @@ class Said:
     not_understood: tuple[Unknown, ...]
     readings: Annotated[tuple[Reading, ...], "The likeliest first."]
     pages: Annotated[tuple[Pointer, ...], "What answers where the text asks for more than a ranking."]
+    guides: Annotated[tuple[Pointer, ...], "Guides to the choice that is asked about, beside its answer."] = ()
 
     def reading_beside(self, given: Mapping[str, object]) -> Reading | None:
         """Return the likeliest reading that agrees with what is given of axis and workload; None where none does.
