@@ -643,11 +643,15 @@ class Knowledge:
             self._fitted[key] = fitted
         return fitted
 
-    def posterior(self, rows: pd.DataFrame, laboratory: str = "") -> Posterior:
-        """Return the posterior of rows, by all that tells of what they differ in; as for Fitted.posterior."""
+    def posterior(self, rows: pd.DataFrame, laboratory: str = "", without: str = "") -> Posterior:
+        """Return the posterior of rows, by all that tells of what they differ in; as for Fitted.posterior.
+
+        without : a research group that is left out
+        """
         differ = {choice for choice in CHOICES if choice in rows and rows[choice].nunique() > 1}
         loads = set(rows["load"]) if "load" in rows else {""}
-        return self.fitted(differ, loads.pop() if len(loads) == 1 else "").posterior(rows, laboratory)
+        fitted = self.fitted(differ, loads.pop() if len(loads) == 1 else "")
+        return (fitted.without(without) if without else fitted).posterior(rows, laboratory)
 
 
 def merged(cells: pd.DataFrame) -> pd.DataFrame:

@@ -28,6 +28,7 @@ SLOWER, APART = 0.3, 0.3  # ln speed that a disturbed run loses: mean and standa
 # Standard deviations of ln speed: between two disks or folders, whatever is on them, and of choices that differ in
 # more than the entries that were published. Wide on purpose: published evidence says nothing of one's own disks.
 PLACES, ALIKE = 0.7, 0.2
+ACROSS = 0.5  # share of the variance of PLACES that a place has under every workload
 _WIDTHS = ((0.5, 0.25), (1.0, 0.5), (2.0, 0.25))
 _LEVEL = 100.0  # variance of a block's level: flat
 _MOST = 96  # components that are kept
@@ -77,14 +78,17 @@ class Standing:
     losses: np.ndarray
 
 
-def apart(known: Components, places: Sequence[str], *, are_alike: bool | np.ndarray) -> Components:
+def apart(
+    known: Components, places: Sequence[str], workloads: Sequence[str] | None = None, *, are_alike: bool | np.ndarray
+) -> Components:
     """Add what two places, and choices that are not alike but for their entries, may differ by.
 
-    places : of each; are_alike : of all, or (n,)
+    places, workloads : (n,), under which they are asked of; None: the same; are_alike : of all, or (n,)
     """
-    names = np.array(places)
+    names, under = np.array(places), np.array(workloads or [""] * len(places))
+    same = (names[:, None] == names) * np.where(under[:, None] == under, 1.0, ACROSS)
     own = np.where(are_alike, 0.0, ALIKE**2) * np.ones(len(places))
-    return known._replace(extras=known.extras + PLACES**2 * (names[:, None] == names) + np.diag(own))
+    return known._replace(extras=known.extras + PLACES**2 * same + np.diag(own))
 
 
 def before(known: Components, noise: float) -> Machine:
@@ -105,6 +109,11 @@ def among(machine: Machine, places: Sequence[int]) -> Machine:
     """Return what is known of the entries at these places alone."""
     at = np.asarray(places)
     return machine._replace(means=machine.means[:, at], covariances=machine.covariances[:, at][:, :, at])
+
+
+def summed(machine: Machine, sums: np.ndarray) -> Machine:
+    """Return what is known of sums of entries. sums : (m, n), the share of each entry in each sum"""
+    return machine._replace(means=machine.means @ sums.T, covariances=sums @ machine.covariances @ sums.T)
 
 
 def after(machine: Machine, blocks: Iterable[Block]) -> Machine:

@@ -1,14 +1,15 @@
-"""The answer to a question on the machine of a laboratory: published evidence, conditional on what was measured there.
+"""The answer to a question, or to a mix of workloads, on the machine of a laboratory: by what everybody published and
+what was measured there under any workload.
 
-The state is what is known of the question's entries on that machine and, beside them, of each choice that the
-laboratory measured elsewhere or before. These differ from it as choices do that are not alike (`known.apart`), so the
-newest sitting rules and the others follow at a distance. Source: docs/models/here.md.
+The state is what is known of the question's entries on that machine under each workload that is asked for or was
+measured there, and beside them of each choice that the laboratory measured elsewhere or before. These differ from it
+as choices do that are not alike (`known.apart`), so the newest sittings rule and the others follow at a distance. What
+is private is in the state alone: what is known before is that of everybody. Source: docs/models/here.md.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
-from itertools import count
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,26 +17,29 @@ import numpy as np
 from kdb.host_storage import host_storage_key, host_storage_parts
 from kdb.units import OPERATION_RATE, THROUGHPUT
 from modelling.answers.estimate import on_one_machine, ranking_of
-from modelling.answers.knowledge import assumptions
+from modelling.answers.knowledge import assumptions, where_of
 from modelling.estimation import machine, verdict
 from modelling.estimation.bayes import Posterior
+from modelling.estimation.hierarchy import Knowledge
 from modelling.estimation.machine import SURE, VARIATION, Block, Machine, apart
-from modelling.estimation.ranking import Ranking
+from modelling.estimation.mixes import together
 from modelling.evidence.axes import AXES, NATIVE, Axis, entry_key, entry_parts
 from modelling.evidence.durability import losing_options
-from modelling.evidence.names import label
+from modelling.evidence.names import label, names
 from modelling.evidence.needs import lacking
 from modelling.evidence.question import Question
 from modelling.models import Laboratory, Sitting
 
 from . import words
-from .content import EntryHere, Here
-from .known import among, foretold
+from .content import EntryHere, MixHere
+from .known import in_laboratory, knowledge_for
 from .sittings import blocks_of, choices_of, ratios
 
-MOST_SITTINGS = 6  # that count
+MOST_SITTINGS = 6  # that count: under each workload that is asked for, and under all others together
 OPEN = 0.1  # probability of being within the margin of the best from which an entry may be faster
 _ON_THE_HOST = {"backend", "host_fs", "host_storage"}
+
+Where = tuple[str, tuple[object, ...]]  # a machine, and what choices that may be compared on it share
 
 
 class Bearing(NamedTuple):
@@ -57,109 +61,161 @@ class Told(NamedTuple):
     blocks: list[Block]
 
     @property
+    def runs(self) -> Counter[int]:
+        """Return the choices with the number of their runs that count."""
+        return Counter(choice for block in self.blocks for choice in block.entries)
+
+    def runs_of(self, key: str) -> int:
+        """Return how many of them are of this entry."""
+        return self.runs[choice] if (choice := self.compared.get(key)) is not None else 0
+
+    @property
     def compared(self) -> dict[str, int]:
         """Return the entries of the largest set of choices that may be compared, and the choice that is each."""
-        runs = Counter(choice for block in self.blocks for choice in block.entries)
+        runs = self.runs
         sets: dict[tuple[object, ...], dict[str, int]] = {}
         for choice in sorted(runs):
             sets.setdefault(self.of[choice].beside, {}).setdefault(self.of[choice].key, choice)
         return max(sets.values(), key=lambda own: (len(own), sum(runs[choice] for choice in own.values())), default={})
 
+    @property
+    def where(self) -> Where | None:
+        """Return where it compares two entries or more; None: it does not."""
+        compared = self.compared
+        return (self.sitting.machine, self.of[next(iter(compared.values()))].beside) if len(compared) > 1 else None
+
 
 def told_of(question: Question, sittings: Iterable[Sitting]) -> list[Told]:
-    """Return what these sittings say of the question, from the first on that compares two of its entries."""
-    told = [_told(question, sitting) for sitting in sittings if sitting.workload == question.workload]
-    first = next((place for place, evidence in enumerate(told) if len(evidence.compared) > 1), len(told))
-    return [evidence for evidence in told[first:] if evidence.blocks]
+    """Return what these sittings say of the question; [] where none compares two of its entries."""
+    told = [evidence for sitting in sittings if (evidence := _told(question, sitting)).blocks]
+    return told if any(evidence.where for evidence in told) else []
 
 
-class State(NamedTuple):
-    """Knowledge of entries on the machine that the newest of some sittings measured, under one workload.
+def here(
+    question: Question, weights: Mapping[str, float], laboratory: Laboratory, told: Sequence[Told]
+) -> MixHere | None:
+    """Return the answer on a machine of the laboratory; None where no sitting of it bears on the question.
 
-    runs : entry to those that count, of the entries that were measured; keys : these first; machine : of the keys, in
-    their order; everything : what was published of them; published : those of which something was
+    The machine is the one that was measured last under every workload, else under one of them, else under any other.
+    weights : workload to share, positive, in any unit; told : of told_of, newest first
     """
-
-    runs: dict[str, int]
-    keys: list[str]
-    machine: Machine
-    everything: Posterior
-    published: Sequence[str]
-
-    def of(self, keys: Sequence[str]) -> Machine:
-        """Return what is known of these entries alone, in this order."""
-        return machine.among(self.machine, [self.keys.index(key) for key in keys])
-
-    def elsewhere(self, keys: Sequence[str], first: str) -> np.ndarray:
-        """Return (n, 3) ln ratios to this entry in a laboratory that nobody has seen: middle, low and high of 95 %.
-
-        NaN where nothing is published of one of the two.
-        """
-        at = np.array([self.everything.treatments.index(key) for key in keys])
-        to = np.full_like(at, self.everything.treatments.index(first))
-        is_known = np.array([{key, first} <= {*self.published} for key in keys])
-        return np.where(is_known[:, None], self.everything.new_quantiles(at, to, (0.5, 0.025, 0.975)), np.nan)
-
-
-def here(question: Question, laboratory: Laboratory, told: Sequence[Told]) -> Here:
-    """Return the answer on the machine that the first of these, the newest, measured. told : of told_of, one or more"""
-    axis, ranking = AXES[question.axis], ranking_of(question)
-    known = state(question, ranking, told, on_one_machine(ranking, axis))
-    first, keys = told[0], known.keys
-    kind, sentence, rows = decided(axis, keys, known.runs, known.machine, partial(known.elsewhere, keys))
-    return Here(
+    where = _measured_at(told, weights)
+    if where is None:
+        return None
+    axis = AXES[question.axis]
+    newest = {evidence.sitting.workload: evidence for evidence in reversed(told) if evidence.where == where}
+    asked = [newest[workload] for workload in weights if workload in newest]
+    measured = _measured(asked or [*newest.values()])
+    questions = {workload: replace(question, workload=workload) for workload in weights}
+    rankings = {workload: ranking_of(own) for workload, own in questions.items()}
+    beside = (key for ranking in rankings.values() for key in on_one_machine(ranking, axis))
+    compared = (key for evidence in newest.values() for key in evidence.compared)
+    keys = list(dict.fromkeys([*measured, *beside, *compared]))
+    shares = {workload: weight / sum(weights.values()) for workload, weight in weights.items()}
+    known = knowledge_for(question, rankings)
+    published = together(known, axis, shares, {workload: where_of(own) for workload, own in questions.items()})(keys)
+    is_told = [all(r.posterior and key in r.posterior.treatments for r in rankings.values()) for key in keys]
+    count = sum(evidence.runs.total() for evidence in asked or newest.values())
+    kind, sentence, rows = _decided(
+        axis,
+        keys,
+        {key: sum(evidence.runs_of(key) for evidence in asked) for key in measured},
+        count,
+        _now(question, known, laboratory, shares, keys, told, newest),
+        lambda first: _elsewhere(published, np.array(is_told), first),
+    )
+    missing = tuple(workload for workload in weights if workload not in newest)
+    ruling = sorted(newest.values(), key=lambda own: (own.sitting.workload not in weights, -own.sitting.pk))
+    return MixHere(
         laboratory=laboratory.slug,
         name=laboratory.name,
-        machine=first.sitting.machine,
-        place=place_of(axis, first),
-        sittings=tuple(evidence.sitting.pk for evidence in told),
+        machine=where[0],
+        place=_place(axis, ruling[0]),
+        sittings=tuple(dict.fromkeys(evidence.sitting.pk for evidence in (*ruling, *told))),
         kind=kind,
-        sentence=sentence,
+        sentence=sentence + words.by_others(labelled(missing), labelled(newest.keys() - weights.keys())),
         entries=rows,
+        missing=missing,
     )
 
 
-def place_of(axis: Axis, told: Told) -> str:
-    """Return the disk or folder that the sitting compares its entries on; "" where they are on several."""
-    if compares_disks(axis):
-        return ""
-    return choices_of(told.sitting)[next(iter(told.compared.values()))].place
+def labelled(workloads: Iterable[str]) -> list[str]:
+    """Return the names of workloads as readers know them."""
+    of_workloads = names()["workload"]
+    return sorted(of_workloads.get(workload, workload) for workload in workloads)
 
 
-def state(question: Question, ranking: Ranking, told: Sequence[Told], beside: Sequence[str]) -> State:
-    """Return what these sittings and published evidence say of entries. beside : those to tell of, measured or not
+def _measured_at(told: Sequence[Told], weights: Mapping[str, float]) -> Where | None:
+    """Return where choices were compared last under the most of the workloads; None: nowhere under any."""
+    under: dict[Where, set[str]] = {}
+    for evidence in told:
+        if where := evidence.where:
+            under.setdefault(where, set()).add(evidence.sitting.workload)
+    return max(under, key=lambda where: len(under[where] & weights.keys()), default=None)  # of equals the first: newest
 
-    told : as of here; ranking : the public one
+
+def _measured(sittings: Sequence[Told]) -> list[str]:
+    """Return the entries that each of these compared; of any, where there are no two of them."""
+    everyone = list(dict.fromkeys(key for evidence in sittings for key in evidence.compared))
+    by_all = [key for key in everyone if all(key in evidence.compared for evidence in sittings)]
+    return by_all if len(by_all) > 1 else everyone
+
+
+def _now(
+    question: Question,
+    known: Knowledge,
+    laboratory: Laboratory,
+    shares: Mapping[str, float],
+    keys: Sequence[str],
+    told: Sequence[Told],
+    newest: Mapping[str, Told],
+) -> Machine:
+    """Return what sittings and published evidence say of the entries' ln speed, summed by the shares of workloads.
+
+    newest : workload to the sitting that rules; what the others measured follows at a distance
     """
-    first, compared, axis = told[0], told[0].compared, AXES[question.axis]
-    mine = {(first.sitting.pk, choice): first.of[choice] for choice in compared.values()}
-    others = {
-        (evidence.sitting.pk, choice): evidence.of[choice]
-        for evidence in told
-        for block in evidence.blocks
-        for choice in block.entries
-    }
-    others = {run: bearing for run, bearing in others.items() if run not in mine}
-    keys = [*compared, *(key for key in beside if key not in compared)]
+    axis = AXES[question.axis]
+    bearings = {(w, key): own.of[choice] for w, own in newest.items() for key, choice in own.compared.items()}
     # What nobody measured there would lie on the disk of what was measured on the same storage, or on one more.
-    disks = {_lies_on(axis, bearing.key): bearing.place for bearing in mine.values()}
-    places = [bearing.place for bearing in mine.values()]
-    places += [disks.get(_lies_on(axis, key), key) for key in keys[len(mine) :]]
-    all_keys = [*keys, *(bearing.key for bearing in others.values())]
-    everything = foretold(question, ranking, all_keys)
-    places += [bearing.place for bearing in others.values()]
-    known = apart(among(everything, all_keys), places, are_alike=not others)
-    at = dict(zip(mine, count())) | dict(zip(others, count(len(keys))))
+    disks = {_lies_on(axis, bearing.key): bearing.place for bearing in bearings.values()}
+    elements = list(dict.fromkeys([*((workload, key) for workload in shares for key in keys), *bearings]))
+    places = [bearings[one].place if one in bearings else disks.get(_lies_on(axis, one[1]), one[1]) for one in elements]
+    ruling = {(own.sitting.pk, choice): (w, key) for w, own in newest.items() for key, choice in own.compared.items()}
+    at = {run: elements.index(one) for run, one in ruling.items()}
+    size = len(elements)
+    for evidence in told:
+        for choice in sorted(evidence.runs):
+            if (run := (evidence.sitting.pk, choice)) not in at:
+                at[run] = len(elements)
+                elements.append((evidence.sitting.workload, evidence.of[choice].key))
+                places.append(evidence.of[choice].place)
+    before = in_laboratory(question, known, elements, laboratory)
+    before = apart(before, places, [workload for workload, _ in elements], are_alike=len(elements) == size)
     blocks = [
         Block(tuple(at[evidence.sitting.pk, choice] for choice in block.entries), block.outcomes)
         for evidence in reversed(told)
         for block in evidence.blocks
     ]
-    now = machine.after(machine.before(known, VARIATION**2), blocks)
-    runs = Counter(choice for block in first.blocks for choice in block.entries)
-    published = () if ranking.posterior is None else ranking.posterior.treatments
-    counts = {key: runs[choice] for key, choice in compared.items()}
-    return State(counts, keys, machine.among(now, range(len(keys))), everything, published)
+    sums = np.zeros((len(keys), len(elements)))
+    for place, (workload, key) in enumerate(elements[:size]):
+        if workload in shares:
+            sums[keys.index(key), place] = shares[workload]
+    return machine.summed(machine.after(machine.before(before, VARIATION**2), blocks), sums)
+
+
+def _elsewhere(published: Posterior, is_told: np.ndarray, first: int) -> np.ndarray:
+    """Return (n, 3) ln ratios to the first in a laboratory that nobody has seen: middle, low and high of 95 %.
+
+    is_told : (n,) whether something is published of the entry; NaN where that is not so of one of the two
+    """
+    every = np.arange(len(is_told))
+    quantiles = published.new_quantiles(every, np.full_like(every, first), (0.5, 0.025, 0.975))
+    return np.where((is_told & is_told[first])[:, None], quantiles, np.nan)
+
+
+def _place(axis: Axis, told: Told) -> str:
+    """Return the disk or folder that the sitting compares its entries on; "" where they are on several."""
+    return "" if compares_disks(axis) else choices_of(told.sitting)[next(iter(told.compared.values()))].place
 
 
 def _told(question: Question, sitting: Sitting) -> Told:
@@ -211,12 +267,18 @@ def _is_asked_of(question: Question, sitting: Sitting) -> bool:
     )
 
 
-def decided(
-    axis: Axis, keys: Sequence[str], runs: Mapping[str, int], now: Machine, elsewhere: Callable[[str], np.ndarray]
+def _decided(
+    axis: Axis,
+    keys: Sequence[str],
+    runs: Mapping[str, int],
+    count: int,
+    now: Machine,
+    elsewhere: Callable[[int], np.ndarray],
 ) -> tuple[str, str, tuple[EntryHere, ...]]:
     """Return kind, sentence and rows of the answer.
 
-    keys : entries, first those that were measured; runs : of these; now : of the keys; elsewhere : see State
+    keys : entries, first those that were measured; runs : of these, under the workloads; count : runs that rule
+    now : of the keys; elsewhere : place of an entry to (n, 3) ln ratios to it
     """
     margin, size, measured = assumptions().margin, len(keys), len(runs)
     labels = [label(axis, key) for key in keys]
@@ -238,9 +300,9 @@ def decided(
             100 * float(stands.losses[place]),
             *(None if np.isnan(ratio) else float(ratio) for ratio in there),
         )
-        for place, (key, there) in enumerate(zip(keys, np.exp(elsewhere(keys[ahead.first])), strict=True))
+        for place, (key, there) in enumerate(zip(keys, np.exp(elsewhere(ahead.first)), strict=True))
     ]
-    rows.sort(key=lambda row: (row.key != keys[ahead.first], row.runs == 0, row.loss, row.key))
-    among_them = [row for row in rows if told == size or row.runs]
-    open_ = [row.label for row in rows if not row.runs and row.within >= OPEN and told < size]
-    return kind, words.rung(kind, among_them, alike, margin, open_), tuple(rows)
+    rows.sort(key=lambda row: (row.key != keys[ahead.first], row.key not in runs, row.loss, row.key))
+    among_them = [row for row in rows if told == size or row.key in runs]
+    open_ = [row.label for row in rows if row.key not in runs and row.within >= OPEN and told < size]
+    return kind, words.rung(kind, among_them, alike, margin, open_, count), tuple(rows)

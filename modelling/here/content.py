@@ -122,7 +122,7 @@ class EntryHere:
 
     key: str
     label: str
-    runs: Annotated[int, "That count, on this machine; 0: what others published fills in."]
+    runs: Annotated[int, "On this machine under this workload; 0: what else was measured or published tells."]
     ratio: float
     low: Annotated[float, "Lower end of its 95 % interval."]
     high: Annotated[float, "Upper end of it."]
@@ -136,15 +136,15 @@ class EntryHere:
 @dataclass(frozen=True)
 class Here:
     """The answer on the machine of one of your laboratories: published evidence, conditional on what was measured there
-    under the same workload."""
+    under any workload."""
 
     component: ClassVar[str] = "Here"
 
     laboratory: str
     name: Annotated[str, "Of the laboratory."]
-    machine: Annotated[str, "That its newest sitting on this question measured."]
+    machine: Annotated[str, "That was measured last under this workload, else under any."]
     place: Annotated[str, "The disk or folder on it; empty: the entries are on several."]
-    sittings: Annotated[tuple[int, ...], "That count, newest first; all but the first at a distance."]
+    sittings: Annotated[tuple[int, ...], "That count; first those that rule, one a workload."]
     kind: Annotated[str, Among(verdict.KINDS)]
     sentence: str
     entries: Annotated[tuple[EntryHere, ...], "The one to use, then what was measured, each by loss."]
@@ -157,13 +157,12 @@ class Here:
 
 @dataclass(frozen=True)
 class MixHere(Here):
-    """The answer under a mix of workloads on the machine of one of your laboratories: what is known under each of them,
-    by their shares."""
+    """The answer under a mix of workloads on the machine of one of your laboratories."""
 
     component = "MixHere"
 
     missing: Annotated[
-        tuple[str, ...], "Workloads under which no two of the entries were measured there; else there are entries."
+        tuple[str, ...], "Workloads under which no two of the entries were measured there; others tell of them."
     ]
 
 

@@ -1,20 +1,25 @@
 """The knowledge that published evidence gives of a machine's choices before anything is measured on it."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from kdb.host_storage import UNNAMED, host_storage_key
 from modelling.answers.estimate import ranking_of
 from modelling.answers.knowledge import assumptions, knowledge_of, where_of
 from modelling.estimation.bayes import Posterior
 from modelling.estimation.cells import rows_of
+from modelling.estimation.hierarchy import Knowledge
 from modelling.estimation.machine import apart
 from modelling.estimation.ranking import Ranking, alone
 from modelling.estimation.value import Components, reduced
 from modelling.evidence.axes import AXES, Axis, entry_key
 from modelling.evidence.question import Question
+from modelling.models import Laboratory
 
 from .content import Choice
 
@@ -50,11 +55,43 @@ def known_of(workload: str, choices: Sequence[Choice]) -> Known:
     return Known(known, "" if ranking.posterior is None else question.key)
 
 
+def knowledge_for(question: Question, rankings: Mapping[str, Ranking]) -> Knowledge:
+    """Return what bears on the question under these workloads; under a load that no workload is, and of what is no
+    speed, the evidence of their rankings alone."""
+    known = knowledge_of(question, next(iter(rankings.values())).metric)
+    if known is None or "" in rankings:
+        evidence = {workload: (ranking.arms, ranking.findings) for workload, ranking in rankings.items()}
+        known = alone(evidence, AXES[question.axis], assumptions())
+    return known
+
+
+def in_laboratory(
+    question: Question, known: Knowledge, of: Sequence[tuple[str, str]], laboratory: Laboratory
+) -> Components:
+    """Return what is known of n entries under workloads in a laboratory before its sittings tell of it.
+
+    of : (n,) workload and entry, of which one may stand there several times
+    What it published counts as its own; where sittings are part of that its group is left out: they tell it themselves.
+    """
+    axis = AXES[question.axis]
+    keys_of: dict[str, dict[str, None]] = defaultdict(dict)
+    for workload, key in of:
+        keys_of[workload][key] = None
+    rows = [
+        rows_of(axis, [*keys], known.containers, where_of(replace(question, workload=workload)))
+        for workload, keys in keys_of.items()
+    ]
+    own = known.cells[known.cells["laboratory"] == laboratory.slug]
+    is_shared = len(own) and laboratory.sittings.filter(case_study__slug__in=set(own["case_study"])).exists()
+    whose = {"without": str(own["group"].iloc[0])} if is_shared else {"laboratory": laboratory.slug}
+    everything = Components.of(known.posterior(pd.concat(rows), **whose))
+    place = {one: number for number, one in enumerate((w, key) for w, keys in keys_of.items() for key in keys)}
+    return everything.among([place[one] for one in of])
+
+
 def foretold(question: Question, ranking: Ranking, keys: Iterable[str]) -> Posterior:
     """Return what published evidence foretells of its own entries and of these, whether it speaks of them or not."""
-    axis, known = AXES[question.axis], knowledge_of(question, ranking.metric)
-    if known is None or not question.workload:  # a load that no workload is
-        known = alone({question.workload: (ranking.arms, ranking.findings)}, axis, assumptions())
+    axis, known = AXES[question.axis], knowledge_for(question, {question.workload: ranking})
     entries = sorted({*(ranking.posterior.treatments if ranking.posterior else ()), *keys})
     return known.posterior(rows_of(axis, entries, known.containers, where_of(question)))
 

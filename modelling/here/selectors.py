@@ -1,25 +1,25 @@
 """Tells other rooms what holds on the machine of a laboratory: for its members alone."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Window
+from django.db.models import Case, Exists, OuterRef, Value, When, Window
 from django.db.models.functions import RowNumber
 from django.http import Http404, HttpRequest
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
 from kdb.api.faults import FaultyRequest
+from modelling.estimation import verdict
 from modelling.evidence.asking import AS_OF
 from modelling.evidence.question import Question
 from modelling.models import Laboratory, Sitting, SittingRun
 
-from . import conditional, mixed
+from . import conditional
 from .content import Here, MixHere
 from .laboratories import laboratories_of
 from .pools import OnPools, Runs, on_pools, published_on
-from .words import measure_command
+from .words import measure_command, not_measured
 
 __all__ = [
     "HERE",
@@ -69,27 +69,42 @@ def laboratory_asked(request: Request) -> Laboratory | None:
 
 def answer_here(question: Question, laboratory: Laboratory) -> Here | None:
     """Return the answer on the laboratory's machine; None where no sitting of it bears on the question."""
-    told = _told(question, [laboratory])[laboratory]
-    return conditional.here(question, laboratory, told) if told else None
+    shares = {question.workload: 1.0}
+    return conditional.here(question, shares, laboratory, _told(question, shares, [laboratory])[laboratory])
 
 
 def mix_here(question: Question, weights: Mapping[str, float], laboratory: Laboratory) -> MixHere:
     """Return the answer under a mix of workloads on the laboratory's machine. weights : 0 or more, in any unit"""
     shares = {workload: weight for workload, weight in weights.items() if weight}
-    told = {workload: _told(replace(question, workload=workload), [laboratory])[laboratory] for workload in shares}
-    return mixed.here(question, shares, laboratory, told)
+    here = conditional.here(question, shares, laboratory, _told(question, shares, [laboratory])[laboratory])
+    return here or MixHere(
+        laboratory=laboratory.slug,
+        name=laboratory.name,
+        machine="",
+        place="",
+        sittings=(),
+        kind=verdict.NOT_KNOWN,
+        sentence=not_measured(conditional.labelled(shares)),
+        entries=(),
+        missing=(*shares,),
+    )
 
 
 def laboratories_on(question: Question, user: Any) -> list[Laboratory]:
     """Return the user's laboratories of which a sitting bears on the question; three queries."""
-    return [laboratory for laboratory, told in _told(question, list(laboratories_of(user))).items() if told]
+    told = _told(question, {question.workload: 1.0}, list(laboratories_of(user)))
+    return [laboratory for laboratory, sittings in told.items() if sittings]
 
 
-def _told(question: Question, laboratories: list[Laboratory]) -> dict[Laboratory, list[conditional.Told]]:
-    """Return each laboratory with what its newest sittings say of the question; two queries."""
-    rows = Sitting.objects.filter(laboratory__in=laboratories, workload=question.workload)
+def _told(
+    question: Question, shares: Mapping[str, float], laboratories: list[Laboratory]
+) -> dict[Laboratory, list[conditional.Told]]:
+    """Return each laboratory with what its newest sittings under each of these workloads, and under all others, say of
+    the question; two queries."""
+    rows = Sitting.objects.filter(laboratory__in=laboratories).exclude(workload="")
     rows = rows.filter(Exists(SittingRun.objects.filter(sitting=OuterRef("pk"), value__isnull=False)))
-    place = Window(RowNumber(), partition_by="laboratory", order_by="-pk")
+    under = Case(When(workload__in=[*shares], then="workload"), default=Value(""))
+    place = Window(RowNumber(), partition_by=["laboratory", under], order_by="-pk")
     newest = rows.annotate(place=place).filter(place__lte=conditional.MOST_SITTINGS).prefetch_related("runs")
     of: dict[int, list[Sitting]] = {}
     for sitting in newest.order_by("-pk"):

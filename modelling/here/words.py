@@ -79,11 +79,13 @@ def made_of(machine: str, profile: Profile, at: datetime, hours: float, left_ope
     )
 
 
-def rung(kind: str, rows: Sequence[EntryHere], alike: Sequence[str], margin: float, open_: Sequence[str]) -> str:
+def rung(
+    kind: str, rows: Sequence[EntryHere], alike: Sequence[str], margin: float, open_: Sequence[str], runs: int
+) -> str:
     """Say what to use on a machine, one sentence of the ladder of answers.
 
     rows : that it is said of, the first to use first; alike : labels of those within the margin of the best
-    open_ : labels of entries that nobody measured there and that may be faster
+    open_ : labels of entries that nobody measured there and that may be faster; runs : that were made
     """
     first, *others = rows
     second = max(others, key=lambda row: row.ratio)
@@ -98,22 +100,21 @@ def rung(kind: str, rows: Sequence[EntryHere], alike: Sequence[str], margin: flo
         return f"{listed(alike)} lead where it was measured, and differ by less than {margin:.0%}.{may}"
     if kind == verdict.LEADS:
         return f"{first.label} leads of the {len(rows)} that were measured: {lead}.{may}"
-    runs = sum(row.runs for row in rows)
     return f"Not known: {_count(runs).lower()} did not decide. So far {first.label} comes first: {lead}.{may}"
 
 
-def not_measured(machine: str, workloads: Sequence[str], *, are_apart: bool) -> str:
-    """Say why there is no answer under a mix of workloads on a machine.
+def by_others(missing: Sequence[str], others: Sequence[str]) -> str:
+    """Say, after an answer, that runs under other workloads tell it.
 
-    machine : "" where nothing was measured
-    workloads : labels of those without runs of two choices; of all where are_apart: each has, but not of the same two
+    missing : labels of workloads that were asked for, and not measured there; others : of those that were
     """
-    on = f"on {machine} " if machine else ""
-    if are_apart:
-        return f"Not known: no two choices were measured {on}under each of {listed(workloads)}."
-    return (
-        f"Not known: no two of these choices were measured {on}under {listed(workloads)}; other workloads do not tell."
-    )
+    told = f" Nothing was measured there under {listed(missing)}" if missing else ""
+    return told and told + (f": runs under {listed(others)} say this." if others else ".")
+
+
+def not_measured(workloads: Sequence[str]) -> str:
+    """Say why there is no answer under a mix of workloads in a laboratory. workloads : labels"""
+    return f"Not known: no two of these choices were measured, under {listed(workloads)} or any other workload."
 
 
 def _lead(ratio: float, low: float, high: float, other: str) -> str:

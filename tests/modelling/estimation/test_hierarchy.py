@@ -195,6 +195,26 @@ def test_a_laboratory_is_told_what_its_own_cells_of_another_workload_say(several
 
 
 @pytest.mark.usefixtures("as_usual")
+def test_runs_of_an_unseen_laboratory_tell_it_what_its_own_cells_would(several):
+    """What *here* does: ask for both workloads together, then condition on the runs under one of them."""
+    there, here = _rows("new", workload="webserver", load="read"), _rows("new")
+    outcomes, factor = np.array([0.4, -1.0, 0.6]), float(hierarchy.squares_of((0.5 + 0.7) / 2, 3.0))
+    both = Hierarchy(several).fit(scales_of(SQUARES, FACTORS)).posterior(pd.concat([there, here]))
+    mean, covariance = both.means[2], both.covariances[2] + both.extras[2]
+    gain = covariance[3:, :3] @ np.linalg.inv(covariance[:3, :3] + 100.0 + 0.01 * np.eye(3))
+    told = mean[3:] + gain @ (outcomes - mean[:3]), covariance[3:, 3:] - gain @ covariance[:3, 3:]
+
+    own = there.assign(
+        group="new", level=99, configuration=[90, 91, 92], outcome=outcomes, variance=0.01, case_study=""
+    )
+    scales = scales_of(SQUARES, {**FACTORS, "new": factor})
+    fitted = Hierarchy(pd.concat([several, own], ignore_index=True).fillna("")).fit(scales)
+    conditional = fitted.posterior(here, "new")
+
+    np.testing.assert_allclose(_seen(*told), _seen(conditional.means[0], conditional.covariances[0]), rtol=1e-5)
+
+
+@pytest.mark.usefixtures("as_usual")
 def test_the_mean_of_levels_that_compare_the_same_says_what_they_say_one_by_one(several):
     random = np.random.default_rng(3)
     more = [

@@ -62,3 +62,21 @@ def test_the_next_block_compares_what_may_be_the_best():
         Components(np.ones(1), np.array([[0.0, -0.05, -2.0]]), spread[None], 0 * spread[None]), NOISE
     )
     assert sorted(machine.next_block(start, NAMES)) == [0, 1]
+
+
+def test_a_sum_over_workloads_has_what_they_have_in_common(sure_of_its_runs):
+    # Two entries under two workloads, correlated by 0.5; in equal shares (0.2² + 0.2² + 2 * 0.5 * 0.2²) / 4 an entry.
+    together = 0.2**2 * np.kron([[1.0, 0.5], [0.5, 1.0]], np.eye(2))
+    start = machine.before(known([0, 0, 0, 0], 0.0)._replace(extras=together[None]), NOISE)
+    whole = machine.summed(start, np.array([[0.5, 0.0, 0.5, 0.0], [0.0, 0.5, 0.0, 0.5]]))
+    np.testing.assert_allclose(whole.covariances[0], 0.2**2 * 0.75 * np.eye(2), rtol=1e-6)
+    # Runs under the first alone move the other by half.
+    after = machine.after(start, [Block((0, 1), (0.3, 0.0))] * 200)
+    assert after.means[0, 2] - after.means[0, 3] == pytest.approx(0.3 / 2, rel=0.02)
+
+
+def test_what_two_places_differ_by_is_half_the_same_under_another_workload():
+    places, workloads = ["a", "b", "a"], ["mail", "mail", "web"]
+    extras = machine.apart(known([0, 0, 0], 0.0), places, workloads, are_alike=True).extras[0]
+    own, across = machine.PLACES**2, machine.PLACES**2 * machine.ACROSS
+    np.testing.assert_allclose(extras, [[own, 0, across], [0, own, 0], [across, 0, own]])

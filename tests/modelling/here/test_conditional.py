@@ -1,10 +1,13 @@
 """An answer on the machine of a laboratory: what was measured there rules, published evidence fills in."""
 
+from dataclasses import replace
 from html import unescape
+from math import log
 
 import pytest
 from django.test import Client
 
+from modelling.answers import knowledge
 from modelling.estimation.machine import ALIKE
 from modelling.evidence.question import Question
 from modelling.here import sittings
@@ -100,7 +103,6 @@ def test_an_earlier_sitting_tells_of_what_the_newest_did_not_measure(ada, publis
 @pytest.mark.parametrize(
     "question",
     [
-        Question("guest-fs", "varmail"),
         Question("hypervisor", "fileserver"),
         Question("guest-fs", "fileserver", vm_count=3),
         Question("guest-fs", "fileserver", metric="latency"),
@@ -116,6 +118,28 @@ def test_runs_do_not_count_for_a_question_of_something_else(ada, question):
     assert answer_here(question, laboratory) is None
     assert laboratories_on(question, ada) == []
     assert laboratories_on(Question("guest-fs", "fileserver", host_fs="ext4", hypervisor="kvm"), ada) == [laboratory]
+
+
+@pytest.mark.parametrize("first", [1.5, 1 / 1.5])
+def test_what_was_measured_under_one_workload_moves_the_answer_under_another(ada, published_evidence, first):
+    bob = make_user(username="bob")
+    make_sitting(bob, "theirs", machine="theirs")
+    theirs, varmail = measured(bob, workload="webserver"), replace(GUEST_FS, workload="varmail")
+    public, before = answer_in(current_ranking(varmail)), answer_here(varmail, theirs)
+
+    ours = measured(ada, {"ext4": 1000.0, "xfs": 1000.0 * first}, CHOICES[:2])  # under a file server's load
+
+    here = answer_here(varmail, ours)
+    other = next(row for row in here.entries[1:] if row.key != "btrfs")
+    assert here.entries[0].key == ("xfs" if first > 1 else "ext4")
+    assert other.ratio < other.elsewhere_ratio
+    assert log(other.high / other.low) < 0.7 * log(other.elsewhere_high / other.elsewhere_low)
+    assert (here.machine, here.missing, {row.runs for row in here.entries}) == ("box", ("varmail",), {0})
+    assert here.sentence.endswith("Nothing was measured there under Mail server: runs under File server say this.")
+    # Nobody else is told of it: neither in public nor in another laboratory, from a cache or worked out anew.
+    knowledge._kept.cache_clear()
+    assert answer_here(varmail, theirs) == before
+    assert answer_in(current_ranking(varmail)) == public
 
 
 def test_what_lies_on_two_disks_is_not_compared_by_its_file_system(ada):
@@ -144,7 +168,8 @@ def test_the_page_shows_here_beside_elsewhere_in_few_words(client: Client, ada, 
     assert "Next:" not in text
     assert len(words_before_tabs(page)) <= 250
     assert "here=ours" in page.content.decode()  # tabs stay here
-    assert "here=ours" not in client.get("/?axis=guest-fs&workload=varmail").content.decode()
+    assert "here=ours" in client.get("/?axis=guest-fs&workload=varmail").content.decode()  # it tells of this load, too
+    assert "here=ours" not in client.get("/?axis=hypervisor&workload=varmail").content.decode()
 
 
 def test_what_is_still_open_there_has_the_command_in_few_words(client: Client, ada, published_evidence):

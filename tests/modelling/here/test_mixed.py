@@ -11,9 +11,9 @@ from modelling.estimation.machine import Machine, mixed
 from modelling.evidence.question import Question
 from modelling.here.content import Choice
 from modelling.here.selectors import answer_here, mix_here
-from tests.factories import make_user
+from tests.factories import make_sitting, make_user
 from tests.modelling.answer_pages.test_pages import text_of
-from tests.modelling.here.test_conditional import CHOICES, measured
+from tests.modelling.here.test_conditional import CHOICES, SPEED, measured
 from tests.modelling.mixes.test_mixes import publish
 
 MAIL = {"ext4": 2000.0, "xfs": 1000.0, "btrfs": 500.0}
@@ -83,23 +83,37 @@ def test_a_mix_of_one_workload_says_what_the_answer_says(ada, published_evidence
     ],
     ids=["under another workload", "of another machine", "on another disk", "with other settings"],
 )
-def test_what_was_not_measured_alike_under_each_is_missing(ada, more):
+def test_what_was_not_measured_alike_under_each_is_missing_and_what_was_tells_of_it(ada, more):
     laboratory = measured(ada, MAIL, **{"choices": CHOICES, **more})
     measured(ada)
     here = mix_here(ASKED, {"fileserver": 1, "varmail": 1}, laboratory)
-    assert (here.missing, here.entries, here.machine) == (("varmail",), (), "box")
-    assert here.sentence.startswith("Not known: no two of these choices were measured on box under ")
+    assert (here.missing, here.machine) == (("varmail",), "box")
+    assert " Nothing was measured there under varmail" in here.sentence
+    assert {row.key: row.runs > 0 for row in here.entries} == dict.fromkeys(SPEED, True)
 
 
 @pytest.mark.django_db
-def test_nothing_at_all_and_nothing_in_common_are_said_apart(ada):
+def test_other_workloads_tell_and_choices_that_no_two_have_in_common(ada):
+    nothing = mix_here(ASKED, {"fileserver": 1, "webserver": 1}, make_sitting(ada).laboratory)
+    assert (nothing.missing, nothing.machine, nothing.entries) == (("fileserver", "webserver"), "", ())
+    assert nothing.sentence.startswith("Not known: no two of these choices were measured, under fileserver and ")
     laboratory = measured(ada, MAIL, CHOICES[:2], workload="varmail")
     here = mix_here(ASKED, {"fileserver": 1, "webserver": 1}, laboratory)
-    assert (here.missing, here.machine, here.sittings) == (("fileserver", "webserver"), "", ())
+    assert (here.missing, here.machine, here.entries[0].key) == (("fileserver", "webserver"), "box", "ext4")
     measured(ada, {"btrfs": 900.0, "f2fs": 300.0}, [Choice(n, "vdb", {"guest_fs": n}) for n in ("btrfs", "f2fs")])
     here = mix_here(ASKED, {"fileserver": 1, "varmail": 1}, laboratory)
-    assert (here.missing, here.entries) == ((), ())
-    assert here.sentence.startswith("Not known: no two choices were measured on box under each of ")
+    assert (here.missing, {row.key for row in here.entries}) == ((), {*MAIL, "f2fs"})
+
+
+@pytest.mark.django_db
+def test_a_mix_that_was_measured_under_one_workload_is_less_sure_than_that_workload(ada, published_evidence):
+    laboratory = measured(ada, MAIL, CHOICES[:2], workload="varmail")
+    widths = []
+    for webserver in (0, 1, 4):
+        here = mix_here(ASKED, {"varmail": 1, "webserver": webserver}, laboratory)
+        row = next(row for row in here.entries[1:] if row.key in MAIL and row.key != "btrfs")
+        widths.append(log(row.high / row.low))
+    assert widths == sorted(widths)
 
 
 @pytest.mark.django_db
@@ -107,8 +121,11 @@ def test_a_machine_that_was_measured_under_each_comes_before_a_newer_one_that_wa
     measured(ada)
     measured(ada, MAIL, workload="varmail")
     laboratory = measured(ada, machine="laptop")
+    box = [
+        *laboratory.sittings.filter(machine="box", ended_at__isnull=False).order_by("pk").values_list("pk", flat=True)
+    ]
     here = mix_here(ASKED, {"fileserver": 1, "varmail": 1}, laboratory)
-    assert (here.machine, here.missing, len(here.sittings)) == ("box", (), 2)
+    assert (here.machine, here.missing, here.sittings[:2]) == ("box", (), (box[1], box[0]))
 
 
 @pytest.mark.django_db

@@ -1,14 +1,18 @@
 """Measurements on a machine become a draft case study: its numbers, its configurations, its protocol."""
 
+import numpy as np
 import pytest
 
 from experiments.case_studies import life
 from experiments.models import CaseStudy, ImportBatch, Measurement
 from experiments.ticks import protocol_of
+from modelling.answers.estimate import ranking_of
+from modelling.evidence.question import Question
 from modelling.here import laboratories, sharing, sittings
 from modelling.here.content import Choice
+from modelling.here.known import in_laboratory, knowledge_for
 from modelling.models import Sitting
-from tests.factories import make_token, make_user
+from tests.factories import make_token, make_user, publish
 
 pytestmark = pytest.mark.django_db
 
@@ -174,3 +178,31 @@ def test_what_a_choice_states_in_words_that_nobody_knows_is_in_no_command(ada):
     lines = sittings.decision(measured(ada, GUEST, guests)).set_up
     assert 'qemu-img create -f raw "$HOST_FOLDER/$IMAGE" "$DISK_SIZE"' in lines
     assert not [line for line in lines if "reboot" in line or "heaps" in line or "big" in line]
+
+
+def test_what_was_shared_and_published_is_told_once(ada):
+    """Its cells are left out of what is known, for its sittings tell it; what else it published is its own."""
+    sitting = measured(ada, GUEST, {name: {"guest_fs": name, "backend": "dir-ext4"} for name in ("ext4", "xfs")})
+    question, own = Question("guest-fs", "varmail"), [("varmail", "ext4"), ("varmail", "xfs")]
+
+    def known():
+        public = knowledge_for(question, {"varmail": ranking_of(question)})
+        return public, in_laboratory(question, public, own, sitting.laboratory)
+
+    _, before = known()
+    draft = sharing.share(sitting, ada, ImportBatch.Door.API)
+    publish(draft)
+    public, told = known()
+    assert draft.slug in set(public.cells["case_study"])
+    assert spread(told) > 0.9 * spread(before)  # draws that had seen it are weighted, so it is nearly the same
+    sitting.delete()
+    _, published = known()
+    assert spread(published) < 0.7 * spread(before)
+
+
+def spread(known) -> float:
+    """Return the standard deviation of the difference between two entries."""
+    whole = known.covariances + known.extras
+    apart = known.means[:, 1] - known.means[:, 0]
+    inside = whole[:, 0, 0] + whole[:, 1, 1] - 2 * whole[:, 0, 1]
+    return float(np.sqrt(known.weights @ (inside + (apart - known.weights @ apart) ** 2)))
