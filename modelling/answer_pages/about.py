@@ -12,7 +12,7 @@ from modelling.kept_answers.editions import answers_now
 from modelling.kept_answers.selectors import answer_in
 
 from .api import FIGURES
-from .standing import choices_of, questions_of, statement
+from .standing import choices_of, questions_of
 from .views import known_address
 
 
@@ -41,7 +41,7 @@ def status_page(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def known(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show in one statement what is known of every choice for a workload, under a hypervisor where one is named.
+    """Show what to choose for a workload, choice by choice, under a hypervisor where one is named.
 
     An answer that a worker has to work out first is named as such, and the rest is shown.
     """
@@ -58,11 +58,10 @@ def known(request: HttpRequest, slug: str) -> HttpResponse:
     choices = choices_of(answers)
     under = f" on {hypervisors[hypervisor]}" if hypervisor else ""
     context = {
-        "title": f"{workloads[slug]}{under}: what is known of every choice",
+        "title": f"{workloads[slug]}{under}: what to choose",
         "workload": slug,
         "choices": choices,
-        "statement": statement(choices),
-        "unknown": [words.THING[question.axis] for question, answer in answers.items() if not answer.entries],
+        "unknown": [words.THING[question.axis] for question, answer in answers.items() if not answer.verdict.choice],
         "waiting": [words.THING[question.axis] for question, snapshot in given.items() if not snapshot],
         "others": [(slug_, label) for slug_, label in hypervisors.items() if slug_ != hypervisor],
         "hypervisor": hypervisor,

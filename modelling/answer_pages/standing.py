@@ -4,34 +4,26 @@ something else than taken alone. No queries, no HTML."""
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from modelling.answers.content import EITHER, START, USE, Answer, RankedEntry
+from modelling.answers.content import Answer, RankedEntry
 from modelling.answers.words import THING, address
 from modelling.evidence.axes import AXES, NATIVE, NATIVE_AXES, entry_parts
 from modelling.evidence.question import Question
-from modelling.evidence.words import listed, some
-
-_RECOMMENDED = {USE: "use {best}", START: "start with {best}", EITHER: "{best}, either is fine"}
+from modelling.evidence.words import some
 
 
 @dataclass(frozen=True)
 class Choice:
     """One choice as its answer has it.
 
-    thing : "guest file system"; known : "use ext4", "start with XFS", "not known"
-    strength : of the evidence, "" where there is none; sentence : the answer's own
+    thing : "guest file system"; sentence, confidence : the first two lines of the answer
     against : what a choice of several things says against those of one, or ""
     """
 
     thing: str
-    known: str
-    strength: str
     sentence: str
+    confidence: str
     address: str
     against: str
-
-    @property
-    def is_known(self) -> bool:
-        return self.known != "not known"
 
 
 def questions_of(workload: str, hypervisor: str | None) -> list[Question]:
@@ -43,42 +35,28 @@ def questions_of(workload: str, hypervisor: str | None) -> list[Question]:
 
 
 def choices_of(answers: Mapping[Question, Answer]) -> list[Choice]:
-    """Return what each answer says, in the order of its questions. Answers that rank nothing are left out.
+    """Return what each answer recommends, in the order of its questions; measured choices come first.
 
     A choice of several things (a pair of file systems) is held against the choices of one thing each: where both are
-    known and none of its best entries is made of theirs, it says so.
+    measured and none of its best entries is made of theirs, it says so.
     """
     best = {question.axis: _best(answer) for question, answer in answers.items()}
     alone = {AXES[axis].entry[0]: (axis, keys) for axis, keys in best.items() if len(AXES[axis].entry) == 1}
     return [
         Choice(
             thing=THING[question.axis],
-            known=_known(best[question.axis]),
-            strength=answer.verdict.strength,
             sentence=answer.verdict.sentence,
+            confidence=answer.verdict.confidence,
             address=address(question),
             against=_against(question, best[question.axis], alone),
         )
-        for question, answer in answers.items()
-        if answer.entries
+        for question, answer in sorted(answers.items(), key=lambda pair: not pair[1].entries)
+        if answer.verdict.choice
     ]
-
-
-def statement(choices: Sequence[Choice]) -> str:
-    """Say all of it at once: "guest file system: use XFS; host storage: start with LVM."."""
-    known = "; ".join(f"{choice.thing}: {choice.known}" for choice in choices if choice.is_known)
-    unknown = listed([choice.thing for choice in choices if not choice.is_known])
-    return " ".join([*([f"{known}."] if known else []), *([f"Nobody compared: {unknown}."] if unknown else [])])
 
 
 def _best(answer: Answer) -> list[RankedEntry]:
     return [entry for entry in answer.entries if entry.is_best]
-
-
-def _known(best: Sequence[RankedEntry]) -> str:
-    if not best:
-        return "not known"
-    return _RECOMMENDED[best[0].recommended].format(best=listed([entry.label for entry in best], "or"))
 
 
 def _against(

@@ -159,7 +159,10 @@ def test_the_grid_has_every_pair_and_says_where_there_is_no_evidence(history, cl
 
 
 def test_a_gap_is_a_gap():
-    entries = [ranked_entry("ext4-on-xfs", ratio=1.0, recommended="use"), ranked_entry("xfs-on-ext4", ratio=0.5, rank=2)]
+    entries = [
+        ranked_entry("ext4-on-xfs", ratio=1.0, recommended="use"),
+        ranked_entry("xfs-on-ext4", ratio=0.5, rank=2),
+    ]
     grid = heat_map(entries, {})
     assert [[cell.standing for cell in row] for row in grid.cells] == [
         ["no evidence", "best"],
