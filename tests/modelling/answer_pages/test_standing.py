@@ -45,7 +45,7 @@ def test_each_choice_says_what_to_do_and_how_sure_that_is():
     by_thing = choices(answers())
     guest = by_thing["guest file system"]
     assert guest.sentence == "Start with ext4."
-    assert guest.confidence.startswith("Moderate confidence: two research groups (hard disks) measured it; chance that")
+    assert guest.confidence.startswith("Low confidence: two research groups (hard disks) measured it; chance that")
     assert "host file system" not in by_thing  # nobody measured it, and nobody advises
     assert not any(choice.against for choice in by_thing.values())
 
