@@ -7,6 +7,7 @@ from django.views.decorators.http import require_safe
 from kdb import __version__
 from kdb.operating import status
 from modelling.answers import words
+from modelling.ask.selectors import LONGEST_TEXT
 from modelling.evidence import names
 from modelling.kept_answers.editions import answers_now
 from modelling.kept_answers.selectors import answer_in
@@ -50,7 +51,8 @@ def known(request: HttpRequest, slug: str) -> HttpResponse:
     hypervisor = names.slug_for("hypervisor_or_native", name) if name else None
     if slug not in workloads or (name and hypervisor is None):
         raise Http404(f"no workload {slug} under {name or 'any hypervisor'}")
-    address = known_address(slug, hypervisor)
+    text = request.GET.get("text", "")[:LONGEST_TEXT]
+    address = known_address(slug, hypervisor, text)
     if request.get_full_path() != address:
         return redirect(address)
     given = answers_now(questions_of(slug, hypervisor))
@@ -58,6 +60,8 @@ def known(request: HttpRequest, slug: str) -> HttpResponse:
     choices = choices_of(answers)
     under = f" on {hypervisors[hypervisor]}" if hypervisor else ""
     context = {
+        "text": text,
+        "label": workloads[slug],
         "title": f"{workloads[slug]}{under}: what to choose",
         "workload": slug,
         "choices": choices,

@@ -130,6 +130,13 @@ class VisitorForm(AskForm):
         """Tell whether a valid form names no workload yet: words that leave it to be chosen, or a machine alone."""
         return not self.cleaned_data["workload"]
 
+    @property
+    def leaves_choice_open(self) -> bool:
+        """Return whether the text of a valid form names a workload, perhaps a hypervisor, and nothing to choose."""
+        words = self.reading.understood if self.reading else ()
+        is_all = bool(words) and {word.role for word in words} <= {"workload", "hypervisor"} and not self.compared
+        return is_all and self.given_beside_text.keys() <= {"workload", "hypervisor"}
+
     def clean_images(self) -> str:
         return images_lie_on(self.cleaned_data["images"])
 

@@ -70,6 +70,9 @@ def answer(request: HttpRequest) -> HttpResponse:
     if form.is_open:
         content = _rendered(is_fragment, form=form.as_understood(), understood=_understood(form), loads=_loads(form))
         return _respond(request, content, form)
+    if form.leaves_choice_open:
+        data = form.cleaned_data
+        return to_page(request, known_address(data["workload"], data["hypervisor"], data["text"]))
     as_of, method = page_revision(request), page_method(request)
     here = laboratory.slug if laboratory and as_of is None else ""
     asked = Asked(form.question(), Machine.of(form.cleaned_data), form.cleaned_data["text"], _tab_in(request), here)
@@ -322,9 +325,10 @@ def _context(asked: Asked, kept: Edition, site: str) -> dict[str, Any]:
     }
 
 
-def known_address(workload: str, hypervisor: str | None) -> str:
-    """Return the address of what is known of every choice for a workload."""
-    return reverse("known", args=[workload]) + (f"?hypervisor={hypervisor}" if hypervisor else "")
+def known_address(workload: str, hypervisor: str | None, text: str = "") -> str:
+    """Return the address of what to choose for a workload. text : that it was understood from"""
+    asked = {name: value for name, value in (("hypervisor", hypervisor), ("text", text)) if value}
+    return reverse("known", args=[workload]) + (f"?{urlencode(asked)}" if asked else "")
 
 
 def _history(asked: Asked, answer: Answer, kept: Edition, site: str) -> dict[str, Any]:

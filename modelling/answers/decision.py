@@ -249,10 +249,8 @@ def _second_line(recommended: Recommended, verdict: Verdict, rests_on: str, offe
         f"{level}: {behind}; chance that {what} of {counted(offered, 'choice')} on your machine: "
         f"{100 * recommended.chance:.0f}\u00a0% (blind {100 * recommended.blind:.0f}\u00a0%)."
     )
-    if recommended.cost is not None and recommended.cost_one_in_ten is not None:
-        text += f" If wrong, it costs {_percent(recommended.cost, 'about ')}"
-        often = min(recommended.cost_one_in_ten, 90.0)
-        text += f", in one case of ten {_percent(often)} or more." if often > recommended.cost else "."
+    if recommended.cost is not None:
+        text += f" If wrong, it costs {_percent(recommended.cost, 'about ')}."
     return text
 
 

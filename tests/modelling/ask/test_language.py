@@ -289,3 +289,18 @@ def test_a_text_without_a_workload_is_offered_those_that_compare_what_it_asks(cl
     assert all(client.get(address).status_code in (200, 202) for address in addresses)
     assert all("axis=guest-fs" in address and "hdd" in address for address in addresses)
     assert "workload=atto" not in offered  # of which no source compares guest file systems
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("Nextcloud", "/known/fileserver/?text=Nextcloud"),
+        ("Postfix on KVM", "/known/varmail/?hypervisor=kvm&text=Postfix+on+KVM"),
+        ("best hypervisor for nginx", "/?axis=hypervisor&workload=webserver&text=best+hypervisor+for+nginx"),
+        ("ext4 or xfs for nginx guests", "/compare/?axis=guest-fs&workload=webserver"),
+    ],
+)
+def test_who_names_no_choice_is_told_all_of_them(client, whole_catalogue, text, address):
+    assert client.get("/", {"text": text, "workload": ""})["Location"].startswith(address)
+    if address.startswith("/known/"):
+        assert "I understood" in client.get(address).content.decode()
