@@ -160,8 +160,9 @@ def by_makers(advised: Advised) -> Recommended:
 def _offered(
     entries: Sequence[Entry], posterior: Posterior, advised: Advised | None = None
 ) -> tuple[list[Option], Posterior]:
-    """Return the entries that may be recommended, and the posterior of these."""
+    """Return the entries that may be recommended, of these what can be run today if any can, and their posterior."""
     may = [entry for entry in entries if entry.may_be_recommended]
+    may = [entry for entry in may if families.may_be_offered(entry.key)] or may
     options = [
         Option(
             entry.key,

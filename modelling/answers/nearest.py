@@ -14,6 +14,7 @@ from modelling.estimation.recommendation import Option
 from modelling.estimation.verdict import INDEPENDENT
 from modelling.evidence.axes import AXES, Axis, entry_key
 from modelling.evidence.durability import losing_options
+from modelling.evidence.families import may_be_offered
 from modelling.evidence.needs import lacking
 from modelling.evidence.question import Question
 
@@ -53,7 +54,11 @@ def nearby(question: Question, as_of: int | None = None, *, with_draft: int | No
     compared = here if here["key"].nunique() > 1 else compared
     compared = compared[compared["key"].isin(_joined_by_most(compared))]
     lacks = lacking(question)
-    groups = {key: int(count) for key, count in compared.groupby("key")["group"].nunique().items() if not lacks(key)}
+    groups = {
+        key: int(count)
+        for key, count in compared.groupby("key")["group"].nunique().items()
+        if not lacks(key) and may_be_offered(key)
+    }
     known_well = [key for key, count in groups.items() if count >= INDEPENDENT]
     keys = sorted(known_well if len(known_well) > 1 else groups)
     if len(keys) < 2:

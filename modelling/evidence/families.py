@@ -1,8 +1,9 @@
-"""Tell which hypervisors are the same below: products that run another's, with defaults of their own. No Django.
+"""Which hypervisors are the same below, and which entries nobody can run today. No Django.
 
 Source: the administration guide of Proxmox VE, "Qemu/KVM Virtual Machines".
 """
 
+import re
 from collections.abc import Collection
 
 RUNS = {"proxmox": "kvm"}  # product to the hypervisor that it runs, slugs of the catalogue
@@ -20,3 +21,12 @@ def shared(named: Collection[str], entries: Collection[str]) -> list[tuple[str, 
     """
     named_hypervisors, there = ({hypervisor_of(key) for key in keys} for keys in (named, entries))
     return [pair for pair in RUNS.items() if set(pair) <= there and set(pair) & named_hypervisors]
+
+
+# What nobody can choose today: ports to research systems, and what a source did not state.
+_NOT_OFFERED = {"bsd-zfs", "openzfs", "flexclone-ext4", "qemu-unstated", "kubernetes", "write caching disabled"}
+
+
+def may_be_offered(key: str) -> bool:
+    """Return whether somebody can choose the entry of this key today."""
+    return _NOT_OFFERED.isdisjoint(re.split(r"-on-|:|^dir-", key))

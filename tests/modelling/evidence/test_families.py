@@ -20,3 +20,13 @@ def test_it_is_told_where_one_of_them_is_named_and_both_may_be_chosen(named, is_
 
 def test_it_is_not_told_where_the_other_is_no_choice():
     assert families.shared(("kvm",), ("kvm", "esxi")) == []
+
+
+@pytest.mark.parametrize("key", ["bsd-zfs", "bsd-zfs-on-ext4", "dir-flexclone-ext4", "kvm:openzfs-on-xfs:none"])
+def test_what_nobody_can_run_today_is_not_offered(key):
+    assert not families.may_be_offered(key)
+
+
+@pytest.mark.parametrize("key", ["zfs", "zfs-on-ext4", "dir-ext4", "kvm:xfs-on-zfs:none"])
+def test_what_people_run_is_offered(key):
+    assert families.may_be_offered(key)
