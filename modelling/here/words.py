@@ -95,12 +95,12 @@ def rung(
     if kind == verdict.USE:
         return f"Use {first.label}: {lead}. {cost}"
     if kind == verdict.NO_DIFFERENCE:
-        return f"{listed(alike)} differ by less than {margin:.0%}: keep what you have. {cost}"
+        return f"{listed(alike, 'or')}: either is fine, they differ by less than {margin:.0%}. {cost}"
     if kind == verdict.LEADS and len(alike) > 1:
-        return f"{listed(alike)} lead where it was measured, and differ by less than {margin:.0%}.{may}"
+        return f"Start with {listed(alike, 'or')}: they differ by less than {margin:.0%}.{may}"
     if kind == verdict.LEADS:
-        return f"{first.label} leads of the {len(rows)} that were measured: {lead}.{may}"
-    return f"Not known: {_count(runs).lower()} did not decide. So far {first.label} comes first: {lead}.{may}"
+        return f"Start with {first.label}: {lead}.{may}"
+    return f"Start with {first.label}: {lead}. {_count(runs)} did not decide yet.{may}"
 
 
 def by_others(missing: Sequence[str], others: Sequence[str]) -> str:
@@ -114,7 +114,7 @@ def by_others(missing: Sequence[str], others: Sequence[str]) -> str:
 
 def not_measured(workloads: Sequence[str]) -> str:
     """Say why there is no answer under a mix of workloads in a laboratory. workloads : labels"""
-    return f"Not known: no two of these choices were measured, under {listed(workloads)} or any other workload."
+    return f"Measure first: no two of these choices were measured, under {listed(workloads)} or any other workload."
 
 
 def _lead(ratio: float, low: float, high: float, other: str) -> str:

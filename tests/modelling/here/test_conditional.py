@@ -76,7 +76,7 @@ def test_what_nobody_measured_there_keeps_the_answer_from_saying_use(ada, publis
     choices = [Choice(name, name, {"guest_fs": name, "backend": "dir-ext4"}) for name in ("ext4", "xfs")]
     here = answer_here(question, measured(ada, choices=choices, workload="varmail"))
     assert (here.kind, here.entries[0].key) == ("leads", "xfs-on-ext4")
-    assert here.sentence.startswith("XFS on ext4 leads of the 2 that were measured: ")
+    assert here.sentence.startswith("Start with XFS on ext4: ")
     assert "Not measured there, and perhaps faster: " in here.sentence
     assert {row.runs > 0 for row in here.entries} == {True, False}
 

@@ -96,7 +96,7 @@ def test_what_was_not_measured_alike_under_each_is_missing_and_what_was_tells_of
 def test_other_workloads_tell_and_choices_that_no_two_have_in_common(ada):
     nothing = mix_here(ASKED, {"fileserver": 1, "webserver": 1}, make_sitting(ada).laboratory)
     assert (nothing.missing, nothing.machine, nothing.entries) == (("fileserver", "webserver"), "", ())
-    assert nothing.sentence.startswith("Not known: no two of these choices were measured, under fileserver and ")
+    assert nothing.sentence.startswith("Measure first: no two of these choices were measured, under fileserver and ")
     laboratory = measured(ada, MAIL, CHOICES[:2], workload="varmail")
     here = mix_here(ASKED, {"fileserver": 1, "webserver": 1}, laboratory)
     assert (here.missing, here.machine, here.entries[0].key) == (("fileserver", "webserver"), "box", "ext4")
