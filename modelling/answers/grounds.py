@@ -32,7 +32,9 @@ def grounds(ranking: Ranking) -> Grounds:
     slugs = {*arms["case_study"].unique(), *(slug for slugs in findings["case_studies"] for slug in slugs)}
     facts = _facts(ranking)
     listing = CaseStudy.objects.filter(slug__in={slug for slugs in findings["case_studies"] for slug in slugs})
-    makers = {*arms["laboratory"].unique(), *listing.values_list(laboratory(), flat=True)}
+    listed = list(listing.values_list(laboratory(), "publication__year"))
+    makers = {*arms["laboratory"].unique(), *(maker for maker, _ in listed)}
+    years = {*map(int, arms["year"].dropna().unique()), *(year for _, year in listed if year)}
     groups = {*arms["research_group"].unique(), *(name for names in findings["research_groups"] for name in names)}
     return Grounds(
         laboratories=len(makers),
@@ -42,7 +44,7 @@ def grounds(ranking: Ranking) -> Grounds:
         derived=int((~is_measured).sum()),
         findings=len(findings.drop_duplicates("pk")) if len(findings) else 0,
         storage=tuple(filter(None, facts["storage"])),
-        years=tuple(sorted({int(year) for year in arms["year"].dropna().unique()})),
+        years=tuple(sorted(years)),
         vm_counts=tuple(sorted({int(count) for count in arms["vm_count"].unique()})),
         facts=facts,
     )
