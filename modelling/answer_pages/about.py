@@ -58,6 +58,7 @@ def known(request: HttpRequest, slug: str) -> HttpResponse:
     given = answers_now(questions_of(slug, hypervisor))
     answers = {question: answer_in(snapshot) for question, snapshot in given.items() if snapshot}
     choices = choices_of(answers)
+    told = {choice.axis for choice in choices}
     under = f" on {hypervisors[hypervisor]}" if hypervisor else ""
     context = {
         "text": text,
@@ -65,7 +66,7 @@ def known(request: HttpRequest, slug: str) -> HttpResponse:
         "title": f"{workloads[slug]}{under}: what to choose",
         "workload": slug,
         "choices": choices,
-        "unknown": [words.THING[question.axis] for question, answer in answers.items() if not answer.verdict.choice],
+        "unknown": [words.THING[question.axis] for question, answer in answers.items() if question.axis not in told],
         "waiting": [words.THING[question.axis] for question, snapshot in given.items() if not snapshot],
         "others": [(slug_, label) for slug_, label in hypervisors.items() if slug_ != hypervisor],
         "hypervisor": hypervisor,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from modelling.answers.content import Answer, RankedEntry
 from modelling.answers.words import THING, address
+from modelling.estimation.recommendation import DEFAULT, MAKERS
 from modelling.evidence.axes import AXES, NATIVE, NATIVE_AXES, entry_parts
 from modelling.evidence.question import Question
 from modelling.evidence.words import some
@@ -19,6 +20,7 @@ class Choice:
     against : what a choice of several things says against those of one, or ""
     """
 
+    axis: str
     thing: str
     sentence: str
     confidence: str
@@ -44,6 +46,7 @@ def choices_of(answers: Mapping[Question, Answer]) -> list[Choice]:
     alone = {AXES[axis].entry[0]: (axis, keys) for axis, keys in best.items() if len(AXES[axis].entry) == 1}
     return [
         Choice(
+            axis=question.axis,
             thing=THING[question.axis],
             sentence=answer.verdict.sentence,
             confidence=answer.verdict.confidence,
@@ -51,7 +54,7 @@ def choices_of(answers: Mapping[Question, Answer]) -> list[Choice]:
             against=_against(question, best[question.axis], alone),
         )
         for question, answer in sorted(answers.items(), key=lambda pair: not pair[1].entries)
-        if answer.verdict.choice
+        if answer.entries or answer.verdict.basis in (MAKERS, DEFAULT)
     ]
 
 

@@ -44,6 +44,7 @@ _TELLS_APART = (
     ("guest_fs", "guests with {}"),
     ("cache_mode", "cache mode {}"),
 )
+MOST_AGAINST = 2  # entries that makers discourage, in the first line
 _CONFIDENCE = {"strong": "High", "moderate": "Moderate", "weak": "Low", "very weak": "Low"}
 _JOINING = "A case study that measures entries of different parts side by side would join them."
 
@@ -153,7 +154,7 @@ def of_part(
 def by_makers(advised: Advised) -> Recommended:
     """Return what most makers advise, or the product's default."""
     if advised.advised:
-        return Recommended((advised.advised,), advised.discouraged, basis=MAKERS)
+        return Recommended((advised.advised,), advised.discouraged[:MOST_AGAINST], basis=MAKERS)
     return Recommended((advised.default,), basis=DEFAULT) if advised.default else Recommended()
 
 

@@ -79,8 +79,8 @@ def estimate(question: Question, as_of: int | None = None, *, with_draft: int | 
 def _advised(question: Question, ranking: Ranking, near: Nearby | None) -> Advised:
     asked = {name: str(getattr(question, name) or "") for name in ("workload", "hypervisor", "host_storage", "storage")}
     ranked = [entry.key for part in ranking.parts for entry in part.entries if entry.may_be_recommended]
-    keys = ranked or ([option.key for option in near.options] if near else None)
-    return advised(question.axis, keys, **asked, guest_os=question.guest_os_family or "")
+    keys = ranked or ([option.key for option in near.options] if near else [])
+    return advised(question.axis, keys, is_all=bool(ranked), **asked, guest_os=question.guest_os_family or "")
 
 
 def ranking_of(question: Question, as_of: int | None = None, *, with_draft: int | None = None) -> Ranking:

@@ -14,7 +14,7 @@ from modelling.estimation.recommendation import Option
 from modelling.estimation.verdict import INDEPENDENT
 from modelling.evidence.axes import AXES, Axis, entry_key
 from modelling.evidence.durability import losing_options
-from modelling.evidence.families import may_be_offered
+from modelling.evidence.families import RUNS, may_be_offered
 from modelling.evidence.needs import lacking
 from modelling.evidence.question import Question
 
@@ -37,8 +37,8 @@ class Nearby:
 
 
 def nearby(question: Question, as_of: int | None = None, *, with_draft: int | None = None) -> Nearby | None:
-    """Return what the one model expects of choices that comparisons under other workloads join: under the hypervisor
-    that the question names, and of those that two research groups measured, where there are two.
+    """Return what the one model expects of choices that comparisons under other workloads join: of those that were
+    measured under the hypervisor that the question names, and by two research groups where there are two such.
 
     as_of, with_draft : as for modelling.evidence.frames.Evidence
     None where nobody compared two that may be recommended.
@@ -50,8 +50,9 @@ def nearby(question: Question, as_of: int | None = None, *, with_draft: int | No
     if known is None or known.cells.empty:
         return None
     compared = _compared(axis, known.cells)
-    here = compared[compared["hypervisor"] == question.hypervisor] if question.hypervisor else compared
-    compared = here if here["key"].nunique() > 1 else compared
+    if question.hypervisor:  # no choice of another: VMFS has no place below KVM
+        alike = {question.hypervisor, RUNS.get(question.hypervisor)}
+        compared = compared[compared["key"].isin(compared["key"][compared["hypervisor"].isin(alike)])]
     compared = compared[compared["key"].isin(_joined_by_most(compared))]
     lacks = lacking(question)
     groups = {

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
+from modelling.evidence import names
+from modelling.evidence.axes import AXES, KINDS
 from modelling.models import Advice, Contradiction
 
 from . import matching
@@ -22,22 +24,25 @@ def advice_for(axis: str, **context: str) -> list[Advice]:
     return [rows[one.code] for one in nearest if not one.is_default]
 
 
-def advised(axis: str, entries: Sequence[str] | None, **context: str) -> Advised:
+def advised(axis: str, entries: Sequence[str], *, is_all: bool = True, **context: str) -> Advised:
     """Return what makers advise on these entries of an axis: two queries. Raises ValueError for no entry of it.
 
-    entries : None where nobody compared any: those that makers name; context : fields of Asked
+    is_all : whether there are no others; else those that makers recommend are added, on an axis of one thing
+    context : fields of Asked
     """
     statements = plain(Statement, Advice.objects.filter(axis__in=matching.axes_of(axis)))
-    if entries is None:
-        entries = sorted({value for one in statements if one.axis == axis for value in one.recommended})
+    columns = AXES[axis].entry
+    if not is_all and len(columns) == 1:
+        named = {value for one in statements if one.axis == axis for value in one.recommended}
+        entries = sorted({*entries, *(named & names.names()[KINDS[columns[0]]].keys())})
     return matching.advise(
         axis, entries, Asked(**context), statements, plain(Disagreement, Contradiction.objects.all())
     )
 
 
 def publisher_choices() -> list[tuple[str, str]]:
-    names = Advice.objects.order_by("publisher").values_list("publisher", flat=True).distinct()
-    return [(name, name) for name in names]
+    publishers = Advice.objects.order_by("publisher").values_list("publisher", flat=True).distinct()
+    return [(name, name) for name in publishers]
 
 
 def disagreements(code: str = "") -> list[tuple[Disagreement, list[Statement], list[Statement]]]:
@@ -50,8 +55,8 @@ def disagreements(code: str = "") -> list[tuple[Disagreement, list[Statement], l
 
 def plain(kind: type[Plain], rows: Iterable[Any]) -> list[Plain]:
     """Return rows of the database as values without Django."""
-    names = [field.name for field in fields(kind)]
-    return [kind(**{name: _frozen(getattr(row, name)) for name in names}) for row in rows]
+    columns = [field.name for field in fields(kind)]
+    return [kind(**{name: _frozen(getattr(row, name)) for name in columns}) for row in rows]
 
 
 def _frozen(value: Any) -> Any:
