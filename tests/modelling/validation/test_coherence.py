@@ -467,7 +467,7 @@ def reversed_with_three_machines(db):
 def test_the_command_fails_until_each_breach_has_a_reason(reversed_with_three_machines, tmp_path, capsys):
     file = tmp_path / "reasons.json"
     call_command("check_coherence", reasons=file, write_reasons=True)
-    sentence = f"{MAIL.key} and {THREE.key}: one puts ext4 first, the other xfs."
+    sentence = f"{MAIL.key} and {THREE.key}: one is sure that ext4 is faster than xfs, the other of the reverse."
     assert f"no reason  {sentence}" in capsys.readouterr().out
     with pytest.raises(CommandError, match="have no reason, and 0 reasons no breach"):
         call_command("check_coherence", reasons=file)
