@@ -216,5 +216,5 @@ def disk_limit(disks: Disks) -> tuple[float, str] | None:
         one, name = SAS, "solid-state disk on SATA or SAS"
     else:
         return None
-    limit = one * number
-    return limit, f"the {limit:,.0f} MB/s that {f'{number} such disks carry' if number > 1 else f'one {name} carries'}"
+    limit, several = one * number, name.replace("disk", "disks", 1)
+    return limit, f"the {limit:,.0f} MB/s that {f'{number} {several} carry' if number > 1 else f'one {name} carries'}"

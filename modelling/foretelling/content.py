@@ -13,7 +13,7 @@ from modelling.estimation.hierarchy import CHOICES, Knowledge
 Values = Mapping[str, str]
 
 # What forecasts what nobody measured, and since when.
-IN_USE, LABEL, SINCE = "hierarchy", "The hierarchical model", date(2026, 11, 25)
+IN_USE, LABEL, SINCE = "hierarchy", "The hierarchical model", date(2026, 11, 28)
 # Choices of which a forecast wants to have seen both values compared with others: caches and networks come with them.
 _DECISIVE = ("hypervisor", "container", "guest_fs", "host_fs", "backend")
 

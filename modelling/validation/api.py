@@ -132,8 +132,8 @@ class ForecastFormSerializer(Fields):
 
     by = serializers.ChoiceField(choices=BY, help_text="What forms are told apart by.")
     name = serializers.CharField(
-        help_text="Of choice: an axis or a kind of choice; of load: what it does; of storage: the kind. Empty: all, or "
-        "not stated.",
+        help_text="Of choice and laboratory (what it measured under other workloads is known): an axis or a kind of "
+        "choice; of load: what it does; of storage: the kind. Empty: all, or not stated.",
         allow_blank=True,
     )
     contrasts = serializers.IntegerField(help_text="Pairs of configurations foretold.")
@@ -146,6 +146,9 @@ class ForecastFormSerializer(Fields):
     log_score = serializers.FloatField(help_text="Mean log density of the measured log ratio: larger is better.")
     no_difference = serializers.FloatField(help_text="The same of a normal distribution around no difference.")
     width = serializers.FloatField(help_text="Its standard deviation, chosen to suit these results best.")
+    error = serializers.FloatField(
+        allow_null=True, help_text="Standard error of the difference of these scores; null: of one group."
+    )
     sure = serializers.FloatField(help_text="Weight of forecasts 80 % sure or more which is faster.")
     right = serializers.FloatField(allow_null=True, help_text="Share of those that came true; null: there are none.")
     is_better = serializers.BooleanField(

@@ -3,6 +3,9 @@
 Every group is left out in turn, of the very fit that answers (`Fitted.without`: effects anew, draws by how little they
 owe to it), and each pair of cells of the group that may be compared is foretold. The rival says "no
 difference": a normal distribution around equal speeds, as wide as suits the results best.
+
+And what a laboratory that is asked about measured under other workloads is told of it, as modelling.here does: what all
+other groups foretell of all its workloads together, given its cells of the others.
 Source: docs/models/quality.md.
 """
 
@@ -15,32 +18,35 @@ import numpy as np
 import pandas as pd
 
 from kdb.content import Among
-from modelling.estimation.bayes import Mixture
+from modelling.estimation.bayes import Mixture, Posterior
 from modelling.estimation.hierarchy import KINDS, Fitted, Knowledge, Scales
 from modelling.evidence.axes import AXES, Axis
 
 MOST_OF_LEVEL = 60  # pairs foretold of one level; of more, evenly spread ones
+MOST_GIVEN = 60  # cells of other workloads that a laboratory is told of, of whole levels
 MOST_OF_GROUP = 10.0  # levels that a group counts for, however many it has
 LEAST_GROUPS = 3  # that a form is judged by
 SURE = 0.8
 MOST_EXAMPLES = 60  # forecasts that are shown one by one
 SAID = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # of intervals, that calibration is shown for
+FLAT = 100.0  # variance of a level
 _SURER = (0.5, 0.6, 0.7, 0.8, 1.0)  # ends of the bins of how sure a forecast is which of two is faster
 _FOLLOWING = {"pair", "copy_on_write", "networked", "flushed"}  # from other choices
 _CHOICES = [kind for kind in KINDS if kind != "setting"]
 _COLUMN = {"container": "virtualisation"}  # choices that axes call otherwise
-BY = ("all", "choice", "load", "storage", "group")
+BY = ("all", "laboratory", "choice", "load", "storage", "group")
 
 
 @dataclass(frozen=True)
 class Form:
     """The score of one form of forecast.
 
-    by : of BY; name : the axis or kind of choice, what a load does, the kind of disk, the group that was left out; ""
-        where it is not stated
+    by : of BY, "laboratory" where what it measured under other workloads was known; name : the axis or kind of choice,
+        what a load does, the kind of disk, the group that was left out; "" where it is not stated, and of all
     contrasts, groups : that were foretold; weight : of them, where those of one level count once together
     inside_95, inside_50 : share of them inside the interval; log_score : mean ln density of what was measured
     no_difference : the same of the best normal distribution around no difference; width : its standard deviation
+    error : standard error of the difference between these two, of which groups are independent; None: of one group
     sure, right : weight of those given SURE or more for one side, and the share of it that came true
     """
 
@@ -54,6 +60,7 @@ class Form:
     log_score: float
     no_difference: float
     width: float
+    error: float | None
     sure: float
     right: float | None
 
@@ -130,7 +137,8 @@ def _is_on(axis: Axis, differ: Set[str]) -> bool:
 def foretell_groups(
     cells: pd.DataFrame, scales: Scales, progress: Callable[[], object] = lambda: None
 ) -> pd.DataFrame | None:
-    """Foretell every group's contrasts from all other groups, a row a contrast; None where there is none.
+    """Foretell every group's contrasts from all other groups, a row a contrast; None where there is none. Again, with
+    is_told, those of laboratories with several workloads, from what they measured under the others besides.
 
     cells, scales : as for modelling.estimation.hierarchy; progress : called before each group
     """
@@ -141,12 +149,17 @@ def foretell_groups(
             progress()
             own = own.reset_index(drop=True)
             if contrasts := list(_contrasts(own)):
-                tables.append(_foretold(contrasts, own, known, str(group)).assign(group=group))
+                of_others = _mixtures(contrasts, own, known, str(group))
+                tables.append(_foretold(contrasts, own, of_others).assign(group=group, is_told=False))
+            workloads = own.groupby("laboratory")["workload"].transform("nunique")
+            if contrasts := [contrast for contrast in contrasts if workloads[contrast.a] > 1]:
+                told = _told(contrasts, own, known, str(group))
+                tables.append(_foretold(contrasts, own, told).assign(group=group, is_told=True))
     if not tables:
         return None
     together = pd.concat(tables, ignore_index=True)
-    of_level = together.groupby(["group", "level"])["measured"].transform("size")
-    levels = together.groupby("group")["level"].transform("nunique")
+    of_level = together.groupby(["is_told", "group", "level"])["measured"].transform("size")
+    levels = together.groupby(["is_told", "group"])["level"].transform("nunique")
     together["weight"] = np.minimum(1.0, MOST_OF_GROUP / levels) / of_level
     return together
 
@@ -163,10 +176,10 @@ def _contrasts(own: pd.DataFrame) -> Iterator[Contrast]:
         yield from pairs[:: -(-len(pairs) // MOST_OF_LEVEL) or 1]
 
 
-def _foretold(contrasts: list[Contrast], own: pd.DataFrame, known: Knowledge, group: str) -> pd.DataFrame:
+def _foretold(contrasts: list[Contrast], own: pd.DataFrame, mixtures: Iterator[Mixture]) -> pd.DataFrame:
     """Return one row for each contrast: what was measured, and how the forecast judged it."""
     rows, judged = own.to_dict("records"), []
-    for contrast, mixture in zip(contrasts, _mixtures(contrasts, own, known, group), strict=True):
+    for contrast, mixture in zip(contrasts, mixtures, strict=True):
         one, other = rows[contrast.a], rows[contrast.b]
         measured = one["outcome"] - other["outcome"]
         judged.append(
@@ -197,6 +210,48 @@ def _mixtures(contrasts: list[Contrast], own: pd.DataFrame, known: Knowledge, gr
         if about not in without:
             without[about] = known.fitted(*about).without(group)
         yield without[about].posterior(rows).contrast(0, 1, float(rows["variance"].sum()))
+
+
+def _told(contrasts: list[Contrast], own: pd.DataFrame, known: Knowledge, group: str) -> Iterator[Mixture]:
+    """Yield the forecast of each contrast by other groups and the laboratory's cells of other workloads."""
+    kept: dict[tuple[Any, ...], tuple[Posterior, dict[int, int]]] = {}
+    asked: dict[tuple[Any, ...], set[int]] = {}
+    keys = []
+    for contrast in contrasts:
+        row = own.iloc[contrast.a]
+        keys.append((row["laboratory"], row["workload"], contrast.differ, row["load"]))
+        asked.setdefault(keys[-1], set()).update((contrast.a, contrast.b))
+    for contrast, key in zip(contrasts, keys, strict=True):
+        if key not in kept:
+            places = sorted(asked[key])
+            posterior = given_other_workloads(known.fitted(*key[2:]).without(group), own.iloc[places], known.cells)
+            kept[key] = posterior, {place: number for number, place in enumerate(places)}
+        posterior, at = kept[key]
+        noise = float(own["variance"].iloc[[contrast.a, contrast.b]].sum())
+        yield posterior.contrast(at[contrast.a], at[contrast.b], noise)
+
+
+def given_other_workloads(fitted: Fitted, rows: pd.DataFrame, cells: pd.DataFrame) -> Posterior:
+    """Return the posterior of rows in their laboratory, given its cells of other workloads. fitted : without it"""
+    laboratory, workload = rows[["laboratory", "workload"]].iloc[0]
+    others = cells[(cells["laboratory"] == laboratory) & (cells["workload"] != workload)]
+    sizes = others.groupby("level")["level"].transform("size").groupby(others["level"]).first().cumsum()
+    others = others[others["level"].isin(sizes.index[sizes <= MOST_GIVEN])]
+    size = len(others)
+    both = fitted.posterior(pd.concat([others, rows]))
+    covariance = both.covariances + both.extras
+    level = others["level"].to_numpy()
+    error = FLAT * np.equal.outer(level, level) + np.diag(others["variance"].to_numpy(dtype=float))
+    seen = (others["outcome"] - others.groupby("level")["outcome"].transform("mean")).to_numpy(dtype=float)
+    spread, across = covariance[:, :size, :size] + error, covariance[:, :size, size:]
+    gain = np.linalg.solve(spread, across).swapaxes(1, 2)
+    rest = seen - both.means[:, :size]
+    solved = np.linalg.solve(spread, rest[..., None])[..., 0]
+    logs = np.log(both.weights) - (np.einsum("ti,ti->t", rest, solved) + np.linalg.slogdet(spread)[1]) / 2
+    weights = np.exp(logs - logs.max())
+    means = both.means[:, size:] + np.einsum("tri,ti->tr", gain, rest)
+    left = covariance[:, size:, size:] - gain @ across
+    return Posterior(both.treatments[size:], weights / weights.sum(), means, left, np.zeros_like(left))
 
 
 def calibration(contrasts: pd.DataFrame) -> list[Calibration]:
@@ -237,9 +292,13 @@ def _example(row: Any) -> Example:
 
 def forms(contrasts: pd.DataFrame) -> list[Form]:
     """Say how forecasts did, form by form. contrasts : a row each, of foretell_groups"""
-    forms = [_form("all", "", contrasts)]
-    for by in BY[1:]:
-        apart = contrasts.explode(by) if by == "choice" else contrasts
+    of_others, told = (contrasts[contrasts["is_told"] == is_told] for is_told in (False, True))
+    forms = [_form("all", "", of_others)]
+    if len(told):
+        by_axis = told.explode("choice").groupby("choice", sort=True)
+        forms += [_form("laboratory", "", told), *(_form("laboratory", str(name), rows) for name, rows in by_axis)]
+    for by in BY[2:]:
+        apart = of_others.explode(by) if by == "choice" else of_others
         forms += [_form(by, str(name), rows) for name, rows in apart.groupby(by, sort=True)]
     return forms
 
@@ -250,17 +309,22 @@ def _form(by: str, name: str, rows: pd.DataFrame) -> Form:
     width = float(np.sqrt(max(np.average(measured**2, weights=weights), 1e-12)))
     sure = np.maximum(faster, 1.0 - faster) >= SURE
     right = (measured > 0) == (faster > 0.5)
+    rival = -np.log(width * np.sqrt(2 * np.pi)) - (measured / width) ** 2 / 2
+    above, shares = rows["log_score"].to_numpy() - rival, weights / weights.sum()
+    of_groups = pd.Series(shares * (above - shares @ above)).groupby(rows["group"].to_numpy()).sum().to_numpy()
+    groups = len(of_groups)
     return Form(
         by=by,
         name=name,
         contrasts=len(rows),
-        groups=int(rows["group"].nunique()),
+        groups=groups,
         weight=float(weights.sum()),
         inside_95=float(np.average(np.abs(below - 0.5) < 0.475, weights=weights)),
         inside_50=float(np.average(np.abs(below - 0.5) < 0.25, weights=weights)),
         log_score=float(np.average(rows["log_score"], weights=weights)),
         no_difference=float(-np.log(width * np.sqrt(2 * np.pi)) - 0.5),
         width=width,
+        error=float(np.sqrt((of_groups**2).sum() * groups / (groups - 1))) if groups > 1 else None,
         sure=float(weights[sure].sum()),
         right=float(np.average(right[sure], weights=weights[sure])) if sure.any() else None,
     )

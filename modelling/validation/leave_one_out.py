@@ -23,7 +23,7 @@ from modelling.evidence.normal import NORMAL_95
 from .forecasts import FILE_SYSTEM_AXES, METHODS, CannotPredict, Evidence, Forecast, Knowledge, Task, standings
 
 # The ranking's version and, in the last two digits, our own: raised where the same evidence gives another report.
-METHOD = 100 * ranking.METHOD + 9
+METHOD = 100 * ranking.METHOD + 10
 MOST_LEFT_OUT = 100  # case studies; of more, evenly spread ones are left out and the report says so
 
 

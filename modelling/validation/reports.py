@@ -127,9 +127,10 @@ def _left_out_by_group() -> dict[str, Any]:
     if contrasts is None:
         return {**told, "forms": [], "calibration": [], "examples": []}
     rows = [{**asdict(form), "is_better": form.is_better} for form in forms(contrasts)]
+    unseen = contrasts[~contrasts["is_told"]]
     shown = {
-        "calibration": [asdict(point) for point in calibration(contrasts)],
-        "examples": [asdict(example) for example in examples(contrasts)],
+        "calibration": [asdict(point) for point in calibration(unseen)],
+        "examples": [asdict(example) for example in examples(unseen)],
     }
     return {**told, "forms": rows, **json.loads(json.dumps(shown))}  # as it is read again
 

@@ -98,7 +98,9 @@ def by_form(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -
 
 def _form(form: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
     right = NOTHING if form["right"] is None else f"{form['right']:.0%} of {form['sure']:.1f}"
-    verdict = "too few groups to tell" if form["is_better"] is None else "yes" if form["is_better"] else "no"
+    verdict = "too few groups to tell"
+    if form["is_better"] is not None:
+        verdict = f"{'yes' if form['is_better'] else 'no'}: {_above(form)}"
     rival = _signed(form["no_difference"])
     if form["by"] == "group":  # one group's own width is no rival: it is known with the results alone
         rival = verdict = NOTHING
@@ -116,9 +118,37 @@ def _form(form: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> tu
     )
 
 
+def _above(form: Mapping[str, Any]) -> str:
+    """Return how far its log score is above that of "no difference", with the standard error."""
+    return f"{_signed(form['log_score'] - form['no_difference'])} ± {form['error']:.2f}"
+
+
+def proven(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Say of which comparisons forecasts are better than "no difference", and of which not, in a sentence each for
+    laboratories that nobody has seen and for those that are known under other workloads."""
+    sentences = []
+    for whose, kinds in (
+        ("In a laboratory that nobody has seen", ("all", "choice")),
+        ("In a laboratory that is known under other workloads", ("laboratory",)),
+    ):
+        told: dict[str, list[str]] = {"by more than the standard error": [], "by less than that": [], "not": []}
+        for form in result["groups"]["forms"]:
+            if form["by"] in kinds and form["is_better"] is not None:
+                above = form["log_score"] - form["no_difference"]
+                how = "by more than the standard error" if above > form["error"] else "by less than that"
+                name = _form_name("choice", form["name"], names) if form["name"] else "everything together"
+                told[how if above > 0 else "not"].append(f"{name} ({_above(form)})")
+        parts = [f"{how}: {listed(of_forms)}" for how, of_forms in told.items() if of_forms]
+        if parts:
+            sentences.append(f"{whose} forecasts are better than “no difference” (log score) {'; '.join(parts)}.")
+    return sentences
+
+
 def _form_name(by: str, name: str, names: Mapping[str, Mapping[str, str]]) -> str:
     if by == "all":
         return "Everything"
+    if by == "laboratory":
+        return "Same laboratory, other workloads known" + (f": {_form_name('choice', name, names)}" if name else "")
     if by == "choice":
         return AXES[name].label if name in AXES else COLUMN_LABELS[name].capitalize()  # of an earlier report
     if by == "group":

@@ -22,7 +22,7 @@ def model_quality(request: HttpRequest) -> HttpResponse:
         "report": report,
         "plots": plots.plots(report.result, names.names()),
         "tables": tables.tables(report.result, names.names()),
-        "in_use": tables.in_use(report.result),
+        "in_use": tables.in_use(report.result) + tables.proven(report.result, names.names()),
         "moved": moved.told(),
         "is_behind": report.revision < counts.revision(),
     }

@@ -124,6 +124,9 @@ def test_more_than_the_disks_carry_is_a_caches():
         "The files fit into memory."
     )
     assert implausible([value(101.0, machines=3, disks=disk)])
+    two = Disks("hdd", "mirror of two disks")
+    ((_, flag),) = implausible([value(601.0, disks=two)])
+    assert "the 600 MB/s that 2 hard disks carry" in flag.reason
     assert not implausible([value(300.0, metric="latency", unit="ms", disks=disk)])
     rate = {"metric": "operation_rate", "unit": "ops/s", "block_size_bytes": 1_000_000}
     assert implausible([value(301.0, disks=disk, **rate)])

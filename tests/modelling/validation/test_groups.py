@@ -1,5 +1,7 @@
 """Research groups left out in turn: who is compared, what counts, and what answers say of forms that failed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,9 +11,9 @@ from modelling.estimation.cells import COLUMNS
 from modelling.estimation.hierarchy import Knowledge
 from modelling.kept_answers import doubts
 from modelling.models import QualityReport
-from modelling.validation import groups, reports
+from modelling.validation import groups, reports, tables
 from modelling.validation.groups import Form, foretell_groups, forms
-from tests.modelling.scales import ALIKE
+from tests.modelling.scales import ALIKE, variances
 
 WHERE = {"workload": "mail", "load": "write", "storage": "ssd"}
 
@@ -83,6 +85,41 @@ def test_contrasts_of_a_level_count_together_once():
     everything = leave_groups_out(cells(*AGREED, *three))[0]
 
     assert (everything.contrasts, everything.weight) == (9, pytest.approx(7.0))
+
+
+def test_the_error_of_a_score_is_that_of_groups():
+    """Three groups are 0.1, 0.2 and 0.6 above the rival N(0, 1): 0.3 ± 0.2646 / √3, however many contrasts each has."""
+    rival = -np.log(np.sqrt(2 * np.pi)) - 0.5
+    rows = pd.DataFrame({"group": ["a", "b", "c", "c"], "log_score": rival + np.array([0.1, 0.2, 0.5, 0.7])})
+    rows = rows.assign(weight=[1.0, 1.0, 0.5, 0.5], measured=1.0, below=0.5, faster=0.6)
+    form = groups._form("all", "", rows)
+    assert (form.log_score - form.no_difference, form.error) == pytest.approx((0.3, 0.2646 / np.sqrt(3)), abs=1e-4)
+    told = {"groups": {"forms": [{**vars(form), "is_better": form.is_better}]}}
+    names = {"storage": {}}
+    beginning = "forecasts are better than “no difference” (log score)"
+    assert tables.proven(told, names) == [
+        f"In a laboratory that nobody has seen {beginning} by more than the standard error: everything together "
+        "(0.30 ± 0.15)."
+    ]
+    told["groups"]["forms"][0] |= {"by": "laboratory", "log_score": rival - 1.0, "name": "guest-fs"}
+    known = "In a laboratory that is known under other workloads"
+    assert tables.proven(told, names) == [f"{known} {beginning} not: Guest file system (−1.00 ± 0.15)."]
+
+
+def test_a_laboratory_is_foretold_better_from_its_other_workloads():
+    """Three that differ from each other, each the same under both of its workloads."""
+    rows = [row for number, lead in enumerate((1.0, -1.0, 0.5)) for row in of_guests(f"g{number}", lead)]
+    mail = cells(*rows)
+    web = mail.assign(workload="web", level=mail["level"] + 3, configuration=mail["configuration"] + 9)
+    scales = replace(ALIKE, variances=variances(shared=0.01, own_guest_fs=1.0))
+    contrasts = foretell_groups(pd.concat([mail, web], ignore_index=True), scales)
+    told, others = (contrasts[contrasts["is_told"] == is_told] for is_told in (True, False))
+    assert (len(told), len(others)) == (6, 6)
+    middles = [forecast.quantile(0.5) for forecast in told["forecast"]]
+    np.testing.assert_allclose(middles, told["measured"], atol=0.1)
+    assert told["log_score"].mean() > others["log_score"].mean() + 0.5
+    by_name = {(form.by, form.name): form.contrasts for form in forms(contrasts)}
+    assert by_name["all", ""] == by_name["laboratory", ""] == by_name["laboratory", "guest-fs"] == 6
 
 
 class Certain:

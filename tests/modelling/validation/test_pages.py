@@ -208,6 +208,6 @@ def test_with_what_others_published_the_form_in_use_is_not_worse_than_the_naive_
 @pytest.mark.sqlite
 def test_a_terminal_gets_columns(published_evidence):
     lines = printed().splitlines()
-    assert lines[0] == "What nobody measured is forecast by the hierarchical model, since 25 November 2026."
+    assert lines[0] == "What nobody measured is forecast by the hierarchical model, since 28 November 2026."
     first = lines.index("By distinct question")
     assert lines[first + 3].startswith("Network estimate ")
