@@ -23,7 +23,7 @@ from modelling.ask.selectors import (
     understood,
 )
 from modelling.evidence import choices, names
-from modelling.evidence.axes import axis_left_open
+from modelling.evidence.axes import NATIVE, axis_left_open
 from modelling.evidence.forms import AnyWorkloadForm, AskForm, QuestionForm, axis_choices, shown
 from modelling.evidence.question import Question
 from modelling.evidence.words import counted
@@ -133,9 +133,11 @@ class VisitorForm(AskForm):
     @property
     def leaves_choice_open(self) -> bool:
         """Return whether the text of a valid form names a workload, perhaps a hypervisor, and nothing to choose."""
-        words = self.reading.understood if self.reading else ()
-        is_all = bool(words) and {word.role for word in words} <= {"workload", "hypervisor"} and not self.compared
-        return is_all and self.given_beside_text.keys() <= {"workload", "hypervisor"}
+        if self.reading is None or self.reading.not_understood or self.cleaned_data["hypervisor"] == NATIVE:
+            return False
+        roles = {word.role for word in self.reading.understood}
+        is_open = "workload" in roles and roles <= {"workload", "hypervisor"} and not self.compared
+        return is_open and self.given_beside_text.keys() <= {"workload", "hypervisor"}
 
     def clean_images(self) -> str:
         return images_lie_on(self.cleaned_data["images"])
