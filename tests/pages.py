@@ -15,7 +15,6 @@ PUBLIC = [
     "/api/",
     "/status/",
     "/known/varmail/?hypervisor=kvm",
-    "/overview/",
     "/capacity/?axis=hypervisor&workload=fileserver&rate=50",
     "/compare/",
     "/compare/?axis=hypervisor&workload=fileserver",

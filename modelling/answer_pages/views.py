@@ -43,6 +43,7 @@ from modelling.kept_answers.snapshots import ahead_of
 from modelling.kept_answers.standing import examples
 from modelling.kept_answers.views import at_permanent_addresses
 from modelling.models import Laboratory
+from modelling.overview.selectors import recommendations
 
 from . import presentation
 from .chips import chips
@@ -285,7 +286,14 @@ def _understood(form: VisitorForm) -> dict[str, Any] | None:
 
 
 def _rendered(is_fragment: bool, **context: Any) -> str:
-    empty: dict[str, Any] = {"examples": [], "loads": [], "page": None, "waiting": None, "understood": None}
+    empty: dict[str, Any] = {
+        "table": None,
+        "examples": [],
+        "loads": [],
+        "page": None,
+        "waiting": None,
+        "understood": None,
+    }
     return _without_indentation(
         render_to_string("modelling/_question.html", {**empty, **context, "is_fragment": is_fragment})
     )
@@ -376,13 +384,15 @@ def capacity(request: HttpRequest) -> HttpResponse:
 
 
 def _first_page(is_fragment: bool) -> str:
-    """Render the form with nothing asked, kept for a while: until something is published it is the same for all."""
+    """Render what is recommended with nothing asked, kept for a while where no answer is missing: it is the same for
+    all until something is published."""
     key = f"modelling.first_page:{counts.revision()}:{names.stamp()}:{is_fragment}"
-    page: Any = caches["bodies"].get_or_set(
-        key,
-        lambda: _rendered(is_fragment, form=VisitorForm(), examples=[_as_link(question) for question in examples()]),
-        _KEPT_SECONDS,
-    )
+    page: str | None = caches["bodies"].get(key)
+    if page is None:
+        table, asked = recommendations(), [_as_link(question) for question in examples()]
+        page = _rendered(is_fragment, form=VisitorForm(), examples=asked, table=table)
+        if not table.waiting:
+            caches["bodies"].set(key, page, _KEPT_SECONDS)
     return page
 
 

@@ -354,9 +354,7 @@ def test_a_warm_answer_costs_one_query(client: Client, published_evidence, djang
         client.get(FILE_SERVER)
 
 
-def test_the_front_page_costs_one_query_which_says_how_new_the_knowledge_is(
-    client: Client, published_evidence, django_assert_num_queries
-):
+def test_the_front_page_costs_one_query_which_says_how_new_the_knowledge_is(client: Client, django_assert_num_queries):
     client.get("/")
     with django_assert_num_queries(1):
         client.get("/")
