@@ -121,7 +121,8 @@ PLAIN = [
     *(
         f"modelling.answer_pages.{name}"
         for name in (
-            *("ability_table", "heat_map", "meaning", "network", "presentation", "standing", "tabs", "trade_table"),
+            *("ability_table", "heat_map", "meaning", "measured", "network", "presentation", "standing", "tabs"),
+            "trade_table",
         )
     ),
     *(

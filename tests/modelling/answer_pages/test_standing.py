@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from modelling.answer_pages.standing import Choice, choices_of, questions_of, statement
-from modelling.answers.content import Answer
-from modelling.estimation.verdict import LEADS
+from modelling.answers.content import START, Answer
 from modelling.evidence.axes import AXES, NATIVE, NATIVE_AXES
 from modelling.evidence.question import Question
 from modelling.kept_answers.selectors import answer_in, answers_or_none
@@ -44,8 +43,8 @@ def test_every_axis_that_is_open_is_asked_those_of_one_thing_first():
 def test_the_statement_says_what_leads_and_names_what_is_not_known():
     published({("ext4", "ext4"): 300.0, ("xfs", "ext4"): 100.0})
     by_thing = choices(answers())
-    assert by_thing["guest file system"].known == "ext4 leads where it was measured"
-    assert statement([by_thing["guest file system"]]) == "guest file system: ext4 leads where it was measured."
+    assert by_thing["guest file system"].known == "start with ext4"
+    assert statement([by_thing["guest file system"]]) == "guest file system: start with ext4."
     assert not any(choice.against for choice in by_thing.values())
 
 
@@ -53,7 +52,7 @@ def test_a_pair_that_is_not_made_of_the_best_of_each_says_so():
     published({("ext4", "ext4"): 300.0, ("xfs", "ext4"): 100.0})
     given = answers()
     pairs = next(question for question in given if question.axis == "fs-pair")
-    turned = [replace(e, verdict=LEADS if e.key == "xfs-on-ext4" else "unknown") for e in given[pairs].entries]
+    turned = [replace(e, recommended=START if e.key == "xfs-on-ext4" else "") for e in given[pairs].entries]
     by_thing = choices({**given, pairs: replace(given[pairs], entries=tuple(turned))})
     objection = "Taken alone the evidence is for guest file system ext4: measure both."
     assert {choice.thing: choice.against for choice in by_thing.values() if choice.against} == {
