@@ -28,6 +28,7 @@ urlpatterns = [
     path("following/", following_views.followed_questions, name="followed-questions"),
     path("following/<int:pk>/stop/", following_views.unfollow_question, name="unfollow-question"),
     path("about/", about_views.about, name="about"),
+    path("measure/", about_views.measure, name="measure"),
     path("api/", about_views.api_page, name="api-page"),
     path("status/", about_views.status_page, name="status-page"),
     path("known/<slug:slug>/", about_views.known, name="known"),

@@ -12,6 +12,7 @@ PUBLIC = [
         for tab in ("ranking", "why", "set-up", "trade-offs", "evidence", "history")
     ),
     "/about/",
+    "/measure/",
     "/api/",
     "/status/",
     "/known/varmail/?hypervisor=kvm",
