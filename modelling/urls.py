@@ -2,6 +2,7 @@
 
 from django.urls import path
 from django.views.decorators.http import require_safe
+from django.views.generic import RedirectView
 
 from .advice import views as advisor_views
 from .answer_pages import about as about_views
@@ -19,17 +20,17 @@ from .guidance import views as guidance_views
 from .guides import views as guide_views
 from .here import views as here_views
 from .mixes import views as mix_views
-from .overview import views as overview_views
 from .previews import views as preview_views
 from .validation import views as validation_views
 
 urlpatterns = [
     path("", answer_views.answer, name="answer"),
-    path("overview/", overview_views.overview_page, name="overview"),
+    path("overview/", RedirectView.as_view(pattern_name="answer", permanent=True), name="overview"),
     path("feed/", answer_feed.feed, name="feed"),
     path("following/", following_views.followed_questions, name="followed-questions"),
     path("following/<int:pk>/stop/", following_views.unfollow_question, name="unfollow-question"),
     path("about/", about_views.about, name="about"),
+    path("measure/", about_views.measure, name="measure"),
     path("api/", about_views.api_page, name="api-page"),
     path("status/", about_views.status_page, name="status-page"),
     path("known/<slug:slug>/", about_views.known, name="known"),

@@ -12,10 +12,10 @@ PUBLIC = [
         for tab in ("ranking", "why", "set-up", "trade-offs", "evidence", "history")
     ),
     "/about/",
+    "/measure/",
     "/api/",
     "/status/",
     "/known/varmail/?hypervisor=kvm",
-    "/overview/",
     "/capacity/?axis=hypervisor&workload=fileserver&rate=50",
     "/compare/",
     "/compare/?axis=hypervisor&workload=fileserver",

@@ -106,8 +106,8 @@ ROOMS = [
     ("modelling.comparisons", False, "entries side by side"),
     ("modelling.following", False, "who is told when an answer changes"),
     ("modelling.ask", False, "what a person has and says in his own words"),
+    ("modelling.overview", False, "what is recommended of every choice under every workload"),
     ("modelling.answer_pages", False, "an answer as page and as data"),
-    ("modelling.overview", False, "what is known of every choice under every workload"),
     ("modelling.mixes", False, "several workloads by their shares"),
     ("modelling.advice", False, "from a personality to a recommendation"),
     ("modelling.fleet.placement", False, "which machines to move to which pool"),
@@ -128,7 +128,8 @@ PLAIN = [
     *(
         f"modelling.answer_pages.{name}"
         for name in (
-            *("ability_table", "heat_map", "meaning", "network", "presentation", "standing", "tabs", "trade_table"),
+            *("ability_table", "heat_map", "meaning", "measured", "network", "presentation", "standing", "tabs"),
+            "trade_table",
         )
     ),
     *(

@@ -29,6 +29,7 @@ pytestmark = pytest.mark.both
 OTHERS = [
     "/?axis=fs-pair&workload=varmail&vm_count=1&origin=measured&storage_kind=hdd",
     "/advisor/?example=varmail",
+    "/overview/",
     "/case-studies/?workload=varmail&hypervisor=kvm&q=file",
     "/case-studies/p1/bundle.zip",
     "/case-studies/p1/citation.bib",

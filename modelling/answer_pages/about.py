@@ -24,6 +24,12 @@ def about(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+def measure(request: HttpRequest) -> HttpResponse:
+    """Show how to measure on one's own machine, and how to share what was measured."""
+    return render(request, "modelling/measure.html")
+
+
+@require_safe
 def api_page(request: HttpRequest) -> HttpResponse:
     """Show what programs may ask, and where the schema is."""
     return render(request, "modelling/api.html", {"site": request.build_absolute_uri("/").removesuffix("/")})

@@ -91,10 +91,10 @@ class VisitorForm(AskForm):
             required=False,
             max_length=LONGEST_TEXT,
             error_messages={"max_length": f"The text has %(show_value)s characters; at most {LONGEST_TEXT} are read."},
-            label="or in your own words",
-            widget=forms.TextInput(attrs={"placeholder": "mail server with small files"}),
+            label="What do you want to run, on what?",
+            widget=forms.TextInput(attrs={"placeholder": "mail server on Proxmox, SSDs"}),
         )
-        self.fields["images"] = forms.CharField(required=False, max_length=40, label="Images lie on")
+        self.fields["images"] = forms.CharField(required=False, max_length=40, label="VM disks are on")
         self.fields["workload"].required = self.fields["workload"].widget.is_required = False
         self.fields["vm_count"].label = "Machines at once"
         self.fields["storage"].label = "Only evidence from"
@@ -155,7 +155,7 @@ class VisitorForm(AskForm):
                 data |= {name: value for name, value in read.items() if value and not data.get(name)}
                 self.compared = chosen.entries if len(chosen.entries) > 1 and data["axis"] == chosen.axis else ()
         if not data.get("workload") and "workload" not in self.errors and self.asks and not text:
-            self.add_error("workload", "A workload is required: choose one, or say it in your own words.")
+            self.add_error("workload", "A workload is required: choose one, or write what you run.")
         return data
 
     def question(self) -> Question:
@@ -174,7 +174,7 @@ class VisitorForm(AskForm):
 
     @property
     def load_fields(self) -> list[forms.BoundField]:
-        return [self["workload"], self["text"]]
+        return [self["workload"]]
 
     @property
     def machine_fields(self) -> list[forms.BoundField]:

@@ -1,28 +1,27 @@
 """Presents an answer as a page shows it: names instead of slugs, sentences, charts. No queries, no HTML."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kdb.units import METRICS, Metric
-from modelling.answers.content import EITHER, START, USE, Answer, AnswerPart, Decision, RankedEntry
+from modelling.answers.content import Answer, AnswerPart, Decision, RankedEntry
 from modelling.answers.words import GRADES, THING, Bar, Chart, address, forest_plot, grounds_line, never_tried, title
 from modelling.comparisons.words import address_of
 from modelling.evidence.axes import AXES, COLUMN_LABELS, NATIVE, NATIVE_AXES
 from modelling.evidence.question import Question
-from modelling.evidence.words import capital, counted
+from modelling.evidence.words import capital
 from modelling.workloads.curves import CurvePanel, CurvePoint
 
 from .ability_table import AbilityTable, ability_table
 from .heat_map import Grid, heat_map
 from .meaning import Meaning, meanings
+from .measured import DotChart, Shelves, dot_charts, shelves
 from .network import NetworkPicture, network_picture
 from .trade_table import TradeTable, trade_tables
 
 Names = Mapping[str, Mapping[str, str]]  # kind of name to {slug: label}
-
-_HEADINGS = {USE: "Use", START: "Start with", EITHER: "Either is fine"}
+FEWEST_LABORATORIES = 3  # of which forecasts for other machines are drawn
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,6 @@ class RankedTable:
 
     relative : what its ratios are of; name : what tells it from the other parts
     reference : label of the entry that ratios are against
-    heading : what is said of the `best`
     lines : each entry with the labels of those it cannot be told apart from ("all others" where that is three or more),
         and with the label of the first (of the first that of the second) and where the two are compared
     """
@@ -45,10 +43,7 @@ class RankedTable:
     held_equal: str
     assumed_equal: str
     verdict: Decision
-    heading: str
     lines: list[tuple[RankedEntry, list[str], str, str]]
-    best: list[RankedEntry]
-    avoid: list[RankedEntry]
     chart: Chart | None
 
 
@@ -67,18 +62,13 @@ class CurveTable:
 
 
 @dataclass(frozen=True)
-class StrengthPicture:
-    """A small drawing of how many research groups and how wide an interval an answer rests on.
+class MeasuredPart:
+    """What was measured of one part. name : "" where it is the only one; sentence : of its verdict"""
 
-    dots : of at most four research groups, whether each is there; left, width : of the interval on a logarithmic scale,
-        percent of it; None: no numbers compare two entries
-    sentence : the same in words
-    """
-
-    dots: tuple[bool, ...]
-    left: float | None
-    width: float | None
+    number: int
+    name: str
     sentence: str
+    charts: list[DotChart]
 
 
 @dataclass(frozen=True)
@@ -121,14 +111,29 @@ class AnswerPage:
     def tables(self) -> list["RankedTable"]:
         answer, relative = self.answer, capital(self.metric.relative)
         return [
-            _table(answer.question, part, relative, answer.entries_of(part), self.as_of, self.margin)
+            _table(answer.question, part, relative, answer.entries_of(part), self.as_of, self.margin, self._draws(part))
             for part in answer.parts
         ]
 
+    def _draws(self, part: AnswerPart) -> bool:
+        """Tell whether enough laboratories measured entries of the part to draw what another one would."""
+        laboratories = {row.laboratory for row in self.answer.compared if row.part == part.part}
+        return len(laboratories) >= FEWEST_LABORATORIES
+
     @property
-    def strength(self) -> StrengthPicture | None:
-        """Return the picture of how sure the answer is; None where it has several parts, or none."""
-        return _strength(self.answer, self.tables[0]) if len(self.tables) == 1 else None
+    def measured(self) -> list[MeasuredPart]:
+        """Return what was measured, part by part."""
+        parts, verdict = self.answer.parts, self.answer.verdict
+        if len(parts) < 2:
+            return [MeasuredPart(part.part, "", verdict.measured, dot_charts(self.answer, part.part)) for part in parts]
+        return [
+            MeasuredPart(part.part, capital(part.name), part.verdict.measured, dot_charts(self.answer, part.part))
+            for part in parts
+        ]
+
+    @property
+    def shelves(self) -> list[Shelves]:
+        return shelves(self.answer)
 
     @property
     def next_step(self) -> str:
@@ -190,35 +195,9 @@ def caveats(page: AnswerPage, says_disks: bool, doubt: str) -> list[str]:
     doubt : what the newest test of forecasts says against this form of question, or ""
     """
     of_disks = [] if says_disks or not page.tables else [page.never_tried]
-    sentences = [doubt if page.tables else "", *of_disks, *page.answer.notes]
+    notes = [note for note in page.answer.notes if len(page.tables) < 2 or not note.startswith("Nobody tested all")]
+    sentences = [doubt if page.tables else "", *of_disks, *notes]
     return [f"{text.partition('. ')[0].removesuffix('.')}." for text in sentences if text][:MOST_CAVEATS]
-
-
-MOST_DOTS = 4
-_FARTHEST = 8.0  # times faster or slower that the scale of the drawing ends at
-
-
-def _strength(answer: Answer, table: RankedTable) -> StrengthPicture:
-    """Draw the research groups behind an answer, and what its first would be against its nearest rival elsewhere."""
-    groups = answer.grounds.groups
-    groups_in_words = capital(counted(groups, "independent research group"))
-    rival = next((entry for entry, *_ in table.lines if entry.low is not None and entry.low != entry.high), None)
-    dots = tuple(number < groups for number in range(MOST_DOTS))
-    if rival is None or rival.low is None or rival.high is None:
-        return StrengthPicture(dots, None, None, f"{groups_in_words}; no numbers compare the entries.")
-    left, right = (_along(end) for end in (rival.low, rival.high))
-    span = f"{_rough(rival.low)} to {_rough(rival.high)}"
-    sentence = f"{groups_in_words}; {rival.label} on other machines: {span} times {table.reference}."
-    return StrengthPicture(dots, left, right - left, sentence)
-
-
-def _rough(ratio: float) -> str:
-    return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
-
-
-def _along(ratio: float) -> float:
-    """Return the place of a ratio on the drawing's scale, percent; what is beyond its ends stands at them."""
-    return round(50 + 50 * max(-1.0, min(1.0, math.log(ratio) / math.log(_FARTHEST))), 1)
 
 
 @dataclass(frozen=True)
@@ -297,7 +276,9 @@ def _table(
     entries: Sequence[RankedEntry],
     as_of: int | None,
     margin: float | None,
+    draws: bool,
 ) -> RankedTable:
+    """draws : whether forecasts for other machines are drawn"""
     first, second, *_ = entries
     then = {} if as_of is None else {"as_of": as_of}
     others = [second if entry is first else first for entry in entries]
@@ -327,7 +308,6 @@ def _table(
         held_equal=part.held_equal,
         assumed_equal=part.assumed_equal,
         verdict=part.verdict,
-        heading=next((_HEADINGS[entry.recommended] for entry in entries if entry.is_best), "Not the recommended part"),
         lines=[
             (
                 entry,
@@ -340,7 +320,5 @@ def _table(
             for entry, other in zip(entries, others, strict=True)
             if not entry.lacks
         ],
-        best=[entry for entry in entries if entry.is_best],
-        avoid=[entry for entry in entries if entry.is_worst],
-        chart=forest_plot(part.part, relative, reference, bars, margin) if bars else None,
+        chart=forest_plot(part.part, relative, reference, bars, margin) if bars and draws else None,
     )

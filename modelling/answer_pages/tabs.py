@@ -34,7 +34,7 @@ def tabs_of(
 ) -> list[Tab]:
     """Return the tabs that have something to show, in their order.
 
-    opened : name of the open one, or ""; explains : whether reasons can be given
+    opened : name of the open one, "": the first; explains : whether reasons can be given
     beside, edition : of the page's address
     """
     is_there = {
@@ -46,6 +46,7 @@ def tabs_of(
         HISTORY: True,
     }
     as_of, method = edition.get("as_of"), edition.get("method")
+    opened = opened or next(name for name in TABS if is_there[name])
     return [
         Tab(name, _LABELS[name], address(answer.question, as_of, {**beside, "tab": name}, method), name == opened)
         for name in TABS

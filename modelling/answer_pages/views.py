@@ -43,6 +43,7 @@ from modelling.kept_answers.snapshots import ahead_of
 from modelling.kept_answers.standing import examples
 from modelling.kept_answers.views import at_permanent_addresses
 from modelling.models import Laboratory
+from modelling.overview.selectors import recommendations
 
 from . import presentation
 from .chips import chips
@@ -176,7 +177,7 @@ def _respond(
 
 @dataclass(frozen=True)
 class Asked:
-    """A question with what was said beside it, the tab that is open, and the laboratory it is asked for; or ""."""
+    """A question with what was said beside it, the tab that was opened, and the laboratory it is asked for; or ""."""
 
     question: Question
     machine: Machine
@@ -223,7 +224,7 @@ def _answered(asked: Asked, kept: Edition | None, wanted: Wanted, laboratory: La
             "may_operate": wanted.operator is not None,
             "here": on_machine,
         }
-        if asked.tab == EVIDENCE and kept.as_of is None:
+        if shown["tab"] == EVIDENCE and kept.as_of is None:
             seen = [releases.of_hosts(permissions.hosts_visible_to(wanted.operator))] if wanted.operator else []
             seen += [releases.of_laboratory(laboratory)] if asked.here and laboratory else []
             shown["releases"] = releases.releases(asked.question, kept.snapshot.result, *seen)
@@ -288,7 +289,14 @@ def _understood(form: VisitorForm) -> dict[str, Any] | None:
 
 
 def _rendered(is_fragment: bool, **context: Any) -> str:
-    empty: dict[str, Any] = {"examples": [], "loads": [], "page": None, "waiting": None, "understood": None}
+    empty: dict[str, Any] = {
+        "table": None,
+        "examples": [],
+        "loads": [],
+        "page": None,
+        "waiting": None,
+        "understood": None,
+    }
     return _without_indentation(
         render_to_string("modelling/_question.html", {**empty, **context, "is_fragment": is_fragment})
     )
@@ -306,22 +314,24 @@ def _context(asked: Asked, kept: Edition, site: str) -> dict[str, Any]:
     page = presentation.AnswerPage(answer, names.names(), kept.as_of, settings.KDB_MARGIN)
     fitting = fit(question.axis, question.filters, machine, answer.grounds.facts, names.names())
     then = kept.named if kept.as_of else {}
-    helps = not kept.as_of and (asked.tab == EVIDENCE or not page.tables)
+    tabs = tabs_of(answer, asked.tab, kept.is_of_today, asked.beside, then)
+    tab = next((tab.name for tab in tabs if tab.is_open), "")
+    helps = not kept.as_of and (tab == EVIDENCE or not page.tables)
     return {
         "page": page,
         "fit": fitting,
         "caveats": presentation.caveats(page, fitting.says_disks, kept.doubt),
         "edition": kept,
-        "tab": asked.tab,
-        "tabs": tabs_of(answer, asked.tab, kept.is_of_today, asked.beside, then),
+        "tab": tab,
+        "tabs": tabs,
         "known_address": known_address(question.workload, question.hypervisor),
         "current_address": words.address(question, beside=machine.given),
         "instead": instead_of(answer) if helps else None,
-        "explanation": explained(question, as_of=kept.as_of) if asked.tab == WHY and kept.is_of_today else None,
+        "explanation": explained(question, as_of=kept.as_of) if tab == WHY and kept.is_of_today else None,
         "why_address": compare_address(
             question, **({"as_of": kept.as_of} if kept.as_of else {}), **({HERE: asked.here} if asked.here else {})
         ),
-        **(_history(asked, answer, kept, site) if asked.tab == HISTORY else {}),
+        **(_history(asked, answer, kept, site) if tab == HISTORY else {}),
     }
 
 
@@ -380,13 +390,15 @@ def capacity(request: HttpRequest) -> HttpResponse:
 
 
 def _first_page(is_fragment: bool) -> str:
-    """Render the form with nothing asked, kept for a while: until something is published it is the same for all."""
+    """Render what is recommended with nothing asked, kept for a while where no answer is missing: it is the same for
+    all until something is published."""
     key = f"modelling.first_page:{counts.revision()}:{names.stamp()}:{is_fragment}"
-    page: Any = caches["bodies"].get_or_set(
-        key,
-        lambda: _rendered(is_fragment, form=VisitorForm(), examples=[_as_link(question) for question in examples()]),
-        _KEPT_SECONDS,
-    )
+    page: str | None = caches["bodies"].get(key)
+    if page is None:
+        table, asked = recommendations(), [_as_link(question) for question in examples()]
+        page = _rendered(is_fragment, form=VisitorForm(), examples=asked, table=table)
+        if not table.waiting:
+            caches["bodies"].set(key, page, _KEPT_SECONDS)
     return page
 
 

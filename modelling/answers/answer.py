@@ -13,7 +13,7 @@ from modelling.workloads.curves import curves
 from . import anecdotes, caches, caveats, decision, grounds, next_runs
 from .abilities import abilities_of
 from .content import Answer, AnswerPart, RankedEntry
-from .differences import differences
+from .differences import differences, measured_ratios, tier_lists
 from .estimate import Estimate
 from .knowledge import assumptions
 from .makers import makers_say
@@ -88,6 +88,8 @@ def answer(estimate: Estimate, revision: int) -> Answer:
         next_runs=runs,
         measure_next=measure_next,
         differences=differences(parts, {ranking.metric: ranking.arms, **estimate.others}),
+        side_by_side=measured_ratios(ranking, verdict.choice),
+        tier_lists=tier_lists(ranking),
         trade_offs=estimate.trade_offs,
         set_ups=set_ups(ranking, entry_name),
         notes=tuple(notes),

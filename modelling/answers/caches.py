@@ -39,8 +39,8 @@ def answered(
     more = [f"likewise in {others} other case studies" if others > 1 else "likewise in another case study"]
     told = [*clauses[:MOST_STUDIES], *(more if others > 0 else [])]
     return [
-        f"Caches answered in place of the disks: {'; '.join(told)}. Such numbers compare caches and say little about "
-        "data that do not fit into memory."
+        f"These tests measured memory, not disks: {'; '.join(told)}. They say little about data that do not fit into "
+        "memory."
     ]
 
 

@@ -34,7 +34,7 @@ def caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
     notes = _confounding(axis, arms)
     if len(parts) > 1:
         notes.append(
-            f"The evidence falls into {len(parts)} parts that no comparison joins. Ranks and ratios hold inside "
+            f"Nobody tested all of these together. There are {len(parts)} parts: ranks and ratios hold inside "
             "a part; nothing is said about entries of different parts."
         )
     assumed = int(arms["assumed"].sum())
@@ -158,10 +158,7 @@ def _confounding(axis: Axis, arms: pd.DataFrame) -> list[str]:
         if column in axis.set_by_entry and not (pairs[column] != "").any():
             left_open.append(COLUMN_LABELS[column])
             continue
-        notes.append(
-            f"Confounded with the {COLUMN_LABELS[column]}: {_measured_with(axis, column, pairs)}. A difference may be "
-            "due to either."
-        )
+        notes.append(f"The {COLUMN_LABELS[column]} may be the cause: {_measured_with(axis, column, pairs)}.")
     if left_open:
         notes.append(
             f"No source states the {listed(left_open)}. Each hypervisor has defaults of its own, so a difference may "

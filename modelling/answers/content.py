@@ -200,6 +200,30 @@ class MeasuredDifference:
 
 
 @dataclass(frozen=True)
+class MeasuredRatio:
+    """How many times as fast as another entry one laboratory measured the first, all else equal."""
+
+    part: int
+    first: Annotated[str, "Key of what is recommended; where its part has none, of what comes first."]
+    other: Annotated[str, "Key of what it was measured beside."]
+    ratio: Annotated[float, "Above 1 the first is better; over all that the laboratory compared of the two."]
+    case_studies: tuple[str, ...]
+    years: Annotated[tuple[int, ...], "Of their publications; empty: not stated."]
+    storage: Annotated[tuple[str, ...], "Kinds of storage; empty: not stated."]
+    derived: Annotated[bool, "Whether a number follows from a text by arithmetic."]
+
+
+@dataclass(frozen=True)
+class TierList:
+    """An order that a publication gives without numbers, as keys of entries."""
+
+    case_studies: tuple[str, ...]
+    best: tuple[str, ...]
+    middle: Annotated[tuple[str, ...], "Among the best in one place and among the worst in another."]
+    worst: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class StatedValue:
     """A value of a fact, in one line of text."""
 
@@ -342,6 +366,8 @@ class Answer:
     next_runs: Annotated[tuple[NextRun, ...], "Gaining most a run first, then the largest; empty: none is worth it."]
     measure_next: Annotated[str, "The same in words, or that no runs are worth it; empty: nothing is compared yet."]
     differences: Annotated[tuple[MeasuredDifference, ...], "The nearest rival first, at most 40."]
+    side_by_side: Annotated[tuple[MeasuredRatio, ...], "By laboratory, in the order of entries, at most 40."] = ()
+    tier_lists: tuple[TierList, ...] = ()
     trade_offs: tuple[TradeOff, ...]
     set_ups: tuple[SetUp, ...]
     notes: tuple[str, ...]

@@ -1,7 +1,7 @@
-"""Finds what the entries of an answer reached beside the first, in the units of the sources. No Django."""
+"""Finds what the entries of an answer reached beside another, in the units of the sources and as ratios. No Django."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 
 from kdb.units import METRICS
-from modelling.estimation.ranking import RankedPart
+from modelling.estimation.network import Trial
+from modelling.estimation.ranking import RankedPart, Ranking, links_of
 
-from .content import MeasuredDifference
+from .content import MeasuredDifference, MeasuredRatio, TierList
 
 MOST = 40  # rows; the case studies have the others
 _ORDER = ["case_study", "vm_count", "operation", "block_size_bytes"]  # equal within a fair-play group
@@ -82,3 +83,55 @@ def _difference(part: int, metric: str, first: Mapping[str, Any], other: Mapping
 def _value(mean_log: float) -> float:
     """Return the value as the source prints it: to as many digits as survive the logarithm."""
     return float(f"{math.exp(mean_log):.12g}")
+
+
+def measured_ratios(ranking: Ranking, choice: Collection[str]) -> tuple[MeasuredRatio, ...]:
+    """Find how many times as fast each laboratory measured the recommended entry as the others, the best ranked first.
+
+    choice : keys of what is recommended
+    What a part's verdict is told by is among them: its two entries come last where neither is the recommended one.
+    """
+    ratios = []
+    for part in ranking.parts:
+        links, contrast = links_of(part, ranking.arms), part.verdict.contrast
+        told = [(contrast.first, contrast.second)] if contrast else []
+        keys = [entry.key for entry in part.entries]
+        ahead = sorted([*(first for first, _ in told), *keys], key=lambda key: key not in choice)
+        first = next((key for key in ahead if key in links.place), None)
+        pairs = [(first, key) for key in keys if first and key != first]
+        pairs += [pair for pair in told if first not in pair]
+        ratios += [
+            _ratio(part.number, pair, trial, ranking.arms)
+            for pair in pairs
+            for trial in links.trials
+            if {*pair} <= {*trial.treatments}
+        ]
+    return tuple(ratios[:MOST])
+
+
+def _ratio(part: int, pair: tuple[str, str], trial: Trial, arms: pd.DataFrame) -> MeasuredRatio:
+    first, other = (trial.treatments.index(key) for key in pair)
+    rows = arms[arms["case_study"].isin(trial.sources) & arms["entry"].isin(pair)]
+    return MeasuredRatio(
+        part=part,
+        first=pair[0],
+        other=pair[1],
+        ratio=float(np.exp(trial.effects[first, other])),
+        case_studies=tuple(sorted(rows["case_study"].unique())),
+        years=tuple(sorted({int(year) for year in rows["year"].dropna()})),
+        storage=tuple(sorted({str(kind) for kind in rows["storage"].dropna() if kind})),
+        derived=bool((rows["origin"] != "measured").any()),
+    )
+
+
+def tier_lists(ranking: Ranking) -> tuple[TierList, ...]:
+    """Return the published orders without numbers, each in three tiers."""
+    return tuple(
+        TierList(
+            case_studies=tuple(sorted({slug for slugs in rows["case_studies"] for slug in slugs})),
+            best=tuple(rows["entry"][rows["standing"] > 0]),
+            middle=tuple(rows["entry"][rows["standing"] == 0]),
+            worst=tuple(rows["entry"][rows["standing"] < 0]),
+        )
+        for _, rows in ranking.findings.sort_values("standing", ascending=False, kind="stable").groupby("list")
+    )

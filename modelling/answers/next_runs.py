@@ -35,8 +35,7 @@ def next_runs(question: Question, sets: Sequence[RunSet]) -> tuple[NextRun, ...]
             sentence = f"{what}, {how_many}: {_percent(gain)}."
         else:
             sentence = (
-                f"Measure {what} on your machine, {how_many}: choosing after them is on average {_percent(gain)} "
-                "faster than choosing now."
+                f"Measure {what} on your machine, {how_many}: your pick is then {_percent(gain)} faster on average."
             )
         runs.append(
             NextRun(
@@ -63,8 +62,8 @@ def in_words(question: Question, sets: Sequence[RunSet], runs: Sequence[NextRun]
     largest = max(sets, key=lambda candidate: candidate.runs)
     what = f"runs of {_what(question, largest, is_first=True)}"
     return (
-        f"Nothing is worth measuring on your machine: choosing after {what} would on average be less than "
-        f"{_percent(100 * settings.KDB_LEAST_GAIN)} faster than choosing now."
+        f"Nothing is worth measuring on your machine: after {what} your pick would be less than "
+        f"{_percent(100 * settings.KDB_LEAST_GAIN)} faster on average."
     )
 
 

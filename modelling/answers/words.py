@@ -138,7 +138,7 @@ def never_tried(grounds: Grounds, storage: Mapping[str, str]) -> str:
     missing = [name for kind, name in storage.items() if kind not in ("mixed", *grounds.storage)]
     if not missing or not grounds.laboratories:
         return ""
-    return f"Never measured here on {listed(missing, 'or')}: whether it holds there is not known."
+    return f"Nobody tested this on {listed(missing, 'or')}: your disks may differ."
 
 
 def _span(numbers: Sequence[int]) -> str:

@@ -23,7 +23,7 @@ def machine_fields() -> dict[str, forms.Field]:
         ),
         "images": forms.ChoiceField(
             required=False,
-            label="Images lie on",
+            label="VM disks are on",
             choices=lambda: [("", "Not said"), *BACKENDS.items()],
             error_messages={
                 "invalid_choice": f"Images cannot lie on %(value)r here; allowed are {', '.join(BACKENDS)}; "

@@ -139,7 +139,7 @@ def kept_answers(questions: list[Question]) -> dict[Question, bool]:
 class KeptVerdict:
     """The newest kept answer to a question in short.
 
-    best : keys of the entries to use; first : key of the first entry, None where nothing is ranked
+    best : keys of the entries to use, rather_not : of those not to; first : key of the first, None: nothing is ranked
     """
 
     revision: int
@@ -149,6 +149,7 @@ class KeptVerdict:
     groups: int
     laboratories: int
     best: tuple[str, ...]
+    rather_not: tuple[str, ...]
     first: str | None
     first_verdict: str | None
 
@@ -161,16 +162,18 @@ def kept_verdicts(questions: Iterable[Question]) -> dict[Question, KeptVerdict |
     """
     of_key = {question.key: question for question in questions}
     newest = RankingSnapshot.objects.followed().filter(Q(is_followed=False), question__in=of_key, method=METHOD)
-    paths = ("verdict__kind", "verdict__strength", "grounds__groups", "grounds__laboratories", "best")
+    paths = ("verdict__kind", "verdict__strength", "grounds__groups", "grounds__laboratories", "best", "worst")
     # As text: of SQLite a plain path reads the key "6.10" as a number.
     first = {"first": KT("result__entries__0__key"), "first_verdict": KT("result__entries__0__verdict")}
     fields = (*(f"result__{name}" for name in paths), *first)
     rows = newest.annotate(**first).values_list("question", "revision", "superseded_by", *fields)
     kept = {
-        of_key[key]: KeptVerdict(revision, coming, kind, strength, groups, laboratories, tuple(best), first, verdict)
+        of_key[key]: KeptVerdict(
+            revision, coming, kind, strength, groups, laboratories, tuple(best), tuple(worst), first, verdict
+        )
         if revision
         else None
-        for key, revision, coming, kind, strength, groups, laboratories, best, first, verdict in rows
+        for key, revision, coming, kind, strength, groups, laboratories, best, worst, first, verdict in rows
     }
     concerned = [key for key, question in of_key.items() if kept.get(question) and aged.may_have_aged(question)]
     if concerned:

@@ -21,6 +21,7 @@ class OverviewCell:
     ]
     strength: Annotated[str | None, Among(reversed(STRENGTHS)), "How strongly the verdict may be said."] = None
     leading: Annotated[tuple[str, ...], "Names of what is recommended, of which either is fine."] = ()
+    rather_not: Annotated[tuple[str, ...], "Names of what is not recommended."] = ()
     groups: Annotated[int | None, "Research groups behind it; only groups are independent of one another."] = None
     laboratories: Annotated[int | None, "Laboratories of these groups."] = None
     revision: Annotated[int | None, "Knowledge revision the answer was computed from."] = None

@@ -1,83 +1,102 @@
-"""The overview as its page shows it: signs, words and shades. No queries, no HTML."""
+"""The overview as the first page shows it: a table of workloads by choices. No queries, no HTML."""
 
 from dataclasses import dataclass
-from itertools import compress
 
-from modelling.estimation.verdict import KINDS, LEADS, NO_DIFFERENCE, NOT_KNOWN, USE
-from modelling.evidence.words import counted
+from modelling.answers.words import THING
+from modelling.estimation.verdict import STRENGTHS
+from modelling.evidence.axes import AXES
+from modelling.evidence.words import capital, counted, listed
 
 from .content import NOTHING, WAITING, Overview, OverviewCell
 
-MOST_SHADES = 3  # research groups that are told apart by a shade
-NARROW = 8  # columns from which on there is no room for names in a cell
-# Kind of a cell to its sign, the word of its colour in the style sheet, what it is called, and what that means.
-LOOKS = {
-    USE: ("✓", "use", "Use it", "Two research groups or more agree, and a wrong choice costs little."),
-    LEADS: ("▲", "leads", "Start with it", "It was faster where it was measured; elsewhere it may be otherwise."),
-    NO_DIFFERENCE: ("=", "alike", "Either is fine", "They are alike as far as anybody would notice."),
-    NOT_KNOWN: ("?", "open", "Best guess", "The best guess by few numbers, or by published lists."),
-    NOTHING: ("–", "none", "Nobody tested it", "No published case study holds two of them side by side."),
-    WAITING: ("…", "waits", "Being worked out", "There is evidence, and a worker is at the answer. Look again soon."),
-}
-
-
-@dataclass(frozen=True)
-class Look:
-    """One kind of cell in the legend."""
-
-    sign: str
-    colour: str
-    name: str
-    meaning: str
+MOST_NAMES = 2  # that a cell has room for
+# Strength of the evidence to its sign, which tells it without the colour.
+SIGNS = dict(zip(STRENGTHS, ("○○○", "●○○", "●●○", "●●●"), strict=True))
 
 
 @dataclass(frozen=True)
 class ShownCell:
-    """A cell of the page. shade : 1 to MOST_SHADES by its research groups, 0 without; behind : these in words"""
+    """A cell of the table.
+
+    column : what is chosen; names : "ext4 on XFS", "" while a worker is at the answer; against : "not Xen" or ""
+    level : of the strength, 1 to 4, 0 without; behind : "one study"
+    """
 
     cell: OverviewCell
-    look: Look
-    shade: int
+    column: str
+    names: str
+    against: str
+    sign: str
+    level: int
     behind: str
 
 
 @dataclass(frozen=True)
-class OverviewPage:
-    """Everything its template prints.
+class RecommendedFor:
+    """One workload. cells : of the columns, None where nobody compared; further : the other choices"""
 
-    waiting : answers that are being worked out; is_narrow : whether names stand in no cell
-    columns : choices that something published compares; lines : label of each workload with its cells in these
-    never_compared : the other choices
-    """
+    workload: str
+    label: str
+    cells: list[ShownCell | None]
+    further: list[ShownCell]
+
+
+@dataclass(frozen=True)
+class RecommendationTable:
+    """Everything its template prints. legend : sign, level and name of each strength; waiting : answers to come"""
 
     columns: list[str]
-    lines: list[tuple[str, list[ShownCell]]]
-    legend: list[Look]
+    lines: list[RecommendedFor]
+    has_further: bool
+    legend: list[tuple[str, int, str]]
     waiting: int
-    answered: int
-    is_narrow: bool
-    never_compared: list[str]
 
 
-def present(overview: Overview) -> OverviewPage:
-    """Make the overview ready for its template."""
-    cells = [cell for row in overview.rows for cell in row.cells]
-    kinds = {cell.kind for cell in cells}
-    labels = [column.label for column in overview.columns]
-    compared = [any(row.cells[place].kind != NOTHING for row in overview.rows) for place in range(len(labels))]
-    columns = list(compress(labels, compared))
-    return OverviewPage(
-        columns=columns,
-        lines=[(row.label, [_shown(cell) for cell in compress(row.cells, compared)]) for row in overview.rows],
-        legend=[Look(*look) for kind, look in LOOKS.items() if kind in {*KINDS, *kinds}],
-        waiting=sum(cell.kind == WAITING for cell in cells),
-        answered=sum(cell.groups is not None for cell in cells),
-        is_narrow=len(columns) >= NARROW,
-        never_compared=[label for label in labels if label not in columns],
+def present(overview: Overview) -> RecommendationTable:
+    """Make the overview ready for its template, without rows and columns that nobody compared.
+
+    Settings of the disk's path and whole configurations share a column: few workloads have any of them. Loads of
+    applications, for which nobody compared settings, come before those of benchmarks.
+    """
+    own = [axis.name for axis in AXES.values() if not axis.setting and len(axis.entry) < 3]
+    shown = [
+        (row, {cell.axis: _shown(cell) for cell in row.cells})
+        for row in overview.rows
+        if any(cell.kind != NOTHING for cell in row.cells)
+    ]
+    compared = [axis for axis in own if any(cells.get(axis) for _, cells in shown)]
+    lines = [
+        RecommendedFor(
+            row.workload,
+            row.label,
+            [cells.get(axis) for axis in compared],
+            [cell for axis, cell in cells.items() if cell and axis not in own],
+        )
+        for row, cells in shown
+    ]
+    return RecommendationTable(
+        columns=[capital(THING[axis]) for axis in compared],
+        lines=sorted(lines, key=lambda line: (line.cells.count(None), len(line.further))),
+        has_further=any(line.further for line in lines),
+        legend=[(SIGNS[name], level, name) for level, name in reversed(list(enumerate(STRENGTHS, start=1)))],
+        waiting=sum(cell.kind == WAITING for row in overview.rows for cell in row.cells),
     )
 
 
-def _shown(cell: OverviewCell) -> ShownCell:
-    groups = cell.groups
-    behind = "" if groups is None else counted(groups, "group") if groups < 10 else f"{groups} groups"
-    return ShownCell(cell, Look(*LOOKS[cell.kind]), min(groups or 0, MOST_SHADES), behind)
+def _shown(cell: OverviewCell) -> ShownCell | None:
+    if cell.kind == NOTHING:
+        return None
+    return ShownCell(
+        cell=cell,
+        column=capital(THING[cell.axis]),
+        names=_few(cell.leading, "or"),
+        against=f"not {_few(cell.rather_not, 'or')}" if cell.rather_not else "",
+        sign=SIGNS[cell.strength] if cell.strength else "…",
+        level=STRENGTHS.index(cell.strength) + 1 if cell.strength else 0,
+        behind=counted(cell.groups, "study", "studies") if cell.groups is not None else "",
+    )
+
+
+def _few(names: tuple[str, ...], last: str) -> str:
+    rest = len(names) - MOST_NAMES
+    return listed([*names[:MOST_NAMES], f"{rest} more"] if rest > 0 else names, last)

@@ -1,4 +1,4 @@
-"""The overview of every choice under every workload, read from the kept answers."""
+"""What is recommended of every choice under every workload, read from the kept answers."""
 
 from kdb.cost import budget
 from modelling.answers.words import address
@@ -9,6 +9,7 @@ from modelling.kept_answers.selectors import KeptVerdict, kept_verdicts
 from modelling.kept_answers.snapshots import ask_worker
 
 from .content import NOTHING, WAITING, Overview, OverviewCell, OverviewColumn, OverviewRow
+from .presentation import RecommendationTable, present
 
 
 def overview() -> Overview:
@@ -44,6 +45,11 @@ def overview() -> Overview:
     )
 
 
+def recommendations() -> RecommendationTable:
+    """Return the overview as the first page shows it."""
+    return present(overview())
+
+
 def _unanswered(row: OverviewRow) -> int:
     return sum(cell.groups is None for cell in row.cells)
 
@@ -62,6 +68,7 @@ def _cell(question: Question, kept: KeptVerdict | None) -> OverviewCell:
         kind=kept.kind,
         strength=kept.strength,
         leading=tuple(names.label(AXES[question.axis], key) for key in kept.best),
+        rather_not=tuple(names.label(AXES[question.axis], key) for key in kept.rather_not),
         groups=kept.groups,
         laboratories=kept.laboratories,
         revision=kept.revision,

@@ -474,7 +474,7 @@
   }
 
   function offerAll(root) {
-    for (const table of root.querySelectorAll("main .table-scroll > table")) {
+    for (const table of root.querySelectorAll("main .table-scroll > table:not(.recommendations)")) {
       const scroll = table.parentElement;
       if (table.querySelector("input, select, button") || scroll.nextElementSibling?.matches(".exports")) {
         continue;

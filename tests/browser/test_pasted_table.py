@@ -15,7 +15,7 @@ def test_from_paste_to_published_answer(page, live_server, published_evidence, w
     page.get_by_label("Paste it here").fill(f"Some words before.\n\n{TABLE}\nAnd some after.")
     page.get_by_role("button", name="Read it").click()
 
-    go_on = page.get_by_role("button", name="Keep it and go on")
+    go_on = page.get_by_role("button", name="Save and continue")
     page.get_by_role("heading", name="Columns").wait_for()
     assert page.get_by_label("Virtualizer holds").input_value() == "hypervisor"
     assert page.get_by_label("4K rand read (kIOPS) holds").input_value() == "value"

@@ -25,9 +25,9 @@ def test_a_visitor_may_sign_in_and_sees_nothing_of_others(client):
     ("group", "rooms"),
     [
         (None, []),
-        ("", ["machines"]),
-        ("researchers", ["drafts", "machines"]),
-        ("reviewers", ["drafts", "machines"]),
+        ("", []),
+        ("researchers", ["drafts"]),
+        ("reviewers", ["drafts"]),
         ("operators", ["drafts", "laboratory"]),
         ("administrators", ["drafts", "laboratory"]),
     ],
@@ -36,7 +36,7 @@ def test_rooms_are_shown_to_those_who_may_enter_them(client, group, rooms):
     if group is not None:
         client.force_login(make_user(group))
     shown = header(client)
-    doors = {"drafts": "Contribute", "machines": "My lab", "laboratory": "My lab"}
+    doors = {"drafts": "Contribute", "laboratory": "My hosts"}
     assert [room for room, name in doors.items() if re.search(rf'href="/{room}/[^"]*"[^>]*>{name}</a>', shown)] == rooms
 
 

@@ -31,8 +31,8 @@ def first_note(question: Question = HYPERVISOR) -> str:
 def test_the_first_caveat_names_who_was_faster_than_the_storage():
     measured("lab", kvm=1200.0, xen=600.0, esxi=400.0)
     assert first_note() == (
-        "Caches answered in place of the disks: in LAB kvm reached 2.10 times the 600 MB/s of the interface limit and "
-        "xen 1.05 times. Such numbers compare caches and say little about data that do not fit into memory."
+        "These tests measured memory, not disks: in LAB kvm reached 2.10 times the 600 MB/s of the interface limit and "
+        "xen 1.05 times. They say little about data that do not fit into memory."
     )
 
 

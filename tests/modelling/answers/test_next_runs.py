@@ -34,9 +34,9 @@ def test_the_rivals_are_proposed_first_then_all_with_what_the_choice_gains():
     assert gains == sorted(gains)
     assert gains[0] > 1
     assert result["measure_next"].startswith(
-        f"Measure {' and '.join(first['labels'])} on your machine, four runs: choosing"
+        f"Measure {' and '.join(first['labels'])} on your machine, four runs: your pick"
     )
-    assert f"on average {gains[0]:.0f}\u00a0% faster than choosing now." in result["measure_next"]
+    assert f"your pick is then {gains[0]:.0f}\u00a0% faster on average." in result["measure_next"]
 
 
 def test_pairs_are_proposed_as_a_factorial_and_all_of_them_as_well():
@@ -63,7 +63,7 @@ def test_where_runs_gain_too_little_it_says_so(settings, client):
     question = Question("guest-fs", "varmail")
     result = answered(question, {("ext4", "ext4"): 100.0, ("xfs", "ext4"): 99.0})
     assert result["next_runs"] == []
-    assert result["measure_next"].startswith("Nothing is worth measuring on your machine: choosing after runs of ")
+    assert result["measure_next"].startswith("Nothing is worth measuring on your machine: after runs of ")
     assert "less than 90\u00a0% faster" in result["measure_next"]
     page = client.get("/?axis=guest-fs&workload=varmail").content.decode()
     assert page.count("Nothing is worth measuring") == 1  # as the next step

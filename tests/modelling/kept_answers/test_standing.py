@@ -80,7 +80,7 @@ def test_a_new_instance_leaves_nothing_that_it_names_to_a_worker_and_says_what_i
     monkeypatch.setattr(time, "thread_time", lambda: clock["seconds"])
     read = choices._read
     monkeypatch.setattr(choices, "_read", lambda: (clock.update(seconds=clock["seconds"] + 60), read())[1])
-    for address in ("/overview/", "/api/v1/overview/", *NAMED):
+    for address in ("/", "/api/v1/overview/", *NAMED):
         choices.forget()
         assert client.get(address).status_code == 200, address
     assert not RankingSnapshot.objects.filter(revision=0).exists()

@@ -1,10 +1,12 @@
 """Overview of what is known of every choice under every workload: from kept answers, honest where there are none."""
 
 import html
+import re
 
 import pytest
 
 from kdb.models import Job
+from modelling.answers.words import THING
 from modelling.evidence import choices, names
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
@@ -12,13 +14,13 @@ from modelling.kept_answers import snapshots
 from modelling.kept_answers.selectors import answer_in, current_ranking
 from modelling.models import RankingSnapshot
 from modelling.overview.content import Overview, OverviewCell, OverviewColumn, OverviewRow
-from modelling.overview.presentation import LOOKS, NARROW, present
+from modelling.overview.presentation import SIGNS, present
 from modelling.overview.selectors import overview
 from tests.factories import make_case_study, make_configuration, make_measurement, make_variant, publish
 
 pytestmark = pytest.mark.django_db
 
-PAGE = "/overview/"
+PAGE = "/"
 API = "/api/v1/overview/"
 
 
@@ -136,15 +138,20 @@ def test_page_and_api_agree_and_what_nobody_compared_takes_no_column(client):
     answer_all()
     body = client.get(API).json()
     page = html.unescape(client.get(PAGE).content.decode())
+    table = page.partition('<table class="recommendations">')[2].partition("</table>")[0]
     cells = [cell for row in body["rows"] for cell in row["cells"]]
     assert len(cells) == len(AXES)
     compared = [cell for cell in cells if cell["kind"] != "nothing compared"]
-    assert page.count("<td") == len(compared) > 0
-    assert AXES["snapshot"].label in page.partition("No published case study compares:")[2]
+    assert re.findall(r'<a href="(/\?[^"]+)"', table) == [cell["address"] for cell in compared]
+    assert '<a href="/known/varmail/">' in table
+    assert THING["hypervisor"].capitalize() not in table
     for cell in compared:
-        assert f'<a href="{cell["address"]}">' in page
         assert client.get(cell["address"]).status_code == 200
-    assert page.count('<span class="visually-hidden">Leads</span>') == sum(cell["kind"] == "leads" for cell in cells)
+    assert table.count("very weak evidence") == sum(cell["strength"] == "very weak" for cell in cells)
+
+
+def test_the_page_of_before_leads_to_the_first(client):
+    assert (client.get("/overview/").status_code, client.get("/overview/")["Location"]) == (301, "/")
 
 
 def test_an_overview_that_did_not_change_is_not_sent_again(client):
@@ -159,8 +166,11 @@ def test_without_evidence_the_page_says_so(client):
     assert "The knowledge base is empty" in client.get(PAGE).content.decode()
 
 
-def test_the_first_page_leads_to_it(client, published_evidence):
-    assert f'href="{PAGE}"' in client.get("/").content.decode()
+def test_an_answer_that_is_being_worked_out_is_said_to_be_and_not_kept(client):
+    published_guests()
+    assert "being worked out. <a" in client.get(PAGE).content.decode()
+    snapshots.answer_waiting(lambda done, total: None)
+    assert "being worked out" not in client.get(PAGE).content.decode()
 
 
 # How it looks
@@ -171,22 +181,23 @@ def shown(*cells: OverviewCell):
     return present(Overview(1, columns, (OverviewRow("varmail", "Mail server", cells),)))
 
 
-def test_no_kind_is_told_by_its_colour_alone():
-    assert len({sign for sign, *_ in LOOKS.values()}) == len({name for _, _, name, _ in LOOKS.values()}) == len(LOOKS)
+def test_a_cell_names_what_to_choose_and_what_not_to_with_the_strength_as_a_sign():
+    ((cell,),) = (
+        line.cells for line in shown(OverviewCell("hypervisor", "leads", "weak", ("KVM",), ("Xen",), 2)).lines
+    )
+    assert (cell.names, cell.against, cell.behind, cell.level) == ("KVM", "not Xen", "two studies", 2)
+    assert len({*SIGNS.values()}) == len(SIGNS)
 
 
-@pytest.mark.parametrize(
-    ("groups", "shade", "behind"), [(None, 0, ""), (1, 1, "one group"), (3, 3, "three groups"), (12, 3, "12 groups")]
-)
-def test_the_shade_is_the_number_of_research_groups_which_stands_beside_it(groups, shade, behind):
-    ((_, (cell,)),) = shown(OverviewCell("guest-fs", "leads", groups=groups)).lines
-    assert (cell.shade, cell.behind) == (shade, behind)
+def test_of_many_names_the_first_two_stand_in_a_cell():
+    ((cell,),) = (line.cells for line in shown(OverviewCell("guest-fs", "leads", "weak", ("a", "b", "c", "d"))).lines)
+    assert cell.names == "a, b or 2 more"
 
 
-def test_many_choices_leave_no_room_for_names():
-    cells = [OverviewCell("guest-fs", "not known", groups=1)] * NARROW
-    assert shown(*cells).is_narrow
-    assert not shown(*cells[1:]).is_narrow
+def test_settings_share_a_column_and_rows_without_anything_are_left_out():
+    table = shown(OverviewCell("cache-mode", "leads", "weak", ("none",)), OverviewCell("guest-fs", "nothing compared"))
+    assert (table.columns, [cell.names for cell in table.lines[0].further]) == ([], ["none"])
+    assert not shown(OverviewCell("guest-fs", "nothing compared")).lines
 
 
 def test_a_key_of_digits_alone_is_a_name_all_the_same(client):

@@ -1,0 +1,133 @@
+"""Lays out what was measured of the recommended entry beside others, and published orders. No queries, no HTML."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from modelling.answers.content import Answer, MeasuredRatio
+from modelling.evidence.words import STORAGE, listed
+
+MOST_DOTS, MOST_LISTS = 6, 2
+_TICKS = (0.01, 0.1, 0.2, 0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0, 5.0, 10.0, 100.0, 1000.0)
+_CLOSEST = 22.0  # percent of the axis between two ticks
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a number or a list stands. slug : of its case study; detail : "2019, hard disks", "" where not stated"""
+
+    slug: str
+    title: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A ratio that one laboratory measured. beside : label of the other; at : place on the axis, percent"""
+
+    beside: str
+    is_same: bool  # other as in the line above
+    source: Source
+    is_told: bool  # source that stands in a line above
+    ratio: float
+    at: float
+    derived: bool
+
+
+@dataclass(frozen=True)
+class DotChart:
+    """How many times as fast as others an entry was, on one logarithmic axis.
+
+    source : of all dots, None where they have several; one : place of 1 on the axis; ticks : place and ratio
+    left_out : number of dots that there is no room for
+    """
+
+    first: str
+    dots: list[Dot]
+    source: Source | None
+    one: float
+    ticks: list[tuple[float, float]]
+    left_out: int
+
+
+@dataclass(frozen=True)
+class Shelves:
+    """A published order without numbers. shelves : name of each tier with its entries"""
+
+    source: Source
+    shelves: list[tuple[str, str]]
+
+
+def dot_charts(answer: Answer, part: int) -> list[DotChart]:
+    """Return a chart for each entry that the numbers of a part are told of: the recommended one, mostly alone."""
+    rows = [row for row in answer.side_by_side if row.part == part]
+    return [_chart(answer, list(group)) for _, group in groupby(rows, key=lambda row: row.first)]
+
+
+def shelves(answer: Answer) -> list[Shelves]:
+    labels = {entry.key: entry.label for entry in answer.entries}
+    titles = _titles(answer)
+    return [
+        Shelves(
+            _source(tiers.case_studies, titles, ""),
+            [
+                (name, listed([labels.get(key, key) for key in keys]))
+                for name, keys in (("Best", tiers.best), ("Middle", tiers.middle), ("Worst", tiers.worst))
+                if keys
+            ],
+        )
+        for tiers in answer.tier_lists[:MOST_LISTS]
+    ]
+
+
+def _chart(answer: Answer, rows: Sequence[MeasuredRatio]) -> DotChart:
+    labels = {entry.key: entry.label for entry in answer.entries}
+    titles = _titles(answer)
+    most = MOST_DOTS if len(answer.parts) == 1 else MOST_DOTS // 2
+    shown = rows if len(rows) <= most else [*rows[: most - 1], rows[-1]]  # the slowest always
+    low, high = (end(1.0, *(row.ratio for row in shown)) for end in (min, max))
+    low, high = min(low / 1.15, 0.75), max(high * 1.15, 1.35)
+
+    def at(ratio: float) -> float:
+        return round(100 * math.log(ratio / low) / math.log(high / low), 1)
+
+    sources = [_source(row.case_studies, titles, _detail(row)) for row in shown]
+    others = [row.other for row in shown]
+    ticks: list[float] = []
+    for tick in sorted((tick for tick in _TICKS if low <= tick <= high), key=lambda tick: abs(math.log(tick))):
+        if all(abs(at(tick) - at(other)) >= _CLOSEST for other in ticks) and (tick == 1 or 5 < at(tick) < 95):
+            ticks.append(tick)
+    return DotChart(
+        first=labels[rows[0].first],
+        dots=[
+            Dot(
+                beside=labels[row.other],
+                is_same=row.other in others[:place],
+                source=source,
+                is_told=source in sources[:place],
+                ratio=row.ratio,
+                at=at(row.ratio),
+                derived=row.derived,
+            )
+            for place, (row, source) in enumerate(zip(shown, sources, strict=True))
+        ],
+        source=sources[0] if len({*sources}) == 1 else None,
+        one=at(1.0),
+        ticks=[(at(tick), tick) for tick in ticks],
+        left_out=len(rows) - len(shown),
+    )
+
+
+def _titles(answer: Answer) -> dict[str, str]:
+    return {study.case_study: study.title for study in answer.evidence}
+
+
+def _source(slugs: Sequence[str], titles: Mapping[str, str], detail: str) -> Source:
+    more = f" and {len(slugs) - 1} more" if len(slugs) > 1 else ""
+    return Source(slugs[0], titles.get(slugs[0], slugs[0]) + more, detail)
+
+
+def _detail(row: MeasuredRatio) -> str:
+    years = "–".join(str(year) for year in dict.fromkeys((*row.years[:1], *row.years[-1:])))
+    return ", ".join(filter(None, [years, *(STORAGE.get(kind, kind) for kind in row.storage)]))
