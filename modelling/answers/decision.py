@@ -131,9 +131,9 @@ def of_part(
     it; rests_on : years and disks of its evidence, "2021, hard disks"
     """
     options, posterior = _offered(part.entries, part.posterior, advised)
-    ranks = [entry.rank for entry in part.entries]
-    last = max(ranks)
-    worst = [entry.key for entry in part.entries if entry.rank == last > 1 and entry.p_score < 1 / 2]
+    last = max(entry.rank for entry in part.entries)
+    worst = [entry.key for entry in part.entries if entry.rank == last > 1]
+    worst = worst if 2 * len(worst) < len(part.entries) else []  # else it is the tier of what no list names
     verdict = part.verdict
     recommended = recommend(options, posterior, verdict.kind, margin, worst)
     if len(options) < min(len(part.entries), 2):

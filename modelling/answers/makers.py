@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 
 from modelling.estimation.recommendation import MAKERS
+from modelling.evidence.axes import AXES
 from modelling.evidence.words import listed
 from modelling.guidance.content import Advised, Statement
 
@@ -26,7 +27,7 @@ def makers_say(advised: Advised, decision: Decision, label: Callable[[str], str]
 
 
 def _sentence(advised: Advised, decision: Decision, label: Callable[[str], str]) -> str:
-    if decision.basis == MAKERS:
+    if decision.basis == MAKERS or len(AXES[advised.axis].entry) > 1:
         return ""
     against = [label(key) for key in decision.choice if key in advised.discouraged]
     if against:

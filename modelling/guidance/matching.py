@@ -101,7 +101,7 @@ def advise(
     return Advised(
         axis=axis,
         entries=told,
-        advised=_most_advised(told, asked),
+        advised=_most_advised(told, asked) if len(AXES[axis].entry) == 1 else None,
         discouraged=tuple(entry for entry in entries if told[entry].score < 0),
         default=meant.pop() if len(meant) == len(values) == 1 else None,
         defaults=products,
