@@ -132,11 +132,11 @@ class VisitorForm(AskForm):
 
     @property
     def leaves_choice_open(self) -> bool:
-        """Return whether the text of a valid form names a workload, perhaps a hypervisor, and nothing to choose."""
+        """Return whether the text of a valid form names one workload, perhaps a hypervisor, and nothing to choose."""
         if self.reading is None or self.reading.not_understood or self.cleaned_data["hypervisor"] == NATIVE:
             return False
-        roles = {word.role for word in self.reading.understood}
-        is_open = "workload" in roles and roles <= {"workload", "hypervisor"} and not self.compared
+        roles = sorted(word.role for word in self.reading.understood)
+        is_open = roles in (["workload"], ["hypervisor", "workload"]) and not self.compared
         return is_open and self.given_beside_text.keys() <= {"workload", "hypervisor"}
 
     def clean_images(self) -> str:
