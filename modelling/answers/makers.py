@@ -6,18 +6,22 @@ from itertools import islice
 from modelling.estimation.recommendation import MAKERS
 from modelling.evidence.axes import AXES
 from modelling.evidence.words import listed
-from modelling.guidance.content import Advised, Statement
+from modelling.guidance.content import Advised, Statement, first_shown
 
 from .content import Decision, MakersSay, MakerStatement
 
-MOST = 5  # defaults and contradictions that are told
+MOST = 3  # defaults and contradictions that are told
 
 
 def makers_say(advised: Advised, decision: Decision, label: Callable[[str], str]) -> MakersSay:
-    """Return what makers advise, with how it stands to the recommendation."""
+    """Return what makers advise, with how it stands to the recommendation; first who advises the same."""
+
+    def is_other(one: Statement) -> bool:
+        return not {*one.recommended} & {*decision.choice}
+
     return MakersSay(
         sentence=_sentence(advised, decision, label),
-        statements=_lines(advised.shown),
+        statements=_lines(first_shown(tuple(sorted(advised.statements, key=is_other)))),
         defaults=_lines(islice(advised.defaults, MOST)),
         disagreements=tuple(
             f"{one.subject}: “{one.one_view}” against “{one.other_view}”. {one.why}"
