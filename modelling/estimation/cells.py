@@ -21,7 +21,7 @@ from modelling.evidence.fairplay import ONE_QUANTITY, counted_once, in_metric, v
 from .arms import Spread, comparable_arms
 from .hierarchy import CHOICES
 from .hierarchy import COLUMNS as OF_MODEL
-from .ordinal import from_tiers, joint
+from .ordinal import bradley_terry, from_tiers
 
 COLUMNS = (*OF_MODEL, "case_study", "configuration", "level", "outcome", "variance")
 # What is varied is a choice, so nothing of the disk's path is held equal: other differences are the residual's.
@@ -92,7 +92,7 @@ def of_lists(findings: pd.DataFrame | None, axis: Axis, tier_scale: float, tier_
         for _, tiers in scored.groupby("list") if len(scored) else ():
             standing = tiers.groupby("entry")["standing"].mean().to_dict()
             entries = sorted(standing)
-            own = joint(entries, [], from_tiers(standing, 1, tier_doubt), tier_scale)
+            own = bradley_terry(entries, from_tiers(standing, tier_doubt), tier_scale)
             variances = np.diag(own.covariance) * len(entries) / (len(entries) - 1)
             of_entry = tiers.drop_duplicates("entry").sort_values("entry").to_dict("records")
             for place, row in enumerate(of_entry):

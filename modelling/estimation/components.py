@@ -62,12 +62,6 @@ class Components:
         return float(weights @ self.random.effects), error
 
 
-def components_of(treatment: str, inactive: str | None = None) -> tuple[str, ...]:
-    """Return the components that a name like "A + B" lists, without the inactive one."""
-    parts = [part.strip() for part in treatment.split("+")]
-    return tuple(part for part in parts if part and part != inactive)
-
-
 def additive(trials: Sequence[Trial], made_of: Mapping[str, Sequence[str]]) -> Components:
     """Fit the additive model.
 

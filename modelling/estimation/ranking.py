@@ -26,7 +26,7 @@ from .graph import connected
 from .hierarchy import Knowledge, Scales, published_scales
 from .links import Links
 from .network import Fit, Network, networks
-from .ordinal import from_tiers, joint
+from .ordinal import bradley_terry, from_tiers
 from .verdict import (
     AVOID,
     CHOICES,
@@ -376,8 +376,8 @@ def _listed(members: tuple[str, ...], findings: pd.DataFrame, assumptions: Assum
     statements = []
     for _, tiers in findings[findings["entry"].isin(members)].groupby("list"):
         standing = tiers.groupby("entry")["standing"].mean().to_dict()
-        statements += from_tiers(standing, 1, assumptions.tier_doubt)
-    return joint(members, [], statements, assumptions.tier_scale).effects
+        statements += from_tiers(standing, assumptions.tier_doubt)
+    return bradley_terry(members, statements, assumptions.tier_scale).effects
 
 
 _NO_NUMBERS = dict.fromkeys(

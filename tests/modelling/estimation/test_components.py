@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from modelling.estimation.components import additive, components_of
+from modelling.estimation.components import additive
 from modelling.estimation.network import Trial, networks
 
 from .test_network import rows, trials_of
@@ -14,7 +14,9 @@ def pair(name: str, first: str, second: str, effect: float, error: float = 0.1) 
 
 
 def fitted(trials: list[Trial], inactive: str | None = None):
-    return additive(trials, {t: components_of(t, inactive) for trial in trials for t in trial.treatments})
+    """Fit treatments called "A + B" by their components, but for the inactive one."""
+    names = {name for trial in trials for name in trial.treatments}
+    return additive(trials, {name: [part for part in name.split(" + ") if part != inactive] for name in names})
 
 
 @pytest.fixture(scope="module")

@@ -291,7 +291,7 @@ def test_what_nothing_measured_joins_is_forecast_and_marked(published_evidence):
     forecast = steps["forecast"]
     assert "This is no measurement, and no ranking contains it." in forecast.text
     assert forecast.data.low < forecast.data.ratio < forecast.data.high
-    assert (forecast.data.method, forecast.data.since) == ("hierarchy", "2026-11-25")
+    assert (forecast.data.method, forecast.data.since) == ("hierarchy", "2026-11-28")
     assert forecast.source == "docs/models/hierarchy.md"
 
 
