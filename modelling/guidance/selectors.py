@@ -14,16 +14,6 @@ from .content import Advised, Asked, Disagreement, Statement
 Plain = TypeVar("Plain", Statement, Disagreement)
 
 
-def advice_for(axis: str, **context: str) -> list[Advice]:
-    """Return the advice on an axis and the parts of its entries that admits the question, the closest first.
-
-    context : fields of Asked
-    """
-    rows = {row.code: row for row in Advice.objects.filter(axis__in=matching.axes_of(axis))}
-    nearest = matching.closest(plain(Statement, rows.values()), Asked(**context))
-    return [rows[one.code] for one in nearest if not one.is_default]
-
-
 def advised(axis: str, entries: Sequence[str], *, is_all: bool = True, **context: str) -> Advised:
     """Return what makers advise on these entries of an axis: two queries. Raises ValueError for no entry of it.
 
