@@ -34,7 +34,7 @@ def pages(transactional_db: None, whole_catalogue: None, live_server, browser: B
 def asked(page: Page, question: str) -> dict[str, object]:
     """Type a question into the box, send it off, and return where that leads and what is said there."""
     page.goto("/")
-    page.get_by_label("Or in your own words").fill(question)
+    page.get_by_label("What do you want to run, on what?").fill(question)
     page.get_by_role("button", name="Ask").click()
     expect(page.locator("#understood, form[aria-label=Comparison]")).to_be_visible()
     page.wait_for_load_state()

@@ -259,7 +259,7 @@ def test_links_to_loads_keep_what_is_compared_and_what_was_chosen(client, header
 def test_links_below_the_words_keep_what_was_chosen_beside_them(client, headers):
     asked = {"text": "ext4 for mail on proxmox", "vm_count": 3, "disks": "ssd"}
     page = client.get("/", asked, headers=headers, follow=True)
-    chips, *others = links_of(page, "What your words were read as"), links_of(page, "It can be read as")
+    chips, *others = links_of(page, "I understood"), links_of(page, "It can be read as")
     (others,) = others
     assert chips
     assert others
