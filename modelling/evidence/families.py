@@ -24,9 +24,10 @@ def shared(named: Collection[str], entries: Collection[str]) -> list[tuple[str, 
 
 
 # What nobody can choose today: ports to research systems, and what a source did not state.
-_NOT_OFFERED = {"bsd-zfs", "openzfs", "flexclone-ext4", "qemu-unstated", "kubernetes", "write caching disabled"}
+_NOT_OFFERED = {"bsd-zfs", "openzfs", "flexclone-ext4", "qemu-unstated", "kubernetes", "dir", "write caching disabled"}
+_OF_SHARED_DIRECTORIES = ("virtiofs ", "9p ")  # cache modes of these alone
 
 
 def may_be_offered(key: str) -> bool:
-    """Return whether somebody can choose the entry of this key today."""
-    return _NOT_OFFERED.isdisjoint(re.split(r"-on-|:|^dir-", key))
+    """Return whether somebody can choose the entry of this key today, whatever the images lie on."""
+    return _NOT_OFFERED.isdisjoint(re.split(r"-on-|:|^dir-", key)) and not key.startswith(_OF_SHARED_DIRECTORIES)
