@@ -30,21 +30,16 @@ _ANY = {
     "evidence": "With what was published without review as well",
     "metric": "By whatever was measured",
 }
-_AXIS_OF = {"hypervisor": "hypervisor", "guest_fs": "guest-fs", "host_fs": "host-fs", "host_storage": "host-storage"}
 
 
 @dataclass(frozen=True)
 class Loosened:
-    """A question near the one that was asked, with its answer.
-
-    loosened : in what it differs; known : what that is known to do, or that it is not
-    """
+    """A question near the one that was asked, with its answer. loosened : in what it differs"""
 
     loosened: str
     title: str
     address: str
     verdict: Decision
-    known: str
 
 
 @dataclass(frozen=True)
@@ -76,45 +71,31 @@ def _any(name: str) -> str:
     return _ANY.get(name) or f"With any {SETTINGS[name].in_sentence}"
 
 
-def _loosened(question: Question) -> list[tuple[str, Question, str]]:
-    """List one filter fewer, then none, then another axis: how each reads, and the dropped filter, if one was."""
+def _loosened(question: Question) -> list[tuple[str, Question]]:
+    """List one filter fewer, then none, then another axis, and how each reads."""
     dropped: list[tuple[str, dict[str, Any]]] = [(name, {name: None}) for name in question.filters]
-    loosened = [(_any(name), replace(question, **unset), name) for name, unset in dropped]
+    loosened = [(_any(name), replace(question, **unset)) for name, unset in dropped]
     if len(dropped) > 1:
-        loosened.append(("With none of what narrows it", Question(question.axis, question.workload), ""))
+        loosened.append(("With none of what narrows it", Question(question.axis, question.workload)))
     for axis in AXES.values():
         unset: dict[str, Any] = {name: None for name in question.filters if name in axis.entry}
         if axis.name != question.axis:
-            loosened.append((f"To choose the {THING[axis.name]}", replace(question, axis=axis.name, **unset), ""))
+            loosened.append((f"To choose the {THING[axis.name]}", replace(question, axis=axis.name, **unset)))
     return loosened
 
 
 def _near(question: Question, with_numbers: bool) -> tuple[Loosened, ...]:
     """Return the near questions whose answers are kept, and a few more that are worked out."""
     near = _loosened(question)
-    kept = kept_answers([other for _, other, _ in near])
+    kept = kept_answers([other for _, other in near])
     left = MOST_WORKED_OUT
     offers: list[Loosened] = []
-    for sentence, other, name in near:
+    for sentence, other in near:
         if len(offers) == MOST or not kept.get(other, left > 0):
             continue
         left -= other not in kept
         snapshot = answers_now([other])[other]
         answer = answer_in(snapshot) if snapshot else None
         if answer and any(entry.ratio is not None or not with_numbers for entry in answer.entries):
-            known = _known(name, answer) if name else ""
-            offers.append(Loosened(sentence, title(other, names.names()), address(other), answer.verdict, known))
+            offers.append(Loosened(sentence, title(other, names.names()), address(other), answer.verdict))
     return tuple(offers)
-
-
-def _known(name: str, answer: Answer) -> str:
-    """Say what the dropped fact does on this workload, as the evidence has it."""
-    question = answer.question
-    if name == "vm_count" and answer.machines:
-        return answer.machines
-    if name in _AXIS_OF and _AXIS_OF[name] != question.axis:
-        about = Question(_AXIS_OF[name], question.workload)
-        snapshot = answers_now([about])[about]
-        if snapshot and (other := answer_in(snapshot)).entries:
-            return f"The {THING[about.axis]} by itself: {other.verdict.sentence}"
-    return "What it does here is not known."

@@ -54,7 +54,7 @@ def field_errors(response) -> list[str]:
 @pytest.mark.sqlite
 def test_the_page_offers_the_workloads_of_the_papers(client: Client, published_evidence):
     content = client.get(PAGE).content.decode()
-    assert 'aria-current="page">Job file' in content
+    assert 'aria-current="true">Ask' in content
     for workload in KNOWN:
         response = client.get(f"{PAGE}?example={workload}")
         assert f'href="{PAGE}?example={workload}"' in content

@@ -235,8 +235,7 @@ def test_an_empty_answer_says_what_is_missing_and_what_is_near(client: Client, p
     assert 'class="recommendation"' in response.content.decode()
     assert "What is missing" in text_of(client.get("/?axis=fs-pair&workload=varmail&hypervisor=hyper-v&tab=evidence"))
     text = text_of(response)
-    assert "Under any hypervisor: Mail server: which file-system pair?" in text
-    assert "No forecast is shown: none is shown to foretell a new laboratory better than “no difference”." in text
+    assert re.search(r"Under any hypervisor ?: Start with", text)
     assert "mechanisms" not in text
     assert "/laboratory/campaigns/" not in response.content.decode()  # for those who may plan one
 
@@ -244,7 +243,7 @@ def test_an_empty_answer_says_what_is_missing_and_what_is_near(client: Client, p
 def test_an_order_without_numbers_shows_the_nearest_numbers(client: Client, published_evidence):
     text = text_of(client.get(f"{MAIL_ON_KVM}&tab=evidence"))
     assert "The nearest numbers" in text
-    assert "Under any hypervisor: Mail server: which file-system pair?" in text
+    assert re.search(r"Under any hypervisor ?: Start with", text)
     assert "The nearest" not in text_of(client.get(f"{FILE_SERVER}&tab=evidence"))
 
 

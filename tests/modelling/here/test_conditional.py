@@ -165,7 +165,7 @@ def test_the_page_shows_here_beside_elsewhere_in_few_words(client: Client, ada, 
     assert page["Cache-Control"] == "private, no-store"
     assert text.index("On your machine Use XFS") < text.index("Elsewhere Start with")
     assert "kdb measure" not in text
-    assert "Next:" not in text
+    assert "Test it" not in text
     assert len(words_before_tabs(page)) <= 250
     assert "here=ours" in page.content.decode()  # tabs stay here
     assert "here=ours" in client.get("/?axis=guest-fs&workload=varmail").content.decode()  # it tells of this load, too
