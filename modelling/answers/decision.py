@@ -45,7 +45,7 @@ _TELLS_APART = (
     ("cache_mode", "cache mode {}"),
 )
 MOST_AGAINST = 2  # entries that makers discourage, in the first line
-_CONFIDENCE = {"strong": "High", "moderate": "Moderate", "weak": "Low", "very weak": "Low"}
+CONFIDENCE = {"strong": "High", "moderate": "Moderate", "weak": "Low", "very weak": "Low"}
 _JOINING = "A case study that measures entries of different parts side by side would join them."
 
 
@@ -235,7 +235,7 @@ def _second_line(recommended: Recommended, verdict: Verdict, rests_on: str, offe
     """Say how sure the recommendation is: what it rests on, its chance beside the blind one, and what it may cost."""
     if recommended.chance is None or recommended.blind is None:
         return ""
-    level = f"{_CONFIDENCE[verdict.strength]} confidence"
+    level = f"{CONFIDENCE[verdict.strength]} confidence"
     about = f" ({rests_on})" if rests_on else ""
     contrast = verdict.contrast
     who = counted(contrast.groups if contrast and contrast.groups > 1 else 2, "research group")

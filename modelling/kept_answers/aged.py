@@ -15,6 +15,7 @@ from typing import Any
 from django.core.cache import caches
 
 from experiments.models import CaseStudy
+from modelling.answers.decision import CONFIDENCE
 from modelling.estimation.verdict import weaker
 from modelling.evidence.axes import AXES, entry_parts
 from modelling.evidence.question import Question
@@ -100,7 +101,10 @@ def with_age(snapshot: RankingSnapshot, changes: Sequence[Aged]) -> RankingSnaps
 
 def weaken(verdict: dict[str, Any], reasons: Sequence[str]) -> None:
     """Make a verdict, as JSON has it, a step weaker for these reasons."""
-    verdict["strength"] = weaker(verdict["strength"])
+    stronger = verdict["strength"]
+    verdict["strength"] = weaker(stronger)
+    if text := verdict.get("confidence"):
+        verdict["confidence"] = CONFIDENCE[verdict["strength"]] + text.removeprefix(CONFIDENCE[stronger])
     verdict["reasons"] = [*verdict["reasons"], *reasons]
 
 

@@ -24,7 +24,7 @@ def test_an_empty_database_has_its_pages(client):
 @pytest.mark.usefixtures("published_evidence")
 def test_the_front_page_counts_the_verdicts_of_each_paper(client):
     page = text(client.get("/claims/"))
-    assert page.count("<h2 id=") == 5
+    assert page.partition("<footer")[0].count("<h2 id=") == 5
     assert "92 claims" in page
     assert '<a href="/claims/p3/?verdict=partly&amp;scope=own">23</a>' in page
     assert '<a href="/claims/p0/?verdict=open&amp;scope=own">21</a>' in page

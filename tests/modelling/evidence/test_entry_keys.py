@@ -130,6 +130,6 @@ def test_a_table_is_headed_by_what_it_measures(db, client):
     assert "Latency in ms" in page or ">Value<" in page
 
 
-def test_the_quality_of_the_models_is_in_the_navigation(published_evidence, client):
+def test_the_quality_of_the_models_is_in_the_footer(published_evidence, client):
     page = client.get("/about/").content.decode()
-    assert 'href="/model-quality/"' in page.split("</header>")[0]
+    assert 'href="/model-quality/"' in page.partition("<footer")[2]
