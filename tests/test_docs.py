@@ -1,9 +1,12 @@
 """Pages for people lead where they say."""
 
+import gzip
+import json
 import re
 
 import pytest
 
+from modelling.kept_answers.standing import FILE
 from tests.test_architecture import ROOT, tracked_files
 
 PAGES = [path for path in tracked_files() if path.suffix == ".md" and "vendor" not in path.parts]
@@ -37,3 +40,12 @@ NAMED_FILE = re.compile(r"`((?:kdb|experiments|modelling|tests|script|docs|fixtu
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_files_named_in_the_text_exist(page):
     assert not [name for name in NAMED_FILE.findall(page.read_text()) if not (ROOT / name).exists()]
+
+
+def test_the_readme_opens_with_what_kdb_recommends():
+    """The table has the first lines of the answers that a new instance begins with."""
+    answers = next(iter(json.loads(gzip.decompress(FILE.read_bytes()))["answers"].values()))
+    text = (ROOT / "README.md").read_text()
+    for workload in ("varmail", "fileserver", "webserver", "randomfileaccess"):
+        questions = (f"fs-pair?workload={workload}&hypervisor=kvm", f"hypervisor?workload={workload}")
+        assert f"| {' | '.join(answers[question]['verdict']['sentence'] for question in questions)} |" in text
