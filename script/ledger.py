@@ -35,6 +35,7 @@ FEATURES = [
     Feature("answers and their pages", EVERYBODY, "everybody: it is what KDB is for",
         "modelling/answers modelling/answer_pages modelling/overview templates/modelling tests/modelling/answers "
         "tests/modelling/answer_pages tests/modelling/overview docs/models/verdict.md docs/models/trade-off.md "
+        "docs/models/recommendation.md "
         "docs/models/reading.md docs/pages.md templates/modelling/_answer"),
     Feature("evidence: questions, arms, fair play", EVERYBODY, "all answers rest on it",
         "modelling/evidence tests/modelling/evidence tests/modelling/frames.py kdb/pairs.py kdb/units.py kdb/fair_play.py "
