@@ -105,14 +105,16 @@ def of_some(
     near : what was compared elsewhere, for entries that this question does not rank
     """
     held = [part for part in ranking.parts if any(entry.key in keys for entry in part.entries)]
-    entries = [entry for part in held for entry in part.entries if entry.key in keys and entry.may_be_recommended]
+    entries = [entry for part in held for entry in part.entries if entry.key in keys]
     if ranking.posterior is None or len(entries) < len(set(keys)):
         return of_nothing(near.among(keys) if near else None, label, margin, ())
     options, posterior = _offered(entries, ranking.posterior)
+    barred = tuple(entry.key for entry in entries if not entry.may_be_recommended)
     verdict = held[0].verdict if len(held) == 1 else Verdict(NOT_KNOWN, STRENGTHS[0], ())
     decides = {option.key for option in options if option.verdict == verdict.kind}
     is_its = decides and (verdict.kind == USE or decides == set(keys))
     recommended = recommend(options, posterior, verdict.kind if is_its else NOT_KNOWN, margin)
+    recommended = replace(recommended, rather_not=(*barred, *recommended.rather_not))
     verdict = replace(verdict, contrast=None if not is_its else verdict.contrast)
     return worded(verdict, recommended, label, rests_on=rests_on, offered=len(options))
 

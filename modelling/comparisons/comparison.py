@@ -84,7 +84,7 @@ def compare(question: Question, keys: Sequence[str], revision: int, as_of: int |
 
 def _verdict(question: Question, keys: Sequence[str], ranking: Ranking, as_of: int | None) -> Decision:
     """Return what to choose of these."""
-    ranked = {entry.key for part in ranking.parts for entry in part.entries if entry.may_be_recommended}
+    ranked = {entry.key for part in ranking.parts for entry in part.entries}
     near = None if {*keys} <= ranked else nearby(question, as_of)
     name, margin = partial(in_sentence, AXES[question.axis]), assumptions().margin
     return of_some(ranking, keys, name, margin, near, rests_on(grounds(ranking)))

@@ -9,7 +9,7 @@ from modelling.comparisons.content import WorkloadRatio
 from modelling.comparisons.over_workloads import ratios
 from modelling.comparisons.presentation import present_comparison, present_workloads
 from modelling.evidence.question import Question
-from tests.factories import make_case_study, make_measurement, publish
+from tests.factories import make_case_study, make_configuration, make_measurement, publish
 
 pytestmark = pytest.mark.django_db
 
@@ -90,3 +90,13 @@ def test_of_two_that_nobody_measured_the_first_line_says_so():
     page = present_comparison(compare(QUESTION, ["btrfs", "zfs"], 1), "Mail server")
     assert page.recommendation == "Keep what you have: nobody measured this, and nobody advises."
     assert page.headline.startswith("Nobody published numbers of btrfs against ")
+
+
+def test_what_can_lose_acknowledged_writes_is_never_the_first_line():
+    case_study = make_case_study()
+    for guest_fs, value, options in (("ext4", 100.0, ""), ("xfs", 900.0, "nobarrier")):
+        configuration = make_configuration(case_study, guest_fs=guest_fs, guest_mount_options=options)
+        make_measurement(value, configuration=configuration)
+    publish(case_study)
+    page = present_comparison(compare(QUESTION, ["xfs", "ext4"], 1), "Mail server")
+    assert page.recommendation == "Start with ext4. Rather not xfs."
