@@ -223,8 +223,8 @@ SETTINGS = {
             "Whether a thread of its own serves the disk, or QEMU's main thread does beside its other work.",
             ("io thread", "iothreads", "io threads", "i/o threads", "dataplane"),
             (
-                Value("yes", "its own", ("iothread=1", "with iothread", "iothread on")),
-                Value("no", "none of its own", ("iothread=0", "without iothread", "iothread off")),
+                Value("yes", "one for each disk", ("iothread=1", "with iothread", "iothread on")),
+                Value("no", "none", ("iothread=0", "without iothread", "iothread off")),
             ),
             is_closed=True,
             tried=("no", "yes"),

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.published_evidence.abilities import ABILITIES
+from kdb.host_storage import UNNAMED
 from modelling.estimation.bayes import Posterior
 from modelling.estimation.ranking import Entry, RankedPart, Ranking
 from modelling.estimation.recommendation import (
@@ -20,6 +21,7 @@ from modelling.estimation.recommendation import (
     NEAREST,
     NOTHING,
     ONE,
+    SEVERAL,
     STRONG,
     Option,
     Recommended,
@@ -29,7 +31,7 @@ from modelling.estimation.recommendation import (
 from modelling.estimation.verdict import DIFFER, NOT_KNOWN, STRENGTHS, USE, Contrast, Verdict
 from modelling.evidence import families
 from modelling.evidence import names as catalogue
-from modelling.evidence.words import STORAGE, capital, counted, listed
+from modelling.evidence.words import STORAGE, capital, counted, listed, some
 from modelling.guidance.content import Advised
 
 from .content import AVOID, EITHER, RATHER_NOT, START, Decision
@@ -46,6 +48,7 @@ _TELLS_APART = (
 )
 MOST_AGAINST = 2  # entries that makers discourage, in the first line
 CONFIDENCE = {"strong": "High", "moderate": "Moderate", "weak": "Low", "very weak": "Low"}
+_NO_SAFE = "none of these was measured with options that keep acknowledged writes."
 _JOINING = "A case study that measures entries of different parts side by side would join them."
 
 
@@ -76,11 +79,25 @@ def of_answer(
         tuple(("", reason) for reason in dict.fromkeys(reason for part in parts for reason in part.reasons)),
     )
     assert ranking.posterior is not None
-    recommended = recommend(*_offered(entries, ranking.posterior, advised), kind, margin)
-    sentences = " ".join(f"{capital(name)}: {part.measured}" for name, part in zip(names, parts, strict=True))
+    options, posterior = _offered(entries, ranking.posterior, advised)
+    recommended = recommend(options, posterior, kind, margin)
+    told = ((name, part.measured) for name, part in zip(names, parts, strict=True) if part.measured)
+    sentences = " ".join(f"{capital(name)}: {measured}" for name, measured in told)
     measured = f"Nobody tested all of these together. {sentences}"
     settle = " ".join(filter(None, (_JOINING, measure_next)))
-    return worded(verdict, recommended, label, measured, settle, rests_on, offered=len(entries))
+    return worded(verdict, recommended, label, measured, settle, rests_on, offered=len(options))
+
+
+def of_releases(parts: Sequence[Decision], missing: Sequence[str]) -> Decision:
+    """Decide on releases, whatever was measured of old ones: what nobody supports may lose more than speed."""
+    measured = " ".join(part.measured for part in parts)
+    strength = min((part.strength for part in parts), key=STRENGTHS.index, default=STRENGTHS[0])
+    reasons = tuple(("", reason) for part in parts for reason in part.reasons) or tuple(
+        ("", one) for one in missing[:1]
+    )
+    kind = parts[0].kind if len(parts) == 1 else NOT_KNOWN
+    keep = worded(Verdict(kind, strength, reasons), Recommended(), str, measured, " ".join(missing[1:]))
+    return replace(keep, sentence="Keep the release that your product supports.")
 
 
 def of_nothing(
@@ -91,10 +108,11 @@ def of_nothing(
     near : what was compared elsewhere; missing : sentences on what would have to be measured
     """
     verdict = Verdict(NOT_KNOWN, STRENGTHS[0], tuple(("", sentence) for sentence in missing[:1]))
-    recommended, offered = by_makers(advised) if advised else Recommended(), 0
+    recommended, measured, offered = by_makers(advised) if advised else Recommended(), "", 0
     if near is not None and recommended.basis != MAKERS:
         recommended, offered = nearest(recommend(near.options, near.posterior, NOT_KNOWN, margin)), len(near.options)
-    return worded(verdict, recommended, label, settle=" ".join(missing[1:]), offered=offered)
+        measured = f"Compared under other workloads: {some(label(option.key) for option in near.options)}."
+    return worded(verdict, recommended, label, measured, " ".join(missing[1:]), offered=offered)
 
 
 def of_some(
@@ -116,7 +134,7 @@ def of_some(
     recommended = recommend(options, posterior, verdict.kind if is_its else NOT_KNOWN, margin)
     recommended = replace(recommended, rather_not=(*barred, *recommended.rather_not))
     verdict = replace(verdict, contrast=None if not is_its else verdict.contrast)
-    return worded(verdict, recommended, label, rests_on=rests_on, offered=len(options))
+    return worded(verdict, recommended, label, rests_on=rests_on, offered=len(options), nothing=_NO_SAFE)
 
 
 def of_part(
@@ -138,34 +156,37 @@ def of_part(
     worst = worst if 2 * len(worst) < len(part.entries) else []  # else it is the tier of what no list names
     verdict = part.verdict
     recommended = recommend(options, posterior, verdict.kind, margin, worst)
-    if len(options) < min(len(part.entries), 2):
+    fulfilling = [entry for entry in part.entries if not entry.lacks]
+    if len(fulfilling) < 2:
         measured = _only(part, options[0].key, label) if options else ""
     else:
-        measured = of_contrast(verdict.contrast, label, [option.key for option in options])
+        measured = of_contrast(verdict.contrast, label, [entry.key for entry in fulfilling])
     told = {*recommended.choice, *recommended.rather_not}
     if verdict.contrast is not None:
         told |= {verdict.contrast.first, verdict.contrast.second}
     measured += _passed_over(part, recommended, label) + _durability(part, recommended, label)
     measured += _families(told, recommended.rather_not, [entry.key for entry in part.entries])
     settle = "" if recommended.force == STRONG else measure_next
-    safe = "none of these was measured with options that keep acknowledged writes."
-    nothing = safe if all(entry.always_unsafe for entry in part.entries) else _lacking_all(part)
+    nothing = _NO_SAFE if all(entry.always_unsafe for entry in part.entries) else _lacking_all(part)
+    if not any(entry.lacks or entry.always_unsafe for entry in part.entries):
+        nothing = "nobody can run what was compared today."
     return worded(verdict, recommended, label, measured, settle, rests_on, offered=len(options), nothing=nothing)
 
 
 def by_makers(advised: Advised) -> Recommended:
     """Return what most makers advise, or the product's default."""
     if advised.advised:
-        return Recommended((advised.advised,), advised.discouraged[:MOST_AGAINST], basis=MAKERS)
+        against = [key for key in advised.discouraged if families.may_be_offered(key) and key != UNNAMED]
+        return Recommended((advised.advised,), tuple(against[:MOST_AGAINST]), basis=MAKERS)
     return Recommended((advised.default,), basis=DEFAULT) if advised.default else Recommended()
 
 
 def _offered(
     entries: Sequence[Entry], posterior: Posterior, advised: Advised | None = None
 ) -> tuple[list[Option], Posterior]:
-    """Return the entries that may be recommended, of these what can be run today if any can, and their posterior."""
+    """Return the entries that may be recommended and can be run today, and their posterior."""
     may = [entry for entry in entries if entry.may_be_recommended]
-    may = [entry for entry in may if families.may_be_offered(entry.key)] or may
+    may = [entry for entry in may if families.may_be_offered(entry.key)]
     options = [
         Option(
             entry.key,
@@ -174,7 +195,7 @@ def _offered(
             verdict=entry.verdict,
             place=entry.rank,
             is_durable=not entry.unsafe_options,
-            advised=advised.entries[entry.key].score if advised else 0,
+            advised=advised.entries[entry.key].score if advised and entry.key in advised.entries else 0,
         )
         for entry in may
     ]
@@ -196,6 +217,7 @@ def worded(
     measured : sentences on what evidence says; settle : on what would settle it; rests_on : as for of_part
     offered : number of entries that the choice is out of; nothing : why it is out of none
     """
+    is_several = verdict.contrast is not None and verdict.contrast.groups > 1
     return Decision(
         kind=verdict.kind,
         sentence=_first_line(recommended, label, nothing),
@@ -207,7 +229,7 @@ def worded(
         choice=recommended.choice,
         rather_not=recommended.rather_not,
         force=recommended.force,
-        basis=recommended.basis,
+        basis=ONE if recommended.basis == SEVERAL and not is_several else recommended.basis,
         chance=recommended.chance,
         blind=recommended.blind,
         cost=recommended.cost,
@@ -235,18 +257,19 @@ def _first_line(recommended: Recommended, label: Naming, why: str) -> str:
 
 def _second_line(recommended: Recommended, verdict: Verdict, rests_on: str, offered: int) -> str:
     """Say how sure the recommendation is: what it rests on, its chance beside the blind one, and what it may cost."""
-    if recommended.chance is None or recommended.blind is None:
+    if not recommended.choice or recommended.basis in (MAKERS, DEFAULT):
         return ""
     level = f"{CONFIDENCE[verdict.strength]} confidence"
     about = f" ({rests_on})" if rests_on else ""
+    put = "put it among the best" if recommended.by_lists else "name it"
     contrast = verdict.contrast
-    who = counted(contrast.groups if contrast and contrast.groups > 1 else 2, "research group")
+    who = counted(contrast.groups, "research group") if contrast and contrast.groups > 1 else "one research group"
     behind = {
-        LISTS: f"published lists{about} {'name it' if contrast else 'put it first'}, without numbers",
+        LISTS: f"published lists{about} {put}, without numbers",
         ONE: f"one research group{about} measured it",
-        NEAREST: "nobody measured this; other workloads and machines put it first",
+        NEAREST: "nobody measured this; it is best by what other workloads say",
     }.get(recommended.basis, f"{who}{about} measured it")
-    if offered < 2:
+    if recommended.chance is None or recommended.blind is None:
         return f"{level}: {behind}."
     what = "it is the best" if len(recommended.choice) == 1 else "one of them is the best"
     text = (
@@ -254,7 +277,7 @@ def _second_line(recommended: Recommended, verdict: Verdict, rests_on: str, offe
         f"{100 * recommended.chance:.0f}\u00a0% (blind {100 * recommended.blind:.0f}\u00a0%)."
     )
     if recommended.cost is not None:
-        text += f" If wrong, it costs {_percent(recommended.cost, 'about ')}."
+        text += f" If wrong, it costs {_percent(recommended.cost, 'about ')} of the speed."
     return text
 
 
@@ -365,9 +388,10 @@ def _durability(part: RankedPart, recommended: Recommended, label: Naming) -> st
     text = ""
     for entry in _ahead(part, recommended):
         if entry.always_unsafe and not entry.lacks:
+            ahead = "comes before, but was" if recommended.choice else "was"
             text += (
-                f" {label(entry.key)} {'comes before, but ' if recommended.choice else ''}was measured only with "
-                f"{listed(entry.unsafe_options)}, which can lose acknowledged writes, and is not recommended."
+                f" {capital(label(entry.key))} {ahead} measured only with {listed(entry.unsafe_options)}, which can "
+                "lose acknowledged writes, and is not recommended."
             )
     for entry in part.entries:
         if entry.key in recommended.choice and entry.unsafe_options:

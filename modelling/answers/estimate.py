@@ -14,6 +14,7 @@ from modelling.estimation.ranking import Ranking, rank
 from modelling.estimation.value import Components, RunSet, run_sets
 from modelling.evidence import frames, names
 from modelling.evidence.axes import AXES, Axis, entry_parts
+from modelling.evidence.families import may_be_offered
 from modelling.evidence.frames import Evidence
 from modelling.evidence.needs import lacking
 from modelling.evidence.question import Question
@@ -39,7 +40,8 @@ class Estimate:
         leaves it open
     run_sets : what a reader could measure on his own machine, with what the choice gains by it
     anecdotes : of _comparable_anecdotes
-    nearby : what other workloads say, where nothing that answers the question was compared
+    is_ranked : whether something was compared that somebody can choose
+    nearby : what other workloads say, where nothing was
     advised : what makers advise on the entries, or where nothing was compared on all that somebody may choose
     """
 
@@ -51,6 +53,7 @@ class Estimate:
     run_sets: Sequence[RunSet]
     trade_offs: tuple[TradeOff, ...]
     anecdotes: pd.DataFrame
+    is_ranked: bool
     nearby: Nearby | None
     advised: Advised
 
@@ -61,7 +64,8 @@ def estimate(question: Question, as_of: int | None = None, *, with_draft: int | 
     ranking = _ranking(evidence)
     measured = evidence.metrics_measured()
     others = _other_arms(evidence, ranking, measured)
-    near = None if ranking.parts else nearby(question, as_of, with_draft=with_draft)
+    is_ranked = any(may_be_offered(entry.key) for part in ranking.parts for entry in part.entries)
+    near = None if is_ranked else nearby(question, as_of, with_draft=with_draft)
     return Estimate(
         question=question,
         ranking=ranking,
@@ -72,13 +76,15 @@ def estimate(question: Question, as_of: int | None = None, *, with_draft: int | 
         trade_offs=trade_offs(ranking, others, AXES[question.axis], assumptions()),
         anecdotes=_comparable_anecdotes(evidence, ranking),
         nearby=near,
-        advised=_advised(question, ranking, near),
+        is_ranked=is_ranked,
+        advised=_advised(question, ranking if is_ranked else None, near),
     )
 
 
-def _advised(question: Question, ranking: Ranking, near: Nearby | None) -> Advised:
+def _advised(question: Question, ranking: Ranking | None, near: Nearby | None) -> Advised:
     asked = {name: str(getattr(question, name) or "") for name in ("workload", "hypervisor", "host_storage", "storage")}
-    ranked = [entry.key for part in ranking.parts for entry in part.entries if entry.may_be_recommended]
+    parts = ranking.parts if ranking else ()
+    ranked = [entry.key for part in parts for entry in part.entries if entry.may_be_recommended]
     keys = ranked or ([option.key for option in near.options] if near else [])
     return advised(question.axis, keys, is_all=bool(ranked), **asked, guest_os=question.guest_os_family or "")
 

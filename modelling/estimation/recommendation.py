@@ -5,6 +5,7 @@ sure that is. Chosen is what loses least on a machine that nobody measured. Sour
 strong and conditional after GRADE (Andrews and others 2013, 10.1016/j.jclinepi.2013.02.003).
 """
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,6 +23,7 @@ BASES = SEVERAL, ONE, LISTS, MAKERS, NEAREST, DEFAULT, NOTHING = (
     "nothing",
 )
 ALIKE = 0.01  # difference of expected losses, a share, that does not decide: then durability does, and makers' advice
+DISCOURAGED, NEARLY = -2, 0.05  # what makers discourage as strongly, and how much another may lose more in its place
 RARELY = 0.9  # probability that the cost "one in ten" is not exceeded
 
 
@@ -49,7 +51,7 @@ class Recommended:
     """What to choose.
 
     choice : keys, of which either is fine; empty: nothing may be recommended; rather_not : keys; is_sure_of_not :
-    whether they are to be avoided; force : of FORCES; basis : of BASES
+    whether they are to be avoided; force : of FORCES; basis : of BASES; by_lists : whether lists alone decided
     chance : that the choice holds the best of all offered, on a machine that nobody measured; blind : of one picked
         blindly; cost, cost_one_in_ten : loss where it is not the best, expected and exceeded in one of ten, percent
     """
@@ -59,6 +61,7 @@ class Recommended:
     is_sure_of_not: bool = False
     force: str = GUESS
     basis: str = NOTHING
+    by_lists: bool = False
     chance: float | None = None
     blind: float | None = None
     cost: float | None = None
@@ -84,12 +87,16 @@ def recommend(
     losses = dict(zip((option.key for option in options), forecast.loss.tolist(), strict=True))
 
     def order(option: Option) -> tuple[object, ...]:
-        least = option.place if of_lists else losses[option.key]
-        return least, option.key
+        return (option.place if of_lists else 0), losses[option.key], option.key
 
     first = min(options, key=order)
     alike = [option for option in options if _is_alike(option, first, losses, of_lists=of_lists)]
     first = min(alike, key=lambda option: (not option.is_durable, -option.advised, *order(option)))
+    if first.advised <= DISCOURAGED:
+        nearly = [
+            option for option in options if losses[option.key] - losses[first.key] <= NEARLY and option.is_durable
+        ]
+        first = max((first, *nearly), key=lambda option: option.advised)
     chosen: tuple[Option, ...] = (first,)
     force = CONDITIONAL
     if kind in (USE, NO_DIFFERENCE) and (shown := tuple(option for option in options if option.verdict == kind)):
@@ -97,24 +104,25 @@ def recommend(
         is_strong = kind == USE or min(option.groups for option in shown) > 1
         force = STRONG if is_strong else CONDITIONAL
     keys = {option.key for option in chosen}
-    slower = dict(zip(losses, forecast.slower.tolist(), strict=True))
     avoid = tuple(option.key for option in options if option.verdict == AVOID and option.key not in keys)
-    last = {*worst} if of_lists else {_last(losses, slower)}
+    last = {*worst} if of_lists else {_last(losses, posterior, options.index(chosen[0]), margin)}
     rather_not = tuple(key for key in sorted(last - {""}) if key not in keys)
     groups = max(option.groups for option in chosen)
     places = [number for number, option in enumerate(options) if option.key in keys]
     chance = float(forecast.best[places].sum())
-    cost = min(losses[key] for key in keys) / max(1 - chance, 1e-9) if chance < 1 else 0.0
+    cost = losses[chosen[0].key] / max(1 - chance, 1e-9) if chance < 1 else 0.0
+    tells_cost = len(chosen) == 1 < len(options)
     return Recommended(
         tuple(option.key for option in chosen),
         avoid or rather_not,
         is_sure_of_not=bool(avoid),
         force=force,
         basis=SEVERAL if groups > 1 else ONE if groups else LISTS if first.is_listed else NEAREST,
-        chance=chance,
-        blind=len(chosen) / len(options),
-        cost=100 * min(cost, 1.0),
-        cost_one_in_ten=100 * posterior.loss_quantile(places[0], RARELY),
+        by_lists=of_lists and first.is_listed,
+        chance=chance if len(options) > 1 else None,
+        blind=len(chosen) / len(options) if len(options) > 1 else None,
+        cost=100 * min(cost, 1.0) if tells_cost else None,
+        cost_one_in_ten=100 * posterior.loss_quantile(places[0], RARELY) if tells_cost else None,
     )
 
 
@@ -122,10 +130,12 @@ def _is_alike(option: Option, first: Option, losses: Mapping[str, float], *, of_
     return option.place == first.place if of_lists else losses[option.key] - losses[first.key] <= ALIKE
 
 
-def _last(losses: Mapping[str, float], slower: Mapping[str, float]) -> str:
-    """Return the option that loses most, where it is probably slower than the best; "": none is."""
+def _last(losses: Mapping[str, float], posterior: Posterior, chosen: int, margin: float) -> str:
+    """Return the option that loses most, where it is probably slower than the chosen one by the margin; "": none is."""
     worst = max(losses, key=lambda key: (losses[key], key))
-    return worst if slower[worst] >= WITHIN else ""
+    place = posterior.treatments.index(worst)
+    slower = posterior.contrast(place, chosen).below(math.log1p(-margin)) if place != chosen else 0.0
+    return worst if slower >= WITHIN else ""
 
 
 def nearest(recommended: Recommended) -> Recommended:

@@ -24,7 +24,7 @@ def shared(named: Collection[str], entries: Collection[str]) -> list[tuple[str, 
 
 
 # What nobody can choose today: ports to research systems, and what a source did not state.
-_NOT_OFFERED = {"bsd-zfs", "openzfs", "flexclone-ext4", "qemu-unstated", "kubernetes", "dir", "write caching disabled"}
+_NOT_OFFERED = {"bsd-zfs", "openzfs", "flexclone-ext4", "qemu-unstated", "kubernetes", "write caching disabled"}
 _OF_SHARED_DIRECTORIES = ("virtiofs ", "9p ")  # cache modes of these alone
 
 

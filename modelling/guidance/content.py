@@ -122,7 +122,7 @@ class Advised:
 
     entries : key to what is said of it, for each that was asked
     advised : the entry that most publishers advise; None where none stands out, or advice is on parts of entries
-    discouraged : entries whose score is below 0
+    discouraged : entries that more speaks against than an option, the worst first
     default : the entry that the product's default comes to; None where none does or products differ
     statements : all that name an entry, the closest first; defaults : what products do where nobody sets it
     """

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from kdb.host_storage import FILE, UNNAMED, host_storage_key, host_storage_parts
 from modelling.evidence.axes import AXES, entry_parts
@@ -19,6 +20,7 @@ PARTS = {
 }
 STRENGTH = {"must": 4, "never": 4, "should": 3, "avoid": 3, "default": 2, "may": 1}  # others: 0
 ENDORSES = 2  # a `may` is an option, not an endorsement
+DISCOURAGES = -2
 
 
 def axes_of(axis: str) -> tuple[str, ...]:
@@ -89,9 +91,7 @@ def advise(
     closest_first = closest(statements, asked)
     near = [one for one in closest_first if not one.is_default]
     parts = {entry: parts_of(axis, entry) for entry in entries}
-    told = {
-        entry: _of_entry([one for one in near if _fits(one, parts[entry])], parts[entry], asked) for entry in entries
-    }
+    told = {entry: _of_entry(near, parts[entry], _under(parts[entry], asked)) for entry in entries}
     named = {one.code for entry in told.values() for one in entry.recommending + entry.discouraging}
     relevant = tuple(one for one in near if one.code in named)
     products = _defaults(axis, closest_first, asked)
@@ -102,7 +102,7 @@ def advise(
         axis=axis,
         entries=told,
         advised=_most_advised(told, asked) if len(AXES[axis].entry) == 1 else None,
-        discouraged=tuple(entry for entry in entries if told[entry].score < 0),
+        discouraged=tuple(sorted((e for e in entries if told[e].score <= DISCOURAGES), key=lambda e: told[e].score)),
         default=meant.pop() if len(meant) == len(values) == 1 else None,
         defaults=products,
         statements=relevant,
@@ -110,13 +110,14 @@ def advise(
     )
 
 
-def _fits(row: Statement, parts: set[tuple[str, str]]) -> bool:
-    """Tell whether the row speaks of the hypervisor that an entry names, if it names one and is more than that."""
+def _under(parts: set[tuple[str, str]], asked: Asked) -> Asked:
+    """Return the question under the hypervisor that an entry names, if it names one and is more than that."""
     named = next((value for axis, value in parts if axis == "hypervisor" and len(parts) > 1), "")
-    return admits(row, Asked(hypervisor=named))
+    return replace(asked, hypervisor=named or asked.hypervisor)
 
 
 def _of_entry(statements: Sequence[Statement], parts: set[tuple[str, str]], asked: Asked) -> EntryAdvice:
+    statements = [one for one in statements if admits(one, asked)]
     pro = tuple(one for one in statements if any((one.axis, value) in parts for value in one.recommended))
     con = tuple(one for one in statements if any((one.axis, value) in parts for value in one.discouraged))
     return EntryAdvice(pro, con, sum(_by_publisher(pro, asked).values()) - sum(_by_publisher(con, asked).values()))
@@ -136,16 +137,17 @@ def _by_publisher(statements: Iterable[Statement], asked: Asked) -> dict[str, in
 
 
 def _is_meant(one: Statement, asked: Asked) -> bool:
-    """Return whether nothing but the question decides that the statement holds: a condition beside the workload that is
-    asked for narrows that, "InnoDB data files"."""
+    """Return whether the question alone decides that the statement holds: it names the product that it is about, and a
+    condition beside the workload that is asked for narrows that, "InnoDB data files"."""
     families = {asked.workload, *FAMILIES_OF.get(asked.workload, ())}
     is_open = bool(one.condition) and one.condition != "nothing set" and families.isdisjoint(one.workloads)
-    return not is_open and (asked.host_storage != "" or not one.host_storages)
+    is_of_others = bool(one.hypervisors and not asked.hypervisor) or bool(one.host_storages and not asked.host_storage)
+    return not is_open and not is_of_others
 
 
 def _most_advised(told: dict[str, EntryAdvice], asked: Asked) -> str | None:
-    """Return the entry that most publishers endorse; if none does, the one that most speaks for, of those that several
-    name. None of two alike."""
+    """Return the entry that most publishers endorse; if none does, the one that most speaks for, of those that three
+    or more name. None of two alike."""
     ranked = []
     for entry, advice in told.items():
         words = _by_publisher(advice.recommending, asked).values()
@@ -153,7 +155,7 @@ def _most_advised(told: dict[str, EntryAdvice], asked: Asked) -> str | None:
     ranked.sort(reverse=True)
     number, score, publishers, entry = ranked[0] if ranked else (0, 0, 0, "")
     is_alone = len(ranked) < 2 or ranked[1][:3] != (number, score, publishers)
-    return entry if score > 0 and is_alone and (number or publishers > 1) else None
+    return entry if score > 0 and is_alone and (number or publishers > 2) else None
 
 
 def _defaults(axis: str, statements: Iterable[Statement], asked: Asked) -> tuple[Statement, ...]:

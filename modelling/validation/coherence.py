@@ -19,6 +19,7 @@ from modelling.answers.content import Decision
 from modelling.estimation.ranking import Entry
 from modelling.estimation.recommendation import STRONG
 from modelling.estimation.verdict import APART, AVOID, LEADS, NO_DIFFERENCE, STRENGTHS, SURE, UNKNOWN, USE
+from modelling.evidence.families import may_be_offered
 from modelling.evidence.normal import NORMAL_95
 from modelling.evidence.question import Question
 from modelling.evidence.words import listed
@@ -304,7 +305,8 @@ def recommendation_of_its_answer(answers: Mapping[Question, Told], claims: Seque
     """Find recommendations that their own answer does not bear: none though something was compared that may be
     recommended, one that its own part says to avoid, and one that is strong though fewer than two groups measured."""
     for told in answers.values():
-        may = [entry.key for part in told.parts for entry in part.entries if entry.may_be_recommended]
+        every = (entry for part in told.parts for entry in part.entries)
+        may = [entry.key for entry in every if entry.may_be_recommended and may_be_offered(entry.key)]
         avoided = {key for part in told.parts for key in part.avoided}
         groups = max((part.groups for part in told.parts), default=0)
         decided, about = told.verdict, (told.question.key,)

@@ -33,7 +33,7 @@ def test_numbers_measured_without_barriers_are_not_recommended(client):
     assert (result["best"], result["reference"]) == (["ext4"], "ext4")
     assert "measured ext4 3.0 times as fast as xfs" in result["verdict"]["measured"]
     page = client.get("/?axis=guest-fs&workload=varmail").content.decode()
-    assert "btrfs comes before, but was measured only with guest mount option nobarrier" in page
+    assert "Btrfs comes before, but was measured only with guest mount option nobarrier" in page
     ranking = client.get("/?axis=guest-fs&workload=varmail&tab=ranking").content.decode()
     assert "only measured with guest mount option nobarrier" in ranking
 

@@ -89,15 +89,29 @@ def test_where_lists_alone_speak_their_first_is_chosen_whatever_the_model_expect
     assert (recommended.choice, recommended.rather_not, recommended.basis) == (("a",), ("c",), LISTS)
 
 
+def test_the_slowest_is_held_against_the_chosen_one_however_many_there_are():
+    alike = known(*[0.0] * 8)
+    assert recommend(options(alike), alike, NOT_KNOWN, MARGIN).rather_not == ()
+
+
+def test_what_makers_discourage_gives_way_to_what_loses_little_more():
+    posterior = known(0.02, 0.0, -0.5)
+    discouraged = options(posterior, advised={"a": -3})
+    assert recommend(discouraged, posterior, NOT_KNOWN, MARGIN).choice == ("b",)
+    apart = known(0.5, 0.0)
+    assert recommend(options(apart, advised={"a": -3}), apart, NOT_KNOWN, MARGIN).choice == ("a",)
+
+
 def test_the_slowest_is_named_only_where_it_is_probably_slower_by_the_margin():
     close, apart = known(0.0, -0.05), known(0.0, -1.0)
     assert recommend(options(close), close, NOT_KNOWN, MARGIN).rather_not == ()
     assert recommend(options(apart), apart, NOT_KNOWN, MARGIN).rather_not == ("b",)
 
 
-def test_one_option_is_certain_to_be_the_best_of_those_offered_and_none_is_nothing():
+def test_one_option_has_no_chance_to_tell_and_none_is_nothing():
     posterior = known(0.0)
-    assert recommend(options(posterior), posterior, NOT_KNOWN, MARGIN).chance == 1.0
+    alone = recommend(options(posterior), posterior, NOT_KNOWN, MARGIN)
+    assert (alone.choice, alone.chance, alone.blind, alone.cost) == (("a",), None, None, None)
     assert recommend([], posterior, NOT_KNOWN, MARGIN) == Recommended(basis=NOTHING)
 
 

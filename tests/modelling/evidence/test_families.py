@@ -23,7 +23,7 @@ def test_it_is_not_told_where_the_other_is_no_choice():
 
 
 @pytest.mark.parametrize(
-    "key", ["bsd-zfs", "bsd-zfs-on-ext4", "dir-flexclone-ext4", "dir", "kvm:openzfs-on-xfs:none", "virtiofs auto"]
+    "key", ["bsd-zfs", "bsd-zfs-on-ext4", "dir-flexclone-ext4", "kvm:openzfs-on-xfs:none", "virtiofs auto"]
 )
 def test_what_nobody_can_run_today_is_not_offered(key):
     assert not families.may_be_offered(key)
