@@ -35,14 +35,15 @@ def _guide(slug: str) -> Guide:
     lines = (" ".join(fact.split()) for fact in facts.removeprefix("- ").split("\n- "))
     told = {name: value for name, _, value in (line.partition(": ") for line in lines)}
     title, recommendation = title.removeprefix("# "), " ".join(recommendation.strip("*").split())
-    questions = tuple(re.findall(r"[^?]+\?", told["Asked as"]))
+    questions = [f"{question.strip()}?" for question in told["Asked as"].split("?")[:-1]]
+    html = MarkdownIt("commonmark", {"html": False}).render(text).replace("<pre>", '<pre tabindex="0">')  # it scrolls
     return Guide(
         slug=slug,
         title=title,
         axis=told.get("Axis", ""),
-        questions=tuple(question.strip() for question in questions),
+        questions=tuple(questions),
         sources=tuple(told["Sources"].split(", ")),
         recommendation=recommendation,
-        html=mark_safe(MarkdownIt("commonmark", {"html": False}).render(text)),  # noqa: S308 (ours, and html is off)
+        html=mark_safe(html),  # noqa: S308 (ours, and html is off)
         terms=tuple(terms(words) for words in (title, *questions)),
     )
