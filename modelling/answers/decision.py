@@ -160,7 +160,7 @@ def of_part(
     if len(fulfilling) < 2:
         measured = _only(part, options[0].key, label) if options else ""
     else:
-        measured = of_contrast(verdict.contrast, label, [entry.key for entry in fulfilling])
+        measured = of_contrast(verdict.contrast, label, recommended.choice or [entry.key for entry in fulfilling])
     told = {*recommended.choice, *recommended.rather_not}
     if verdict.contrast is not None:
         told |= {verdict.contrast.first, verdict.contrast.second}
@@ -291,9 +291,9 @@ def recommended_of(decision: Decision, key: str) -> str:
 
 
 def of_contrast(contrast: Contrast | None, label: Naming, entries: Sequence[str]) -> str:
-    """Say what numbers or lists say of the first. entries : keys, best first"""
+    """Say what numbers or lists say of the first. entries : keys, the recommended first"""
     if contrast is None:
-        return f"No numbers compare them; published lists put {label(entries[0])} first."
+        return f"No numbers compare them; published lists put {label(entries[0])} among the best."
     return f"{_measured(contrast, label)}. {_elsewhere(contrast)}"
 
 
