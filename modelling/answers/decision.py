@@ -16,6 +16,7 @@ from modelling.estimation.bayes import Posterior
 from modelling.estimation.ranking import Entry, RankedPart, Ranking
 from modelling.estimation.recommendation import (
     DEFAULT,
+    GUESS,
     LISTS,
     MAKERS,
     NEAREST,
@@ -25,7 +26,6 @@ from modelling.estimation.recommendation import (
     STRONG,
     Option,
     Recommended,
-    nearest,
     recommend,
 )
 from modelling.estimation.verdict import DIFFER, NOT_KNOWN, STRENGTHS, USE, Contrast, Verdict
@@ -110,7 +110,8 @@ def of_nothing(
     verdict = Verdict(NOT_KNOWN, STRENGTHS[0], tuple(("", sentence) for sentence in missing[:1]))
     recommended, measured, offered = by_makers(advised) if advised else Recommended(), "", 0
     if near is not None and recommended.basis != MAKERS:
-        recommended, offered = nearest(recommend(near.options, near.posterior, NOT_KNOWN, margin)), len(near.options)
+        recommended, offered = recommend(near.options, near.posterior, NOT_KNOWN, margin), len(near.options)
+        recommended = replace(recommended, force=GUESS, basis=NEAREST, is_sure_of_not=False)
         measured = f"Compared under other workloads: {some(label(option.key) for option in near.options)}."
     return worded(verdict, recommended, label, measured, " ".join(missing[1:]), offered=offered)
 
@@ -158,7 +159,8 @@ def of_part(
     recommended = recommend(options, posterior, verdict.kind, margin, worst)
     fulfilling = [entry for entry in part.entries if not entry.lacks]
     if len(fulfilling) < 2:
-        measured = _only(part, options[0].key, label) if options else ""
+        only, needs = label(options[0].key) if options else "", _needs(part)
+        measured = f"Only {only} is known to have all that was asked for ({needs})." if only and needs else ""
     else:
         measured = of_contrast(verdict.contrast, label, recommended.choice or [entry.key for entry in fulfilling])
     told = {*recommended.choice, *recommended.rather_not}
@@ -167,7 +169,9 @@ def of_part(
     measured += _passed_over(part, recommended, label) + _durability(part, recommended, label)
     measured += _families(told, recommended.rather_not, [entry.key for entry in part.entries])
     settle = "" if recommended.force == STRONG else measure_next
-    nothing = _NO_SAFE if all(entry.always_unsafe for entry in part.entries) else _lacking_all(part)
+    nothing = f"nothing that was measured is known to have all that was asked for ({_needs(part)})."
+    if all(entry.always_unsafe for entry in part.entries):
+        nothing = _NO_SAFE
     if not any(entry.lacks or entry.always_unsafe for entry in part.entries):
         nothing = "nobody can run what was compared today."
     return worded(verdict, recommended, label, measured, settle, rests_on, offered=len(options), nothing=nothing)
@@ -352,15 +356,6 @@ def times(ratio: float) -> str:
         if ratio < 0.1
         else f"{ratio:.1f}"
     )
-
-
-def _lacking_all(part: RankedPart) -> str:
-    return f"nothing that was measured is known to have all that was asked for ({_needs(part)})."
-
-
-def _only(part: RankedPart, key: str, label: Naming) -> str:
-    needs = _needs(part)
-    return f"Only {label(key)} is known to have all that was asked for ({needs})." if needs else ""
 
 
 def _needs(part: RankedPart) -> str:

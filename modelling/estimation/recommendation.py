@@ -7,7 +7,7 @@ strong and conditional after GRADE (Andrews and others 2013, 10.1016/j.jclinepi.
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from .bayes import Posterior
 from .verdict import AVOID, NO_DIFFERENCE, USE, WITHIN
@@ -136,8 +136,3 @@ def _last(losses: Mapping[str, float], posterior: Posterior, chosen: int, margin
     place = posterior.treatments.index(worst)
     slower = posterior.contrast(place, chosen).below(math.log1p(-margin)) if place != chosen else 0.0
     return worst if slower >= WITHIN else ""
-
-
-def nearest(recommended: Recommended) -> Recommended:
-    """Return a recommendation that was made for another question, as a guess for this one."""
-    return replace(recommended, force=GUESS, basis=NEAREST, is_sure_of_not=False)

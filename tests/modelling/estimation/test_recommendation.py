@@ -9,16 +9,13 @@ from scipy.stats import norm
 from modelling.estimation.bayes import Posterior
 from modelling.estimation.recommendation import (
     CONDITIONAL,
-    GUESS,
     LISTS,
-    NEAREST,
     NOTHING,
     ONE,
     SEVERAL,
     STRONG,
     Option,
     Recommended,
-    nearest,
     recommend,
 )
 from modelling.estimation.verdict import AVOID, LEADS, NO_DIFFERENCE, NOT_KNOWN, USE
@@ -113,12 +110,6 @@ def test_one_option_has_no_chance_to_tell_and_none_is_nothing():
     alone = recommend(options(posterior), posterior, NOT_KNOWN, MARGIN)
     assert (alone.choice, alone.chance, alone.blind, alone.cost) == (("a",), None, None, None)
     assert recommend([], posterior, NOT_KNOWN, MARGIN) == Recommended(basis=NOTHING)
-
-
-def test_what_is_nearest_is_a_guess():
-    posterior = known(0.5, 0.0)
-    guess = nearest(recommend(options(posterior, 3), posterior, NOT_KNOWN, MARGIN))
-    assert (guess.choice, guess.force, guess.basis) == (("a",), GUESS, NEAREST)
 
 
 def test_the_loss_in_one_of_ten_is_that_of_a_million_draws():
