@@ -36,7 +36,7 @@ def asked(page: Page, question: str) -> dict[str, object]:
     page.goto("/")
     page.get_by_label("What do you want to run, on what?").fill(question)
     page.get_by_role("button", name="Ask").click()
-    expect(page.locator("#understood, form[aria-label=Comparison]")).to_be_visible()
+    expect(page.locator("#understood, form[aria-label=Comparison]")).to_be_visible(timeout=60_000)
     page.wait_for_load_state()
     address = urlsplit(page.url)
     links = page.locator("#understood a, #loads-heading + p a").evaluate_all("all => all.map(a => a.href)")
