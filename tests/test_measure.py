@@ -22,7 +22,7 @@ from kdb_client import measure, places
 from kdb_client.command import main
 from kdb_client.disks import Disk, blank
 from kdb_client.errors import KdbError
-from kdb_client.guardian import FOLDER, PROCESS, Guardian, clean, end_process, process_record
+from kdb_client.guardian import FOLDER, PROCESS, Guardian, clean, end_process, process_identity
 from kdb_client.loads import load_of
 from kdb_client.measure import chart
 from kdb_client.places import Place, facts_of
@@ -448,7 +448,7 @@ def test_a_guardian_reads_its_own_journal_whatever_stands_in_its_place(journal, 
 
 def test_a_process_that_has_the_number_of_ours_is_left_alone():
     with subprocess.Popen(["sleep", "600"], start_new_session=True) as somebody:
-        number, boot, began = process_record(somebody.pid).split()
+        number, boot, began = process_identity(somebody.pid).split()
         end_process(f"{number} {boot} {int(began) - 1}")
         end_process(f"{number} {boot[::-1]} {began}")
         left = somebody.poll()
@@ -459,12 +459,12 @@ def test_a_process_that_has_the_number_of_ours_is_left_alone():
 def test_a_killed_owner_leaves_neither_its_folder_nor_its_process(tmp_path):
     owner = (
         "import os, signal, subprocess, sys\n"
-        "from kdb_client.guardian import FOLDER, PROCESS, Guardian, clean, end_process, process_record\n"
+        "from kdb_client.guardian import FOLDER, PROCESS, Guardian, clean, end_process, process_identity\n"
         "with Guardian() as guardian:\n"
         "    guardian.watch(FOLDER, sys.argv[1])\n"
         "    os.mkdir(sys.argv[1])\n"
         "    child = subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
-        "    guardian.watch(PROCESS, process_record(child.pid))\n"
+        "    guardian.watch(PROCESS, process_identity(child.pid))\n"
         "    print(child.pid, flush=True)\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
@@ -482,8 +482,8 @@ def test_what_is_forgotten_is_left_alone(tmp_path):
     with subprocess.Popen(["sleep", "600"], start_new_session=True) as somebody:
         with Guardian() as guardian:
             kept, gone = guardian.new_folder(str(tmp_path)), guardian.new_folder(str(tmp_path))
-            guardian.watch(PROCESS, process_record(somebody.pid))
-            guardian.forget(PROCESS, process_record(somebody.pid))
+            guardian.watch(PROCESS, process_identity(somebody.pid))
+            guardian.forget(PROCESS, process_identity(somebody.pid))
             guardian.forget(FOLDER, kept)
         left = (Path(kept).exists(), Path(gone).exists(), somebody.poll())
         somebody.kill()

@@ -11,7 +11,7 @@ _EXPIRY = struct.Struct("<d")
 
 
 class BytesInFiles(FileBasedCache):
-    """Each file is the time when it expires, and what is kept."""
+    """A Django cache whose files hold the time of expiry, then the bytes of the value."""
 
     def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
         try:

@@ -68,7 +68,7 @@ def answer(estimate: Estimate, revision: int) -> Answer:
             RankedEntry(
                 **vars(entry),
                 label=entry_name(entry.key),
-                recommended=decision.recommended_of(verdict, entry.key),
+                recommended=decision.recommended_of(verdict, entry),
             )
             for part in parts
             for entry in sorted(part.entries, key=lambda entry: entry.key not in verdict.choice)

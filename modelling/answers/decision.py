@@ -92,9 +92,7 @@ def of_releases(parts: Sequence[Decision], missing: Sequence[str]) -> Decision:
     """Decide on releases, whatever was measured of old ones: what nobody supports may lose more than speed."""
     measured = " ".join(part.measured for part in parts)
     strength = min((part.strength for part in parts), key=STRENGTHS.index, default=STRENGTHS[0])
-    reasons = tuple(("", reason) for part in parts for reason in part.reasons) or tuple(
-        ("", one) for one in missing[:1]
-    )
+    reasons = tuple(("", reason) for reason in [*(reason for part in parts for reason in part.reasons), *missing[:1]])
     kind = parts[0].kind if len(parts) == 1 else NOT_KNOWN
     keep = worded(Verdict(kind, strength, reasons), Recommended(), str, measured, " ".join(missing[1:]))
     return replace(keep, sentence="Keep the release that your product supports.")
@@ -189,8 +187,7 @@ def _offered(
     entries: Sequence[Entry], posterior: Posterior, advised: Advised | None = None
 ) -> tuple[list[Option], Posterior]:
     """Return the entries that may be recommended and can be run today, and their posterior."""
-    may = [entry for entry in entries if entry.may_be_recommended]
-    may = [entry for entry in may if families.may_be_offered(entry.key)]
+    may = [entry for entry in entries if entry.may_be_recommended and families.may_be_offered(entry.key)]
     options = [
         Option(
             entry.key,
@@ -285,12 +282,12 @@ def _second_line(recommended: Recommended, verdict: Verdict, rests_on: str, offe
     return text
 
 
-def recommended_of(decision: Decision, key: str) -> str:
+def recommended_of(decision: Decision, entry: Entry) -> str:
     """Return in a word what the recommendation says of an entry; "": nothing."""
-    if key in decision.choice:
+    if entry.key in decision.choice:
         return EITHER if len(decision.choice) > 1 else USE if decision.force == STRONG else START
-    if key in decision.rather_not:
-        return AVOID if " Avoid " in decision.sentence else RATHER_NOT
+    if entry.key in decision.rather_not:
+        return AVOID if entry.verdict == AVOID else RATHER_NOT
     return ""
 
 

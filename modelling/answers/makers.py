@@ -15,13 +15,10 @@ MOST = 3  # defaults and contradictions that are told
 
 def makers_say(advised: Advised, decision: Decision, label: Callable[[str], str]) -> MakersSay:
     """Return what makers advise, with how it stands to the recommendation; first who advises the same."""
-
-    def is_other(one: Statement) -> bool:
-        return not {*one.recommended} & {*decision.choice}
-
+    first = sorted(advised.statements, key=lambda one: {*one.recommended}.isdisjoint(decision.choice))
     return MakersSay(
         sentence=_sentence(advised, decision, label),
-        statements=_lines(first_shown(tuple(sorted(advised.statements, key=is_other)))),
+        statements=_lines(first_shown(tuple(first))),
         defaults=_lines(islice(advised.defaults, MOST)),
         disagreements=tuple(
             f"{one.subject}: “{one.one_view}” against “{one.other_view}”. {one.why}"

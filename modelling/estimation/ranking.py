@@ -28,7 +28,6 @@ from .links import Links
 from .network import Fit, Network, networks
 from .ordinal import bradley_terry, from_tiers
 from .verdict import (
-    AVOID,
     CHOICES,
     DIFFER,
     LEADS,
@@ -125,8 +124,6 @@ class RankedPart:
     basis: str  # "numbers", "findings" or "both"
     reference: str  # the best entry with numbers that may be recommended, else with numbers, else the best entry
     entries: tuple[Entry, ...]
-    best: tuple[str, ...]
-    worst: tuple[str, ...]
     networks: tuple[Network, ...]
     members: tuple[str, ...]  # the entries in the order of `posterior`
     posterior: Posterior
@@ -362,8 +359,6 @@ def _part(
         basis="both" if inside and is_stated else "numbers" if inside else "findings",
         reference=reference,
         entries=entries,
-        best=tuple(entry.key for entry in entries if entry.verdict == USE),
-        worst=tuple(entry.key for entry in entries if entry.verdict == AVOID),
         networks=inside,
         members=members,
         posterior=estimate,

@@ -9,8 +9,10 @@ from django.core.exceptions import ValidationError
 from django.db import models, transaction
 
 from experiments.published_evidence.files import Entry, read_csv
-from modelling.models import Advice, Contradiction
+from modelling.estimation.ranking import METHOD
+from modelling.models import Advice, Contradiction, RankingSnapshot
 
+from .selectors import digest
 from .words import AXIS_LABELS, CONTEXT, KINDS, READ, REASONS, WORDINGS, values
 
 Row = TypeVar("Row", bound=models.Model)
@@ -36,8 +38,11 @@ def load(path: Path = PATH) -> dict[str, int]:
     codes = [row.code for row in rows]
     disagreements = [_contradiction(entry, codes) for entry in files[contradictions]]
     with transaction.atomic():
+        before = digest()
         _store(Advice, "code", rows)
         _store(Contradiction, "number", disagreements)
+        if before not in ("", digest()):  # what was answered rests on other advice
+            RankingSnapshot.objects.filter(method=METHOD).delete()
     return {file.name: len(entries) for file, entries in files.items()}
 
 

@@ -1,5 +1,6 @@
 """What makers advise, as pages, API and other features ask for it. Each costs a constant number of queries."""
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
@@ -28,6 +29,13 @@ def advised(axis: str, entries: Sequence[str], *, is_all: bool = True, **context
     return matching.advise(
         axis, entries, Asked(**context), statements, plain(Disagreement, Contradiction.objects.all())
     )
+
+
+def digest() -> str:
+    """Return a digest of all advice in the database, "" of none."""
+    rows = [*Advice.objects.order_by("code").values_list(), *Contradiction.objects.order_by("number").values_list()]
+    told = [row[1:] for row in rows]  # without their numbers in this database
+    return hashlib.sha256(repr(told).encode()).hexdigest() if told else ""
 
 
 def publisher_choices() -> list[tuple[str, str]]:

@@ -24,6 +24,7 @@ from modelling.estimation.ranking import METHOD
 from modelling.evidence import choices, counts, names
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
+from modelling.guidance.selectors import digest as advice_digest
 from modelling.models import RankingSnapshot
 
 from . import selectors, snapshots
@@ -119,11 +120,11 @@ def _revisions() -> list[list[Any]]:
 
 
 def _evidence() -> str:
-    """Return the digest of all that answers are made of, besides the method: what is published, scales, assumptions."""
+    """Return the digest of what answers are made of besides the method: evidence, advice, scales, assumptions."""
     assumed = sorted((name, repr(value)) for name, value in vars(assumptions()).items() if name != "scales")
     files = [path.read_text(encoding="utf-8") for path in (PUBLISHED, DIRECTORY / "abilities.csv")]
     published = [
         (case_study.slug, case_study.published_revision_id, bundles.digest(case_study))
         for case_study in CaseStudy.objects.published().order_by("slug")
     ]
-    return hashlib.sha256(repr((assumed, files, published)).encode()).hexdigest()
+    return hashlib.sha256(repr((assumed, files, published, advice_digest())).encode()).hexdigest()

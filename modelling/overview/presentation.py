@@ -7,7 +7,7 @@ from modelling.estimation.verdict import STRENGTHS
 from modelling.evidence.axes import AXES
 from modelling.evidence.words import capital, counted, listed
 
-from .content import NOTHING, WAITING, Overview, OverviewCell
+from .content import WAITING, Overview, OverviewCell
 
 MOST_NAMES = 2  # that a cell has room for
 # Strength of the evidence to its sign, which tells it without the colour.
@@ -60,9 +60,7 @@ def present(overview: Overview) -> RecommendationTable:
     """
     own = [axis.name for axis in AXES.values() if not axis.setting and len(axis.entry) < 3]
     shown = [
-        (row, {cell.axis: _shown(cell) for cell in row.cells})
-        for row in overview.rows
-        if any(cell.kind != NOTHING for cell in row.cells)
+        (row, {cell.axis: _shown(cell) for cell in row.cells}) for row in overview.rows if any(map(_shown, row.cells))
     ]
     compared = [axis for axis in own if any(cells.get(axis) for _, cells in shown)]
     lines = [
@@ -84,7 +82,7 @@ def present(overview: Overview) -> RecommendationTable:
 
 
 def _shown(cell: OverviewCell) -> ShownCell | None:
-    if cell.kind == NOTHING:
+    if cell.kind != WAITING and not cell.leading:
         return None
     return ShownCell(
         cell=cell,

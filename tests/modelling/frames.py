@@ -5,7 +5,7 @@ import math
 import pandas as pd
 
 from modelling.answers.content import RankedEntry
-from modelling.estimation.ranking import _NO_NUMBERS
+from modelling.estimation.ranking import _NO_NUMBERS, RankedPart
 from modelling.evidence.axes import WHERE_STATED
 from modelling.evidence.frames import _FINDING_COLUMNS, NO_ARMS
 
@@ -87,3 +87,8 @@ def ranked_entry(key: str, **fields) -> RankedEntry:
     beside = {**dict.fromkeys(("tied_with", "confounded_with", "unsafe_options", "lacks"), ()), "always_unsafe": False}
     counts = dict.fromkeys(("case_studies", "laboratories", "groups", "measurements", "derived", "findings"), 0)
     return RankedEntry(key=key, **{**_NO_NUMBERS, **standing, **beside, **counts, **fields})
+
+
+def having(part: RankedPart, verdict: str) -> tuple[str, ...]:
+    """Return the keys of the entries of a part that have a verdict, in their order."""
+    return tuple(entry.key for entry in part.entries if entry.verdict == verdict)

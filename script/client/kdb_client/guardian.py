@@ -80,7 +80,7 @@ class Guardian:
             text=True,
             start_new_session=True,
         ) as program:
-            record = process_record(program.pid)
+            record = process_identity(program.pid)
             try:
                 self.watch(PROCESS, record)
             except KdbError:
@@ -167,8 +167,8 @@ def _state_folder() -> Path:
     return folder
 
 
-def process_record(pid: int) -> str:
-    """Return the number of a process with what no later one of that number has: its boot and when it began."""
+def process_identity(pid: int) -> str:
+    """Return what identifies a process among all that ever had its number: number, boot and time of its start."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     return f"{pid} {boot} {(_stat(pid) or [''] * 20)[19]}"
 
@@ -185,7 +185,7 @@ def _stat(pid: int) -> list[str]:
 def end_process(record: str) -> None:
     """Kill the process group of the process of this record, which we made, and wait until that writes no more."""
     pid, boot, _ = record.split(" ")
-    if record != process_record(int(pid)) and (_stat(int(pid)) or boot not in process_record(int(pid))):
+    if record != process_identity(int(pid)) and (_stat(int(pid)) or boot not in process_identity(int(pid))):
         return  # another one has its number; of one that is gone, its children may be there
     with contextlib.suppress(ProcessLookupError):
         os.killpg(int(pid), signal.SIGKILL)

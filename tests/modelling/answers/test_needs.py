@@ -10,7 +10,7 @@ from modelling.kept_answers.selectors import current_ranking
 from modelling.models import RankingSnapshot
 from tests.factories import make_case_study, make_configuration, make_measurement, publish
 from tests.modelling.estimation.test_durable_verdicts import said
-from tests.modelling.frames import arm, arms, findings
+from tests.modelling.frames import arm, arms, findings, having
 from tests.modelling.scales import ALIKE
 
 TAKEN = Assumptions(Spread(0.02, 1e9, 1e9), 0.087, tier_doubt=0.5, scales=ALIKE)
@@ -30,7 +30,7 @@ def test_the_fastest_is_passed_over_where_it_lacks_a_need():
         ("kvm", "use", ()),
         ("esxi", "avoid", ()),
     ]
-    assert (part.reference, part.best, part.entries[0].expected_loss) == ("kvm", ("kvm",), None)
+    assert (part.reference, having(part, "use"), part.entries[0].expected_loss) == ("kvm", ("kvm",), None)
     assert said(part).sentence.startswith("Use KVM.")
     assert "XEN comes before, but has not all that was asked for." in said(part).measured
 
@@ -43,7 +43,7 @@ def test_the_estimates_do_not_depend_on_needs():
 
 def test_one_that_has_everything_is_named_and_not_recommended_for_its_speed():
     part = ranked({"xen": ("snapshot",), "kvm": ("snapshot", "trim")})
-    assert (part.best, part.worst, said(part).kind) == ((), (), "not known")
+    assert (having(part, "use"), having(part, "avoid"), said(part).kind) == ((), (), "not known")
     assert said(part).sentence == "Start with ESXI."
     assert said(part).measured.startswith(
         "Only ESXI is known to have all that was asked for (snapshots and trim). XEN and KVM come before, but"
@@ -52,7 +52,7 @@ def test_one_that_has_everything_is_named_and_not_recommended_for_its_speed():
 
 def test_nothing_is_recommended_where_nothing_has_everything():
     part = ranked(dict.fromkeys(("xen", "kvm", "esxi"), ("trim",)))
-    assert (part.best, part.worst, said(part).kind) == ((), (), "not known")
+    assert (having(part, "use"), having(part, "avoid"), said(part).kind) == ((), (), "not known")
     assert said(part).sentence == (
         "Keep what you have: nothing that was measured is known to have all that was asked for (trim)."
     )

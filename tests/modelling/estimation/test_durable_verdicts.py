@@ -7,7 +7,7 @@ from modelling.estimation.arms import Spread
 from modelling.estimation.ranking import Assumptions, rank
 from modelling.estimation.verdict import durable
 from modelling.evidence.axes import AXES, SET_BY_HYPERVISOR
-from tests.modelling.frames import arm, arms, finding, findings
+from tests.modelling.frames import arm, arms, finding, findings, having
 from tests.modelling.scales import ALIKE
 
 UNSAFE = {"cache_mode": "unsafe"}
@@ -50,13 +50,13 @@ def test_a_winner_measured_with_and_without_says_so_and_is_a_step_less_sure():
     mixed = ranked(*safe, {"value": 220, "configuration_id": 7, "host_mount_options": "noatime,nobarrier", **alike})
     assert (plain.verdict.strength, mixed.verdict.strength) == ("strong", "moderate")
     assert dict(mixed.verdict.reasons)["durability"].startswith("Some numbers of the first rest on options")
-    assert (mixed.best, mixed.entries[0].always_unsafe) == (("kvm",), False)
+    assert (having(mixed, "use"), mixed.entries[0].always_unsafe) == (("kvm",), False)
     assert "Some numbers of KVM were measured with host mount option nobarrier" in said(mixed).measured
 
 
 def test_nothing_is_recommended_where_everything_was_measured_without_flushes():
     part = ranked({"value": 300, "hypervisor": "xen", **UNSAFE}, {"value": 200, **UNSAFE})
-    assert (part.best, part.worst, part.verdict.kind) == ((), (), "not known")
+    assert (having(part, "use"), having(part, "avoid"), part.verdict.kind) == ((), (), "not known")
     decided = said(part)
     assert decided.sentence == (
         "Keep what you have: none of these was measured with options that keep acknowledged writes."
@@ -66,7 +66,7 @@ def test_nothing_is_recommended_where_everything_was_measured_without_flushes():
 
 def test_one_that_was_compared_with_unsafe_ones_alone_is_not_recommended_either():
     part = ranked({"value": 300, "hypervisor": "xen", **UNSAFE}, {"value": 200})
-    assert part.best == ()
+    assert having(part, "use") == ()
     assert said(part).sentence == "Start with KVM."  # it is what one may use
     assert durable([True, False]) == [False, False]
     assert durable([True, False, False]) == [False, True, True]

@@ -10,7 +10,7 @@ from modelling.estimation.arms import Spread
 from modelling.estimation.ranking import Assumptions, rank
 from modelling.estimation.verdict import Basis, strength
 from modelling.evidence.axes import AXES, SET_BY_HYPERVISOR
-from tests.modelling.frames import arm, arms, finding, findings
+from tests.modelling.frames import arm, arms, finding, findings, having
 from tests.modelling.scales import ALIKE
 
 PAIR, GUEST, CONFIGURATION = AXES["fs-pair"], AXES["guest-fs"], AXES["configuration"]
@@ -30,7 +30,7 @@ def test_the_best_comes_first_and_ratios_are_against_it():
         ("btrfs-on-ext4", 3, pytest.approx(0.25, rel=5e-3)),
     ]
     # One laboratory: it is told what leads there, and nothing is to be used or avoided.
-    assert (part.best, part.worst, part.leading) == ((), (), ("xfs-on-ext4",))
+    assert (having(part, "use"), having(part, "avoid"), part.leading) == ((), (), ("xfs-on-ext4",))
     assert [entry.verdict for entry in part.entries] == ["leads", "unknown", "unknown"]
     assert (part.verdict.kind, part.verdict.strength) == ("leads", "very weak")
     assert part.verdict.contrast.measured == (pytest.approx(2.0),)
@@ -52,12 +52,12 @@ def test_entries_whose_difference_may_be_chance_are_tied_and_share_the_best_set(
     (part,) = ranked(arms(arm(100), arm(105, guest_fs="xfs"), arm(50, guest_fs="btrfs")), scales=ALIKE)
     assert part.leading == ("xfs-on-ext4", "ext4-on-ext4")
     assert part.entries[0].tied_with == ("ext4-on-ext4",)
-    assert (part.verdict.contrast.second, part.worst) == ("btrfs-on-ext4", ())
+    assert (part.verdict.contrast.second, having(part, "avoid")) == ("btrfs-on-ext4", ())
 
 
 def test_nothing_is_called_worst_where_everything_may_be_best():
     (part,) = ranked(arms(arm(100), arm(101, guest_fs="xfs")), scales=ALIKE)
-    assert ([entry.verdict for entry in part.entries], part.worst) == (["no difference"] * 2, ())
+    assert ([entry.verdict for entry in part.entries], having(part, "avoid")) == (["no difference"] * 2, ())
 
 
 def test_one_laboratory_foretells_less_than_it_measured():
@@ -153,7 +153,7 @@ def test_tier_lists_rank_without_numbers_where_no_numbers_exist():
         "xfs-on-btrfs",
     ]
     assert {(entry.ratio, entry.low, entry.high, entry.grade) for entry in part.entries} == {(None, None, None, "D")}
-    assert (part.best, part.worst, part.verdict.kind) == ((), (), "not known")
+    assert (having(part, "use"), having(part, "avoid"), part.verdict.kind) == ((), (), "not known")
 
 
 def test_equal_tiers_share_the_best_rank():

@@ -7,9 +7,10 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from kdb.signals import database_prepared
+from modelling.estimation.ranking import METHOD
 from modelling.guidance import loading, selectors
 from modelling.guidance.content import Statement
-from modelling.models import Advice, Contradiction
+from modelling.models import Advice, Contradiction, RankingSnapshot
 
 pytestmark = pytest.mark.django_db
 
@@ -37,7 +38,7 @@ def rewrite(path, change) -> None:
         writer.writerows(rows)
 
 
-def kept():
+def stored_rows():
     return [*Advice.objects.order_by("code").values()], [*Contradiction.objects.values()]
 
 
@@ -61,9 +62,9 @@ def test_every_id_of_a_contradiction_is_a_statement_or_a_default():
 
 def test_importing_again_changes_nothing(files, capsys):
     call_command("import_guidance", files / NAMES[0])
-    before = kept()
+    before = stored_rows()
     call_command("import_guidance", files / NAMES[0])
-    assert kept() == before
+    assert stored_rows() == before
     assert "guidance.csv: 413 rows" in capsys.readouterr().out
 
 
@@ -99,7 +100,7 @@ def test_importing_a_changed_file_updates_by_id_and_deletes_what_is_gone(files):
 )
 def test_a_wrong_row_is_named_and_nothing_is_half_done(files, name, field, value, allowed):
     loading.load(files / NAMES[0])
-    before = kept()
+    before = stored_rows()
     rewrite(files / NAMES[0], lambda rows: rows[5].update(statement="Changed."))
     rewrite(files / name, lambda rows: rows[0].update({field: value}))
     with pytest.raises(CommandError) as refused:
@@ -107,7 +108,7 @@ def test_a_wrong_row_is_named_and_nothing_is_half_done(files, name, field, value
     found = f'"{value}"'
     assert f"{name}, line 2, {field}: found {found}, allowed is " in str(refused.value)
     assert allowed in str(refused.value)
-    assert kept() == before
+    assert stored_rows() == before
 
 
 def test_an_id_that_is_there_twice_is_refused(files):
@@ -126,3 +127,13 @@ def test_a_first_start_loads_it_and_a_later_one_brings_what_changed(settings):
     settings.KDB_RELEASE_EVIDENCE = True
     loading.take_in()
     assert Advice.objects.get(code="pve-qm-01").statement != "Old."
+
+
+def test_what_was_answered_by_other_advice_is_answered_anew(files):
+    call_command("import_guidance", str(files / "guidance.csv"), verbosity=0)
+    kept = RankingSnapshot.objects.create(question="q", method=METHOD, revision=1, workload="varmail", result={})
+    call_command("import_guidance", str(files / "guidance.csv"), verbosity=0)
+    assert RankingSnapshot.objects.filter(pk=kept.pk).exists()
+    rewrite(files / "guidance.csv", lambda rows: rows[0].update(statement="Another."))
+    call_command("import_guidance", str(files / "guidance.csv"), verbosity=0)
+    assert not RankingSnapshot.objects.filter(pk=kept.pk).exists()

@@ -13,7 +13,7 @@ from modelling.evidence.question import Question
 from modelling.kept_answers import snapshots
 from modelling.kept_answers.selectors import answer_in, current_ranking
 from modelling.models import RankingSnapshot
-from modelling.overview.content import Overview, OverviewCell, OverviewColumn, OverviewRow
+from modelling.overview.content import WAITING, Overview, OverviewCell, OverviewColumn, OverviewRow
 from modelling.overview.presentation import SIGNS, present
 from modelling.overview.selectors import overview
 from tests.factories import make_case_study, make_configuration, make_measurement, make_variant, publish
@@ -211,3 +211,16 @@ def test_a_key_of_digits_alone_is_a_name_all_the_same(client):
     answer_all()
     assert "16 KiB" in str(client.get(API).json())
     assert client.get(PAGE).status_code == 200
+
+
+def test_a_choice_of_which_nothing_is_recommended_takes_no_cell():
+    """Of releases the answer is the one that a product supports, whatever was compared."""
+    cells = (
+        OverviewCell("guest-fs", "leads", "weak", leading=("ext4",), groups=1),
+        OverviewCell("host-kernel", "leads", "weak", groups=1),
+        OverviewCell("cache-mode", WAITING),
+    )
+    table = present(Overview(1, (), (OverviewRow("varmail", "Mail server", cells),)))
+    (line,) = table.lines
+    shown = [cell for cell in (*line.cells, *line.further) if cell]
+    assert [(cell.cell.axis, cell.names) for cell in shown] == [("guest-fs", "ext4"), ("cache-mode", "")]
