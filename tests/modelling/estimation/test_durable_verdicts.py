@@ -39,6 +39,7 @@ def test_the_fastest_is_not_used_where_it_was_measured_only_with_an_unsafe_cache
     assert winner.ratio == 1.0 < first.ratio < np.sqrt(1.5)
     decided = said(part)
     assert decided.sentence == "Use KVM. Avoid ESXI."
+    assert [decision.recommended_of(decided, entry) for entry in part.entries] == ["", "use", "avoid"]
     assert decided.confidence.startswith("Moderate confidence: three research groups measured it; chance that it is")
     assert "XEN comes before, but was measured only with cache mode unsafe, which can lose" in decided.measured
 

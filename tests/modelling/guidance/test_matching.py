@@ -63,6 +63,23 @@ def test_a_publisher_counts_once_for_an_entry_by_its_strongest_word():
     assert told.discouraged == ("unsafe",)
 
 
+@pytest.mark.parametrize(
+    ("narrowed", "asked", "score"),
+    [
+        ({}, {}, 3),
+        ({"condition": "images on ZFS"}, {}, 1),
+        ({"condition": "InnoDB data files", "workloads": ("database",)}, {"workload": "database"}, 3),
+        ({"hypervisors": ("kvm",)}, {}, 1),
+        ({"hypervisors": ("kvm",)}, {"hypervisor": "kvm"}, 3),
+        ({"host_storages": ("rbd",)}, {}, 1),
+        ({"host_storages": ("rbd",)}, {"host_storage": "rbd"}, 3),
+    ],
+)
+def test_what_the_question_does_not_decide_makes_an_option_of_a_statement(narrowed, asked, score):
+    told = matching.advise("cache-mode", ["none"], Asked(**asked), [said("a", "none", **narrowed)], [])
+    assert told.entries["none"].score == score
+
+
 def test_no_entry_is_advised_where_as_much_speaks_against_it_or_two_are_alike():
     assert advise("none writeback", said("a", "none"), said("b", "", "none")).advised is None
     assert advise("none writeback", said("a", "none writeback")).advised is None
