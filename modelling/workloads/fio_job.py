@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from .profiles import RANDOM_EXTENT, Accesses, Profile, Requests
-from .wml.tree import WmlError
+from .wml.tree import Place, WmlError
 
 MOST_JOBS = 1_000
 MOST = 2**60  # of any number
@@ -61,7 +61,7 @@ def fio_profile(text: str) -> Profile:
     """Return the profile of a job file. Raises WmlError, with line and reason, where it is not understood."""
     jobs, others = _jobs(text)
     if not jobs:
-        raise WmlError(1, 1, "a job file has at least one job, a section beside [global]")
+        raise WmlError(Place(1, 1), "a job file has at least one job, a section beside [global]")
     loads = [_load(options) for options in jobs]
     operations, moved = dict.fromkeys(_KINDS, 0.0), dict.fromkeys(_KINDS, 0.0)
     flushes = written = synchronous = 0.0
@@ -113,18 +113,18 @@ def _jobs(text: str) -> tuple[list[Options], list[str]]:
         if line.startswith("["):
             section = _SECTION.fullmatch(line)
             if section is None:
-                raise WmlError(number, 1, "the head of a section is a name in brackets: [mail]")
+                raise WmlError(Place(number, 1), "the head of a section is a name in brackets: [mail]")
             is_global = section[1].strip().lower() == "global"
             job = None if is_global else dict(shared)
             if job is not None:
                 jobs.append(job)
             if len(jobs) > MOST_JOBS:
-                raise WmlError(number, 1, f"more than {MOST_JOBS} jobs are not read")
+                raise WmlError(Place(number, 1), f"more than {MOST_JOBS} jobs are not read")
             continue
         name, _, value = (part.strip() for part in line.partition("="))
         name = _ALIASES.get(name.lower(), name.lower())
         if job is None and not is_global:
-            raise WmlError(number, 1, "an option stands below the head of a section: [global] or a job's name")
+            raise WmlError(Place(number, 1), "an option stands below the head of a section: [global] or a job's name")
         if name in _READ or name in _REFUSED:
             (shared if job is None else job)[name] = number, value.lower()
         else:
@@ -135,14 +135,14 @@ def _jobs(text: str) -> tuple[list[Options], list[str]]:
 def _load(options: Options) -> _Load:
     for name, reason in _REFUSED.items():
         if name in options:
-            raise WmlError(options[name][0], 1, reason)
+            raise WmlError(Place(options[name][0], 1), reason)
     line, access = options.get("rw", (1, "read"))
     access = access.partition(":")[0]
     is_random = access.startswith("rand")
     direction = access.removeprefix("rand")
     if direction not in _SHARE_OF_READS:
         allowed = ", ".join([*_SHARE_OF_READS, "randread", "randwrite", "randrw"])
-        raise WmlError(line, 1, f"rw={access[:40]}: allowed are {allowed}")
+        raise WmlError(Place(line, 1), f"rw={access[:40]}: allowed are {allowed}")
     reads = _SHARE_OF_READS[direction]
     if reads is None:
         mixed = "rwmixread" if "rwmixread" in options or "rwmixwrite" not in options else "rwmixwrite"
@@ -178,7 +178,7 @@ def _think_seconds(options: Options) -> float:
     line, text = options.get("thinktime", (1, "0"))
     match = _TIME.fullmatch(text)
     if match is None:
-        raise WmlError(line, 1, f"thinktime={text[:40]}: give microseconds, or a number with us, ms or s")
+        raise WmlError(Place(line, 1), f"thinktime={text[:40]}: give microseconds, or a number with us, ms or s")
     return int(match[1]) * _SECONDS[match[2]]
 
 
@@ -188,7 +188,7 @@ def _sizes(options: Options) -> tuple[int, int]:
     reads = _size(options, "bs", sizes[0] or "4k")
     writes = _size(options, "bs", sizes[1] or "4k") if len(sizes) > 1 else reads
     if not reads or not writes:
-        raise WmlError(options["bs"][0], 1, "bs=0: an operation moves at least one byte")
+        raise WmlError(Place(options["bs"][0], 1), "bs=0: an operation moves at least one byte")
     return reads, writes
 
 
@@ -197,7 +197,7 @@ def _size(options: Options, name: str, text: str) -> int:
     size = int(match[1]) * _UNITS[match[2]] if match else MOST + 1
     if size > MOST:
         line = options.get(name, (1, ""))[0]
-        raise WmlError(line, 1, f"{name}={text[:40]}: give bytes, or a number with k, m, g or t")
+        raise WmlError(Place(line, 1), f"{name}={text[:40]}: give bytes, or a number with k, m, g or t")
     return size
 
 
@@ -205,7 +205,7 @@ def _number(options: Options, name: str, default: int, *, least: int = 0, most: 
     line, text = options.get(name, (1, str(default)))
     number = int(text) if re.fullmatch(r"[0-9]{1,13}", text, re.ASCII) else -1
     if not least <= number <= most:
-        raise WmlError(line, 1, f"{name}={text[:40]}: give a whole number from {least} to {most}")
+        raise WmlError(Place(line, 1), f"{name}={text[:40]}: give a whole number from {least} to {most}")
     return number
 
 

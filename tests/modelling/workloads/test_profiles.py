@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from modelling.workloads import wml
 from modelling.workloads.profiles import KNOWN, Accesses, Profile, distance, known_profiles, nearest, profile
+from modelling.workloads.wml import tree
 
 from .test_wml import mutated as damaged_personalities
 
@@ -366,14 +367,14 @@ def test_nested_iterations_are_bounded():
 
 def of_steps(steps: int) -> str:
     """A text that takes so many: 35 tokens, a flowop expanded (10), three rounds of it, and a list of numbers."""
-    pairs, odd = divmod(steps - 35 - 10 - 3 - 6, 2)
-    filler = "foreach $a in 1" + ",1" * pairs + " {}" + " quit" * odd
+    pairs, odd = divmod(steps - 35 - 10 - 3 - 2, 2)
+    filler = "psrun 1" + ",1" * pairs + " quit" * odd
     files, flowop = "define fileset name=box,path=/x,entries=1\n", "flowop statfile name=s,filename=box"
     return f"{files}define process name=p {{ thread name=t {{\n{flowop} }} }}\n{filler}"
 
 
 def test_reading_expanding_and_walking_share_one_budget(monkeypatch):
-    monkeypatch.setattr(wml.tree, "MOST_STEPS", 1_000)
+    monkeypatch.setattr(tree, "MOST_STEPS", 1_000)
     assert wml.parse(of_steps(1_000)).steps == 997
     for steps in (999, 1_000):
         assert profile(wml.parse(of_steps(steps))).metadata_share == 1
@@ -399,7 +400,7 @@ def test_a_sync_of_a_set_costs_a_step_for_each_open_file():
 
 
 def test_numbers_too_large_for_shares_are_refused(monkeypatch):
-    monkeypatch.setattr(wml.tree, "MOST_STEPS", 500_000)  # so that nothing else ends it
+    monkeypatch.setattr(tree, "MOST_STEPS", 500_000)  # so that nothing else ends it
     # 8.6e18 bytes, multiplied by 8.6e18 at each of 15 levels and by the iterations of the write itself
     write = "write name=w,filename=box,iosize=8000000000g,iters=8000000000g"
     with pytest.raises(wml.WmlError, match="more than a number can hold"):
