@@ -19,20 +19,11 @@ import numpy as np
 from scipy.special import rel_entr
 
 from kdb.content import NOT_SERVED
-from modelling.workloads.wml.tree import Budget
-from modelling.workloads.wml.workload import (
-    FINISHES,
-    FLUSHES,
-    LIMITS,
-    METADATA,
-    READS,
-    WAITS,
-    WHOLE_FILE,
-    WRITES,
-    flatten,
-)
 
 from . import wml
+from .wml.flowops import FINISHES, FLUSHES, LIMITS, METADATA, READS, WAITS, WHOLE_FILE, WRITES
+from .wml.tree import Budget
+from .wml.workload import flatten
 
 # Bytes for which positioning takes about as long as moving them, and half-way (in powers of two) between the
 # largest files that the papers call randomly accessed and the smallest that they call sequential, too.

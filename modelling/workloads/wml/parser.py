@@ -1,4 +1,4 @@
-"""Read Filebench's workload model language: text to statements, in one pass.
+"""Read Filebench's workload model language: text to definitions, in one pass.
 
 Both generations of the language, 1.4 and 1.5, are read as one. Line ends mean nothing in it. Nothing in a text is
 executed or opened. What no known personality uses is refused: `foreach`, members of random variables, position sets,
@@ -10,29 +10,16 @@ carriage returns, `random(...)` for `randvar(...)`.
 Source: parser_lex.l and parser_gram.y of Filebench 1.4.9.1 and 1.5-alpha3.
 """
 
-import difflib
+import operator
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from .tree import (
-    Arithmetic,
-    Attribute,
-    Attributes,
-    Block,
-    Budget,
-    Joined,
-    Place,
-    Random,
-    Set,
-    Statement,
-    Value,
-    Variable,
-    WmlError,
-)
+from .flowops import KINDS
+from .tree import Attribute, Attributes, Block, Budget, Definitions, Joined, Place, Random, Value, Variable, WmlError
+from .values import LARGEST_NUMBER, Values, as_whole, resolve, suggestion
 
 LONGEST_TEXT = 2**20  # characters
-LARGEST_NUMBER = 2**63 - 1  # Filebench's numbers are signed 64-bit
 MOST_PARTS = 20  # of a value made of parts, and parameters of a composite flowop
 
 SIZES = {"k": 2**10, "m": 2**20, "g": 2**30}
@@ -79,6 +66,7 @@ NOT_READ = {
 }
 MODES = {"quit": ("timeout", "alldone", "firstdone"), "nousestats": ()}
 
+OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.floordiv}
 RANDOM_TYPES = ("gamma", "uniform", "tabular")
 CUSTOM_TYPES = {  # parameters with their defaults; docs/models/profiles.md has the means
     "cvar-exponential": {"mean": 1.0},
@@ -136,11 +124,6 @@ def _no_token(text: str, position: int) -> str:
     return f"a character that the language does not have: {text[position]!r}"
 
 
-def suggestion(word: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(word[:40], known, n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
-
-
 class Parser:
     """Recursive descent with one token of look-ahead; each token is a step of the budget. Nothing nests."""
 
@@ -151,7 +134,8 @@ class Parser:
         self.tokens = tokens(text.removeprefix("\ufeff"))
         self.token = next(self.tokens)
         self.last = self.token
-        self.notes: list[str] = []
+        self.defined = Definitions()
+        self.ran: tuple[Token, Definitions] | None = None  # the first run, and what it would start
         self.commands = {
             "define": self.define,
             "eventgen": self.eventgen,
@@ -161,13 +145,11 @@ class Parser:
             "system": self.system,
         }
 
-    def statements(self) -> list[Statement]:
-        """Read the whole text. Raises WmlError."""
-        statements = []
+    def definitions(self) -> Definitions:
+        """Read the whole text; return what is defined at the first run, or at the end. Raises WmlError."""
         while self.token.kind != "end":
-            if statement := self.statement():
-                statements.append(statement)
-        return statements
+            self.command()
+        return self.ran[1] if self.ran else self.defined
 
     # Tokens.
 
@@ -220,13 +202,16 @@ class Parser:
     def number_or_variable(self) -> int | Variable:
         return self.variable() if self.token.kind == "variable" else self.number()
 
+    def whole(self, value: int | Variable, place: Place, what: str) -> int:
+        return as_whole(resolve(value, self.defined.variables), place, what)
+
     # Commands.
 
-    def statement(self) -> Statement | None:
-        """Read one command; None for one that says nothing of the load."""
+    def command(self) -> None:
         word = self.take("word", "a command")
         if word.text in self.commands:
-            return self.commands[word.text](word)
+            self.commands[word.text](word)
+            return
         if word.text in NOT_READ:
             raise WmlError(word.place, NOT_READ[word.text])
         if word.text not in IGNORED:
@@ -236,30 +221,35 @@ class Parser:
             self.take_one_of(IGNORED[word.text])
         if self.token.kind in ("text", "number", "variable"):
             self.advance()
-        return None
 
-    def system(self, word: Token) -> Block:
+    def note(self, place: Place, text: str) -> None:
+        self.defined.notes.append(f"line {place.line}: {text}")
+
+    def system(self, word: Token) -> None:
         self.take("text", 'a string in double quotes ("...")')
-        return Block("system", word.place)
+        self.note(word.place, "what this system command does is not described")
 
-    def eventgen(self, word: Token) -> Block:
-        return Block("eventgen", word.place, self.attributes("eventgen") if self.at("rate") else {})
+    def eventgen(self, word: Token) -> None:
+        self.defined.eventgen = self.attributes("eventgen") if self.at("rate") else None
 
-    def run(self, word: Token) -> Block:
-        """Read `run [seconds]` or `psrun [interval [seconds]]`; only a variable is kept, which must be set."""
-        attributes: Attributes = {}
+    def run(self, word: Token) -> None:
+        """Read `run [seconds]` or `psrun [interval [seconds]]`."""
         if self.token.kind == "variable":
-            attributes["seconds"] = Attribute("seconds", self.variable(), self.last.place)
+            resolve(self.variable(), self.defined.variables)
         while self.token.kind == "number" or (self.last.kind == "number" and self.at(",")):
             self.advance()
-        return Block("run", word.place, attributes)
+        if self.ran is None:
+            self.ran = word, self.defined.copy()
+        else:
+            first, described = self.ran
+            described.notes.append(f"line {word.place.line}: only the run on line {first.place.line} is described")
 
-    def set(self, word: Token) -> Set | None:
+    def set(self, word: Token) -> None:
         if self.accept("mode"):
             mode = self.take_one_of(tuple(MODES))
             if MODES[mode.text]:
                 self.take_one_of(MODES[mode.text])
-            return None
+            return
         name = self.variable().name
         self.expect("=")
         place = self.token.place
@@ -268,25 +258,31 @@ class Parser:
             self.advance()
             value = self.custom_variable(place) if value == "cvar" else self.random_variable(place)
             self.expect(")", "',' or ')'")
-        elif isinstance(value, int | Variable) and self.token.text in ("+", "-", "*", "/"):
-            value = self.arithmetic(value)
-        return Set(name, value, place)
+        elif isinstance(value, int | Variable) and self.token.text in OPERATORS:
+            value = self.arithmetic(value, place)
+        self.defined.variables[name] = resolve(value, self.defined.variables)
 
-    def arithmetic(self, left: int | Variable) -> Arithmetic:
-        operator = self.advance().text
-        right = self.number_or_variable()
-        if self.token.text in ("+", "-", "*", "/"):
+    def arithmetic(self, left: int | Variable, place: Place) -> int:
+        sign = self.advance().text
+        sides = left, self.number_or_variable()
+        if self.token.text in OPERATORS:
             raise WmlError(self.token.place, "a set command does one operation; put the second into a set of its own")
-        return Arithmetic(left, operator, right)
+        numbers = [self.whole(side, place, "a number in set") for side in sides]
+        if sign == "/" and numbers[1] == 0:
+            raise WmlError(place, "a division by zero")
+        result = OPERATORS[sign](*numbers)
+        if not 0 <= result <= LARGEST_NUMBER:
+            raise WmlError(place, "the result is negative or does not fit into 64 bits")
+        return result
 
     # Random variables.
 
     def random_variable(self, place: Place) -> Random:
         attributes: Attributes = {}
-        table: tuple[tuple[int | Variable, ...], ...] = ()
+        table_mean = None
         while True:
             if self.accept("randtable"):
-                table = self.random_table()
+                table_mean = self.table_mean(place)
             else:
                 self.add(attributes, self.attribute("random variable"))
             if not self.accept(","):
@@ -294,25 +290,31 @@ class Parser:
         kind = attributes.get("type")
         if kind and kind.value not in RANDOM_TYPES:
             raise WmlError(kind.place, f"a random variable's type is one of {', '.join(RANDOM_TYPES)}")
-        if kind and kind.value == "tabular" and not table:
+        if kind and kind.value == "tabular" and table_mean is None:
             raise WmlError(place, "a tabular random variable needs a randtable")
-        default = "tabular" if table else "gamma"
-        return Random(str(kind.value) if kind else default, attributes, place, table)
+        default = "gamma" if table_mean is None else "tabular"
+        return Random(str(kind.value) if kind else default, attributes, table_mean)
 
-    def random_table(self) -> tuple[tuple[int | Variable, ...], ...]:
+    def table_mean(self, place: Place) -> float:
+        """Read rows of percent, low and high: so many percent of the draws fall evenly between low and high."""
+        total, weighted = 0, 0.0
+        cells: list[int | Variable] = []
         self.expect("=")
         self.expect("{")
-        rows: list[tuple[int | Variable, ...]] = []
-        while not rows or self.accept(","):
+        while not cells or self.accept(","):
             self.expect("{")
-            row = [self.number_or_variable()]
-            while len(row) < 3:
+            cells = [self.number_or_variable()]
+            while len(cells) < 3:
                 self.expect(",")
-                row.append(self.number_or_variable())
+                cells.append(self.number_or_variable())
             self.expect("}")
-            rows.append(tuple(row))
+            percent, low, high = (self.whole(cell, place, "a cell of the table") for cell in cells)
+            total += percent
+            weighted += percent * (low + high) / 2
         self.expect("}", "',' or '}'")
-        return tuple(rows)
+        if total != 100:
+            raise WmlError(place, f"the percentages of the table add up to {total}, not to 100")
+        return weighted / 100
 
     def custom_variable(self, place: Place) -> Random:
         attributes = self.attributes("cvar")
@@ -325,7 +327,7 @@ class Parser:
             raise WmlError(kind.place, f"{name[:60]!r} is not read here: {allowed}")
         numbers = CUSTOM_TYPES[name] | self.parameters(name, attributes)
         mean = numbers["mean"] if "mean" in numbers else sum(numbers.values()) / len(numbers)
-        return Random(name, attributes, place, custom_mean=mean)
+        return Random(name, attributes, mean)
 
     def parameters(self, kind: str, attributes: Attributes) -> dict[str, float]:
         """Return the parameters as given: `mean:16384;gamma:1.5`."""
@@ -345,27 +347,38 @@ class Parser:
 
     # Definitions.
 
-    def define(self, word: Token) -> Statement:
+    def define(self, word: Token) -> None:
         what = self.take("word", "what to define")
         if what.text in ("file", "files", "fileset", "filesets"):
             kind = what.text.removesuffix("s")
-            return Block(kind, word.place, self.attributes(kind))
-        if what.text in ("process", "processes"):
-            return Block("process", word.place, self.attributes("process"), body=self.body("thread", "a process"))
-        if what.text == "flowop":
-            attributes, parameters = self.attributes_and_arguments("composite flowop")
-            return Block("define flowop", word.place, attributes, parameters, self.body("flowop", "a composite flowop"))
-        if what.text == "randvar":
-            return self.define_randvar(word)
-        known = ["file", "fileset", "process", "flowop", "randvar"]
-        raise WmlError(what.place, f"{what.text[:60]!r} cannot be defined{suggestion(what.text, known)}")
+            self.defined.files.append(Block(kind, word.place, self.attributes(kind)))
+        elif what.text in ("process", "processes"):
+            attributes = self.attributes("process")
+            threads = self.body("thread", "a process")
+            self.defined.processes.append(Block("process", word.place, attributes, body=threads))
+        elif what.text == "flowop":
+            self.define_composite(word)
+        elif what.text == "randvar":
+            self.define_random_variable(word)
+        else:
+            close = suggestion(what.text, ["file", "fileset", "process", "flowop", "randvar"])
+            raise WmlError(what.place, f"{what.text[:60]!r} cannot be defined{close}")
 
-    def define_randvar(self, word: Token) -> Set:
+    def define_composite(self, word: Token) -> None:
+        kind = "composite flowop"
+        attributes, parameters = self.attributes_and_arguments(kind)
+        name = Values(attributes, self.defined.variables).name(word.place, f"a {kind}")
+        if name in KINDS or name in self.defined.composites:
+            raise WmlError(word.place, f"there is a flowop {name!r} already")
+        flowops = self.body("flowop", f"a {kind}")  # before it is defined: no composite can contain itself
+        self.defined.composites[name] = Block(kind, word.place, attributes, parameters, flowops)
+
+    def define_random_variable(self, word: Token) -> None:
         value = self.random_variable(word.place)
         name = value.attributes.pop("name", None)
         if name is None or not isinstance(name.value, Variable):
             raise WmlError(name.place if name else word.place, "a random variable needs a name with $: name=$size")
-        return Set(name.value.name, value, word.place)
+        self.defined.variables[name.value.name] = value
 
     def body(self, kind: str, owner: str) -> tuple[Block, ...]:
         """Read the threads of a process, or the flowops of a thread or a composite flowop."""
@@ -384,8 +397,11 @@ class Parser:
 
     def flowop(self) -> Block:
         kind = self.take("word", "the kind of flowop")
+        if kind.text not in KINDS and kind.text not in self.defined.composites:
+            close = suggestion(kind.text, [*KINDS, *self.defined.composites])
+            raise WmlError(kind.place, f"there is no flowop {kind.text[:60]!r}{close}")
         if self.token.kind not in ("word", "variable") or self.at("flowop"):
-            return Block(kind.text, kind.place)
+            return Block(kind.text, kind.place, {})
         attributes, arguments = self.attributes_and_arguments("flowop")
         for name, given in arguments.items():
             if given is None:
@@ -416,8 +432,7 @@ class Parser:
 
     def add(self, attributes: Attributes, attribute: Attribute) -> None:
         if attribute.name in attributes:
-            line = attribute.place.line
-            self.notes.append(f"line {line}: {attribute.name} is given twice; Filebench takes the last")
+            self.note(attribute.place, f"{attribute.name} is given twice; Filebench takes the last")
         attributes[attribute.name] = attribute
 
     def attribute(self, construct: str) -> Attribute:

@@ -65,30 +65,18 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True)
-class Arithmetic:
-    """One operation on two numbers, as in `set $all=$each * 4`."""
-
-    left: int | Variable
-    operator: str
-    right: int | Variable
-
-
-@dataclass(frozen=True, slots=True)
 class Random:
     """A random variable: `define randvar`, `randvar(...)` or `cvar(...)`.
 
-    table : rows of percent, low and high: so many percent of the draws fall evenly between low and high
-    custom_mean : of a cvar, the mean of its distribution; `min` and `max` are among the attributes
+    own_mean : of a table, or of the distribution of a cvar before its `min` and `max`
     """
 
     kind: str
     attributes: "Attributes"
-    place: Place
-    table: tuple[tuple[int | Variable, ...], ...] = ()
-    custom_mean: float | None = None
+    own_mean: float | None = None
 
 
-Value = int | bool | str | Variable | Joined | Arithmetic | Random
+Value = int | bool | str | Variable | Joined | Random
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,32 +91,33 @@ class Attribute:
 Attributes = dict[str, Attribute]
 
 
-# Statements.
-
-
-@dataclass(frozen=True, slots=True)
-class Set:
-    """`set $name=value`; `define randvar name=$name,...` is one too."""
-
-    name: str
-    value: Value
-    place: Place
-
-
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A definition, a thread, a flowop, `eventgen`, `run` or `system`.
+    """A definition, a thread or a flowop.
 
-    kind : file, fileset, process, thread, define flowop, eventgen, run, system; of a flowop its own: openfile
+    kind : file, fileset, process, thread, composite flowop; of a flowop its own: openfile
     arguments : `$name=value` of a composite flowop; of its definition the parameters, None without a default
     body : what stands in braces behind it
     """
 
     kind: str
     place: Place
-    attributes: Attributes = field(default_factory=dict)
+    attributes: Attributes
     arguments: dict[str, Attribute | None] = field(default_factory=dict)
     body: tuple["Block", ...] = ()
 
 
-Statement = Set | Block
+@dataclass(slots=True)
+class Definitions:
+    """What a text has defined up to some point."""
+
+    variables: dict[str, Value] = field(default_factory=dict)
+    files: list[Block] = field(default_factory=list)
+    composites: dict[str, Block] = field(default_factory=dict)
+    processes: list[Block] = field(default_factory=list)
+    eventgen: Attributes | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def copy(self) -> "Definitions":
+        copies = (dict(self.variables), list(self.files), dict(self.composites), list(self.processes))
+        return Definitions(*copies, self.eventgen, list(self.notes))

@@ -159,11 +159,11 @@ REFUSED = {
     ),
     "variable set too late": (
         "run $time\nset $time=5\n",
-        "line 1, column 5: the variable $time is not set before it is needed, only on line 2",
+        "line 1, column 5: the variable $time is not set before it is needed",
     ),
     "misspelt variable": (
         "set $nthreads=4\n" + with_thread(OPEN).replace("name=t", "name=t,instances=$nthread"),
-        "line 5, column 25: the variable $nthread is not set; did you mean '$nthreads'?",
+        "line 5, column 25: the variable $nthread is not set before it is needed; did you mean '$nthreads'?",
     ),
     "foreach": ("foreach $a in 1, 2 { run }", "line 1, column 1: foreach is not read here; set the variable to one of"),
     "member": ("set $a.mean=5", "line 1, column 7: a character that the language does not have: '.'"),
