@@ -5,7 +5,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kdb.api.bodies import TEXT_AREA, Fields, fields_of
+from kdb.api.bodies import TEXT_AREA, Fields, FormFields, fields_of
 from kdb.api.errors import form_errors
 from kdb.api.faults import FaultyRequest, FieldError
 from kdb.api.public import PublicView
@@ -23,22 +23,17 @@ class SizeField(serializers.JSONField):
     """A number, or a text with a unit; the form reads both, and refuses all else."""
 
 
-class SharesSerializer(Fields):
+class SharesSerializer(FormFields):
     """Shares of all operations; the first six add up to 1. What is left out is 0, or not known for counts and sizes."""
 
-    random_read = serializers.FloatField(required=False, min_value=0, max_value=1)
-    sequential_read = serializers.FloatField(required=False, min_value=0, max_value=1)
-    random_write = serializers.FloatField(required=False, min_value=0, max_value=1)
-    sequential_write = serializers.FloatField(required=False, min_value=0, max_value=1)
-    metadata = serializers.FloatField(
-        required=False, min_value=0, max_value=1, help_text="Open, create, close, delete, stat, directories."
-    )
-    flush = serializers.FloatField(required=False, min_value=0, max_value=1, help_text="fsync and the like.")
-    sync = serializers.FloatField(
-        required=False, min_value=0, max_value=1, help_text="Of the writes, those that wait for the disk."
-    )
-    threads = serializers.IntegerField(required=False, min_value=1)
-    files = serializers.IntegerField(required=False, min_value=1)
+    form = AdviceForm
+    names = BY_HAND
+    about = {
+        "metadata": "Open, create, close, delete, stat, directories.",
+        "flush": "fsync and the like.",
+        "sync": "Of the writes, those that wait for the disk.",
+    }
+
     mean_file_size = SizeField(required=False, help_text="Bytes, or like `16k`, `128 KiB`.")
 
 

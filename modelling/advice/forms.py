@@ -15,17 +15,8 @@ from .reasoning import SharesError, by_hand
 MOST_BYTES = wml.LONGEST_TEXT  # of an uploaded file; a text has at most as many characters
 TOO_LONG = "A personality has at most 1 MiB; this is longer."
 
-SHARES = {
-    "random_read": "Random reads",
-    "sequential_read": "Sequential reads",
-    "random_write": "Random writes",
-    "sequential_write": "Sequential writes",
-    "metadata": "Metadata operations",
-    "flush": "Flushes (fsync)",
-    "sync": "Synchronous, of the writes",
-}
-COUNTS = {"threads": ("Threads at work", 10**6), "files": ("Number of files", 10**12)}
-BY_HAND = (*SHARES, *COUNTS, "mean_file_size")
+SHARES = ("random_read", "sequential_read", "random_write", "sequential_write", "metadata", "flush", "sync")
+BY_HAND = (*SHARES, "threads", "files", "mean_file_size")
 LARGEST_FILE = 2**60
 EXCERPT = 96  # characters of a refused line that are shown
 
@@ -55,7 +46,7 @@ class PersonalityField(forms.CharField):
 class ShareField(forms.FloatField):
     """A share, given as a part of `whole` (1 or 100), cleaned to 0..1."""
 
-    def __init__(self, *, whole: int, **kwargs: Any) -> None:
+    def __init__(self, *, whole: int = 1, **kwargs: Any) -> None:
         super().__init__(min_value=0, max_value=whole, required=False, **kwargs)
         self.whole = whole
 
@@ -84,16 +75,21 @@ class AdviceForm(forms.Form):
     whole = 1  # the sum of the shares
     profile: Profile
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["personality"] = PersonalityField(label="Filebench personality or fio job file")
-        for name, label in SHARES.items():
-            self.fields[name] = ShareField(whole=self.whole, label=label)
-        for name, (label, most) in COUNTS.items():
-            self.fields[name] = forms.IntegerField(required=False, min_value=1, max_value=most, label=label)
-        self.fields["mean_file_size"] = SizeField(required=False, max_length=60, label="Mean file size")
-        self.fields["hypervisor"] = CatalogueField("hypervisor", required=False, label="Hypervisor")
-        self.fields["host_fs"] = CatalogueField("file_system", required=False, label="Host file system")
+    personality = PersonalityField(label="Filebench personality or fio job file")
+    random_read = ShareField(label="Random reads")
+    sequential_read = ShareField(label="Sequential reads")
+    random_write = ShareField(label="Random writes")
+    sequential_write = ShareField(label="Sequential writes")
+    metadata = ShareField(label="Metadata operations")
+    flush = ShareField(label="Flushes (fsync)")
+    sync = ShareField(label="Synchronous, of the writes")
+    threads = forms.IntegerField(required=False, min_value=1, max_value=10**6, label="Threads at work")
+    files = forms.IntegerField(  # type: ignore[assignment]  # Django takes it out of the class
+        required=False, min_value=1, max_value=10**12, label="Number of files"
+    )
+    mean_file_size = SizeField(required=False, max_length=60, label="Mean file size")
+    hypervisor = CatalogueField("hypervisor", required=False, label="Hypervisor")
+    host_fs = CatalogueField("file_system", required=False, label="Host file system")
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
@@ -154,7 +150,7 @@ class AdvisorForm(AdviceForm):
             attrs={"rows": 14, "spellcheck": "false", "autocapitalize": "off", "autocomplete": "off", "wrap": "off"}
         )
         for name in SHARES:
-            self.fields[name].label = f"{self.fields[name].label}, %"
+            self.fields[name] = ShareField(whole=self.whole, label=f"{self.fields[name].label}, %")
             self.fields[name].widget.attrs["step"] = "any"
         self.fields["mean_file_size"].widget.attrs["placeholder"] = "16 KiB"
 

@@ -24,17 +24,22 @@ class Neighbour:
     """A known workload and its distance, 0 (the same profile) to 1."""
 
     workload: str
+    label: str
     distance: float
     is_far: Annotated[bool, "Its answer does not carry over."]  # beyond FAR
     speaks: Annotated[bool, "Its answer is among `recommendation`."]  # where it is far, for orientation
 
 
-def neighbours(profile: Profile, known: Mapping[str, Profile]) -> list[Neighbour]:
-    """Return every known workload, nearest first. The nearest one speaks, and those about as near that are not far."""
+def neighbours(profile: Profile, known: Mapping[str, Profile], labels: Mapping[str, str]) -> list[Neighbour]:
+    """Return every known workload, nearest first. The nearest one speaks, and those about as near that are not far.
+
+    labels : of workloads, by slug; one without a label is left out
+    """
+    known = {workload: profile for workload, profile in known.items() if workload in labels}
     by_distance = nearest(profile, known)
     limit = min(by_distance[0][1] + ALSO_NEAR, FAR) if by_distance else 0.0
     return [
-        Neighbour(workload, distance, distance > FAR, place == 0 or distance <= limit)
+        Neighbour(workload, labels[workload], distance, distance > FAR, place == 0 or distance <= limit)
         for place, (workload, distance) in enumerate(by_distance)
     ]
 

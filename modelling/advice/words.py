@@ -1,17 +1,13 @@
 """Advice in sentences, and a profile as the rows of a table. No Django."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kdb.units import METRICS, Metric
-from modelling.answers.words import GRADES, Bar, Chart, forest_plot, grounds_line, never_tried
 from modelling.evidence.words import capital, listed, load, percent, size
 from modelling.workloads.profiles import Profile
 
-from .content import Advice, NamedNeighbour, Recommendation
-from .reasoning import FAR
-
-Names = Mapping[str, Mapping[str, str]]
+from .content import Advice, Recommendation
+from .reasoning import FAR, Neighbour
 
 SAME = 0.005  # a distance that is printed as 0.00
 
@@ -66,78 +62,34 @@ class ProfileRow:
 
 
 @dataclass(frozen=True)
-class Recommended:
-    """The answer on a near workload as it is shown.
-
-    apology : why it is without some filters; the others as of an answer's page
-    """
-
-    answer: Recommendation
-    apology: str
-    grounds: str
-    never_tried: str
-    metric: Metric
-    chart: Chart | None
-
-
-@dataclass(frozen=True)
 class AdvicePage:
     """Everything the advice's template prints.
 
     read : what was read from what was given, in a sentence
     facts : what else the profile holds, label and value
+    recommended : each recommendation, and why it is without some filters
     """
 
     advice: Advice
     read: str
     basis: str
-    grades: list[tuple[str, str]]
     rows: list[ProfileRow]
     facts: list[tuple[str, str]]
-    recommended: list[Recommended]
+    recommended: list[tuple[Recommendation, str]]
 
 
-def page(advice: Advice, names: Names) -> AdvicePage:
+def page(advice: Advice) -> AdvicePage:
     """Return the advice made ready for its template."""
-    shown = [
-        part for recommendation in advice.recommendation if not recommendation.is_far for part in recommendation.parts
-    ]
-    grades = {entry.grade for part in shown for entry in part.best + part.worst}
     return AdvicePage(
         advice=advice,
         read=_read(advice.profile),
         basis=_basis(advice.nearest[0]) if advice.nearest else "",
-        grades=[(grade, text) for grade, text in GRADES.items() if grade in grades],
         rows=_rows(advice.profile),
         facts=_facts(advice.profile),
         recommended=[
-            _recommended(place, recommendation, names)
-            for place, recommendation in enumerate(advice.recommendation, start=1)
+            (recommendation, without(recommendation.without, recommendation.label))
+            for recommendation in advice.recommendation
         ],
-    )
-
-
-def _recommended(place: int, recommendation: Recommendation, names: Names) -> Recommended:
-    metric = METRICS[recommendation.metric]
-    tones = {
-        entry.key: tone
-        for part in recommendation.parts
-        for tone, shown in (("good", part.best), ("bad", part.worst))
-        for entry in shown
-    }
-    bars = [
-        Bar(entry.label, entry.ratio, entry.low, entry.high, tone=tones.get(entry.key))
-        for entry in recommendation.entries
-        if entry.ratio is not None
-    ]
-    is_drawn = len(recommendation.parts) == 1 and bars and not recommendation.is_far
-    return Recommended(
-        recommendation,
-        without(recommendation.without, recommendation.label),
-        capital(grounds_line(recommendation.grounds, names["storage"])),
-        never_tried(recommendation.grounds, names["storage"]),
-        metric,
-        forest_plot(place, capital(metric.relative), bars[0].label, bars) if is_drawn else None,
     )
 
 
@@ -153,7 +105,7 @@ def _read(profile: Profile) -> str:
     return "; ".join(filter(None, [listed(parts), listed(counts)]))
 
 
-def _basis(nearest: NamedNeighbour) -> str:
+def _basis(nearest: Neighbour) -> str:
     """Say what the advice rests on, in a word to the reader."""
     if nearest.is_far:
         return "No evidence carries over to this load."

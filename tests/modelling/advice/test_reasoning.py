@@ -38,12 +38,16 @@ def of_text(text):
     return profile(wml.parse(text))
 
 
+def near(load, known=None):
+    return neighbours(load, known_profiles() if known is None else known, {name: name.title() for name in KNOWN})
+
+
 # Near and far
 
 
 @pytest.mark.parametrize("workload", KNOWN)
 def test_a_known_workload_is_nearest_to_itself(workload):
-    first, *others = neighbours(known_profiles()[workload], known_profiles())
+    first, *others = near(known_profiles()[workload])
     assert (first.workload, first.distance, first.is_far, first.speaks) == (workload, 0.0, False, True)
     assert not any(other.speaks for other in others)
 
@@ -77,20 +81,20 @@ define process name=store
 run 60
 """
     )
-    first = neighbours(of_text(text), known_profiles())[0]
+    first = near(of_text(text))[0]
     assert first.workload == "varmail"
     assert not first.is_far
 
 
 def test_a_database_is_nearest_to_the_load_with_synchronous_random_writes_and_yet_far():
-    first = neighbours(of_text(DATABASE), known_profiles())[0]
+    first = near(of_text(DATABASE))[0]
     assert first.workload == "varmail"
     assert first.is_far
     assert first.speaks  # for orientation
 
 
 def test_a_stream_is_far_from_everything():
-    assert all(neighbour.is_far for neighbour in neighbours(of_text(STREAM), known_profiles()))
+    assert all(neighbour.is_far for neighbour in near(of_text(STREAM)))
 
 
 def test_two_workloads_speak_where_they_are_about_as_near():
@@ -101,7 +105,7 @@ def test_two_workloads_speak_where_they_are_about_as_near():
         bytes=between(a.bytes, b.bytes),
         metadata_share=(a.metadata_share + b.metadata_share) / 2,
     )
-    speaking = {neighbour.workload for neighbour in neighbours(middle, known_profiles()) if neighbour.speaks}
+    speaking = {neighbour.workload for neighbour in near(middle) if neighbour.speaks}
     assert speaking == {"webserver", "randomfileaccess"}
 
 
@@ -110,7 +114,7 @@ def between(a, b):
 
 
 def test_nothing_known_gives_no_neighbour():
-    assert neighbours(of_text(STREAM), {}) == []
+    assert near(of_text(STREAM), {}) == []
 
 
 # Shares by hand
