@@ -388,74 +388,6 @@ def test_any_text_is_read_or_refused(text):
     read_or_refused(text)
 
 
-WORDS = [
-    *("define", "file", "fileset", "process", "thread", "flowop", "randvar", "set", "run", "psrun", "foreach", "in"),
-    *(
-        "name=a",
-        "name=$a",
-        "path=/x",
-        "size=$a",
-        "entries=3",
-        "iosize=4k",
-        "filesetname=a",
-        "fd=1",
-        "random",
-        "iters=$a",
-    ),
-    *(
-        "instances=2",
-        "openfile",
-        "read",
-        "closefile",
-        "fsync",
-        "cvar(",
-        "randvar(",
-        "type=gamma",
-        "mean=3",
-        "randtable=",
-    ),
-    *(
-        "$a",
-        "$b=1",
-        "=",
-        ",",
-        "{",
-        "}",
-        "(",
-        ")",
-        "{100,1,2}",
-        "7",
-        "8k",
-        "-3",
-        "*",
-        "/",
-        '"x"',
-        "#",
-        "\n",
-        "eventgen",
-        "rate=$a",
-    ),
-    *(
-        "type=cvar-gamma",
-        "parameters=mean:2",
-        "echo",
-        "load",
-        "usage",
-        "$a.mean",
-        "system",
-        "enable",
-        "lathist",
-        "true",
-    ),
-]
-
-
-@pytest.mark.slow
-@given(st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join))
-def test_any_order_of_words_is_read_or_refused(text):
-    read_or_refused(text)
-
-
 @st.composite
 def mutated(draw) -> str:
     """A real personality with a few pieces cut out, doubled, swapped or replaced."""
@@ -470,7 +402,7 @@ def mutated(draw) -> str:
                 st.just(text[start:stop] * 2),
                 st.just(text[other : other + 40]),
                 st.text(alphabet=string.printable, max_size=5),
-                st.sampled_from(WORDS),
+                st.sampled_from(["$a", "=", ",", "{", "}", "7", "8k", "set", "flowop", "randvar(", "run"]),
             )
         )
         text = text[:start] + new + text[stop:]
