@@ -12,7 +12,7 @@ from kdb.api.public import PublicView
 from kdb.api.shapes import shape_of
 
 from .content import Advice
-from .forms import BY_HAND, AdviceForm
+from .forms import SHARE_FIELDS, AdviceForm
 from .gather import advise
 
 FILTERS = ("hypervisor", "host_fs")
@@ -27,7 +27,7 @@ class SharesSerializer(FormFields):
     """Shares of all operations; the first six add up to 1. What is left out is 0, or not known for counts and sizes."""
 
     form = AdviceForm
-    names = BY_HAND
+    names = SHARE_FIELDS
     about = {
         "metadata": "Open, create, close, delete, stat, directories.",
         "flush": "fsync and the like.",
@@ -77,4 +77,4 @@ class AdviceView(PublicView):
 def in_body(error: FieldError) -> FieldError:
     """Return the error with its name as the body has it."""
     name = "shares" if error["field"] == "__all__" else error["field"]
-    return {**error, "field": f"shares.{name}" if name in BY_HAND else name}
+    return {**error, "field": f"shares.{name}" if name in SHARE_FIELDS else name}

@@ -10,13 +10,13 @@ from modelling.workloads import profiles, wml
 from modelling.workloads.fio_job import fio_profile, is_fio_job
 from modelling.workloads.profiles import Accesses, Profile
 
-from .reasoning import SharesError, by_hand
+from .reasoning import SharesError, profile_from_shares
 
 MOST_BYTES = wml.LONGEST_TEXT  # of an uploaded file; a text has at most as many characters
 TOO_LONG = "A personality has at most 1 MiB; this is longer."
 
 SHARES = ("random_read", "sequential_read", "random_write", "sequential_write", "metadata", "flush", "sync")
-BY_HAND = (*SHARES, "threads", "files", "mean_file_size")
+SHARE_FIELDS = (*SHARES, "threads", "files", "mean_file_size")
 LARGEST_FILE = 2**60
 EXCERPT = 96  # characters of a refused line that are shown
 
@@ -94,13 +94,13 @@ class AdviceForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         text = cleaned.get("personality") or ""
-        by_hand = [name for name in BY_HAND if cleaned.get(name) is not None or name in self.errors]
-        if text.strip() and by_hand:
+        shares = [name for name in SHARE_FIELDS if cleaned.get(name) is not None or name in self.errors]
+        if text.strip() and shares:
             self.add_error("personality", "Give a personality or the shares, not both.")
         elif text.strip():
             self._read(text)
-        elif by_hand and not self.errors:
-            self._put_together(cleaned)
+        elif shares and not self.errors:
+            self._read_shares(cleaned)
         elif not self.errors:
             self.add_error("personality", "Give a personality, or the shares by hand.")
         return cleaned
@@ -114,11 +114,11 @@ class AdviceForm(forms.Form):
             message = "Line %(line)s, column %(column)s: %(reason)s"
             self.add_error("personality", forms.ValidationError(message, code="refused", params=params))
 
-    def _put_together(self, cleaned: dict[str, Any]) -> None:
+    def _read_shares(self, cleaned: dict[str, Any]) -> None:
         shares = {name: cleaned[name] or 0.0 for name in SHARES}
         metadata, flush, sync = (shares.pop(name) for name in ("metadata", "flush", "sync"))
         try:
-            self.profile = by_hand(
+            self.profile = profile_from_shares(
                 Accesses(**shares),
                 metadata=metadata,
                 flush=flush,
@@ -166,7 +166,7 @@ class AdvisorForm(AdviceForm):
 
     @property
     def shares(self) -> list[forms.BoundField]:
-        return [self[name] for name in BY_HAND]
+        return [self[name] for name in SHARE_FIELDS]
 
     @property
     def has_shares(self) -> bool:

@@ -55,7 +55,7 @@ class SharesError(ValueError):
         self.total = total
 
 
-def by_hand(
+def profile_from_shares(
     operations: Accesses,
     *,
     metadata: float = 0.0,

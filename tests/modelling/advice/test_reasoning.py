@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from modelling.advice.reasoning import FAR, SharesError, by_hand, neighbours
+from modelling.advice.reasoning import FAR, SharesError, neighbours, profile_from_shares
 from modelling.workloads import wml
 from modelling.workloads.profiles import KNOWN, Accesses, Profile, distance, known_profiles, profile
 
@@ -121,7 +121,7 @@ def test_nothing_known_gives_no_neighbour():
 
 
 def test_shares_by_hand_of_a_mail_server_are_near_it():
-    stated = by_hand(
+    stated = profile_from_shares(
         Accesses(random_read=0.154, random_write=0.154),
         metadata=0.538,
         flush=0.154,
@@ -137,7 +137,7 @@ def test_shares_by_hand_of_a_mail_server_are_near_it():
 
 
 def test_shares_that_are_rounded_are_scaled_to_one():
-    stated = by_hand(Accesses(0.33, 0.33, 0.33, 0.0))
+    stated = profile_from_shares(Accesses(0.33, 0.33, 0.33, 0.0))
     assert sum(stated.operations.shares()) == pytest.approx(1.0)
     assert sum(stated.bytes.shares()) == pytest.approx(1.0)
 
@@ -145,12 +145,12 @@ def test_shares_that_are_rounded_are_scaled_to_one():
 @pytest.mark.parametrize("total", [0.0, 0.5, 0.98, 1.02])
 def test_shares_that_do_not_add_up_are_refused(total):
     with pytest.raises(SharesError) as refused:
-        by_hand(Accesses(random_read=total))
+        profile_from_shares(Accesses(random_read=total))
     assert refused.value.total == total
 
 
 def test_what_is_not_given_is_said_and_not_made_up():
-    stated = by_hand(Accesses(random_read=1.0), sync=1.0)
+    stated = profile_from_shares(Accesses(random_read=1.0), sync=1.0)
     assert stated.concurrency is stated.files is stated.mean_file_bytes is stated.working_set_bytes is None
     notes = " ".join(stated.notes)
     assert "Not given, and left out of the distance: threads, number of files, mean file size." in notes
@@ -159,4 +159,4 @@ def test_what_is_not_given_is_said_and_not_made_up():
 
 
 def test_a_load_of_metadata_alone_moves_no_bytes():
-    assert by_hand(Accesses(), metadata=1.0).bytes == Accesses()
+    assert profile_from_shares(Accesses(), metadata=1.0).bytes == Accesses()
