@@ -1,4 +1,4 @@
-"""Filebench's workload model language (WML): text to a workload that can be reckoned with. No Django.
+"""Filebench's workload model language (WML): text to the workload that it would start. No Django.
 
 `parse` reads a personality and refuses, with line, column and reason, what it does not understand. It opens and
 executes nothing. Begin with workload.py. See docs/models/profiles.md.

@@ -135,7 +135,7 @@ class Parser:
         self.token = next(self.tokens)
         self.last = self.token
         self.defined = Definitions()
-        self.ran: tuple[Token, Definitions] | None = None  # the first run, and what it would start
+        self.first_run: tuple[Token, Definitions] | None = None  # and what it would start
         self.commands = {
             "define": self.define,
             "eventgen": self.eventgen,
@@ -149,7 +149,7 @@ class Parser:
         """Read the whole text; return what is defined at the first run, or at the end. Raises WmlError."""
         while self.token.kind != "end":
             self.command()
-        return self.ran[1] if self.ran else self.defined
+        return self.first_run[1] if self.first_run else self.defined
 
     # Tokens.
 
@@ -238,10 +238,10 @@ class Parser:
             resolve(self.variable(), self.defined.variables)
         while self.token.kind == "number" or (self.last.kind == "number" and self.at(",")):
             self.advance()
-        if self.ran is None:
-            self.ran = word, self.defined.copy()
+        if self.first_run is None:
+            self.first_run = word, self.defined.copy()
         else:
-            first, described = self.ran
+            first, described = self.first_run
             described.notes.append(f"line {word.place.line}: only the run on line {first.place.line} is described")
 
     def set(self, word: Token) -> None:

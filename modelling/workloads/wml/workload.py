@@ -71,7 +71,7 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A personality, ready to be reckoned with.
+    """A personality, with all that its profile is computed from.
 
     event_rate : events a second that limits wait for; None without eventgen, 0 means no limit
     steps : of the budget, that understanding the text took so far
