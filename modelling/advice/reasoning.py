@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from modelling.workloads.profiles import Accesses, Profile, nearest
+from modelling.workloads.profiles import Accesses, Profile, distance
 
 # No answer carries over from further away than this. The published orders of web server and random file access
 # (0.155 apart) agree; those of workloads 0.37 and more apart have nothing to do with each other.
@@ -35,12 +35,11 @@ def neighbours(profile: Profile, known: Mapping[str, Profile], labels: Mapping[s
 
     labels : of workloads, by slug; one without a label is left out
     """
-    known = {workload: profile for workload, profile in known.items() if workload in labels}
-    by_distance = nearest(profile, known)
-    limit = min(by_distance[0][1] + ALSO_NEAR, FAR) if by_distance else 0.0
+    apart = sorted((distance(profile, other), workload) for workload, other in known.items() if workload in labels)
+    limit = min(apart[0][0] + ALSO_NEAR, FAR) if apart else 0.0
     return [
-        Neighbour(workload, labels[workload], distance, distance > FAR, place == 0 or distance <= limit)
-        for place, (workload, distance) in enumerate(by_distance)
+        Neighbour(workload, labels[workload], how_far, how_far > FAR, place == 0 or how_far <= limit)
+        for place, (how_far, workload) in enumerate(apart)
     ]
 
 

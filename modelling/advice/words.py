@@ -1,9 +1,9 @@
 """Advice in sentences, and a profile as the rows of a table. No Django."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from modelling.evidence.words import capital, listed, load, percent, size
+from modelling.evidence.words import listed, load, percent, size
 from modelling.workloads.profiles import Profile
 
 from .content import Advice, Recommendation
@@ -20,7 +20,7 @@ def summary(recommended: Sequence[Recommendation], is_far: bool) -> list[str]:
     if not recommended:
         return ["The knowledge base is empty, so there is nothing to hold this load against."]
     if not is_far:
-        return [sentence for recommendation in recommended for sentence in _transferred(recommendation)]
+        return [_transferred(recommendation) for recommendation in recommended]
     nearest = recommended[0]
     return [
         f"Nothing that was measured is like this load. The nearest, {load(nearest.label)}, is at distance "
@@ -28,20 +28,12 @@ def summary(recommended: Sequence[Recommendation], is_far: bool) -> list[str]:
     ]
 
 
-def _transferred(recommended: Recommendation) -> Iterable[str]:
-    """Say what carries over: "As for a mail server: not known: no numbers compare them."."""
-    workload, parts = load(recommended.label), recommended.parts
-    if not parts:
-        yield f"It is most like {workload}, for which no comparison is published."
-    elif len(parts) == 1:
-        yield f"As for {workload}: {_lower(parts[0].text)}"
-    else:
-        yield f"As for {workload}, whose evidence falls into {len(parts)} parts that cannot be held against each other."
-        yield from (f"{capital(part.name)}: {_lower(part.text)}" for part in parts)
-
-
-def _lower(text: str) -> str:
-    return text[:1].lower() + text[1:]
+def _transferred(recommended: Recommendation) -> str:
+    """Say what carries over: "As for a mail server: start with Btrfs on ext4."."""
+    workload, sentence = load(recommended.label), recommended.verdict.sentence
+    if not recommended.parts:
+        return f"It is most like {workload}, for which no comparison is published."
+    return f"As for {workload}: {sentence[:1].lower()}{sentence[1:]}"
 
 
 def without(names: Sequence[str], workload: str) -> str:
@@ -53,19 +45,11 @@ def without(names: Sequence[str], workload: str) -> str:
 
 
 @dataclass(frozen=True)
-class ProfileRow:
-    """A kind of operation: its share of the operations and of the bytes, None where it moves none."""
-
-    label: str
-    operations: str
-    bytes: str | None
-
-
-@dataclass(frozen=True)
 class AdvicePage:
     """Everything the advice's template prints.
 
     read : what was read from what was given, in a sentence
+    rows : a kind of operation, its share of the operations and of the bytes; "" where it moves none
     facts : what else the profile holds, label and value
     recommended : each recommendation, and why it is without some filters
     """
@@ -73,7 +57,7 @@ class AdvicePage:
     advice: Advice
     read: str
     basis: str
-    rows: list[ProfileRow]
+    rows: list[tuple[str, str, str]]
     facts: list[tuple[str, str]]
     recommended: list[tuple[Recommendation, str]]
 
@@ -114,11 +98,11 @@ def _basis(nearest: Neighbour) -> str:
     return "Transferred from the evidence on the nearest workload; nobody measured this load itself."
 
 
-def _rows(profile: Profile) -> list[ProfileRow]:
+def _rows(profile: Profile) -> list[tuple[str, str, str]]:
     kinds = zip(_KINDS, profile.operations.shares(), profile.bytes.shares(), strict=True)
     return [
-        *(ProfileRow(label, percent(share), percent(moved)) for label, share, moved in kinds),
-        *(ProfileRow(label, percent(share), None) for label, share in _unmoved(profile)),
+        *((label, percent(share), percent(moved)) for label, share, moved in kinds),
+        *((label, percent(share), "") for label, share in _unmoved(profile)),
     ]
 
 

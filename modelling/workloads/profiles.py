@@ -372,11 +372,6 @@ def _size_difference(a: float, b: float) -> float:
     return ratio / (ratio + math.log(10))
 
 
-def nearest(profile: Profile, known: Mapping[str, Profile]) -> list[tuple[str, float]]:
-    """Return the names of `known` with their distance from `profile`, nearest first, equal ones by name."""
-    return sorted(((name, distance(profile, other)) for name, other in known.items()), key=lambda pair: pair[::-1])
-
-
 @cache
 def known_profiles() -> Mapping[str, Profile]:
     """Return the papers' four workloads, from modelling/workloads/personalities, by the catalogue's names."""

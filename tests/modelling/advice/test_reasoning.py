@@ -7,6 +7,7 @@ import pytest
 from modelling.advice.reasoning import FAR, SharesError, neighbours, profile_from_shares
 from modelling.workloads import wml
 from modelling.workloads.profiles import KNOWN, Accesses, Profile, distance, known_profiles, profile
+from tests.test_architecture import ROOT
 
 DATABASE = """
 set $dir=/srv/db
@@ -50,6 +51,17 @@ def test_a_known_workload_is_nearest_to_itself(workload):
     first, *others = near(known_profiles()[workload])
     assert (first.workload, first.distance, first.is_far, first.speaks) == (workload, 0.0, False, True)
     assert not any(other.speaks for other in others)
+    for dialect in ("1.4", "1.5"):
+        variant = near(of_text((ROOT / f"tests/data/wml/{workload}-{dialect}.f").read_text()))
+        assert variant[0].workload == workload
+
+
+def test_equal_distances_stand_by_name():
+    varmail = known_profiles()["varmail"]
+    assert [row.workload for row in near(varmail, {"webserver": varmail, "varmail": varmail})] == [
+        "varmail",
+        "webserver",
+    ]
 
 
 def test_the_threshold_lies_where_the_known_workloads_leave_a_gap():

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from modelling.workloads import wml
-from modelling.workloads.profiles import KNOWN, Accesses, Profile, distance, known_profiles, nearest, profile
+from modelling.workloads.profiles import KNOWN, Accesses, Profile, distance, known_profiles, profile
 from modelling.workloads.wml import tree
 
 from .test_wml import mutated as damaged_personalities
@@ -468,18 +468,3 @@ def test_sizes_that_are_not_known_are_left_out():
     writes = Profile(operations=Accesses(random_write=1), bytes=Accesses(random_write=1), concurrency=5)
 
     assert distance(reads, writes) == pytest.approx(0.6 / 0.8)
-
-
-@pytest.mark.parametrize("name", KNOWN)
-def test_each_known_workload_is_its_own_nearest_and_its_variants_are_near(name):
-    known = known_profiles()
-
-    assert nearest(known[name], known)[0] == (name, pytest.approx(0))
-    for dialect in ("1.4", "1.5"):
-        assert nearest(of_file(f"{name}-{dialect}.f"), known)[0][0] == name
-
-
-def test_nearest_puts_equal_distances_by_name():
-    varmail = known_profiles()["varmail"]
-
-    assert [name for name, _ in nearest(varmail, {"b": varmail, "a": varmail})] == ["a", "b"]
