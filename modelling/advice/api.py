@@ -5,14 +5,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kdb.api.bodies import TEXT_AREA, Fields, fields_of
+from kdb.api.bodies import TEXT_AREA, Fields, FormFields, fields_of
 from kdb.api.errors import form_errors
 from kdb.api.faults import FaultyRequest, FieldError
 from kdb.api.public import PublicView
 from kdb.api.shapes import shape_of
 
 from .content import Advice
-from .forms import BY_HAND, AdviceForm
+from .forms import SHARE_FIELDS, AdviceForm
 from .gather import advise
 
 FILTERS = ("hypervisor", "host_fs")
@@ -23,22 +23,17 @@ class SizeField(serializers.JSONField):
     """A number, or a text with a unit; the form reads both, and refuses all else."""
 
 
-class SharesSerializer(Fields):
+class SharesSerializer(FormFields):
     """Shares of all operations; the first six add up to 1. What is left out is 0, or not known for counts and sizes."""
 
-    random_read = serializers.FloatField(required=False, min_value=0, max_value=1)
-    sequential_read = serializers.FloatField(required=False, min_value=0, max_value=1)
-    random_write = serializers.FloatField(required=False, min_value=0, max_value=1)
-    sequential_write = serializers.FloatField(required=False, min_value=0, max_value=1)
-    metadata = serializers.FloatField(
-        required=False, min_value=0, max_value=1, help_text="Open, create, close, delete, stat, directories."
-    )
-    flush = serializers.FloatField(required=False, min_value=0, max_value=1, help_text="fsync and the like.")
-    sync = serializers.FloatField(
-        required=False, min_value=0, max_value=1, help_text="Of the writes, those that wait for the disk."
-    )
-    threads = serializers.IntegerField(required=False, min_value=1)
-    files = serializers.IntegerField(required=False, min_value=1)
+    form = AdviceForm
+    names = SHARE_FIELDS
+    about = {
+        "metadata": "Open, create, close, delete, stat, directories.",
+        "flush": "fsync and the like.",
+        "sync": "Of the writes, those that wait for the disk.",
+    }
+
     mean_file_size = SizeField(required=False, help_text="Bytes, or like `16k`, `128 KiB`.")
 
 
@@ -82,4 +77,4 @@ class AdviceView(PublicView):
 def in_body(error: FieldError) -> FieldError:
     """Return the error with its name as the body has it."""
     name = "shares" if error["field"] == "__all__" else error["field"]
-    return {**error, "field": f"shares.{name}" if name in BY_HAND else name}
+    return {**error, "field": f"shares.{name}" if name in SHARE_FIELDS else name}

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from kdb.content import MetricName
-from modelling.answers.content import Decision, Grounds
+from modelling.answers.content import Decision
 from modelling.evidence.question import Grade, Question
 from modelling.workloads.profiles import Profile
 
@@ -22,28 +21,12 @@ class Filters:
 
 
 @dataclass(frozen=True)
-class Named:
-    """Something that a reader calls by a name of its own."""
-
-    label: str
-
-
-@dataclass(frozen=True)
-class NamedNeighbour(Neighbour, Named):
-    __doc__ = Neighbour.__doc__
-    component = "Neighbour"
-
-
-@dataclass(frozen=True)
 class AdvisedEntry:
     """One line of the answer that the advice rests on."""
 
     key: str
     label: str
     grade: Annotated[Grade, "Of the evidence."]
-    ratio: float | None
-    low: float | None
-    high: float | None
 
 
 @dataclass(frozen=True)
@@ -70,11 +53,7 @@ class Recommendation:
     url: Annotated[str, "The whole answer as a page."]
     api_url: Annotated[str, "The whole answer as data."]
     without: Annotated[tuple[str, ...], "Filters left out, as nothing answers the question with them."]
-    metric: Annotated[MetricName, "What the answer compares by."]
     verdict: Decision
-    grounds: Grounds
-    notes: Annotated[tuple[str, ...], "What a careful reader must know."]
-    entries: Annotated[tuple[AdvisedEntry, ...], "All that the answer ranks."]
     parts: tuple[AdvisedPart, ...]
     missing: tuple[str, ...]
 
@@ -87,7 +66,7 @@ class Advice:
     summary: tuple[str, ...]
     profile: Profile
     assumptions: tuple[str, ...]
-    nearest: tuple[NamedNeighbour, ...]
+    nearest: tuple[Neighbour, ...]
     is_far: Annotated[bool, "Nothing that was measured carries over to this load."]
     far_beyond: Annotated[float, "The distance beyond which no answer carries over."]
     recommendation: tuple[Recommendation, ...]

@@ -10,22 +10,13 @@ from modelling.workloads import profiles, wml
 from modelling.workloads.fio_job import fio_profile, is_fio_job
 from modelling.workloads.profiles import Accesses, Profile
 
-from .reasoning import SharesError, by_hand
+from .reasoning import SharesError, profile_from_shares
 
 MOST_BYTES = wml.LONGEST_TEXT  # of an uploaded file; a text has at most as many characters
 TOO_LONG = "A personality has at most 1 MiB; this is longer."
 
-SHARES = {
-    "random_read": "Random reads",
-    "sequential_read": "Sequential reads",
-    "random_write": "Random writes",
-    "sequential_write": "Sequential writes",
-    "metadata": "Metadata operations",
-    "flush": "Flushes (fsync)",
-    "sync": "Synchronous, of the writes",
-}
-COUNTS = {"threads": ("Threads at work", 10**6), "files": ("Number of files", 10**12)}
-BY_HAND = (*SHARES, *COUNTS, "mean_file_size")
+SHARES = ("random_read", "sequential_read", "random_write", "sequential_write", "metadata", "flush", "sync")
+SHARE_FIELDS = (*SHARES, "threads", "files", "mean_file_size")
 LARGEST_FILE = 2**60
 EXCERPT = 96  # characters of a refused line that are shown
 
@@ -55,7 +46,7 @@ class PersonalityField(forms.CharField):
 class ShareField(forms.FloatField):
     """A share, given as a part of `whole` (1 or 100), cleaned to 0..1."""
 
-    def __init__(self, *, whole: int, **kwargs: Any) -> None:
+    def __init__(self, *, whole: int = 1, **kwargs: Any) -> None:
         super().__init__(min_value=0, max_value=whole, required=False, **kwargs)
         self.whole = whole
 
@@ -84,27 +75,32 @@ class AdviceForm(forms.Form):
     whole = 1  # the sum of the shares
     profile: Profile
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["personality"] = PersonalityField(label="Filebench personality or fio job file")
-        for name, label in SHARES.items():
-            self.fields[name] = ShareField(whole=self.whole, label=label)
-        for name, (label, most) in COUNTS.items():
-            self.fields[name] = forms.IntegerField(required=False, min_value=1, max_value=most, label=label)
-        self.fields["mean_file_size"] = SizeField(required=False, max_length=60, label="Mean file size")
-        self.fields["hypervisor"] = CatalogueField("hypervisor", required=False, label="Hypervisor")
-        self.fields["host_fs"] = CatalogueField("file_system", required=False, label="Host file system")
+    personality = PersonalityField(label="Filebench personality or fio job file")
+    random_read = ShareField(label="Random reads")
+    sequential_read = ShareField(label="Sequential reads")
+    random_write = ShareField(label="Random writes")
+    sequential_write = ShareField(label="Sequential writes")
+    metadata = ShareField(label="Metadata operations")
+    flush = ShareField(label="Flushes (fsync)")
+    sync = ShareField(label="Synchronous, of the writes")
+    threads = forms.IntegerField(required=False, min_value=1, max_value=10**6, label="Threads at work")
+    files = forms.IntegerField(  # type: ignore[assignment]  # Django takes it out of the class
+        required=False, min_value=1, max_value=10**12, label="Number of files"
+    )
+    mean_file_size = SizeField(required=False, max_length=60, label="Mean file size")
+    hypervisor = CatalogueField("hypervisor", required=False, label="Hypervisor")
+    host_fs = CatalogueField("file_system", required=False, label="Host file system")
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         text = cleaned.get("personality") or ""
-        by_hand = [name for name in BY_HAND if cleaned.get(name) is not None or name in self.errors]
-        if text.strip() and by_hand:
+        shares = [name for name in SHARE_FIELDS if cleaned.get(name) is not None or name in self.errors]
+        if text.strip() and shares:
             self.add_error("personality", "Give a personality or the shares, not both.")
         elif text.strip():
             self._read(text)
-        elif by_hand and not self.errors:
-            self._put_together(cleaned)
+        elif shares and not self.errors:
+            self._read_shares(cleaned)
         elif not self.errors:
             self.add_error("personality", "Give a personality, or the shares by hand.")
         return cleaned
@@ -118,11 +114,11 @@ class AdviceForm(forms.Form):
             message = "Line %(line)s, column %(column)s: %(reason)s"
             self.add_error("personality", forms.ValidationError(message, code="refused", params=params))
 
-    def _put_together(self, cleaned: dict[str, Any]) -> None:
+    def _read_shares(self, cleaned: dict[str, Any]) -> None:
         shares = {name: cleaned[name] or 0.0 for name in SHARES}
         metadata, flush, sync = (shares.pop(name) for name in ("metadata", "flush", "sync"))
         try:
-            self.profile = by_hand(
+            self.profile = profile_from_shares(
                 Accesses(**shares),
                 metadata=metadata,
                 flush=flush,
@@ -154,7 +150,7 @@ class AdvisorForm(AdviceForm):
             attrs={"rows": 14, "spellcheck": "false", "autocapitalize": "off", "autocomplete": "off", "wrap": "off"}
         )
         for name in SHARES:
-            self.fields[name].label = f"{self.fields[name].label}, %"
+            self.fields[name] = ShareField(whole=self.whole, label=f"{self.fields[name].label}, %")
             self.fields[name].widget.attrs["step"] = "any"
         self.fields["mean_file_size"].widget.attrs["placeholder"] = "16 KiB"
 
@@ -170,7 +166,7 @@ class AdvisorForm(AdviceForm):
 
     @property
     def shares(self) -> list[forms.BoundField]:
-        return [self[name] for name in BY_HAND]
+        return [self[name] for name in SHARE_FIELDS]
 
     @property
     def has_shares(self) -> bool:

@@ -18,14 +18,7 @@ from modelling.workloads.profiles import Profile, known_profiles
 
 from . import reasoning
 from . import words as advice_words
-from .content import (
-    Advice,
-    AdvisedEntry,
-    AdvisedPart,
-    Filters,
-    NamedNeighbour,
-    Recommendation,
-)
+from .content import Advice, AdvisedEntry, AdvisedPart, Filters, Recommendation
 from .reasoning import Neighbour
 
 AXIS = "fs-pair"
@@ -45,10 +38,7 @@ def advise(profile: Profile, *, hypervisor: str | None = None, host_fs: str | No
 
 
 def _advise(profile: Profile, hypervisor: str | None, host_fs: str | None) -> Advice:
-    names = catalogue.names()
-    # A catalogue that is empty has no workload to be near to.
-    known = {slug: known for slug, known in known_profiles().items() if slug in names["workload"]}
-    near = reasoning.neighbours(profile, known)
+    near = reasoning.neighbours(profile, known_profiles(), catalogue.names()["workload"])
     recommended = tuple(_recommendation(neighbour, hypervisor, host_fs) for neighbour in near if neighbour.speaks)
     is_far = not near or near[0].is_far
     return Advice(
@@ -56,9 +46,7 @@ def _advise(profile: Profile, hypervisor: str | None, host_fs: str | None) -> Ad
         summary=tuple(advice_words.summary(recommended, is_far)),
         profile=profile,
         assumptions=profile.notes,
-        nearest=tuple(
-            NamedNeighbour(**vars(neighbour), label=names["workload"][neighbour.workload]) for neighbour in near
-        ),
+        nearest=tuple(near),
         is_far=is_far,
         far_beyond=reasoning.FAR,
         recommendation=recommended,
@@ -68,22 +56,18 @@ def _advise(profile: Profile, hypervisor: str | None, host_fs: str | None) -> Ad
 
 def _recommendation(neighbour: Neighbour, hypervisor: str | None, host_fs: str | None) -> Recommendation:
     asked = Question(AXIS, neighbour.workload, hypervisor=hypervisor, host_fs=host_fs)
-    answer, names = _answered(asked), catalogue.names()
+    answer = _answered(asked)
     return Recommendation(
         workload=neighbour.workload,
-        label=names["workload"][neighbour.workload],
+        label=neighbour.label,
         distance=neighbour.distance,
         is_far=neighbour.is_far,
         question=answer.question,
-        title=words.title(answer.question, names),
+        title=words.title(answer.question, catalogue.names()),
         url=words.address(answer.question),
         api_url=words.api_address(answer.question),
         without=tuple(name for name in asked.filters if name not in answer.question.filters),
-        metric=answer.metric,
         verdict=answer.verdict,
-        grounds=answer.grounds,
-        notes=answer.notes,
-        entries=tuple(taken(AdvisedEntry, entry) for entry in answer.entries),
         parts=tuple(_part(answer, part) for part in answer.parts),
         missing=answer.missing,
     )

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from modelling.workloads.profiles import Accesses, Profile, nearest
+from modelling.workloads.profiles import Accesses, Profile, distance
 
 # No answer carries over from further away than this. The published orders of web server and random file access
 # (0.155 apart) agree; those of workloads 0.37 and more apart have nothing to do with each other.
@@ -24,18 +24,22 @@ class Neighbour:
     """A known workload and its distance, 0 (the same profile) to 1."""
 
     workload: str
+    label: str
     distance: float
     is_far: Annotated[bool, "Its answer does not carry over."]  # beyond FAR
     speaks: Annotated[bool, "Its answer is among `recommendation`."]  # where it is far, for orientation
 
 
-def neighbours(profile: Profile, known: Mapping[str, Profile]) -> list[Neighbour]:
-    """Return every known workload, nearest first. The nearest one speaks, and those about as near that are not far."""
-    by_distance = nearest(profile, known)
-    limit = min(by_distance[0][1] + ALSO_NEAR, FAR) if by_distance else 0.0
+def neighbours(profile: Profile, known: Mapping[str, Profile], labels: Mapping[str, str]) -> list[Neighbour]:
+    """Return every known workload, nearest first. The nearest one speaks, and those about as near that are not far.
+
+    labels : of workloads, by slug; one without a label is left out
+    """
+    apart = sorted((distance(profile, other), workload) for workload, other in known.items() if workload in labels)
+    limit = min(apart[0][0] + ALSO_NEAR, FAR) if apart else 0.0
     return [
-        Neighbour(workload, distance, distance > FAR, place == 0 or distance <= limit)
-        for place, (workload, distance) in enumerate(by_distance)
+        Neighbour(workload, labels[workload], how_far, how_far > FAR, place == 0 or how_far <= limit)
+        for place, (how_far, workload) in enumerate(apart)
     ]
 
 
@@ -50,7 +54,7 @@ class SharesError(ValueError):
         self.total = total
 
 
-def by_hand(
+def profile_from_shares(
     operations: Accesses,
     *,
     metadata: float = 0.0,

@@ -1,17 +1,13 @@
 """Advice in sentences, and a profile as the rows of a table. No Django."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kdb.units import METRICS, Metric
-from modelling.answers.words import GRADES, Bar, Chart, forest_plot, grounds_line, never_tried
-from modelling.evidence.words import capital, listed, load, percent, size
+from modelling.evidence.words import listed, load, percent, size
 from modelling.workloads.profiles import Profile
 
-from .content import Advice, NamedNeighbour, Recommendation
-from .reasoning import FAR
-
-Names = Mapping[str, Mapping[str, str]]
+from .content import Advice, Recommendation
+from .reasoning import FAR, Neighbour
 
 SAME = 0.005  # a distance that is printed as 0.00
 
@@ -24,7 +20,7 @@ def summary(recommended: Sequence[Recommendation], is_far: bool) -> list[str]:
     if not recommended:
         return ["The knowledge base is empty, so there is nothing to hold this load against."]
     if not is_far:
-        return [sentence for recommendation in recommended for sentence in _transferred(recommendation)]
+        return [_transferred(recommendation) for recommendation in recommended]
     nearest = recommended[0]
     return [
         f"Nothing that was measured is like this load. The nearest, {load(nearest.label)}, is at distance "
@@ -32,20 +28,12 @@ def summary(recommended: Sequence[Recommendation], is_far: bool) -> list[str]:
     ]
 
 
-def _transferred(recommended: Recommendation) -> Iterable[str]:
-    """Say what carries over: "As for a mail server: not known: no numbers compare them."."""
-    workload, parts = load(recommended.label), recommended.parts
-    if not parts:
-        yield f"It is most like {workload}, for which no comparison is published."
-    elif len(parts) == 1:
-        yield f"As for {workload}: {_lower(parts[0].text)}"
-    else:
-        yield f"As for {workload}, whose evidence falls into {len(parts)} parts that cannot be held against each other."
-        yield from (f"{capital(part.name)}: {_lower(part.text)}" for part in parts)
-
-
-def _lower(text: str) -> str:
-    return text[:1].lower() + text[1:]
+def _transferred(recommended: Recommendation) -> str:
+    """Say what carries over: "As for a mail server: start with Btrfs on ext4."."""
+    workload, sentence = load(recommended.label), recommended.verdict.sentence
+    if not recommended.parts:
+        return f"It is most like {workload}, for which no comparison is published."
+    return f"As for {workload}: {sentence[:1].lower()}{sentence[1:]}"
 
 
 def without(names: Sequence[str], workload: str) -> str:
@@ -57,87 +45,35 @@ def without(names: Sequence[str], workload: str) -> str:
 
 
 @dataclass(frozen=True)
-class ProfileRow:
-    """A kind of operation: its share of the operations and of the bytes, None where it moves none."""
-
-    label: str
-    operations: str
-    bytes: str | None
-
-
-@dataclass(frozen=True)
-class Recommended:
-    """The answer on a near workload as it is shown.
-
-    apology : why it is without some filters; the others as of an answer's page
-    """
-
-    answer: Recommendation
-    apology: str
-    grounds: str
-    never_tried: str
-    metric: Metric
-    chart: Chart | None
-
-
-@dataclass(frozen=True)
 class AdvicePage:
     """Everything the advice's template prints.
 
     read : what was read from what was given, in a sentence
+    rows : a kind of operation, its share of the operations and of the bytes; "" where it moves none
     facts : what else the profile holds, label and value
+    recommended : each recommendation, and why it is without some filters
     """
 
     advice: Advice
     read: str
     basis: str
-    grades: list[tuple[str, str]]
-    rows: list[ProfileRow]
+    rows: list[tuple[str, str, str]]
     facts: list[tuple[str, str]]
-    recommended: list[Recommended]
+    recommended: list[tuple[Recommendation, str]]
 
 
-def page(advice: Advice, names: Names) -> AdvicePage:
+def page(advice: Advice) -> AdvicePage:
     """Return the advice made ready for its template."""
-    shown = [
-        part for recommendation in advice.recommendation if not recommendation.is_far for part in recommendation.parts
-    ]
-    grades = {entry.grade for part in shown for entry in part.best + part.worst}
     return AdvicePage(
         advice=advice,
         read=_read(advice.profile),
         basis=_basis(advice.nearest[0]) if advice.nearest else "",
-        grades=[(grade, text) for grade, text in GRADES.items() if grade in grades],
         rows=_rows(advice.profile),
         facts=_facts(advice.profile),
         recommended=[
-            _recommended(place, recommendation, names)
-            for place, recommendation in enumerate(advice.recommendation, start=1)
+            (recommendation, without(recommendation.without, recommendation.label))
+            for recommendation in advice.recommendation
         ],
-    )
-
-
-def _recommended(place: int, recommendation: Recommendation, names: Names) -> Recommended:
-    metric = METRICS[recommendation.metric]
-    tones = {
-        entry.key: tone
-        for part in recommendation.parts
-        for tone, shown in (("good", part.best), ("bad", part.worst))
-        for entry in shown
-    }
-    bars = [
-        Bar(entry.label, entry.ratio, entry.low, entry.high, tone=tones.get(entry.key))
-        for entry in recommendation.entries
-        if entry.ratio is not None
-    ]
-    is_drawn = len(recommendation.parts) == 1 and bars and not recommendation.is_far
-    return Recommended(
-        recommendation,
-        without(recommendation.without, recommendation.label),
-        capital(grounds_line(recommendation.grounds, names["storage"])),
-        never_tried(recommendation.grounds, names["storage"]),
-        metric,
-        forest_plot(place, capital(metric.relative), bars[0].label, bars) if is_drawn else None,
     )
 
 
@@ -153,7 +89,7 @@ def _read(profile: Profile) -> str:
     return "; ".join(filter(None, [listed(parts), listed(counts)]))
 
 
-def _basis(nearest: NamedNeighbour) -> str:
+def _basis(nearest: Neighbour) -> str:
     """Say what the advice rests on, in a word to the reader."""
     if nearest.is_far:
         return "No evidence carries over to this load."
@@ -162,11 +98,11 @@ def _basis(nearest: NamedNeighbour) -> str:
     return "Transferred from the evidence on the nearest workload; nobody measured this load itself."
 
 
-def _rows(profile: Profile) -> list[ProfileRow]:
+def _rows(profile: Profile) -> list[tuple[str, str, str]]:
     kinds = zip(_KINDS, profile.operations.shares(), profile.bytes.shares(), strict=True)
     return [
-        *(ProfileRow(label, percent(share), percent(moved)) for label, share, moved in kinds),
-        *(ProfileRow(label, percent(share), None) for label, share in _unmoved(profile)),
+        *((label, percent(share), percent(moved)) for label, share, moved in kinds),
+        *((label, percent(share), "") for label, share in _unmoved(profile)),
     ]
 
 

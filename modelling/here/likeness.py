@@ -10,7 +10,7 @@ from experiments import permissions
 from experiments.fleet.rows import summed
 from experiments.fleet.selectors import machines_called
 from experiments.models import DiskStatistics, ObservedMachine
-from modelling.workloads.to_fio import FDATASYNC, NotPlayedError, observed_profile, profile_to_fio
+from modelling.workloads.observed_load import NotPlayedError, observed_profile, observed_to_fio
 
 from . import words
 from .content import Like
@@ -41,8 +41,7 @@ def like(user: Any, name: str, *, seconds: int, more: str, version: str) -> dict
         )
     try:
         profile = observed_profile([(disk.counts, disk.busy_seconds) for disk in disks])
-        # What a hypervisor asks of the storage for a guest's flush is fdatasync.
-        job = profile_to_fio(profile, folder="@FOLDER@", seconds=seconds, name="like", flush=FDATASYNC, version=version)
+        job = observed_to_fio(profile, folder="@FOLDER@", seconds=seconds, name="like", version=version)
     except NotPlayedError as error:
         raise Refused(f"{called}: {error}") from error
     hours = max(disk.seconds for disk in disks) / 3600

@@ -107,9 +107,6 @@ class Expectation:
     terms: tuple[Term, ...]
     unstated: tuple[str, ...] = ()
 
-    def on(self, side: Side) -> tuple[Term, ...]:
-        return tuple(term for term in self.terms if term.side == side)
-
     def deciding(self) -> tuple[Term, ...]:
         """Return the terms that matter, the largest first."""
         return tuple(sorted(filter(lambda t: t.matters, self.terms), key=lambda t: -abs(t.contribution)))

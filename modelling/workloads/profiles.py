@@ -19,20 +19,11 @@ import numpy as np
 from scipy.special import rel_entr
 
 from kdb.content import NOT_SERVED
-from modelling.workloads.wml.meaning import (
-    FINISHES,
-    FLUSHES,
-    LIMITS,
-    METADATA,
-    READS,
-    WAITS,
-    WHOLE_FILE,
-    WRITES,
-    flatten,
-)
-from modelling.workloads.wml.tree import Budget, refuse
 
 from . import wml
+from .wml.flowops import FINISHES, FLUSHES, LIMITS, METADATA, READS, WAITS, WHOLE_FILE, WRITES
+from .wml.tree import Budget
+from .wml.workload import flatten
 
 # Bytes for which positioning takes about as long as moving them, and half-way (in powers of two) between the
 # largest files that the papers call randomly accessed and the smallest that they call sequential, too.
@@ -107,9 +98,9 @@ def profile(workload: wml.Workload) -> Profile:
     total = tally.reads + tally.writes + tally.metadata + tally.flushes
     moved = sum(tally.bytes.values())
     if not total:
-        raise refuse(workload.threads[0].place, "no flowop that runs does anything to a file")
+        raise wml.WmlError(workload.threads[0].place, "no flowop that runs does anything to a file")
     if not math.isfinite(total + moved + tally.read_requests + tally.write_requests + tally.waited_seconds):
-        raise refuse(workload.threads[0].place, "iterations and sizes multiply to more than a number can hold")
+        raise wml.WmlError(workload.threads[0].place, "iterations and sizes multiply to more than a number can hold")
     filesets = [fileset for name, fileset in workload.filesets.items() if name in tally.filesets]
     files = sum(fileset.entries for fileset in filesets)
     whole_bytes = sum(fileset.entries * fileset.mean_bytes for fileset in filesets)
@@ -253,7 +244,7 @@ class _Loop:
         file = self.file(flow)
         if file is None:
             if self.counting:
-                raise refuse(flow.place, f"the file under fd {flow.fd or 0} is closed here")
+                raise wml.WmlError(flow.place, f"the file under fd {flow.fd or 0} is closed here")
             return
         write = flow.kind in WRITES
         goes_on = (
@@ -309,7 +300,7 @@ class _Loop:
 def _notes(workload: wml.Workload, tally: _Tally) -> list[str]:
     flows = [flow for thread in workload.threads for flow in flatten(thread.flows)]
     kinds = {flow.kind for flow in flows}
-    notes = [f"line {note.place.line}: {note.text}" for note in workload.notes[:MOST_NOTES]]
+    notes = list(workload.notes[:MOST_NOTES])
     if (more := len(workload.notes) - MOST_NOTES) > 0:
         notes.append(f"{more:,} more notes like these are left out.")
     if tally.reads + tally.writes:
@@ -379,11 +370,6 @@ def _size_difference(a: float, b: float) -> float:
         return float(bool(a) != bool(b))
     ratio = abs(math.log(a) - math.log(b))
     return ratio / (ratio + math.log(10))
-
-
-def nearest(profile: Profile, known: Mapping[str, Profile]) -> list[tuple[str, float]]:
-    """Return the names of `known` with their distance from `profile`, nearest first, equal ones by name."""
-    return sorted(((name, distance(profile, other)) for name, other in known.items()), key=lambda pair: pair[::-1])
 
 
 @cache

@@ -13,32 +13,26 @@ from modelling.workloads import profiles, wml
 
 class Command(BaseCommand):
     help = (
-        "Read Filebench personalities (WML, dialects 1.4 and 1.5) and print one JSON line a file: its access "
+        "Read Filebench personalities (WML) and print one JSON line a file: its access "
         "profile, or line, column and reason where it is not understood. A file that cannot be opened has a "
         "reason and no line. Nothing in a file is executed. A refusal is an answer: the exit status is 0."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("files", nargs="+", metavar="FILE.f", help="Personalities.")
-        parser.add_argument(
-            "--dialect",
-            choices=wml.DIALECTS,
-            help="Hold the files to one dialect; without it each file shows its own.",
-        )
 
-    def handle(self, *args: Any, files: list[str], dialect: str | None = None, **options: Any) -> None:
+    def handle(self, *args: Any, files: list[str], **options: Any) -> None:
         for name in files:
-            self.stdout.write(json.dumps({"file": name, **_answer(Path(name), dialect)}, allow_nan=False))
+            self.stdout.write(json.dumps({"file": name, **_answer(Path(name))}, allow_nan=False))
 
 
-def _answer(path: Path, dialect: str | None) -> dict[str, Any]:
+def _answer(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
             content = file.read(4 * wml.LONGEST_TEXT + 1)  # a character has at most four bytes
-        workload = wml.parse(content.decode("utf-8", errors="replace"), dialect)
-        profile = profiles.profile(workload)
+        profile = profiles.profile(wml.parse(content.decode("utf-8", errors="replace")))
     except OSError as error:
         return {"ok": False, "line": None, "column": None, "reason": error.strerror or str(error)}
     except wml.WmlError as error:
         return {"ok": False, "line": error.line, "column": error.column, "reason": error.reason}
-    return {"ok": True, "dialect": workload.dialect, "profile": asdict(profile)}
+    return {"ok": True, "profile": asdict(profile)}

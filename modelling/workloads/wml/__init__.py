@@ -1,24 +1,11 @@
-"""Filebench's workload model language (WML): text to a workload that can be reckoned with. No Django.
+"""Filebench's workload model language (WML): text to the workload that it would start. No Django.
 
-`parse` reads a personality of either dialect and refuses, with line, column and reason, what it does not
-understand. It opens and executes nothing. See docs/models/profiles.md.
+`parse` reads a personality and refuses, with line, column and reason, what it does not understand. It opens and
+executes nothing. Begin with workload.py. See docs/models/profiles.md.
 """
 
-from .grammar import DIALECTS, LONGEST_TEXT, parse_tree
-from .meaning import FileSet, Flow, Thread, Workload, parse
-from .tree import Note, Place, Tree, WmlError
+from .parser import LONGEST_TEXT
+from .tree import Place, WmlError
+from .workload import FileSet, Flow, Thread, Workload, parse
 
-__all__ = [
-    "DIALECTS",
-    "LONGEST_TEXT",
-    "FileSet",
-    "Flow",
-    "Note",
-    "Place",
-    "Thread",
-    "Tree",
-    "WmlError",
-    "Workload",
-    "parse",
-    "parse_tree",
-]
+__all__ = ["LONGEST_TEXT", "FileSet", "Flow", "Place", "Thread", "WmlError", "Workload", "parse"]

@@ -1,10 +1,10 @@
-"""The nodes of a personality, and the error that tells where it cannot be understood."""
+"""The parts of a personality as it is written, and the error that says where it is not understood."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A position in the text; line and column count from 1, a tab is one column."""
 
     line: int
@@ -12,17 +12,12 @@ class Place:
 
 
 class WmlError(ValueError):
-    """A text that is not understood: `line` and `column` (from 1) and the `reason`, fit to show."""
+    """A text that is not understood: where, and the reason, fit to show."""
 
-    def __init__(self, line: int, column: int, reason: str) -> None:
-        super().__init__(f"line {line}, column {column}: {reason}")
-        self.line = line
-        self.column = column
+    def __init__(self, place: Place, reason: str) -> None:
+        super().__init__(f"line {place.line}, column {place.column}: {reason}")
+        self.line, self.column = place
         self.reason = reason
-
-
-def refuse(place: Place, reason: str) -> WmlError:
-    return WmlError(place.line, place.column, reason)
 
 
 MOST_STEPS = 50_000  # about a fifth of a second; the personalities that come with Filebench take some hundreds
@@ -38,19 +33,11 @@ class Budget:
         """Raise WmlError at `place` where the text has had its MOST_STEPS."""
         self.spent += steps
         if self.spent > MOST_STEPS:
-            raise refuse(
+            raise WmlError(
                 place,
                 f"the text takes more than {MOST_STEPS:,} steps, the most allowed for reading it, expanding its "
                 "composite flowops and going through its threads; here they run out",
             )
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """Something a reader of the result should know about the text at `place`."""
-
-    place: Place
-    text: str
 
 
 # Values. Numbers are int (sizes in bytes), flags bool, names and strings str.
@@ -63,54 +50,33 @@ class Variable:
     name: str
     place: Place
 
+    @property
+    def is_outside(self) -> bool:
+        """Tell whether the variable has a value only where Filebench runs."""
+        return self.name[0] in "({"
+
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Parts written without a gap, as in `path=$dir/sub` (1.4)."""
+    """Parts written without a gap, as in `path=$dir/sub`."""
 
-    parts: tuple["str | Variable", ...]
+    parts: tuple[str | Variable, ...]
     place: Place
 
 
 @dataclass(frozen=True, slots=True)
-class Arithmetic:
-    """One operation on two numbers, as in `set $all=$each * 4` (1.4)."""
+class Random:
+    """A random variable: `define randvar`, `randvar(...)` or `cvar(...)`.
 
-    left: "int | Variable"
-    operator: str
-    right: "int | Variable"
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class TableRow:
-    """`percent` of the draws fall evenly between `low` and `high`."""
-
-    percent: "int | Variable"
-    low: "int | Variable"
-    high: "int | Variable"
-
-
-@dataclass(frozen=True, slots=True)
-class RandomVariable:
-    """Filebench's own distributions: gamma (if none is named), uniform, tabular."""
-
-    attributes: "Attributes"
-    table: tuple[TableRow, ...]
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class CustomVariable:
-    """`cvar(...)` (1.5): a distribution from a library, with its parameters as plain numbers."""
+    own_mean : of a table, or of the distribution of a cvar before its `min` and `max`
+    """
 
     kind: str
-    parameters: dict[str, float]
     attributes: "Attributes"
-    place: Place
+    own_mean: float | None = None
 
 
-Value = int | bool | str | Variable | Joined | Arithmetic | RandomVariable | CustomVariable
+Value = int | bool | str | Variable | Joined | Random
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,104 +91,33 @@ class Attribute:
 Attributes = dict[str, Attribute]
 
 
-# Statements.
-
-
 @dataclass(frozen=True, slots=True)
-class Set:
-    """`set $name=value`; `define randvar name=$name,...` is one too. `member` as in `$name.mean` (1.4)."""
+class Block:
+    """A definition, a thread or a flowop.
 
-    name: str
-    value: Value
-    place: Place
-    member: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class DefineFiles:
-    """`define file` or `define fileset`."""
+    kind : file, fileset, process, thread, composite flowop; of a flowop its own: openfile
+    arguments : `$name=value` of a composite flowop; of its definition the parameters, None without a default
+    body : what stands in braces behind it
+    """
 
     kind: str
+    place: Place
     attributes: Attributes
-    place: Place
+    arguments: dict[str, Attribute | None] = field(default_factory=dict)
+    body: tuple["Block", ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FlowopCall:
-    """`flowop KIND attributes`, with `$parameter=value` for a composite in `arguments`."""
+@dataclass(slots=True)
+class Definitions:
+    """What a text has defined up to some point."""
 
-    kind: str
-    attributes: Attributes
-    arguments: Attributes
-    place: Place
+    variables: dict[str, Value] = field(default_factory=dict)
+    files: list[Block] = field(default_factory=list)
+    composites: dict[str, Block] = field(default_factory=dict)
+    processes: list[Block] = field(default_factory=list)
+    eventgen: Attributes | None = None
+    notes: list[str] = field(default_factory=list)
 
-
-@dataclass(frozen=True, slots=True)
-class DefineFlowop:
-    """`define flowop`: a composite with `parameters`, each with its default or None."""
-
-    attributes: Attributes
-    parameters: dict[str, Attribute | None]
-    flowops: tuple[FlowopCall, ...]
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class DefineThread:
-    attributes: Attributes
-    flowops: tuple[FlowopCall, ...]
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class DefineProcess:
-    attributes: Attributes
-    threads: tuple[DefineThread, ...]
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class EventGenerator:
-    attributes: Attributes
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """`run [seconds]` or `psrun [interval [seconds]]`; None where the text names no number."""
-
-    command: str
-    seconds: "int | Variable | None"
-    interval: int | None
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class Foreach:
-    """`foreach $name in first, second { ... }` (1.4)."""
-
-    name: str
-    values: tuple["int | str", ...]
-    body: tuple["Statement", ...]
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command that defines nothing: echo, usage, system, create, enable, set mode, stats, ..."""
-
-    word: str
-    arguments: tuple["str | int | Variable", ...]
-    place: Place
-
-
-Statement = Set | DefineFiles | DefineFlowop | DefineProcess | EventGenerator | Run | Foreach | Command
-
-
-@dataclass(frozen=True, slots=True)
-class Tree:
-    """A text as written. `dialect` is "1.4" or "1.5"; a text that both read counts as 1.5."""
-
-    dialect: str
-    statements: tuple[Statement, ...]
-    notes: tuple[Note, ...] = field(default=())
+    def copy(self) -> "Definitions":
+        copies = (dict(self.variables), list(self.files), dict(self.composites), list(self.processes))
+        return Definitions(*copies, self.eventgen, list(self.notes))

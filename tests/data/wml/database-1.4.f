@@ -1,5 +1,5 @@
 # A database in WML 1.4, for tests: direct and synchronous writes, semaphores, a rate.
-set $rate=0
+set $rate=10
 set $block=4k
 eventgen rate = $rate
 
@@ -29,7 +29,4 @@ define process name=reader,instances=9
   }
 }
 
-foreach $rate in 10, 20
-{
-  run 30
-}
+run 30

@@ -4,9 +4,10 @@ from itertools import combinations
 
 import pytest
 
-from modelling.advice.reasoning import FAR, SharesError, by_hand, neighbours
+from modelling.advice.reasoning import FAR, SharesError, neighbours, profile_from_shares
 from modelling.workloads import wml
 from modelling.workloads.profiles import KNOWN, Accesses, Profile, distance, known_profiles, profile
+from tests.test_architecture import ROOT
 
 DATABASE = """
 set $dir=/srv/db
@@ -38,14 +39,29 @@ def of_text(text):
     return profile(wml.parse(text))
 
 
+def near(load, known=None):
+    return neighbours(load, known_profiles() if known is None else known, {name: name.title() for name in KNOWN})
+
+
 # Near and far
 
 
 @pytest.mark.parametrize("workload", KNOWN)
 def test_a_known_workload_is_nearest_to_itself(workload):
-    first, *others = neighbours(known_profiles()[workload], known_profiles())
+    first, *others = near(known_profiles()[workload])
     assert (first.workload, first.distance, first.is_far, first.speaks) == (workload, 0.0, False, True)
     assert not any(other.speaks for other in others)
+    for dialect in ("1.4", "1.5"):
+        variant = near(of_text((ROOT / f"tests/data/wml/{workload}-{dialect}.f").read_text()))
+        assert variant[0].workload == workload
+
+
+def test_equal_distances_stand_by_name():
+    varmail = known_profiles()["varmail"]
+    assert [row.workload for row in near(varmail, {"webserver": varmail, "varmail": varmail})] == [
+        "varmail",
+        "webserver",
+    ]
 
 
 def test_the_threshold_lies_where_the_known_workloads_leave_a_gap():
@@ -77,20 +93,20 @@ define process name=store
 run 60
 """
     )
-    first = neighbours(of_text(text), known_profiles())[0]
+    first = near(of_text(text))[0]
     assert first.workload == "varmail"
     assert not first.is_far
 
 
 def test_a_database_is_nearest_to_the_load_with_synchronous_random_writes_and_yet_far():
-    first = neighbours(of_text(DATABASE), known_profiles())[0]
+    first = near(of_text(DATABASE))[0]
     assert first.workload == "varmail"
     assert first.is_far
     assert first.speaks  # for orientation
 
 
 def test_a_stream_is_far_from_everything():
-    assert all(neighbour.is_far for neighbour in neighbours(of_text(STREAM), known_profiles()))
+    assert all(neighbour.is_far for neighbour in near(of_text(STREAM)))
 
 
 def test_two_workloads_speak_where_they_are_about_as_near():
@@ -101,7 +117,7 @@ def test_two_workloads_speak_where_they_are_about_as_near():
         bytes=between(a.bytes, b.bytes),
         metadata_share=(a.metadata_share + b.metadata_share) / 2,
     )
-    speaking = {neighbour.workload for neighbour in neighbours(middle, known_profiles()) if neighbour.speaks}
+    speaking = {neighbour.workload for neighbour in near(middle) if neighbour.speaks}
     assert speaking == {"webserver", "randomfileaccess"}
 
 
@@ -110,14 +126,14 @@ def between(a, b):
 
 
 def test_nothing_known_gives_no_neighbour():
-    assert neighbours(of_text(STREAM), {}) == []
+    assert near(of_text(STREAM), {}) == []
 
 
 # Shares by hand
 
 
 def test_shares_by_hand_of_a_mail_server_are_near_it():
-    stated = by_hand(
+    stated = profile_from_shares(
         Accesses(random_read=0.154, random_write=0.154),
         metadata=0.538,
         flush=0.154,
@@ -133,7 +149,7 @@ def test_shares_by_hand_of_a_mail_server_are_near_it():
 
 
 def test_shares_that_are_rounded_are_scaled_to_one():
-    stated = by_hand(Accesses(0.33, 0.33, 0.33, 0.0))
+    stated = profile_from_shares(Accesses(0.33, 0.33, 0.33, 0.0))
     assert sum(stated.operations.shares()) == pytest.approx(1.0)
     assert sum(stated.bytes.shares()) == pytest.approx(1.0)
 
@@ -141,12 +157,12 @@ def test_shares_that_are_rounded_are_scaled_to_one():
 @pytest.mark.parametrize("total", [0.0, 0.5, 0.98, 1.02])
 def test_shares_that_do_not_add_up_are_refused(total):
     with pytest.raises(SharesError) as refused:
-        by_hand(Accesses(random_read=total))
+        profile_from_shares(Accesses(random_read=total))
     assert refused.value.total == total
 
 
 def test_what_is_not_given_is_said_and_not_made_up():
-    stated = by_hand(Accesses(random_read=1.0), sync=1.0)
+    stated = profile_from_shares(Accesses(random_read=1.0), sync=1.0)
     assert stated.concurrency is stated.files is stated.mean_file_bytes is stated.working_set_bytes is None
     notes = " ".join(stated.notes)
     assert "Not given, and left out of the distance: threads, number of files, mean file size." in notes
@@ -155,4 +171,4 @@ def test_what_is_not_given_is_said_and_not_made_up():
 
 
 def test_a_load_of_metadata_alone_moves_no_bytes():
-    assert by_hand(Accesses(), metadata=1.0).bytes == Accesses()
+    assert profile_from_shares(Accesses(), metadata=1.0).bytes == Accesses()

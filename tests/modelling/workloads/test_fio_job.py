@@ -42,6 +42,10 @@ def test_each_job_counts_as_often_as_it_runs():
     assert profile.notes[-1] == "Not read: ioengine."
 
 
+def test_comments_behind_a_value_are_cut_off_as_fio_does():
+    assert fio_profile("[a]\nrw=write # all of it\nnumjobs=2 ; two at once\n").concurrency == 2
+
+
 @pytest.mark.parametrize(
     ("options", "reads", "writes"),
     [("rw=randrw", 0.5, 0.5), ("rw=randrw\nrwmixread=80", 0.8, 0.2), ("rw=randrw\nrwmixwrite=70", 0.3, 0.7)],

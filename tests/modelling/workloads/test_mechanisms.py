@@ -188,7 +188,7 @@ def test_names_and_small_files_mean_nothing_to_a_host(workload):
 def test_a_file_system_without_stated_mechanisms_is_not_guessed_at():
     expectation = expect(("ext4", "ntfs"), ("ext4", "ext4"), MATRIX, KNOWN["varmail"])
     assert (expectation.sign, expectation.score, expectation.unstated) == (None, None, ("ntfs",))
-    assert [(term.a, term.sign, term.contribution) for term in expectation.on("host")] == [(None, None, 0.0)] * 7
+    assert [(term.a, term.sign, term.contribution) for term in expectation.terms] == [(None, None, 0.0)] * 7
 
 
 def test_guests_on_the_same_host_are_compared_whatever_it_is():

@@ -23,14 +23,14 @@ def test_a_line_for_each_file_in_order():
     lines = answers(*files)
 
     assert [line["file"] for line in lines] == [str(path) for path in files]
-    assert all(line["ok"] and line["dialect"] == "1.5" for line in lines)
+    assert all(line["ok"] for line in lines)
     assert [line["profile"]["concurrency"] for line in lines] == [50, 5, 16, 100]
 
 
 def test_a_line_has_the_whole_profile():
     (line,) = answers(DATA / "varmail-1.4.f")
 
-    assert (line["ok"], line["dialect"]) == (True, "1.4")
+    assert line["ok"]
     assert line["profile"]["bytes"] == {
         "random_read": 0.8,
         "sequential_read": 0.0,
@@ -78,10 +78,3 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
     assert [line["ok"] for line in lines] == [False, True, False]
     assert "does not have" in lines[0]["reason"]
     assert "longer than" in lines[2]["reason"]
-
-
-def test_files_can_be_held_to_one_dialect():
-    old, new = answers(DATA / "varmail-1.4.f", DATA / "varmail-1.5.f", dialect="1.5")
-
-    assert (old["ok"], new["ok"]) == (False, True)
-    assert old["reason"] == "the command 'usage' belongs to WML 1.4, but WML 1.5 was asked for"
