@@ -1,6 +1,6 @@
 """Puts the parts of a check into sentences. No Django."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import inf
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 from experiments.claim_conditions import (
     COORDINATES,
     Aggregate,
-    Choice,
+    Coordinates,
     Limit,
     Listed,
     Quantity,
@@ -48,7 +48,7 @@ def name(what: Quantity, facts: PublishedFacts) -> str:
 
 
 def _aggregate(what: Aggregate, facts: PublishedFacts) -> str:
-    over = ", ".join(_values(choice, facts) for choice in reversed(what.over))
+    over = ", ".join(_values(rows, facts) for rows in reversed(what.over))
     inner = "" if what.of == Throughput({}) else name(what.of, facts)
     if what.how in _AGGREGATES:
         best = (_AGGREGATES_OF_COUNTS if isinstance(what.of, Listed) else _AGGREGATES)[what.how]
@@ -92,15 +92,13 @@ def _word(coordinate: str, value: Any, where: Mapping[str, Any], facts: Publishe
             return label
 
 
-def _values(choice: Choice, facts: PublishedFacts) -> str:
+def _values(rows: Sequence[Coordinates], facts: PublishedFacts) -> str:
     """Name what a quantity is taken over: "1 to 3 VMs", "ext4, XFS"."""
-    parts = [dict(zip(choice.names, row, strict=True)) for row in choice.values]
-    counts = [count for row in choice.values for count in row if isinstance(count, int)]
-    is_range = len(counts) == len(parts) and all(b == a + 1 for a, b in pairwise(counts))
-    if choice.names == ("vm_count",) and is_range:
+    counts = [row["vm_count"] for row in rows if row.keys() == {"vm_count"} and isinstance(row["vm_count"], int)]
+    if len(counts) == len(rows) and all(b == a + 1 for a, b in pairwise(counts)):
         return f"{counts[0]} to {counts[-1]} VMs"
     return ", ".join(
-        " ".join(facts.labels.get(str(v), _word(k, v, part, facts)) for k, v in part.items()) for part in parts
+        " ".join(facts.labels.get(str(v), _word(k, v, row, facts)) for k, v in row.items()) for row in rows
     )
 
 
