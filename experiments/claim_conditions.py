@@ -175,35 +175,39 @@ Condition = Order | Within | All | Share | Premise
 class Checks:
     """The conditions that are stored with a claim.
 
-    own, others : what its own paper and everybody else's facts are asked; None: it does not reach beyond its paper
+    own, others : what its own paper and everybody else's facts are asked
     case_studies : those it speaks of, where they are not the paper's
     """
 
     own: Condition | Untestable
-    others: Condition | Untestable | None
-    case_studies: frozenset[str] | None
+    others: Condition | Untestable
+    case_studies: frozenset[str] = frozenset()
+
+
+UNWRITTEN = Untestable("Nobody has written down yet what would decide it.")
+OF_ITS_PAPER_ALONE = Untestable("The claim speaks of its own paper alone.")
 
 
 # From JSON
 
 
-def parse_checks(raw: object) -> Checks | None:
-    """Return a claim's checks; None where none are written. Raises CheckError, which names the place."""
+def parse_checks(raw: object) -> Checks:
+    """Return a claim's checks. Raises CheckError, which names the place."""
     if raw == {}:
-        return None
+        return Checks(UNWRITTEN, UNWRITTEN)
     if not is_shallow(raw):
         raise CheckError(f"checks: it is nested more than {DEEPEST_NESTING} deep, the most allowed")
     fields = _object(raw, "checks", ("own", "others", "in"))
     if "own" not in fields:
         raise CheckError('checks: "own", the condition for its own paper, is missing')
     own = _parse_whole(fields["own"], "own")
-    others: Condition | Untestable | None = own
+    others: Condition | Untestable = own
     if "others" in fields:
-        others = None if fields["others"] is None else _parse_whole(fields["others"], "others")
-    slugs = fields.get("in")
-    if slugs is not None and not (isinstance(slugs, list) and all(isinstance(slug, str) for slug in slugs)):
+        others = OF_ITS_PAPER_ALONE if fields["others"] is None else _parse_whole(fields["others"], "others")
+    slugs = fields.get("in", [])
+    if not (isinstance(slugs, list) and all(isinstance(slug, str) for slug in slugs)):
         raise CheckError(f"in: {_shown(slugs)} is no list of case studies")
-    return Checks(own, others, None if slugs is None else frozenset(slugs))
+    return Checks(own, others, frozenset(slugs))
 
 
 def _parse_whole(raw: object, place: str) -> Condition | Untestable:
@@ -252,13 +256,12 @@ class _Parser:
         if "untestable" in fields:
             raise CheckError(f"{place}: untestable is the whole of a check, never a part of one")
         if "for" in fields:
-            body = _without(fields, "for")
-            return All(
-                tuple(
-                    self.condition(_filled(body, values, place), place, {**where, **self.fixed(values, f"{place}.for")})
-                    for values in _combinations(self.choices(fields["for"], f"{place}.for"))
-                )
-            )
+            parts, body = [], _without(fields, "for")
+            for values in _combinations(self.choices(fields["for"], f"{place}.for")):
+                fixed = {name: value for name, value in values.items() if name in COORDINATES}
+                here = {**where, **self.coordinates(fixed, f"{place}.for")}
+                parts.append(self.condition(_filled(body, values, place), place, here))
+            return All(tuple(parts))
         kinds = [kind for kind in FIELDS if kind in fields]
         if len(kinds) != 1:
             kinds_here = " and ".join(kinds) or "none"
@@ -275,8 +278,8 @@ class _Parser:
             case "value":
                 return Within((self.quantity(content, inside),), *_range(fields, place), where)
             case "all":
-                parts = enumerate(_list(content, inside))
-                return All(tuple(self.condition(part, f"{inside}[{i}]", where) for i, part in parts))
+                listed = enumerate(_list(content, inside))
+                return All(tuple(self.condition(part, f"{inside}[{i}]", where) for i, part in listed))
             case "share":
                 above = _number(fields.get("above", 0), f"{place}.above")
                 if not 0 <= above < 1:
@@ -300,7 +303,14 @@ class _Parser:
         self.spend(1, place)
         fields = _object(raw, place)
         if "of" in fields:
-            return self.aggregate(fields, place)
+            how = _word(fields["of"], AGGREGATES, f"{place}.of")
+            over = self.over(fields.get("over"), f"{place}.over")
+            if how == "second" and prod(map(len, over)) < 2:
+                raise CheckError(f"{place}.over: the second of one value is none")
+            if "each" in fields:
+                _object(fields, place, ("of", "over", "each"))
+                return Aggregate(how, self.quantity(fields["each"], f"{place}.each"), over)
+            return Aggregate(how, self.quantity(_without(fields, "of", "over"), place), over)
         if "rank" in fields:
             _object(fields, place, ("rank", "among"))
             subject = self.coordinates(fields["rank"], f"{place}.rank")
@@ -320,16 +330,6 @@ class _Parser:
             return Limit(_word(fields["limit"], LIMITS, f"{place}.limit"))
         return Throughput(self.coordinates(fields, place))
 
-    def aggregate(self, fields: Mapping[str, object], place: str) -> Aggregate:
-        how = _word(fields["of"], AGGREGATES, f"{place}.of")
-        over = self.over(fields.get("over"), f"{place}.over")
-        if how == "second" and prod(map(len, over)) < 2:
-            raise CheckError(f"{place}.over: the second of one value is none")
-        if "each" in fields:
-            _object(fields, place, ("of", "over", "each"))
-            return Aggregate(how, self.quantity(fields["each"], f"{place}.each"), over)
-        return Aggregate(how, self.quantity(_without(fields, "of", "over"), place), over)
-
     def over(self, raw: object, place: str) -> tuple[tuple[Coordinates, ...], ...]:
         """Return the coordinates that an aggregate or a rank goes over."""
         choices = self.choices(raw, place)
@@ -340,27 +340,20 @@ class _Parser:
         """Return for each name its values; the two of "a,b" are taken together."""
         choices = []
         for names, rows in sorted(_object(raw, place).items()):
-            keys, here = names.split(","), f"{place}.{names}"
-            choices.append([self.choice(keys, row, here) for row in _list(rows, here)])
+            keys, here, choice = names.split(","), f"{place}.{names}", []
+            for row in _list(rows, here):
+                values = _list(row, here) if len(keys) > 1 else [row]
+                if len(values) != len(keys):
+                    raise CheckError(f"{here}: {_shown(row)} is no list of {len(keys)} values")
+                parts = [part for value in values for part in (value if isinstance(value, list) else [value])]
+                self.spend(len(parts), here)
+                if any(isinstance(part, dict | list) for part in parts):  # with these loops could multiply lists
+                    raise CheckError(f"{here}: {_shown(row)} is neither a value nor a list of values")
+                choice.append(dict(zip(keys, values, strict=True)))
+            choices.append(choice)
         if not choices:
             raise CheckError(f"{place}: it has no values")
         return choices
-
-    def choice(self, keys: list[str], raw: object, place: str) -> dict[str, Any]:
-        if len(keys) == 1:
-            raw = [raw]
-        if not isinstance(raw, list) or len(raw) != len(keys):
-            raise CheckError(f"{place}: {_shown(raw)} is no list of {len(keys)} values")
-        for value in raw:
-            parts = value if isinstance(value, list) else [value]
-            self.spend(len(parts), place)
-            if any(isinstance(part, dict | list) for part in parts):  # with these loops could multiply lists
-                raise CheckError(f"{place}: {_shown(value)} is neither a value nor a list of values")
-        return dict(zip(keys, raw, strict=True))
-
-    def fixed(self, values: Mapping[str, Any], place: str) -> Coordinates:
-        """Return those of a loop's names that are coordinates: they are held equal as by `where`."""
-        return self.coordinates({name: value for name, value in values.items() if name in COORDINATES}, place)
 
     def coordinates(self, raw: object, place: str) -> dict[str, Scalar]:
         fields = _object(raw, place)

@@ -61,10 +61,8 @@ class Verdict:
     comparisons: tuple[Comparison, ...] = ()
 
 
-def evaluate(condition: Condition | Untestable | None, facts: PublishedFacts, *, is_open: bool = False) -> Verdict:
-    """Judge whether the condition holds on the facts; None: it does not reach beyond its own paper. Else as compare."""
-    if condition is None:
-        return Verdict("untestable", "The claim speaks of its own paper alone.")
+def evaluate(condition: Condition | Untestable, facts: PublishedFacts, *, is_open: bool = False) -> Verdict:
+    """Judge whether the condition holds on the facts. Parameters and errors are those of compare."""
     if isinstance(condition, Untestable):
         return Verdict("untestable", condition.reason)
     return verdict_of(compare(condition, facts, is_open=is_open))

@@ -98,7 +98,6 @@ class Reader:
     takes_stated: bool = False  # also what the text only states: bounds and printed ratios
     leaves_out_own: bool = False  # nothing that says the compared thing itself in other words
     budget: Budget = field(default_factory=Budget)
-    cells: dict[_Key, list[Value]] = field(default_factory=dict)  # what this condition looked up already
 
     def values(self, what: Quantity, where: Coordinates) -> list[Value]:
         """Return every value of the quantity. `where` are the coordinates that its condition holds equal."""
@@ -122,11 +121,8 @@ class Reader:
                 limits = {slug: limit.get(what.name) for slug, limit in self.facts.limits.items()}
                 return [Value({"case_study": slug}, (Span(x, x),)) for slug, x in limits.items() if x is not None]
             case Throughput():
-                key = (id(self.facts), self.takes_stated, *(tuple(sorted(at.items())) for at in (what.at, where)))
-                if key not in self.cells:
-                    levels = self._levels(what.at, where) if self.is_open else []
-                    self.cells[key] = self._numbers(what.at, where) + levels
-                return self.cells[key]
+                levels = self._levels(what.at, where) if self.is_open else []
+                return self._numbers(what.at, where) + levels
 
     def _numbers(self, named: Coordinates, where: Coordinates) -> list[Value]:
         """Return the numbers at these coordinates."""

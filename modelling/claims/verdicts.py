@@ -13,7 +13,6 @@ from django.db.models import Min
 
 from experiments import visible
 from experiments.claim_conditions import CheckError, parse_checks
-from experiments.models import Claim
 from kdb import __version__
 from kdb.cost import budget
 from kdb.work import jobs
@@ -97,30 +96,24 @@ def _rules() -> str:
 
 def _verdicts(facts: PublishedFacts, revision: int, as_of: int | None = None) -> Iterator[ClaimVerdict]:
     """Judge each claim by the facts of its own case studies, and by all others."""
-    part = cache(lambda case_studies, others: facts.of(case_studies, others=others))
+    facts_of = cache(lambda case_studies, others: facts.of(case_studies, others=others))
     claims = visible.claims() if as_of is None else visible.claims(as_of)
     for claim in claims.select_related("publication").prefetch_related("case_studies", "publication__case_studies"):
         paper = frozenset(row.slug for row in claim.case_studies.all() or claim.publication.case_studies.all())
         for scope in ClaimVerdict.Scope:
-            judged = _judged(claim, scope, paper, part)
+            try:
+                checks = parse_checks(claim.checks)
+                about = checks.case_studies or paper
+                if scope == ClaimVerdict.Scope.OWN:
+                    judged = evaluate(checks.own, facts_of(about, False))
+                else:
+                    judged = evaluate(checks.others, facts_of(about | paper, True), is_open=True)
+            except CheckError as error:
+                logger.warning("check without a verdict claim=%s scope=%s reason=%s", claim.code, scope.value, error)
+                judged = Verdict("untestable", f"Its check cannot be decided: {error}.")
             # the claim by its key alone, so that verdicts kept in memory (as_of) hold no claims
-            yield ClaimVerdict(
-                claim_id=claim.pk, scope=scope.value, verdict=judged.verdict, **_columns(judged, revision)
-            )
-
-
-def _judged(claim: Claim, scope: str, paper: frozenset[str], part: Any) -> Verdict:
-    try:
-        checks = parse_checks(claim.checks)
-        if checks is None:
-            return Verdict("untestable", "Nobody has written down yet what would decide it.")
-        named = paper if checks.case_studies is None else checks.case_studies
-        if scope == ClaimVerdict.Scope.OWN:
-            return evaluate(checks.own, part(named, False))
-        return evaluate(checks.others, part(paper | named, True), is_open=True)
-    except CheckError as error:
-        logger.warning("check without a verdict claim=%s scope=%s reason=%s", claim, scope, error)
-        return Verdict("untestable", f"Its check cannot be decided: {error}.")
+            key = {"claim_id": claim.pk, "scope": scope.value}
+            yield ClaimVerdict(**key, verdict=judged.verdict, **_columns(judged, revision))
 
 
 def _scores(facts: PublishedFacts, revision: int) -> list[HypothesisScore]:

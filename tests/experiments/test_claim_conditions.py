@@ -30,10 +30,10 @@ def test_loops_are_written_out():
 def test_a_check_has_two_sides():
     both = parse_checks({"own": ORDER})
     assert both.own == both.others == parse(ORDER)
-    assert parse_checks({"own": ORDER, "others": None}).others is None
+    assert parse_checks({"own": ORDER, "others": None}).others == Untestable("The claim speaks of its own paper alone.")
     assert parse_checks({"own": {"untestable": "It names a cause."}}).own == Untestable("It names a cause.")
     assert parse_checks({"own": ORDER, "in": ["p1"]}).case_studies == {"p1"}
-    assert parse_checks({}) is None
+    assert isinstance(parse_checks({}).own, Untestable)
 
 
 REFUSED = [
