@@ -149,9 +149,9 @@ class All:
 
 @dataclass(frozen=True)
 class Share:
-    """The condition that more than this share of the parts hold."""
+    """The condition that more than this share of the parts hold: of a loop's cases."""
 
-    of: "Condition"
+    parts: tuple["Condition", ...]
     above: float
 
 
@@ -284,7 +284,8 @@ class _Parser:
                 above = _number(fields.get("above", 0), f"{place}.above")
                 if not 0 <= above < 1:
                     raise CheckError(f"{place}.above: a share is from 0 to below 1")
-                return Share(self.condition(content, inside, where), above)
+                of = self.condition(content, inside, where)
+                return Share(of.parts if isinstance(of, All) else (of,), above)
             case _:
                 if "then" not in fields:
                     raise CheckError(f'{place}: "then" is missing')

@@ -106,10 +106,7 @@ def _comparisons(reader: Reader, condition: Condition) -> list[Comparison]:
 
 def _share(reader: Reader, condition: Share) -> Comparison | None:
     """Compare whether more than this share of the cases holds; None where there are none."""
-    if isinstance(condition.of, All):
-        cases = [_comparisons(reader, part) for part in condition.of.parts]
-    else:
-        cases = [[comparison] for comparison in _comparisons(reader, condition.of)]
+    cases = [_comparisons(reader, part) for part in condition.parts]
     states = [_together(case) for case in cases if case]
     total, held, undecided = len(states), states.count("held"), states.count("undecided")
     if not total:

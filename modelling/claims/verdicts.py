@@ -4,7 +4,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Iterator
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
@@ -96,7 +96,7 @@ def _rules() -> str:
 
 def _verdicts(facts: PublishedFacts, revision: int, as_of: int | None = None) -> Iterator[ClaimVerdict]:
     """Judge each claim by the facts of its own case studies, and by all others."""
-    facts_of = cache(lambda case_studies, others: facts.of(case_studies, others=others))
+    facts_of = lru_cache(maxsize=8)(lambda case_studies, others: facts.of(case_studies, others=others))
     claims = visible.claims() if as_of is None else visible.claims(as_of)
     for claim in claims.select_related("publication").prefetch_related("case_studies", "publication__case_studies"):
         paper = frozenset(row.slug for row in claim.case_studies.all() or claim.publication.case_studies.all())
