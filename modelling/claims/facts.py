@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from experiments.claim_conditions import ANY
 from modelling.evidence.axes import NATIVE as NATIVE
 
 RUNS_ON_ONE_SPAN = 1.386  # 1.96 / sqrt(2): two equal spans just part where their ratio differs from 1 at 95 %
@@ -19,6 +20,8 @@ AXES_OF_A_NUMBER = (
     *("case_study", "workload", "variant", "operation", "block_size", "vm_count", "hypervisor", "virtualisation"),
     *("medium", "machine", "guest_fs", "host_fs"),
 )
+
+CHOSEN_BY = ("workload", "operation", "block_size", "hypervisor")  # coordinates that conditions mostly name
 
 
 class Span(NamedTuple):
@@ -128,9 +131,19 @@ class PublishedFacts:
         slugs = {ratio.case_study for ratio in self.ratios} | {n.at["case_study"] for n in self.numbers if n.is_bound}
         return replace(self.of(slugs), findings=())
 
+    def numbers_at(self, *place: Any) -> tuple[Number, ...]:
+        """Return the numbers at a value of each of CHOSEN_BY; ANY: at all. Kept, because conditions ask again."""
+        if place not in self._chosen:
+            self._chosen[place] = tuple(
+                number
+                for number in self.numbers
+                if all(value in (ANY, number.at[name]) for name, value in zip(CHOSEN_BY, place, strict=True))
+            )
+        return self._chosen[place]
+
     @cached_property
-    def by_workload(self) -> dict[str, tuple[Number, ...]]:
-        return _grouped((n.at["workload"], n) for n in self.numbers)
+    def _chosen(self) -> dict[tuple[Any, ...], tuple[Number, ...]]:
+        return {}
 
     @cached_property
     def last_count(self) -> dict[str, int]:

@@ -27,7 +27,7 @@ from experiments.claim_conditions import (
 )
 from kdb.pairs import pair_key
 
-from .facts import AXES_OF_A_NUMBER, NATIVE, Finding, Number, PublishedFacts, Span
+from .facts import AXES_OF_A_NUMBER, CHOSEN_BY, NATIVE, Finding, Number, PublishedFacts, Span
 
 EQUAL = 1e-9  # closer than this is equal: sums of printed decimals
 MOST_STEPS = 1_000_000  # of one condition: rows put together, each some microseconds; published ones take 3,300
@@ -130,9 +130,7 @@ class Reader:
         if is_native:
             where = {name: value for name, value in where.items() if name in (*_AXES_OF_NATIVE, "hypervisor")}
         wanted = _file_systems({**where, **named})
-        rows = self.facts.numbers
-        if "workload" in wanted and wanted["workload"] != ANY:
-            rows = self.facts.by_workload.get(str(wanted["workload"]), ())
+        rows = self.facts.numbers_at(*(wanted.get(name, ANY) for name in CHOSEN_BY))
         open_axes = _open_axes(named, _AXES_OF_NATIVE if is_native else AXES_OF_A_NUMBER)
         self.budget.spend(1 + len(rows) // LOOKED_AT)
         return [
