@@ -26,37 +26,37 @@ _AGGREGATES_OF_COUNTS = {"max": "the most of", "min": "the fewest of", "second":
 _LISTS = {"score": "best minus worst places", "tier": "place", "level": "place"}
 
 
-def name(what: Quantity, facts: PublishedFacts) -> str:
+def name_of_quantity(what: Quantity, facts: PublishedFacts) -> str:
     """Name a quantity: "KVM", "the best of ext4, XFS", "Proxmox VE, sum over 1 to 3 VMs"."""
     match what:
         case Limit():
             return {"disk": "disk speed", "interface": "interface speed"}[what.name]
         case Ratio():
-            ratio = f"{name(what.upper, facts)} / {name(what.lower, facts)}"
-            return f"({_listing(ratio, *words(what.at, facts))})"
+            ratio = f"{name_of_quantity(what.upper, facts)} / {name_of_quantity(what.lower, facts)}"
+            return f"({_listing(ratio, *name_place(what.at, facts))})"
         case Rank():
-            return f"rank of {', '.join(words(what.subject, facts))}"
+            return f"rank of {', '.join(name_place(what.subject, facts))}"
         case Aggregate(of=Ratio() | Rank()) if what.how not in _AGGREGATES:  # both sides are taken over the same
-            return name(what.of, facts)
+            return name_of_quantity(what.of, facts)
         case Aggregate():
             return _aggregate(what, facts)
         case Listed():
             listed = _LISTS.get(what.name, f"pairs in the {' '.join(reversed(what.name.split('-')))} list")
-            return _listing(listed, *words(what.at, facts))
+            return _listing(listed, *name_place(what.at, facts))
         case _:
-            return ", ".join(words(what.at, facts)) or "throughput"
+            return ", ".join(name_place(what.at, facts)) or "throughput"
 
 
 def _aggregate(what: Aggregate, facts: PublishedFacts) -> str:
     over = ", ".join(_values(rows, facts) for rows in reversed(what.over))
-    inner = "" if what.of == Throughput({}) else name(what.of, facts)
+    inner = "" if what.of == Throughput({}) else name_of_quantity(what.of, facts)
     if what.how in _AGGREGATES:
         best = (_AGGREGATES_OF_COUNTS if isinstance(what.of, Listed) else _AGGREGATES)[what.how]
         return _listing(f"{best} {over}", inner)
     return _listing(inner, f"{what.how} over {over}")
 
 
-def words(where: Mapping[str, Any], facts: PublishedFacts) -> list[str]:
+def name_place(where: Mapping[str, Any], facts: PublishedFacts) -> list[str]:
     """Name coordinates: "p1", "Mail server", "2 VMs", "XFS guest"."""
     named = []
     for coordinate in COORDINATES:
@@ -110,7 +110,7 @@ def _block_size(size: int) -> str:
     return f"{size // 2**20} MiB" if size >= 2**20 else f"{size // 2**10} KiB" if size >= 2**10 else f"{size} B"
 
 
-def spans(readings: tuple[Span, ...]) -> str:
+def name_values(readings: tuple[Span, ...]) -> str:
     """Write the readings of a value: "1.37", "1.33 to 1.38", "5.274 or 5.712"."""
     return " or ".join(dict.fromkeys(_span(span) for span in readings))
 

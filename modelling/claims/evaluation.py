@@ -27,7 +27,7 @@ from experiments.claim_conditions import (
     Within,
 )
 
-from . import condition_words
+from .condition_words import name_of_quantity, name_place, name_values
 from .facts import PublishedFacts, Span
 from .values import EQUAL, Basis, Reader, Value, combined, span_difference, span_ratio
 
@@ -180,7 +180,7 @@ def _compared(
             by_key[comparison.key] = comparison
     if by_key or reader.is_open:
         return list(by_key.values())
-    names = " and ".join(dict.fromkeys(condition_words.name(part, reader.facts) for part in quantities))
+    names = " and ".join(dict.fromkeys(name_of_quantity(part, reader.facts) for part in quantities))
     text = f"nothing but the claim itself is published for {names}{_in_brackets(where, reader)}"
     return [Comparison("undecided", lambda: text)]
 
@@ -188,7 +188,7 @@ def _compared(
 def _once(
     reader: Reader, quantities: tuple[Quantity, ...], where: Coordinates, wanted: _Wanted | None
 ) -> list[Comparison]:
-    names = [condition_words.name(quantity, reader.facts) for quantity in quantities]
+    names = [name_of_quantity(quantity, reader.facts) for quantity in quantities]
     if len(quantities) == 1:
         return [_of_value(reader, value, names[0], wanted) for value in reader.values(quantities[0], where)]
     upper, lower = quantities
@@ -205,7 +205,7 @@ def _of_value(reader: Reader, value: Value, name: str, wanted: _Wanted | None) -
     assert wanted is not None  # an order is of two
     return _comparison(
         wanted.state(value.readings),
-        lambda: f"{name}{_at(value.at, reader)} {condition_words.spans(value.readings)}, wanted {wanted}",
+        lambda: f"{name}{_at(value.at, reader)} {name_values(value.readings)}, wanted {wanted}",
         value,
         name,
     )
@@ -223,7 +223,7 @@ def _of_two(
         state = wanted.state(value.readings)
 
     def say() -> str:
-        sides = [f"{name} {condition_words.spans(v.readings)}" for name, v in zip(names, values, strict=True)]
+        sides = [f"{name} {name_values(v.readings)}" for name, v in zip(names, values, strict=True)]
         return f"{f' {word} '.join(sides)}{_at(at, reader)}{ending}"
 
     return _comparison(state, say, value, " / ".join(names))
@@ -240,7 +240,7 @@ def _at(at: Mapping[str, Any], reader: Reader) -> str:
 
 
 def _in_brackets(where: Mapping[str, Any], reader: Reader) -> str:
-    words = ", ".join(condition_words.words(where, reader.facts))
+    words = ", ".join(name_place(where, reader.facts))
     return f" ({words})" if words else ""
 
 
