@@ -1,7 +1,7 @@
-"""The language of the conditions that would have to hold for a claim, from JSON to dataclasses.
+"""The conditions that would have to hold for a claim, from JSON to dataclasses.
 
-docs/models/claims.md has the grammar. Loops (`for`) are written out here, so nothing that is parsed has names
-left to replace, and their product counts against MOST_PARTS. modelling.claims.evaluation asks the facts.
+docs/models/claims.md has the grammar. Loops (`for`) are written out and `where` is passed down here, so what is parsed
+has no names left to replace. modelling.claims.evaluation puts it to the facts.
 
     {"for": {"vm_count": [1, 2, 3]}, "where": {"workload": "varmail"},
      "ratio": [{"hypervisor": "hyper-v"}, {"hypervisor": "kvm"}], "is": [1.1, null]}
@@ -9,13 +9,12 @@ left to replace, and their product counts against MOST_PARTS. modelling.claims.e
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import product, repeat
+from itertools import product
 from math import inf, prod
-from types import NoneType
 from typing import Any
 
 MOST_PARTS = 10_000  # conditions, quantities and coordinates of one check, loops written out; published ones have 600
-DEEPEST_NESTING = 20  # parts inside each other; published ones have 9
+DEEPEST_NESTING = 20  # objects and lists inside each other; published ones have 11
 
 Scalar = str | int | None
 Coordinates = Mapping[str, Scalar]
@@ -25,15 +24,24 @@ COORDINATES = (
 )
 ANY = "*"  # names a coordinate without fixing it: it may differ between the two sides
 LAST = "last"  # as VM count: the greatest of the case study
-_VALUES: dict[str, tuple[type, tuple[Scalar, ...]]] = {  # of coordinates that take not any name: a type, and words
-    "block_size": (int, (ANY,)),
-    "vm_count": (int, (ANY, LAST)),
-    "side": (NoneType, ("guest", "host")),
-    "source": (NoneType, ("text", "table")),
+WHOLE_NUMBERS = ("block_size", "vm_count")
+WORDS: Mapping[str, tuple[str, ...]] = {  # of coordinates that take not any name
+    "block_size": (ANY,),
+    "vm_count": (ANY, LAST),
+    "side": ("guest", "host"),
+    "source": ("text", "table"),
 }
 LIMITS = ("disk", "interface")
 LISTS = ("best", "worst", "best-outstanding", "worst-outstanding", "score", "tier", "level")
 AGGREGATES = ("sum", "mean", "median", "max", "min", "second")
+FIELDS: Mapping[str, tuple[str, ...]] = {  # of each kind of condition, besides "for" and "where"
+    "order": (),
+    "ratio": ("is", "outside"),
+    "value": ("is", "outside"),
+    "all": (),
+    "share": ("above",),
+    "if": ("then",),
+}
 
 
 class CheckError(ValueError):
@@ -81,25 +89,33 @@ class Rank:
 
 
 @dataclass(frozen=True)
-class Choice:
-    """One coordinate and its values, or several that change together."""
-
-    names: tuple[str, ...]
-    values: tuple[tuple[Scalar, ...], ...]
-
-
-@dataclass(frozen=True)
 class Aggregate:
+    """A sum, mean or extreme of a quantity. over : for each dimension its values, of one coordinate or several"""
+
     how: str
     of: "Quantity"
-    over: tuple[Choice, ...]
+    over: tuple[tuple[Coordinates, ...], ...]
 
-    def parts(self) -> Iterator[dict[str, Scalar]]:
+    def parts(self) -> Iterator[Coordinates]:
         """Yield each combination of what the aggregate is taken over."""
-        yield from _combinations([[dict(zip(c.names, row, strict=True)) for row in c.values] for c in self.over])
+        return _combinations(self.over)
 
 
 Quantity = Throughput | Limit | Ratio | Listed | Rank | Aggregate
+
+
+def placed(quantity: Quantity, at: Coordinates) -> Quantity:
+    """Return the quantity at further coordinates; where it names one of them itself, its own counts."""
+    match quantity:
+        case Limit():
+            return quantity
+        case Rank():
+            rivals = tuple({**at, **rival} for rival in quantity.rivals)
+            return Rank({**at, **quantity.subject}, rivals)
+        case Aggregate():
+            return replace(quantity, of=placed(quantity.of, at))
+        case _:
+            return replace(quantity, at={**at, **quantity.at})
 
 
 # Conditions
@@ -107,7 +123,7 @@ Quantity = Throughput | Limit | Ratio | Listed | Rank | Aggregate
 
 @dataclass(frozen=True)
 class Order:
-    """The condition that each quantity is above the next."""
+    """The condition that each quantity is above the next. where : coordinates held equal on all sides"""
 
     quantities: tuple[Quantity, ...]
     where: Coordinates
@@ -126,24 +142,17 @@ class Within:
 
 @dataclass(frozen=True)
 class All:
+    """Several conditions: written ones, or one for each combination of a loop's values."""
+
     parts: tuple["Condition", ...]
-    where: Coordinates
-
-
-@dataclass(frozen=True)
-class Cases:
-    """One condition for each combination of a loop's values; each has its own in `where`."""
-
-    cases: tuple["Condition", ...]
 
 
 @dataclass(frozen=True)
 class Share:
-    """The condition that more than this share of the cases hold."""
+    """The condition that more than this share of the parts hold: of a loop's cases."""
 
-    of: "Condition"
+    parts: tuple["Condition", ...]
     above: float
-    where: Coordinates
 
 
 @dataclass(frozen=True)
@@ -152,7 +161,6 @@ class Premise:
 
     given: "Condition"
     then: "Condition"
-    where: Coordinates
 
 
 @dataclass(frozen=True)
@@ -160,42 +168,46 @@ class Untestable:
     reason: str
 
 
-Condition = Order | Within | All | Cases | Share | Premise
+Condition = Order | Within | All | Share | Premise
 
 
 @dataclass(frozen=True)
 class Checks:
     """The conditions that are stored with a claim.
 
-    own, others : what its own paper and everybody else's facts are asked; None: it does not reach beyond its paper
+    own, others : what its own paper and everybody else's facts are asked
     case_studies : those it speaks of, where they are not the paper's
     """
 
     own: Condition | Untestable
-    others: Condition | Untestable | None
-    case_studies: frozenset[str] | None
+    others: Condition | Untestable
+    case_studies: frozenset[str] = frozenset()
 
 
-def parse_checks(raw: object) -> Checks | None:
-    """Return a claim's checks; None where none are written. Raises CheckError, which names the place."""
+UNWRITTEN = Untestable("Nobody has written down yet what would decide it.")
+OF_ITS_PAPER_ALONE = Untestable("The claim speaks of its own paper alone.")
+
+
+# From JSON
+
+
+def parse_checks(raw: object) -> Checks:
+    """Return a claim's checks. Raises CheckError, which names the place."""
     if raw == {}:
-        return None
+        return Checks(UNWRITTEN, UNWRITTEN)
+    if not is_shallow(raw):
+        raise CheckError(f"checks: it is nested more than {DEEPEST_NESTING} deep, the most allowed")
     fields = _object(raw, "checks", ("own", "others", "in"))
     if "own" not in fields:
         raise CheckError('checks: "own", the condition for its own paper, is missing')
     own = _parse_whole(fields["own"], "own")
-    others: Condition | Untestable | None = own
+    others: Condition | Untestable = own
     if "others" in fields:
-        others = None if fields["others"] is None else _parse_whole(fields["others"], "others")
-    slugs = fields.get("in")
-    if slugs is not None and not (isinstance(slugs, list) and all(isinstance(slug, str) for slug in slugs)):
+        others = OF_ITS_PAPER_ALONE if fields["others"] is None else _parse_whole(fields["others"], "others")
+    slugs = fields.get("in", [])
+    if not (isinstance(slugs, list) and all(isinstance(slug, str) for slug in slugs)):
         raise CheckError(f"in: {_shown(slugs)} is no list of case studies")
-    return Checks(own, others, None if slugs is None else frozenset(slugs))
-
-
-def parse(raw: object, place: str = "condition") -> Condition:
-    """Return one condition, its loops written out. Raises CheckError, which names the place in it."""
-    return _Parser().condition(raw, _At(place))
+    return Checks(own, others, frozenset(slugs))
 
 
 def _parse_whole(raw: object, place: str) -> Condition | Untestable:
@@ -207,255 +219,207 @@ def _parse_whole(raw: object, place: str) -> Condition | Untestable:
     return parse(raw, place)
 
 
+def parse(raw: object, place: str = "condition") -> Condition:
+    """Return one condition, its loops written out. Raises CheckError, which names the place in it."""
+    return _Parser().condition(raw, place, {})
+
+
 def is_shallow(raw: object) -> bool:
-    """Tell whether a stored JSON value is nested little enough to be written out."""
+    """Tell whether a stored JSON value is nested little enough to be read and written."""
     level = [raw]
-    for _ in range(4 * DEEPEST_NESTING):
-        level = [part for item in level if isinstance(item, list | dict) for part in _children(item)]
+    for _ in range(DEEPEST_NESTING + 1):
+        level = [part for item in level if isinstance(item, dict | list) for part in _children(item)]
     return not level
 
 
-def _children(item: list[Any] | dict[str, Any]) -> list[Any]:
+def _children(item: dict[str, Any] | list[Any]) -> list[Any]:
     return list(item.values()) if isinstance(item, dict) else item
 
 
-_LARGEST = 1e300  # of the limits of a range
-Value = Scalar | tuple[Scalar, ...]  # what a name of a loop stands for
-_CONDITIONS = ("order", "ratio", "value", "all", "share", "if")
-_WITH = {  # the fields that a condition may have beside
-    "order": (),
-    "ratio": ("is", "outside"),
-    "value": ("is", "outside"),
-    "all": (),
-    "share": ("above",),
-    "if": ("then",),
-}
-
-
-@dataclass(frozen=True)
-class _At:
-    """The parser's place, and what the names of the loops around it stand for."""
-
-    place: str
-    bound: Mapping[str, Value] | None = None
-    depth: int = 0
-
-    def inside(self, name: str) -> "_At":
-        return replace(self, place=f"{self.place}{name}", depth=self.depth + 1)
-
-    def error(self, text: str) -> CheckError:
-        return CheckError(f"{self.place}: {text}")
-
-
 class _Parser:
-    """One condition on its way; `count` are its parts so far."""
+    """Reads one condition; `count` are its parts so far."""
 
     def __init__(self) -> None:
         self.count = 0
 
-    def spend(self, parts: int, at: _At) -> None:
+    def spend(self, parts: int, place: str) -> None:
         self.count += parts
         if self.count > MOST_PARTS:
-            raise at.error(f"with its loops written out it has more than {MOST_PARTS:,} parts, the most allowed")
-        if at.depth > DEEPEST_NESTING:
-            raise at.error(f"it is nested more than {DEEPEST_NESTING} deep, the most allowed")
-
-    # Conditions
-
-    def condition(self, raw: object, at: _At, where: Coordinates | None = None) -> Condition:
-        """Return the condition. `where` are the coordinates that a loop around it fixes."""
-        self.spend(1, at)
-        if isinstance(raw, dict) and "untestable" in raw:
-            raise at.error("untestable is the whole of a check, never a part of one")
-        if isinstance(raw, dict) and "for" in raw:
-            inner = {name: value for name, value in raw.items() if name != "for"}
-            return Cases(tuple(self.condition(inner, *case) for case in self.cases(raw["for"], at)))
-        kinds = [kind for kind in _CONDITIONS if isinstance(raw, dict) and kind in raw]
-        if len(kinds) != 1:
-            raise at.error(
-                f"a condition has one of {', '.join(_CONDITIONS)}, and this has {' and '.join(kinds) or 'none'}"
+            raise CheckError(
+                f"{place}: with its loops written out it has more than {MOST_PARTS:,} parts, the most allowed"
             )
-        kind = kinds[0]
-        fields = _object(raw, at.place, (kind, "where", *_WITH[kind]))
-        where = {**(where or {}), **self.coordinates(fields.get("where", {}), at.inside(".where"))}
-        beside = at.inside(f".{kind}")
+
+    def condition(self, raw: object, place: str, where: Coordinates) -> Condition:
+        """Return the condition. `where` are the coordinates that conditions and loops around it fix."""
+        self.spend(1, place)
+        fields = _object(raw, place)
+        if "untestable" in fields:
+            raise CheckError(f"{place}: untestable is the whole of a check, never a part of one")
+        if "for" in fields:
+            parts, body = [], _without(fields, "for")
+            for values in _combinations(self.choices(fields["for"], f"{place}.for")):
+                fixed = {name: value for name, value in values.items() if name in COORDINATES}
+                here = {**where, **self.coordinates(fixed, f"{place}.for")}
+                parts.append(self.condition(_filled(body, values, place), place, here))
+            return All(tuple(parts))
+        kinds = [kind for kind in FIELDS if kind in fields]
+        if len(kinds) != 1:
+            kinds_here = " and ".join(kinds) or "none"
+            raise CheckError(f"{place}: a condition has one of {', '.join(FIELDS)}, and this has {kinds_here}")
+        (kind,) = kinds
+        _object(fields, place, (kind, "where", *FIELDS[kind]))
+        where = {**where, **self.coordinates(fields.get("where", {}), f"{place}.where")}
+        content, inside = fields[kind], f"{place}.{kind}"
         match kind:
             case "order":
-                return Order(self.quantities(fields["order"], beside, 2), where)
+                return Order(self.quantities(content, inside, 2), where)
             case "ratio":
-                pair = self.quantities(fields["ratio"], beside, 2, 2)
-                return Within(pair, *self.range(fields, at), where)
+                return Within(self.quantities(content, inside, 2, 2), *_range(fields, place), where)
             case "value":
-                return Within((self.quantity(fields["value"], beside),), *self.range(fields, at), where)
+                return Within((self.quantity(content, inside),), *_range(fields, place), where)
             case "all":
-                parts = _list(fields["all"], beside.place)
-                return All(tuple(self.condition(p, beside.inside(f"[{i}]")) for i, p in enumerate(parts)), where)
+                listed = enumerate(_list(content, inside))
+                return All(tuple(self.condition(part, f"{inside}[{i}]", where) for i, part in listed))
             case "share":
-                above = self.number(fields.get("above", 0), at.inside(".above"))
+                above = _number(fields.get("above", 0), f"{place}.above")
                 if not 0 <= above < 1:
-                    raise at.inside(".above").error("a share is from 0 to below 1")
-                return Share(self.condition(fields["share"], beside), above, where)
+                    raise CheckError(f"{place}.above: a share is from 0 to below 1")
+                of = self.condition(content, inside, where)
+                return Share(of.parts if isinstance(of, All) else (of,), above)
             case _:
                 if "then" not in fields:
-                    raise at.error('"then" is missing')
-                then = self.condition(fields["then"], at.inside(".then"))
-                return Premise(self.condition(fields["if"], beside), then, where)
+                    raise CheckError(f'{place}: "then" is missing')
+                then = self.condition(fields["then"], f"{place}.then", where)
+                return Premise(self.condition(content, inside, where), then)
 
-    def cases(self, raw: object, at: _At) -> Iterator[tuple[_At, Coordinates]]:
-        """Yield for each combination of a loop's values where its condition is read, and the coordinates it fixes."""
-        loops = self.loops(raw, at.inside(".for"))
-        outer = at.bound or {}
-        for names, _ in loops:
-            for name in names:
-                if name in outer:
-                    raise at.inside(".for").error(f"a loop around this one has the name {name!r}, too")
-        for bound in _combinations([[dict(zip(names, row, strict=True)) for row in rows] for names, rows in loops]):
-            here = at.inside(".for")
-            fixed = {name: self.coordinate(name, value, here) for name, value in bound.items() if name in COORDINATES}
-            yield replace(at, bound={**outer, **bound}), fixed
-
-    def loops(self, raw: object, at: _At) -> list[tuple[tuple[str, ...], list[tuple[Value, ...]]]]:
-        """Return the names of a loop, and a row of values for each time; "a,b" takes its two values together."""
-        loops = []
-        for names, given in sorted(_object(raw, at.place).items()):
-            here = at.inside(f".{names}")
-            rows = [self.row(names.split(","), value, here) for value in _list(self.named(given, here), here.place)]
-            loops.append((tuple(names.split(",")), rows))
-        if not loops:
-            raise at.error("it has no values")
-        return loops
-
-    def row(self, names: list[str], raw: object, at: _At) -> tuple[Value, ...]:
-        self.spend(len(names), at)
-        if len(names) == 1:
-            return (self.value(raw, at),)
-        if not isinstance(raw, list) or len(raw) != len(names):
-            raise at.error(f"{_shown(raw)} is no list of {len(names)} values")
-        return tuple(self.value(part, at) for part in raw)
-
-    def range(self, fields: Mapping[str, object], at: _At) -> tuple[float, float, bool]:
-        if ("is" in fields) == ("outside" in fields):
-            raise at.error('"ratio" and "value" need "is" or "outside", with a lower and an upper limit')
-        name = "outside" if "outside" in fields else "is"
-        limits = fields[name]
-        here = at.inside(f".{name}")
-        if not isinstance(limits, list) or len(limits) != 2:
-            raise here.error("a lower and an upper limit belong here")
-        low, high = (None if limit is None else self.number(limit, here) for limit in limits)
-        if low is not None and high is not None and low > high:
-            raise here.error("the lower limit is above the upper one")
-        return -inf if low is None else low, inf if high is None else high, name == "outside"
-
-    # Quantities
-
-    def quantities(self, raw: object, at: _At, least: int, most: int | None = None) -> tuple[Quantity, ...]:
-        parts = _list(raw, at.place)
+    def quantities(self, raw: object, place: str, least: int, most: int | None = None) -> tuple[Quantity, ...]:
+        parts = _list(raw, place)
         if len(parts) < least or (most and len(parts) > most):
-            raise at.error(f"{'exactly' if most else 'at least'} {least} quantities belong here, not {len(parts)}")
-        self.spend(len(parts) * (len(parts) - 1) // 2, at)  # others are asked for each two
-        return tuple(self.quantity(part, at.inside(f"[{i}]")) for i, part in enumerate(parts))
+            how_many = "exactly" if most else "at least"
+            raise CheckError(f"{place}: {how_many} {least} quantities belong here, not {len(parts)}")
+        self.spend(len(parts) * (len(parts) - 1) // 2, place)  # others are asked for each two
+        return tuple(self.quantity(part, f"{place}[{i}]") for i, part in enumerate(parts))
 
-    def quantity(self, raw: object, at: _At) -> Quantity:
-        self.spend(1, at)
-        fields = _object(raw, at.place)
+    def quantity(self, raw: object, place: str) -> Quantity:
+        self.spend(1, place)
+        fields = _object(raw, place)
         if "of" in fields:
-            return self.aggregate(fields, at)
+            how = _word(fields["of"], AGGREGATES, f"{place}.of")
+            over = self.over(fields.get("over"), f"{place}.over")
+            if how == "second" and prod(map(len, over)) < 2:
+                raise CheckError(f"{place}.over: the second of one value is none")
+            if "each" in fields:
+                _object(fields, place, ("of", "over", "each"))
+                return Aggregate(how, self.quantity(fields["each"], f"{place}.each"), over)
+            return Aggregate(how, self.quantity(_without(fields, "of", "over"), place), over)
         if "rank" in fields:
-            _object(fields, at.place, ("rank", "among"))
-            return self.rank(fields, at)
+            _object(fields, place, ("rank", "among"))
+            subject = self.coordinates(fields["rank"], f"{place}.rank")
+            among = _combinations(self.over(fields.get("among"), f"{place}.among"))
+            rivals = tuple(rival for rival in among if rival != subject)
+            if not rivals:
+                raise CheckError(f"{place}.among: it has no rival")
+            return Rank(subject, rivals)
         if "ratio" in fields:
-            upper, lower = self.quantities(fields["ratio"], at.inside(".ratio"), 2, 2)
-            return Ratio(upper, lower, self.coordinates(_without(fields, "ratio"), at))
+            upper, lower = self.quantities(fields["ratio"], f"{place}.ratio", 2, 2)
+            return Ratio(upper, lower, self.coordinates(_without(fields, "ratio"), place))
         if "list" in fields:
-            name = self.word(fields["list"], LISTS, at.inside(".list"))
-            return Listed(name, self.coordinates(_without(fields, "list"), at))
+            name = _word(fields["list"], LISTS, f"{place}.list")
+            return Listed(name, self.coordinates(_without(fields, "list"), place))
         if "limit" in fields:
-            _object(fields, at.place, ("limit",))
-            return Limit(self.word(fields["limit"], LIMITS, at.inside(".limit")))
-        return Throughput(self.coordinates(fields, at))
+            _object(fields, place, ("limit",))
+            return Limit(_word(fields["limit"], LIMITS, f"{place}.limit"))
+        return Throughput(self.coordinates(fields, place))
 
-    def aggregate(self, fields: Mapping[str, object], at: _At) -> Aggregate:
-        how = self.word(fields["of"], AGGREGATES, at.inside(".of"))
-        over = self.choices(fields.get("over"), at.inside(".over"))
-        if how == "second" and prod(len(choice.values) for choice in over) < 2:
-            raise at.inside(".over").error("the second of one value is none")
-        if "each" in fields:
-            _object(fields, at.place, ("of", "over", "each"))
-            return Aggregate(how, self.quantity(fields["each"], at.inside(".each")), over)
-        return Aggregate(how, self.quantity(_without(fields, "of", "over"), at.inside("")), over)
+    def over(self, raw: object, place: str) -> tuple[tuple[Coordinates, ...], ...]:
+        """Return the coordinates that an aggregate or a rank goes over."""
+        choices = self.choices(raw, place)
+        self.spend(prod(map(len, choices)), place)
+        return tuple(tuple(self.coordinates(row, place) for row in rows) for rows in choices)
 
-    def rank(self, fields: Mapping[str, object], at: _At) -> Rank:
-        subject = self.coordinates(fields["rank"], at.inside(".rank"))
-        among = Aggregate("", Throughput({}), self.choices(fields.get("among"), at.inside(".among")))
-        rivals = tuple(rival for rival in among.parts() if rival != subject)
-        if not rivals:
-            raise at.inside(".among").error("it has no rival")
-        return Rank(subject, rivals)
+    def choices(self, raw: object, place: str) -> list[list[dict[str, Any]]]:
+        """Return for each name its values; the two of "a,b" are taken together."""
+        choices = []
+        for names, rows in sorted(_object(raw, place).items()):
+            keys, here, choice = names.split(","), f"{place}.{names}", []
+            for row in _list(rows, here):
+                values = _list(row, here) if len(keys) > 1 else [row]
+                if len(values) != len(keys):
+                    raise CheckError(f"{here}: {_shown(row)} is no list of {len(keys)} values")
+                parts = [part for value in values for part in (value if isinstance(value, list) else [value])]
+                self.spend(len(parts), here)
+                if any(isinstance(part, dict | list) for part in parts):  # with these loops could multiply lists
+                    raise CheckError(f"{here}: {_shown(row)} is neither a value nor a list of values")
+                choice.append(dict(zip(keys, values, strict=True)))
+            choices.append(choice)
+        if not choices:
+            raise CheckError(f"{place}: it has no values")
+        return choices
 
-    def choices(self, raw: object, at: _At) -> tuple[Choice, ...]:
-        """Return what an aggregate or a rank goes over: coordinates, each combination a part."""
-        loops = self.loops(raw, at)
-        self.spend(prod(len(rows) for _, rows in loops), at)
-        return tuple(
-            Choice(names, tuple(tuple(map(self.coordinate, names, row, repeat(at))) for row in rows))
-            for names, rows in loops
-        )
+    def coordinates(self, raw: object, place: str) -> dict[str, Scalar]:
+        fields = _object(raw, place)
+        self.spend(len(fields), place)
+        return {name: _coordinate(name, value, place) for name, value in fields.items()}
 
-    # Values
 
-    def coordinates(self, raw: object, at: _At) -> dict[str, Scalar]:
-        coordinates = {}
-        for name, value in _object(raw, at.place).items():
-            self.spend(1, at)
-            coordinates[name] = self.coordinate(name, self.named(value, at), at)
-        return coordinates
-
-    def coordinate(self, name: str, raw: object, at: _At) -> Scalar:
-        if name not in COORDINATES:
-            raise at.error(f"{_shown(name)} is no coordinate; known are {', '.join(COORDINATES)}")
-        value = self.scalar(raw, at.inside(f".{name}"))
-        kind, words = _VALUES.get(name, (str, ()))
-        if not isinstance(value, kind | None) and value not in words:
-            allowed = " or ".join([*(["a whole number"] if kind is int else []), *map(str, words)]) or "a name"
-            raise at.inside(f".{name}").error(f"{_shown(value)} is not {allowed}")
-        return value
-
-    def named(self, raw: object, at: _At) -> object:
-        """Return what "$name" stands for; anything else is itself."""
-        if not isinstance(raw, str) or not raw.startswith("$"):
-            return raw
-        if at.bound is None or raw[1:] not in at.bound:
-            raise at.error(f"no loop around it has the name {_shown(raw[1:])}")
-        return at.bound[raw[1:]]
-
-    def value(self, raw: object, at: _At) -> Value:
-        raw = self.named(raw, at)
-        if isinstance(raw, list | tuple):
-            self.spend(len(raw), at)
-            return tuple(self.scalar(self.named(part, at), at) for part in raw)
-        return self.scalar(raw, at)
-
-    def scalar(self, raw: object, at: _At) -> Scalar:
-        if isinstance(raw, bool) or not isinstance(raw, str | int | None):
-            raise at.error(f"{_shown(raw)} is neither a name nor a whole number")
+def _coordinate(name: str, raw: Any, place: str) -> Scalar:
+    if name not in COORDINATES:
+        raise CheckError(f"{place}: {_shown(name)} is no coordinate; known are {', '.join(COORDINATES)}")
+    if isinstance(raw, str) and raw.startswith("$"):
+        raise CheckError(f"{place}.{name}: no loop around it has the name {_shown(raw[1:])}")
+    is_number, words = name in WHOLE_NUMBERS, WORDS.get(name, ())
+    is_typed = isinstance(raw, int if is_number else str) and not isinstance(raw, bool)
+    if raw is None or raw in words or (is_typed and (is_number or not words)):
         return raw
-
-    def number(self, raw: object, at: _At) -> float:
-        number = self.named(raw, at)
-        if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) < _LARGEST:
-            raise at.error(f"{_shown(number)} is no number")
-        return number
-
-    def word(self, raw: object, known: tuple[str, ...], at: _At) -> str:
-        word = self.named(raw, at)
-        if not isinstance(word, str) or word not in known:
-            raise at.error(f"{_shown(word)} is not known here; known are {', '.join(known)}")
-        return word
+    allowed = " or ".join([*(["a whole number"] if is_number else []), *words]) or "a name"
+    raise CheckError(f"{place}.{name}: {_shown(raw)} is not {allowed}")
 
 
-def _combinations(choices: list[list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+def _range(fields: Mapping[str, object], place: str) -> tuple[float, float, bool]:
+    """Return the lower and the upper limit, and whether a value is to lie outside of them."""
+    if ("is" in fields) == ("outside" in fields):
+        raise CheckError(f'{place}: "ratio" and "value" need "is" or "outside", with a lower and an upper limit')
+    name = "outside" if "outside" in fields else "is"
+    limits = fields[name]
+    if not isinstance(limits, list) or len(limits) != 2:
+        raise CheckError(f"{place}.{name}: a lower and an upper limit belong here")
+    low, high = (
+        end if limit is None else _number(limit, f"{place}.{name}")
+        for limit, end in zip(limits, (-inf, inf), strict=True)
+    )
+    if low > high:
+        raise CheckError(f"{place}.{name}: the lower limit is above the upper one")
+    return low, high, name == "outside"
+
+
+def _number(raw: object, place: str) -> float:
+    if isinstance(raw, bool) or not isinstance(raw, int | float) or not abs(raw) < 1e300:
+        raise CheckError(f"{place}: {_shown(raw)} is no number")
+    return raw
+
+
+def _word(raw: object, known: tuple[str, ...], place: str) -> str:
+    if not isinstance(raw, str) or raw not in known:
+        raise CheckError(f"{place}: {_shown(raw)} is not known here; known are {', '.join(known)}")
+    return raw
+
+
+def _filled(raw: Any, values: Mapping[str, Any], place: str) -> Any:
+    """Return the JSON with a loop's values in place of "$name"."""
+    if isinstance(raw, dict):
+        for names in raw["for"] if isinstance(raw.get("for"), dict) else ():
+            for name in values.keys() & set(names.split(",")):
+                raise CheckError(f"{place}: a loop in this one has the name {_shown(name)}, too")
+        return {key: _filled(value, values, place) for key, value in raw.items()}
+    if isinstance(raw, list):
+        return [_filled(value, values, place) for value in raw]
+    return values.get(raw[1:], raw) if isinstance(raw, str) and raw.startswith("$") else raw
+
+
+def _combinations(choices: Any) -> Iterator[dict[str, Any]]:
+    """Yield each combination of a row of each choice, as one."""
     for combination in product(*choices):
-        yield {name: value for part in combination for name, value in part.items()}
+        yield {name: value for row in combination for name, value in row.items()}
 
 
 def _object(raw: object, place: str, allowed: tuple[str, ...] = ()) -> Mapping[str, object]:
@@ -467,8 +431,8 @@ def _object(raw: object, place: str, allowed: tuple[str, ...] = ()) -> Mapping[s
     return raw
 
 
-def _list(raw: object, place: str) -> list[object] | tuple[object, ...]:
-    if not isinstance(raw, list | tuple) or not raw:
+def _list(raw: object, place: str) -> list[object]:
+    if not isinstance(raw, list) or not raw:
         raise CheckError(f"{place}: {_shown(raw)} is no list with something in it")
     return raw
 
@@ -479,6 +443,6 @@ def _without(fields: Mapping[str, object], *names: str) -> dict[str, object]:
 
 def _shown(raw: object) -> str:
     """Return a value as an error shows it: never long, and never walked through when it is large."""
-    if isinstance(raw, dict | list | tuple):
+    if isinstance(raw, dict | list):
         return f"{'an object' if isinstance(raw, dict) else 'a list'} of {len(raw)}"
     return f'"{raw[:60]}"' if isinstance(raw, str) else str(raw)[:60]

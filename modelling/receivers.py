@@ -81,7 +81,7 @@ def answer_the_examples(sender: Any, **kwargs: Any) -> None:
 def judge_changed_claims(sender: Any, **kwargs: Any) -> None:
     from .claims import verdicts
 
-    verdicts.recompute(everything=True)
+    verdicts.recompute()
 
 
 @receiver(publication_wanted)

@@ -141,10 +141,7 @@ PLAIN = [
     *(f"modelling.mixes.{name}" for name in ("content", "presentation", "words")),
     *(f"modelling.fleet.placement.{name}" for name in ("content", "prospects", "assignment", "planning", "fleet_file")),
     *(f"modelling.fleet.placement.{name}" for name in ("solver_output", "words", "home", "trials")),
-    *(
-        f"modelling.claims.{name}"
-        for name in ("facts", "needs", "evaluation", "condition_words", "judging", "hypotheses")
-    ),
+    *(f"modelling.claims.{name}" for name in ("facts", "values", "evaluation", "condition_words", "hypotheses")),
     *(f"modelling.here.{name}" for name in ("content", "one_file", "words")),
     *(f"modelling.changes.{name}" for name in ("content", "presentation", "words")),
     *(f"modelling.guidance.{name}" for name in ("content", "matching", "words")),

@@ -9,8 +9,7 @@ from django.db.models import Exists, OuterRef, Prefetch, QuerySet
 from django.http import Http404
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import conditional_page
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field, extend_schema_view
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -34,33 +33,6 @@ from . import verdicts as claim_verdicts
 # Claims
 
 
-class Judged(serializers.Field[Any, Any, Any, list[ClaimVerdict]]):
-    """A column of the verdict in the scope asked for; null where the claim is not judged yet."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(source="judged", read_only=True, allow_null=True, **kwargs)
-
-    def to_representation(self, judged: list[ClaimVerdict]) -> Any:
-        assert self.field_name is not None  # as it stands in a serializer
-        value = getattr(judged[0], self.field_name) if judged else None
-        return None if value == "" else value
-
-
-@extend_schema_field(OpenApiTypes.INT)
-class JudgedNumber(Judged):
-    pass
-
-
-@extend_schema_field(OpenApiTypes.STR)
-class JudgedText(Judged):
-    pass
-
-
-@extend_schema_field({"type": "array", "items": {"type": "array", "items": {"type": "string"}}, "nullable": True})
-class JudgedComparisons(Judged):
-    pass
-
-
 class EvidenceSerializer(Fields):
     """Ids of the rows that a verdict rests on; measurements, derived values and findings are lists of this API."""
 
@@ -70,15 +42,19 @@ class EvidenceSerializer(Fields):
     findings = serializers.ListField(child=serializers.IntegerField())
 
 
-@extend_schema_field(EvidenceSerializer)
-class JudgedEvidence(Judged):
-    def to_representation(self, judged: list[ClaimVerdict]) -> dict[str, list[int]] | None:
-        return _evidence(judged[0].evidence) if judged else None
+class JudgedText(serializers.CharField):
+    """A column of the verdict asked for; null where it is empty, or the claim is not judged yet."""
+
+    def __init__(self, column: str, help_text: str) -> None:
+        super().__init__(source=f"judged.{column}", read_only=True, allow_null=True, help_text=help_text)
+
+    def to_representation(self, value: str) -> str | None:  # type: ignore[override]  # null for an empty text
+        return value or None
 
 
-def _evidence(stored: dict[str, list[int]]) -> dict[str, list[int]]:
-    """Return the ids by kind, the kinds in one order on every database."""
-    return {kind: stored[kind] for kind in EvidenceSerializer().get_fields()}
+class JudgedNumber(serializers.IntegerField):
+    def __init__(self, column: str, help_text: str) -> None:
+        super().__init__(source=f"judged.{column}", read_only=True, allow_null=True, help_text=help_text)
 
 
 class ClaimSerializer(Fields):
@@ -94,25 +70,32 @@ class ClaimSerializer(Fields):
     part = serializers.CharField(source="scope", help_text="Which part of the results it speaks of.")
     statement = serializers.CharField(help_text="In the words of this project.")
     predicate = serializers.CharField(help_text="What would have to hold.")
-    scope = JudgedText(help_text="Whose facts judged it: `own` or `others`.")
+    scope = JudgedText("scope", "Whose facts judged it: `own` or `others`.")
     verdict = JudgedText(
-        help_text="`supported`, `open` (some comparisons hold, others cannot be decided), `partly` (some hold, some "
-        "do not), `contradicted` or `untestable`."
+        "verdict",
+        "`supported`, `open` (some comparisons hold, others cannot be decided), `partly` (some hold, some "
+        "do not), `contradicted` or `untestable`.",
     )
-    held = JudgedNumber(help_text="Comparisons that hold.")
-    failed = JudgedNumber(help_text="Comparisons that do not.")
-    undecided = JudgedNumber(help_text="Comparisons that the facts leave open.")
-    basis = JudgedText(help_text="The least sure kind of evidence used: `measured`, `derived`, `listed`, `stated`.")
-    reason = JudgedText(help_text="One or two sentences.")
-    evidence = JudgedEvidence()
-    revision = JudgedNumber(help_text="Knowledge revision it was judged at.")
+    held = JudgedNumber("held", "Comparisons that hold.")
+    failed = JudgedNumber("failed", "Comparisons that do not.")
+    undecided = JudgedNumber("undecided", "Comparisons that the facts leave open.")
+    basis = JudgedText("basis", "The least sure kind of evidence used: `measured`, `derived`, `listed`, `stated`.")
+    reason = JudgedText("reason", "One or two sentences.")
+    evidence = EvidenceSerializer(source="judged.evidence", read_only=True, allow_null=True)
+    revision = JudgedNumber("revision", "Knowledge revision it was judged at.")
 
 
 class ClaimDetailSerializer(ClaimSerializer):
     """One claim with its verdict, its conditions and every comparison."""
 
     checks = serializers.DictField(help_text="The predicate as conditions; docs/models/claims.md has the grammar.")
-    comparisons = JudgedComparisons(help_text="Each as [held, failed or undecided; what was compared].")
+    comparisons = serializers.ListField(
+        source="judged.comparisons",
+        child=serializers.ListField(child=serializers.CharField()),
+        read_only=True,
+        allow_null=True,
+        help_text="Each as [held, failed or undecided; what was compared].",
+    )
 
 
 class RevisionField(forms.IntegerField):
@@ -183,18 +166,8 @@ class ClaimViewSet(TableViewSet):
     lookup_url_kwarg = "id"
 
     def get_queryset(self) -> QuerySet[Claim]:
-        verdicts = ClaimVerdict.objects.filter(scope=self._scope())
-        if self.action != "retrieve":
-            verdicts = verdicts.defer("comparisons")
-        return (
-            visible.claims()
-            .select_related("publication")
-            .prefetch_related(
-                Prefetch("case_studies", visible.case_studies()),
-                "workloads",
-                Prefetch("verdicts", verdicts, to_attr="judged"),
-            )
-        )
+        related = Prefetch("case_studies", visible.case_studies()), "workloads"
+        return visible.claims().select_related("publication").prefetch_related(*related)
 
     def get_serializer_class(self) -> type[Fields]:
         is_table = self.request and isinstance(getattr(self.request, "accepted_renderer", None), CsvRenderer)
@@ -208,24 +181,25 @@ class ClaimViewSet(TableViewSet):
         as_of = form.cleaned_data["as_of"]
         if as_of is not None and not visible.claims(as_of).filter(pk=claim.pk).exists():
             raise Http404(f"{claim.code} was not published by revision {as_of}")
-        return self._as_of([claim])[0]
+        self._judge([claim])
+        return claim
 
     def paginate_queryset(self, queryset: QuerySet[Any] | Sequence[Any]) -> list[Any] | None:
         page = super().paginate_queryset(queryset)
-        return None if page is None else self._as_of(page)
+        self._judge(page or [])
+        return page
 
-    def _as_of(self, claims: list[Claim]) -> list[Claim]:
-        """Return the claims with their verdicts of the revision in the address, where there is one."""
-        if asked := self.request.query_params.get("as_of"):
-            then = claim_verdicts.as_of(int(asked))
-            for claim in claims:
-                verdict = then.get((claim.pk, self._scope()))
-                claim.judged = [verdict] if verdict else []  # type: ignore[attr-defined]  # get_queryset's Prefetch
-        return claims
-
-    def _scope(self) -> str:
-        asked = self.request.query_params.get("scope") if self.request else None
-        return asked if asked in ClaimVerdict.Scope.values else ClaimVerdict.Scope.OWN
+    def _judge(self, claims: list[Any]) -> None:
+        """Give each claim the verdict asked for, or None where it is not judged yet."""
+        scope = self.request.query_params.get("scope") or ClaimVerdict.Scope.OWN
+        if as_of := self.request.query_params.get("as_of"):
+            judged = claim_verdicts.as_of(int(as_of))
+        else:
+            verdicts = ClaimVerdict.objects.filter(claim__in=claims, scope=scope)
+            verdicts = verdicts if self.action == "retrieve" else verdicts.defer("comparisons")
+            judged = {(row.claim_id, row.scope): row for row in verdicts}
+        for claim in claims:
+            claim.judged = judged.get((claim.pk, scope))
 
 
 # Hypotheses
@@ -240,12 +214,8 @@ class SourceScoreSerializer(Fields):
     ties = serializers.IntegerField(source="undecided")
     basis = serializers.CharField(allow_blank=True)
     reason = serializers.CharField()
-    evidence = serializers.SerializerMethodField()
+    evidence = EvidenceSerializer(read_only=True)
     revision = serializers.IntegerField(help_text="Knowledge revision it was computed at.")
-
-    @extend_schema_field(EvidenceSerializer)
-    def get_evidence(self, score: Any) -> dict[str, list[int]]:
-        return _evidence(score.evidence)
 
 
 class HypothesisSerializer(Fields):

@@ -1,6 +1,6 @@
 """Puts the parts of a check into sentences. No Django."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import inf
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 from experiments.claim_conditions import (
     COORDINATES,
     Aggregate,
-    Choice,
+    Coordinates,
     Limit,
     Listed,
     Quantity,
@@ -26,37 +26,37 @@ _AGGREGATES_OF_COUNTS = {"max": "the most of", "min": "the fewest of", "second":
 _LISTS = {"score": "best minus worst places", "tier": "place", "level": "place"}
 
 
-def name(what: Quantity, facts: PublishedFacts) -> str:
+def name_of_quantity(what: Quantity, facts: PublishedFacts) -> str:
     """Name a quantity: "KVM", "the best of ext4, XFS", "Proxmox VE, sum over 1 to 3 VMs"."""
     match what:
         case Limit():
             return {"disk": "disk speed", "interface": "interface speed"}[what.name]
         case Ratio():
-            ratio = f"{name(what.upper, facts)} / {name(what.lower, facts)}"
-            return f"({_listing(ratio, *words(what.at, facts))})"
+            ratio = f"{name_of_quantity(what.upper, facts)} / {name_of_quantity(what.lower, facts)}"
+            return f"({_listing(ratio, *name_place(what.at, facts))})"
         case Rank():
-            return f"rank of {', '.join(words(what.subject, facts))}"
+            return f"rank of {', '.join(name_place(what.subject, facts))}"
         case Aggregate(of=Ratio() | Rank()) if what.how not in _AGGREGATES:  # both sides are taken over the same
-            return name(what.of, facts)
+            return name_of_quantity(what.of, facts)
         case Aggregate():
             return _aggregate(what, facts)
         case Listed():
             listed = _LISTS.get(what.name, f"pairs in the {' '.join(reversed(what.name.split('-')))} list")
-            return _listing(listed, *words(what.at, facts))
+            return _listing(listed, *name_place(what.at, facts))
         case _:
-            return ", ".join(words(what.at, facts)) or "throughput"
+            return ", ".join(name_place(what.at, facts)) or "throughput"
 
 
 def _aggregate(what: Aggregate, facts: PublishedFacts) -> str:
-    over = ", ".join(_values(choice, facts) for choice in reversed(what.over))
-    inner = "" if what.of == Throughput({}) else name(what.of, facts)
+    over = ", ".join(_values(rows, facts) for rows in reversed(what.over))
+    inner = "" if what.of == Throughput({}) else name_of_quantity(what.of, facts)
     if what.how in _AGGREGATES:
         best = (_AGGREGATES_OF_COUNTS if isinstance(what.of, Listed) else _AGGREGATES)[what.how]
         return _listing(f"{best} {over}", inner)
     return _listing(inner, f"{what.how} over {over}")
 
 
-def words(where: Mapping[str, Any], facts: PublishedFacts) -> list[str]:
+def name_place(where: Mapping[str, Any], facts: PublishedFacts) -> list[str]:
     """Name coordinates: "p1", "Mail server", "2 VMs", "XFS guest"."""
     named = []
     for coordinate in COORDINATES:
@@ -92,15 +92,13 @@ def _word(coordinate: str, value: Any, where: Mapping[str, Any], facts: Publishe
             return label
 
 
-def _values(choice: Choice, facts: PublishedFacts) -> str:
+def _values(rows: Sequence[Coordinates], facts: PublishedFacts) -> str:
     """Name what a quantity is taken over: "1 to 3 VMs", "ext4, XFS"."""
-    parts = [dict(zip(choice.names, row, strict=True)) for row in choice.values]
-    counts = [count for row in choice.values for count in row if isinstance(count, int)]
-    is_range = len(counts) == len(parts) and all(b == a + 1 for a, b in pairwise(counts))
-    if choice.names == ("vm_count",) and is_range:
+    counts = [row["vm_count"] for row in rows if row.keys() == {"vm_count"} and isinstance(row["vm_count"], int)]
+    if len(counts) == len(rows) and all(b == a + 1 for a, b in pairwise(counts)):
         return f"{counts[0]} to {counts[-1]} VMs"
     return ", ".join(
-        " ".join(facts.labels.get(str(v), _word(k, v, part, facts)) for k, v in part.items()) for part in parts
+        " ".join(facts.labels.get(str(v), _word(k, v, row, facts)) for k, v in row.items()) for row in rows
     )
 
 
@@ -112,7 +110,7 @@ def _block_size(size: int) -> str:
     return f"{size // 2**20} MiB" if size >= 2**20 else f"{size // 2**10} KiB" if size >= 2**10 else f"{size} B"
 
 
-def spans(readings: tuple[Span, ...]) -> str:
+def name_values(readings: tuple[Span, ...]) -> str:
     """Write the readings of a value: "1.37", "1.33 to 1.38", "5.274 or 5.712"."""
     return " or ".join(dict.fromkeys(_span(span) for span in readings))
 

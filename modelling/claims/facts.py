@@ -5,14 +5,23 @@ readings there are two spans, and what is said must hold under both. Source: doc
 """
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from experiments.claim_conditions import ANY
 from modelling.evidence.axes import NATIVE as NATIVE
 
 RUNS_ON_ONE_SPAN = 1.386  # 1.96 / sqrt(2): two equal spans just part where their ratio differs from 1 at 95 %
+
+# These tell two numbers apart. `machine` is the guest's system and size, `medium` cache mode, image format and bus.
+AXES_OF_A_NUMBER = (
+    *("case_study", "workload", "variant", "operation", "block_size", "vm_count", "hypervisor", "virtualisation"),
+    *("medium", "machine", "guest_fs", "host_fs"),
+)
+
+CHOSEN_BY = ("workload", "operation", "block_size", "hypervisor")  # coordinates that conditions mostly name
 
 
 class Span(NamedTuple):
@@ -31,23 +40,6 @@ class Number:
     readings: tuple[Span, ...]
     is_bound: bool = False  # the text only says above or below
     runs: int = 0  # behind a value whose source states no spread; 0: the span has it
-
-
-# These tell two numbers apart. `machine` is the guest's system and size, `medium` cache mode, image format and bus.
-AXES_OF_A_NUMBER = (
-    "case_study",
-    "workload",
-    "variant",
-    "operation",
-    "block_size",
-    "vm_count",
-    "hypervisor",
-    "virtualisation",
-    "medium",
-    "machine",
-    "guest_fs",
-    "host_fs",
-)
 
 
 @dataclass(frozen=True)
@@ -80,10 +72,8 @@ class PrintedRatio:
     greatest: Span
     trend: str = ""  # "grows" or "shrinks" with the VM count, else not stated
 
-    def at(self, vm_count: int) -> Span | None:
-        """Return the span of the ratio at one VM count; None where the text does not mention that count."""
-        if vm_count not in self.vm_counts:
-            return None
+    def at(self, vm_count: int) -> Span:
+        """Return the span of the ratio at one of its VM counts."""
         first, last = (self.greatest, self.least) if self.trend == "shrinks" else (self.least, self.greatest)
         if self.trend and vm_count == min(self.vm_counts):
             return first
@@ -94,90 +84,90 @@ class PrintedRatio:
 
 @dataclass(frozen=True)
 class PublishedFacts:
-    """Everything a question may be put to: of published case studies only."""
+    """Everything a question may be put to: of published case studies only, and of each of them everything."""
 
     numbers: tuple[Number, ...] = ()
     findings: tuple[Finding, ...] = ()
     ratios: tuple[PrintedRatio, ...] = ()
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # case study: {"disk": MiB/s, ...}
     labels: Mapping[str, str] = field(default_factory=dict)  # slug: name on a page
-    last_counts: Mapping[object, int] | None = None  # see last_count; None: what the numbers and ratios say
+    source: str = ""  # of the facts of one source alone: case study, or publication of lists
 
     def with_spread(self, variation: float) -> "PublishedFacts":
         """Return the facts with this spread of a single run, a share of the value, for values that state none."""
         return replace(self, numbers=tuple(_widened(number, variation) for number in self.numbers))
 
-    @property
-    def is_empty(self) -> bool:
-        return not (self.numbers or self.findings or self.ratios or self.limits)
+    def of(self, case_studies: Collection[str], *, others: bool = False) -> "PublishedFacts":
+        """Return the facts of these case studies, or of all others."""
 
-    def only(self, case_studies: Collection[str]) -> "PublishedFacts":
-        return self._where(lambda slug: slug in case_studies)
+        def has(slug: object) -> bool:
+            return (slug in case_studies) != others
 
-    def without(self, case_studies: Collection[str]) -> "PublishedFacts":
-        return self._where(lambda slug: slug not in case_studies)
-
-    def _where(self, keep: Callable[[Any], bool]) -> "PublishedFacts":
         return replace(
             self,
-            numbers=tuple(n for n in self.numbers if keep(n.at["case_study"])),
-            findings=tuple(f for f in self.findings if any(map(keep, f.case_studies))),
-            ratios=tuple(r for r in self.ratios if keep(r.case_study)),
-            limits={slug: limit for slug, limit in self.limits.items() if keep(slug)},
+            numbers=tuple(n for n in self.numbers if has(n.at["case_study"])),
+            findings=tuple(f for f in self.findings if any(map(has, f.case_studies))),
+            ratios=tuple(r for r in self.ratios if has(r.case_study)),
+            limits={slug: limit for slug, limit in self.limits.items() if has(slug)},
         )
 
     @cached_property
     def studies(self) -> list["PublishedFacts"]:
-        """Split the facts by source that compares things: a case study, or a publication's lists."""
-        parts: dict[str, tuple[list[Number], list[PrintedRatio]]] = {}
-        for number in self.numbers:
-            parts.setdefault(str(number.at["case_study"]), ([], []))[0].append(number)
-        for ratio in self.ratios:
-            parts.setdefault(ratio.case_study, ([], []))[1].append(ratio)
-        lists: dict[str, list[Finding]] = {}
-        for finding in self.findings:
-            lists.setdefault(finding.publication, []).append(finding)
-        numbers_and_ratios = [
-            replace(self, numbers=tuple(numbers), ratios=tuple(ratios), findings=())
-            for _, (numbers, ratios) in sorted(parts.items())
+        """Split the facts by source that compares things: first the case studies, then each publication's lists."""
+        numbers = _grouped((n.at["case_study"], n) for n in self.numbers)
+        ratios = _grouped((r.case_study, r) for r in self.ratios)
+        lists = _grouped((f.publication, f) for f in self.findings)
+        case_studies = [
+            replace(self, source=slug, numbers=numbers.get(slug, ()), ratios=ratios.get(slug, ()), findings=())
+            for slug in sorted(numbers.keys() | ratios.keys())
         ]
-        findings = [
-            replace(self, numbers=(), ratios=(), limits={}, findings=tuple(rows)) for _, rows in sorted(lists.items())
+        return case_studies + [
+            PublishedFacts(source=slug, findings=lists[slug], labels=self.labels) for slug in sorted(lists)
         ]
-        return numbers_and_ratios + findings
 
     @cached_property
     def stating(self) -> "PublishedFacts":
         """Return the facts of case studies whose text states a ratio or a bound, without findings."""
         slugs = {ratio.case_study for ratio in self.ratios} | {n.at["case_study"] for n in self.numbers if n.is_bound}
-        return replace(self.only(slugs), findings=())
+        return replace(self.of(slugs), findings=())
 
-    def names(self) -> str:
-        """Name the sources of the facts: "p0, p1"."""
-        slugs = {n.at["case_study"] for n in self.numbers} | {f.publication for f in self.findings}
-        slugs |= {ratio.case_study for ratio in self.ratios}
-        return ", ".join(sorted(map(str, slugs)))
-
-    @cached_property
-    def by_workload(self) -> dict[object, list[Number]]:
-        by_workload: dict[object, list[Number]] = {}
-        for number in self.numbers:
-            by_workload.setdefault(number.at["workload"], []).append(number)
-        return by_workload
+    def numbers_at(self, *place: Any) -> tuple[Number, ...]:
+        """Return the numbers at a value of each of CHOSEN_BY; ANY: at all. Kept, because conditions ask again."""
+        if place not in self._chosen:
+            self._chosen[place] = tuple(
+                number
+                for number in self.numbers
+                if all(value in (ANY, number.at[name]) for name, value in zip(CHOSEN_BY, place, strict=True))
+            )
+        return self._chosen[place]
 
     @cached_property
-    def last_count(self) -> dict[object, int]:
-        """Return case study to the greatest VM count it has numbers of, be they among these or not."""
-        if self.last_counts is not None:
-            return dict(self.last_counts)
-        greatest: dict[object, int] = {}
-        for slug, count in self._counts():
-            greatest[slug] = max(count, greatest.get(slug, 0))
-        return greatest
+    def _chosen(self) -> dict[tuple[Any, ...], tuple[Number, ...]]:
+        return {}
 
-    def _counts(self) -> Iterable[tuple[object, int]]:
-        yield from ((n.at["case_study"], n.at["vm_count"]) for n in self.numbers)
-        yield from ((r.case_study, max(r.vm_counts)) for r in self.ratios if r.vm_counts)
+    @cached_property
+    def last_count(self) -> dict[str, int]:
+        """Return case study to the greatest VM count it has numbers of."""
+        counts = [(n.at["case_study"], n.at["vm_count"]) for n in self.numbers]
+        counts += [(r.case_study, max(r.vm_counts, default=0)) for r in self.ratios]
+        return {slug: max(those) for slug, those in _grouped(counts).items()}
+
+    @cached_property
+    def printed(self) -> dict[tuple[str, str, int], dict[tuple[str, str], tuple[Span, str]]]:
+        """Return what texts state of two hypervisors, by case study, workload and VM count: span and id of a ratio."""
+        printed: dict[tuple[str, str, int], dict[tuple[str, str], tuple[Span, str]]] = {}
+        for ratio in self.ratios:
+            for count in ratio.vm_counts:
+                there = printed.setdefault((ratio.case_study, ratio.workload, count), {})
+                there[ratio.numerator, ratio.denominator] = ratio.at(count), ratio.id
+        return printed
+
+
+def _grouped(rows: Iterable[tuple[Any, Any]]) -> dict[Any, tuple[Any, ...]]:
+    groups: dict[Any, list[Any]] = {}
+    for key, row in rows:
+        groups.setdefault(key, []).append(row)
+    return {key: tuple(those) for key, those in groups.items()}
 
 
 def _widened(number: Number, variation: float) -> Number:

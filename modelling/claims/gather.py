@@ -1,10 +1,9 @@
 """Gathers what claims are judged by: the one place where claims meet the published numbers and findings."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
-from django.db.models import Avg, Count, Exists, Max, Min, OuterRef, Q, QuerySet, Sum, Variance
+from django.db.models import Avg, Count, Max, Min, Q, QuerySet, Sum, Variance
 from django.db.models.functions import Ln
 
 from experiments.models import (
@@ -23,138 +22,62 @@ from kdb.units import convert
 
 from .facts import NATIVE, Finding, Number, PublishedFacts, Span, number_span
 from .facts import PrintedRatio as Ratio
-from .needs import COORDINATES, Needs
 
 UNIT = "MiB/s"
-STUDIES_AT_ONCE = 20  # case studies whose rows are read together
-READ_BY = ("workload", "operation", "block_size")  # coordinates that rows are chosen by
-_COLUMNS = dict(zip(READ_BY, ("variant__workload__slug", "operation", "block_size_bytes"), strict=True))
-_CELL = ("configuration_id", "variant_id", "operation", "block_size_bytes", "vm_count", "unit")
+_CELL = ("configuration_id", "variant_id", "operation", "block_size_bytes", "vm_count")
+_COLUMNS = (*_CELL, "unit", "variant__workload__slug")
+# Fields of a configuration that two must agree in wherever a claim does not speak of them.
+_MEDIUM = (
+    *("cache_mode", "image_format", "disk_bus", "storage_kind", "allocation", "io_mode", "discard", "iothread"),
+    *("host_io_scheduler", "guest_io_scheduler"),
+)
 
 
-def counted(as_of: int | None = None) -> QuerySet[CaseStudy]:
-    """Return published case studies, except those of publications without review.
+def read_facts(as_of: int | None = None) -> PublishedFacts:
+    """Read what counts: published case studies, except those of publications without review. A printed value without
+    spread is taken as it stands.
 
     as_of : what counted at this knowledge revision, in place of what counts now
     """
-    case_studies = CaseStudy.objects.published() if as_of is None else CaseStudy.objects.known_at(as_of)
-    return case_studies.exclude(publication__is_reviewed=False)
-
-
-def read_facts(
-    case_studies: QuerySet[CaseStudy] | None = None, needs: Needs | None = None, as_of: int | None = None
-) -> PublishedFacts:
-    """Read what these case studies know, or all that count. A printed value without spread is taken as it stands.
-
-    needs : only what these may ask for is wanted; more may be read
-    as_of : with the rows that counted at this knowledge revision
-    """
-    case_studies = counted() if case_studies is None else case_studies
-    if needs is None:
-        needs = Needs(frozenset({(None,) * len(COORDINATES)}), takes_limits=True)
-    batches = list(_batches(case_studies)) if needs.places else []
-    names, workloads = labels(), dict(Workload.objects.values_list("variants__pk", "slug"))  # those of the batches, too
-    ratios = tuple(_ratios(case_studies)) if needs.places else ()
-    numbers: list[Number] = []
-    last_counts: dict[object, int] = {}
-    for some in batches:
-        numbers += sorted(_numbers(some, workloads, needs, as_of), key=lambda number: str(number.at["case_study"]))
-        if needs.takes_last:
-            last_counts |= _last_counts(some, as_of)
-    for ratio in ratios:
-        last_counts[ratio.case_study] = max(last_counts.get(ratio.case_study, 0), *ratio.vm_counts, 0)
+    counted = CaseStudy.objects.published() if as_of is None else CaseStudy.objects.known_at(as_of)
+    pks = list(counted.exclude(publication__is_reviewed=False).values_list("pk", flat=True))
+    case_studies = CaseStudy.objects.filter(pk__in=pks)  # the same in every query, whatever is published meanwhile
     return PublishedFacts(
-        numbers=tuple(numbers),
-        findings=tuple(_findings(case_studies)) if needs.places else (),
-        ratios=ratios,
-        limits=_limits(case_studies) if needs.takes_limits else {},
-        labels=names,
-        last_counts=last_counts if needs.takes_last else None,
+        numbers=tuple(sorted(_numbers(case_studies, as_of), key=lambda number: str(number.at["case_study"]))),
+        findings=tuple(_findings(case_studies)),
+        ratios=tuple(_ratios(case_studies)),
+        limits=_limits(case_studies),
+        labels={
+            slug: name
+            for model in (Hypervisor, FileSystem, Workload)
+            for slug, name in model._default_manager.values_list("slug", "name")
+        },
     )
 
 
-def read_studies(case_studies: QuerySet[CaseStudy]) -> Iterator[PublishedFacts]:
-    """Yield facts of a few case studies at a time; lists of pairs by themselves, since several share a publication."""
-    for some in _batches(case_studies):
-        yield replace(read_facts(some), findings=())
-
-
-def read_lists(case_studies: QuerySet[CaseStudy]) -> PublishedFacts:
-    """Read the lists of pairs of these case studies alone."""
-    return PublishedFacts(findings=tuple(_findings(case_studies)), labels=labels())
-
-
-def sources(case_studies: QuerySet[CaseStudy]) -> set[str]:
-    """Return slugs of the case studies as sources: themselves, and the publications of lists that mention them."""
-    publications = OrdinalFinding.objects.filter(case_studies__in=case_studies)
-    slugs = publications.values_list("publication__slug", flat=True)
-    return {*case_studies.values_list("slug", flat=True), *slugs}
-
-
-def with_lists_of(sources: set[str], case_studies: QuerySet[CaseStudy]) -> QuerySet[CaseStudy]:
-    """Keep those of the case studies that a list of these publications speaks of."""
-    lists = OrdinalFinding.objects.filter(publication__slug__in=sources, case_studies=OuterRef("pk"))
-    return case_studies.filter(Exists(lists))
-
-
-def _batches(case_studies: QuerySet[CaseStudy]) -> Iterator[QuerySet[CaseStudy]]:
-    """Yield the case studies in the order of their short names, so that the order does not depend on others."""
-    slugs = sorted(case_studies.values_list("slug", flat=True))
-    for start in range(0, len(slugs), STUDIES_AT_ONCE):
-        yield CaseStudy.objects.filter(slug__in=slugs[start : start + STUDIES_AT_ONCE])
-
-
-def labels() -> dict[str, str]:
-    """Return slug to name of everything that conditions mention."""
-    return {
-        slug: name
-        for model in (Hypervisor, FileSystem, Workload)
-        for slug, name in model._default_manager.values_list("slug", "name")
-    }
-
-
-def _counting(as_of: int | None) -> Q:
-    """Return the condition that a measurement counts, or did at this knowledge revision."""
-    counts = Q(excluded_because="")
-    return counts if as_of is None else counts | Q(ending__revision__gt=as_of)
-
-
-def _last_counts(case_studies: QuerySet[CaseStudy], as_of: int | None) -> dict[object, int]:
-    greatest: dict[object, int] = {}
-    measured = Measurement.objects.filter(_counting(as_of), metric="throughput")
-    for rows in (measured, _derived()):
-        rows = rows.filter(configuration__case_study__in=case_studies).order_by()
-        for slug, count in rows.values_list("configuration__case_study__slug").annotate(Max("vm_count")):
-            greatest[slug] = max(count, greatest.get(slug, 0))
-    return greatest
-
-
-def _numbers(
-    case_studies: QuerySet[CaseStudy], workloads: dict[int, str], needs: Needs, as_of: int | None
-) -> Iterator[Number]:
-    """Yield the numbers of the case studies. `workloads` are slugs by the key of a variant."""
-    configurations = Configuration.objects.filter(case_study__in=case_studies).select_related(
-        "case_study", "hypervisor", "guest_fs", "host_fs"
-    )
-    at = {configuration.pk: _place(configuration) for configuration in configurations}
+def _numbers(case_studies: QuerySet[CaseStudy], as_of: int | None) -> Iterator[Number]:
+    """Yield the throughputs of the case studies, summed up by cell; where one was measured, none that was derived."""
+    configurations = Configuration.objects.filter(case_study__in=case_studies)
+    related = configurations.select_related("case_study", "hypervisor", "guest_fs", "host_fs")
+    at = {configuration.pk: _place(configuration) for configuration in related}
     taken = set()
 
     def coordinates(row: dict[str, Any]) -> dict[str, Any]:
         return {
             **at[row["configuration_id"]],
-            "workload": workloads[row["variant_id"]],
+            "workload": row["variant__workload__slug"],
             "variant": row["variant_id"],
             "operation": row["operation"],
             "block_size": row["block_size_bytes"],
             "vm_count": row["vm_count"],
         }
 
-    wanted: dict[str, Any] = {f"{_COLUMNS[name]}__in": needs.values(name) for name in READ_BY if needs.values(name)}
-    wanted["configuration__case_study__in"] = case_studies
+    counts = Q(excluded_because="") if as_of is None else Q(excluded_because="") | Q(ending__revision__gt=as_of)
+    of_these = {"metric": "throughput", "configuration__case_study__in": case_studies}
     cells = (
-        Measurement.objects.filter(_counting(as_of), metric="throughput", **wanted)
-        .order_by(*_CELL)
-        .values(*_CELL)
+        Measurement.objects.filter(counts, **of_these)
+        .order_by(*_COLUMNS)
+        .values(*_COLUMNS)
         .annotate(
             rows=Count("pk"),
             first=Min("pk"),
@@ -173,7 +96,7 @@ def _numbers(
         readings = [span]
         if row["rows"] == 1 and row["other_reading"]:
             factor = row["other_reading"] / row["any_value"]
-            readings.append(Span(span.low * factor, span.high * factor))
+            readings.append(_scaled(span, factor))
         to_unit = convert(1.0, row["unit"], UNIT)
         yield Number(
             f"measurement:{row['first']}",
@@ -182,28 +105,17 @@ def _numbers(
             runs=0 if variance else max(row["rows"], row["runs"] or 1),
         )
 
-    derived = _derived().filter(**wanted).order_by("-is_evidence", "pk")
-    for row in derived.values("pk", "low", "high", "is_evidence", "quantity", *_CELL):
-        is_bound = row["quantity"] == DerivedValue.Quantity.BOUND
+    bound = DerivedValue.Quantity.BOUND
+    derived = DerivedValue.objects.filter(Q(is_evidence=True) | Q(quantity=bound), **of_these)
+    derived = derived.exclude(quantity=DerivedValue.Quantity.MEAN).order_by("-is_evidence", "pk")
+    for row in derived.values("pk", "low", "high", "quantity", *_COLUMNS):
         if _cell(row) in taken:
             continue
         taken.add(_cell(row))
+        is_bound = row["quantity"] == bound
         span = Span(row["low"] or 0.0, row["high"] if row["high"] is not None else float("inf"))
         span = _scaled(span, convert(1.0, row["unit"], UNIT))
         yield Number(f"derived:{row['pk']}", coordinates(row), (span,), is_bound, runs=0 if is_bound else 1)
-
-
-def _derived() -> QuerySet[DerivedValue]:
-    """Return the derived values that count as numbers: evidence, and bounds."""
-    counts = Q(is_evidence=True) | Q(quantity=DerivedValue.Quantity.BOUND)
-    return DerivedValue.objects.filter(counts, metric="throughput").exclude(quantity=DerivedValue.Quantity.MEAN)
-
-
-# Fields of a configuration that two must agree in wherever a claim does not speak of them.
-_MEDIUM = (
-    *("cache_mode", "image_format", "disk_bus", "storage_kind", "allocation", "io_mode", "discard", "iothread"),
-    *("host_io_scheduler", "guest_io_scheduler"),
-)
 
 
 def _place(configuration: Configuration) -> dict[str, Any]:
@@ -224,7 +136,7 @@ def _place(configuration: Configuration) -> dict[str, Any]:
 
 
 def _cell(row: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple(row[name] for name in _CELL if name != "unit")
+    return tuple(row[name] for name in _CELL)
 
 
 def _variance(row: dict[str, Any]) -> float | None:
@@ -239,24 +151,12 @@ def _scaled(span: Span, factor: float) -> Span:
 
 
 def _findings(case_studies: QuerySet[CaseStudy]) -> Iterator[Finding]:
-    rows = (
-        OrdinalFinding.objects.filter(case_studies__in=case_studies)
-        .order_by("pk", "case_studies__slug")
-        .values_list(
-            "pk",
-            "case_studies__slug",
-            "publication__slug",
-            "variant__workload__slug",
-            "hypervisor__slug",
-            "guest_fs__slug",
-            "host_fs__slug",
-            "text_list",
-            "table_list",
-            "is_outstanding",
-        )
-    )
+    rows = OrdinalFinding.objects.filter(case_studies__in=case_studies).order_by("pk", "case_studies__slug")
     slugs_of: dict[tuple[Any, ...], list[str]] = {}
-    for pk, case_study, *rest in rows:
+    for pk, case_study, *rest in rows.values_list(
+        *("pk", "case_studies__slug", "publication__slug", "variant__workload__slug", "hypervisor__slug"),
+        *("guest_fs__slug", "host_fs__slug", "text_list", "table_list", "is_outstanding"),
+    ):
         slugs_of.setdefault((pk, *rest), []).append(case_study)
     for (pk, publication, *placed), slugs in slugs_of.items():
         yield Finding(f"finding:{pk}", publication, tuple(slugs), *placed)

@@ -75,65 +75,55 @@ def judged_at() -> int | None:
 
 def papers() -> list[PaperLine]:
     """Return every paper that claims something."""
-    kinds: dict[tuple[int, str], dict[str, int]] = {}
-    rows = ClaimVerdict.objects.filter(claim__in=visible.claims()).order_by()
-    for publication, scope, kind, number in rows.values_list("claim__publication", "scope", "verdict").annotate(
-        number=Count("pk")
-    ):
-        kinds.setdefault((publication, scope), {})[kind] = number
+    verdicts = ClaimVerdict.objects.filter(claim__in=visible.claims()).order_by()
+    by_kind = verdicts.values_list("claim__publication", "scope", "verdict").annotate(number=Count("pk"))
+    counted = {tuple(key): number for *key, number in by_kind}
     totals = dict(visible.claims().order_by().values_list("publication").annotate(number=Count("pk")))
-    return [
-        PaperLine(publication, totals[publication.pk], _rows(kinds, publication.pk))
-        for publication in visible.publications()
-        if publication.pk in totals
-    ]
-
-
-def _rows(
-    kinds: dict[tuple[int, str], dict[str, int]], publication: int
-) -> list[tuple[str, str, list[tuple[str, int]]]]:
-    return [
-        (
-            scope.value,
-            scope.label,
-            [(k.value, kinds.get((publication, scope), {}).get(k, 0)) for k in ClaimVerdict.Kind],
-        )
-        for scope in ClaimVerdict.Scope
-    ]
+    lines = []
+    for publication in visible.publications():
+        if publication.pk in totals:
+            rows = [
+                (
+                    scope.value,
+                    scope.label,
+                    [(kind.value, counted.get((publication.pk, scope, kind), 0)) for kind in ClaimVerdict.Kind],
+                )
+                for scope in ClaimVerdict.Scope
+            ]
+            lines.append(PaperLine(publication, totals[publication.pk], rows))
+    return lines
 
 
 def claims_of(publication: Publication, filters: dict[str, Any]) -> list[ClaimLine]:
     """Return the claims of a paper that the filters of the form admit."""
     claims = visible.claims().filter(publication=publication)
-    if filters.get("kind"):
-        claims = claims.filter(kind=filters["kind"])
-    if filters.get("workload"):
-        claims = claims.filter(workloads__slug=filters["workload"])
-    if filters.get("verdict"):
-        scope = filters.get("scope") or ClaimVerdict.Scope.OWN
-        judged = ClaimVerdict.objects.filter(claim=OuterRef("pk"), scope=scope, verdict=filters["verdict"])
-        claims = claims.filter(Exists(judged))
-    return [_line(claim) for claim in _with_verdicts(claims)]
+    if kind := filters.get("kind"):
+        claims = claims.filter(kind=kind)
+    if workload := filters.get("workload"):
+        claims = claims.filter(workloads__slug=workload)
+    if verdict := filters.get("verdict"):
+        claims = claims.filter(
+            Exists(ClaimVerdict.objects.filter(claim=OuterRef("pk"), scope=filters["scope"], verdict=verdict))
+        )
+    return _lines(claims)
 
 
 def claims_on(case_study: CaseStudy) -> list[ClaimLine]:
     """Return the claims about a case study's results."""
-    claims = visible.claims().filter(case_studies=case_study).select_related("publication")
-    return [_line(claim) for claim in _with_verdicts(claims)]
+    return _lines(visible.claims().filter(case_studies=case_study).select_related("publication"))
 
 
-def claim_line(publication: Publication, code: str) -> ClaimLine:
-    """Return one claim. Raises Claim.DoesNotExist where the paper has none of this code."""
-    return _line(_with_verdicts(visible.claims().filter(publication=publication)).get(code=code))
+def claim_line(publication: Publication, code: str) -> ClaimLine | None:
+    """Return one claim; None where the paper has none of this code."""
+    return next(iter(_lines(visible.claims().filter(publication=publication, code=code))), None)
 
 
-def _with_verdicts(claims: QuerySet[Claim]) -> QuerySet[Claim]:
-    return claims.prefetch_related("workloads", Prefetch("verdicts", ClaimVerdict.objects.order_by("scope")))
-
-
-def _line(claim: Claim) -> ClaimLine:
-    by_scope = {verdict.scope: verdict for verdict in claim.verdicts.all()}
-    return ClaimLine(claim, by_scope.get(ClaimVerdict.Scope.OWN), by_scope.get(ClaimVerdict.Scope.OTHERS))
+def _lines(claims: QuerySet[Claim]) -> list[ClaimLine]:
+    lines = []
+    for claim in claims.prefetch_related("workloads", "verdicts"):
+        by_scope = {verdict.scope: verdict for verdict in claim.verdicts.all()}
+        lines.append(ClaimLine(claim, by_scope.get(ClaimVerdict.Scope.OWN), by_scope.get(ClaimVerdict.Scope.OTHERS)))
+    return lines
 
 
 def hypothesis_lines() -> list[HypothesisLine]:
@@ -152,13 +142,10 @@ def is_behind(rows: Iterable[Judgement | None]) -> bool:
 
 def evidence_of(rows: Iterable[Judgement | None]) -> list[EvidenceLine]:
     """Return the rows that verdicts rest on, each with the page that shows it."""
-    ids: dict[str, set[int]] = {}
-    for row in rows:
-        for kind, numbers in row.evidence.items() if row else ():
-            ids.setdefault(kind, set()).update(numbers)
+    judged = [row for row in rows if row]
 
     def first(kind: str) -> list[int]:
-        return sorted(ids.get(kind, ()))[:SHOWN]
+        return sorted({pk for row in judged for pk in row.evidence[kind]})[:SHOWN]
 
     lines = []
     parts = ("case_study", "hypervisor", "guest_fs", "host_fs")
@@ -176,11 +163,9 @@ def evidence_of(rows: Iterable[Judgement | None]) -> list[EvidenceLine]:
             EvidenceLine("Printed ratio", f"{names}: {ratio.printed}", where, ratio.source, ratio.case_study.slug, "")
         )
     findings = (
-        visible.findings()
-        .filter(pk__in=first("findings"))
-        .prefetch_related(Prefetch("case_studies", visible.case_studies()))
+        visible.findings().filter(pk__in=first("findings")).select_related("variant__workload", "guest_fs", "host_fs")
     )
-    for finding in findings.select_related("variant__workload", "guest_fs", "host_fs"):
+    for finding in findings.prefetch_related(Prefetch("case_studies", visible.case_studies())):
         pair = f"{finding.guest_fs} on {finding.host_fs}"
         places = f"{finding.get_text_list_display()}{', outstanding' if finding.is_outstanding else ''}"
         text = f"{pair}: {places} (text), {finding.get_table_list_display()} (table)"

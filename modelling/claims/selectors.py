@@ -1,6 +1,8 @@
 """Counts what was claimed of something by its verdicts, as other features ask for it."""
 
-from django.db.models import Count, Exists, OuterRef
+from collections import Counter
+
+from django.db.models import Exists, OuterRef
 
 from experiments.models import CaseStudy, Claim
 from modelling.models import ClaimVerdict
@@ -15,17 +17,11 @@ def verdicts_on(workload: str, publications: set[int | None], as_of: int | None)
         Exists(counted.filter(claims=OuterRef("pk"))), workloads__slug=workload, publication__in=publications - {None}
     )
     own = ClaimVerdict.Scope.OWN
-    rows = claims.filter(verdicts__scope=own).order_by("publication__slug", "verdicts__verdict")
-    tally: dict[str, dict[str, int]] = {}
-    if as_of is None:
-        numbers = rows.values_list("publication__slug", "verdicts__verdict").annotate(number=Count("pk"))
-        for publication, verdict, number in numbers:
-            tally.setdefault(publication, {})[verdict] = number
-        return tally
-    then = verdicts.as_of(as_of)
-    for pk, publication in claims.order_by("publication__slug", "code").values_list("pk", "publication__slug"):
-        if (pk, own) in then:
-            counts = tally.setdefault(publication, {})
-            verdict = then[pk, own].verdict
-            counts[verdict] = counts.get(verdict, 0) + 1
-    return tally
+    kinds = dict(ClaimVerdict.objects.filter(scope=own, claim__in=claims).values_list("claim", "verdict"))
+    if as_of is not None:
+        kinds = {pk: row.verdict for (pk, scope), row in verdicts.as_of(as_of).items() if scope == own}
+    tally: dict[str, Counter[str]] = {}
+    for pk, publication in claims.order_by("publication__slug").values_list("pk", "publication__slug"):
+        if pk in kinds:
+            tally.setdefault(publication, Counter())[kinds[pk]] += 1
+    return {publication: dict(sorted(numbers.items())) for publication, numbers in tally.items()}

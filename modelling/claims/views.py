@@ -11,7 +11,6 @@ from django.views.decorators.http import require_safe
 
 from experiments import visible
 from experiments.claim_conditions import is_shallow
-from experiments.models import Claim
 from kdb.web.htmx import varies_for_htmx, wants_fragment
 from modelling.evidence import counts
 from modelling.models import ClaimVerdict
@@ -70,10 +69,9 @@ def claims_of_case_study(request: HttpRequest, slug: str) -> HttpResponse:
 def claim_detail(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     """Show one claim with its condition, every comparison and the evidence."""
     publication = get_object_or_404(visible.publications(), slug=slug)
-    try:
-        line = claim_pages.claim_line(publication, code)
-    except Claim.DoesNotExist:
-        raise Http404(f"no claim {code} of {slug}") from None
+    line = claim_pages.claim_line(publication, code)
+    if line is None:
+        raise Http404(f"no claim {code} of {slug}")
     verdicts = [verdict for _, verdict in line.verdicts]
     context = {
         "publication": publication,

@@ -9,7 +9,6 @@ from experiments.claim_conditions import (
     ANY,
     Aggregate,
     All,
-    Cases,
     Condition,
     Coordinates,
     Listed,
@@ -18,6 +17,7 @@ from experiments.claim_conditions import (
     Scalar,
     Throughput,
     Within,
+    placed,
 )
 from kdb.pairs import pair_parts
 from modelling.evidence.axes import NATIVE
@@ -46,7 +46,7 @@ class Claimed:
 def claimed(code: str, condition: Condition) -> Iterator[Claimed]:
     """Yield what a condition says, were it to hold, of two entries of an axis or of one on a list; what it says of
     limits, ratios of ratios, ranks and shares is nothing that an answer says."""
-    for faster, slower in _orders(condition, {}):
+    for faster, slower in _orders(condition):
         if faster is None or slower is None:
             known = dict(faster or slower or {})
             entry = _spelled(known.pop("pair", None) or _pair(known))
@@ -61,26 +61,23 @@ def claimed(code: str, condition: Condition) -> Iterator[Claimed]:
             yield Claimed(code, _AXES[name], str(shared["workload"]), _at(shared), str(ends[0]), str(ends[1]))
 
 
-def _orders(condition: Condition, where: Coordinates) -> Iterator[tuple[Coordinates | None, Coordinates | None]]:
+def _orders(condition: Condition) -> Iterator[tuple[Coordinates | None, Coordinates | None]]:
     """Yield the coordinates of a faster and of a slower side; None for the other side of a list."""
     match condition:
-        case Cases():
-            for case in condition.cases:
-                yield from _orders(case, where)
         case All():
             for part in condition.parts:
-                yield from _orders(part, {**where, **condition.where})
+                yield from _orders(part)
         case Order():
             for upper, lower in combinations(condition.quantities, 2):
-                yield from _two(upper, lower, {**where, **condition.where})
+                yield from _two(upper, lower, condition.where)
         case Within(quantities=(upper, lower), is_outside=False):
             if condition.low >= 1 and condition.high > 1:
-                yield from _two(upper, lower, {**where, **condition.where})
+                yield from _two(upper, lower, condition.where)
             elif condition.high <= 1 and condition.low < 1:
-                yield from _two(lower, upper, {**where, **condition.where})
+                yield from _two(lower, upper, condition.where)
         case Within(quantities=(Listed(name="best" | "worst" as name, at=at),), is_outside=False):
             if condition.low >= 1:
-                there = {**where, **condition.where, **at}
+                there = {**condition.where, **at}
                 yield (there, None) if name == "best" else (None, there)
 
 
@@ -99,10 +96,10 @@ def _all_of(quantity: Quantity, where: Coordinates, extreme: str) -> Iterator[Co
     match quantity:
         case Throughput(at=at):
             yield {**where, **at}
-        case Aggregate(how=how, of=of, over=over) if how == extreme:
+        case Aggregate(how=how, of=of) if how == extreme:
             for part in quantity.parts():
-                yield from _all_of(of, {**where, **part}, extreme)
-        case Aggregate(how="sum" | "mean", of=of, over=over) if all(choice.names == ("vm_count",) for choice in over):
+                yield from _all_of(placed(of, part), where, extreme)
+        case Aggregate(how="sum" | "mean", of=of, over=over) if all(rows[0].keys() == {"vm_count"} for rows in over):
             yield from _all_of(of, {key: value for key, value in where.items() if key != "vm_count"}, extreme)
 
 

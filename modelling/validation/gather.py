@@ -134,8 +134,8 @@ def supported_claims() -> list[Claimed]:
     for row in rows.order_by("claim__code", "scope"):
         checks = parse_checks(row.claim.checks)
         is_own = row.scope == ClaimVerdict.Scope.OWN
-        condition = None if checks is None else checks.own if is_own else checks.others
-        if condition is None or isinstance(condition, Untestable):
+        condition = checks.own if is_own else checks.others
+        if isinstance(condition, Untestable):
             continue
         if is_own or (isinstance(condition, Order | Within) and len(condition.quantities) == 2):
             orders.append(claimed(row.claim.code, condition))

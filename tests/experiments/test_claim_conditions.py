@@ -6,7 +6,7 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from experiments import claim_conditions
-from experiments.claim_conditions import Cases, CheckError, Order, Throughput, Untestable, parse, parse_checks
+from experiments.claim_conditions import All, CheckError, Order, Throughput, Untestable, parse, parse_checks
 from experiments.models import Claim
 from tests.factories import make_publication
 
@@ -24,16 +24,16 @@ def refusal(check: object) -> str:
 def test_loops_are_written_out():
     condition = parse({"for": {"vm_count": [1, 2], "x": ["kvm"]}, "order": [{"hypervisor": "$x"}, XEN]})
     quantities = Throughput(KVM), Throughput(XEN)
-    assert condition == Cases((Order(quantities, {"vm_count": 1}), Order(quantities, {"vm_count": 2})))
+    assert condition == All((Order(quantities, {"vm_count": 1}), Order(quantities, {"vm_count": 2})))
 
 
 def test_a_check_has_two_sides():
     both = parse_checks({"own": ORDER})
     assert both.own == both.others == parse(ORDER)
-    assert parse_checks({"own": ORDER, "others": None}).others is None
+    assert parse_checks({"own": ORDER, "others": None}).others == Untestable("The claim speaks of its own paper alone.")
     assert parse_checks({"own": {"untestable": "It names a cause."}}).own == Untestable("It names a cause.")
     assert parse_checks({"own": ORDER, "in": ["p1"]}).case_studies == {"p1"}
-    assert parse_checks({}) is None
+    assert isinstance(parse_checks({}).own, Untestable)
 
 
 REFUSED = [
@@ -41,7 +41,8 @@ REFUSED = [
     ({"own": ORDER, "whose": 1}, 'checks: "whose" has no meaning here; allowed are own, others, in'),
     ({"others": ORDER}, 'checks: "own", the condition for its own paper, is missing'),
     ({"own": ORDER, "in": [[1]]}, "in: a list of 1 is no list of case studies"),
-    ({"own": None}, "own: a condition has one of order, ratio, value, all, share, if, and this has none"),
+    ({"own": None}, "own: None is no object"),
+    ({"own": {}}, "own: a condition has one of order, ratio, value, all, share, if, and this has none"),
     ({"own": {"all": [ORDER, {**ORDER, "if": ORDER}]}}, "own.all[1]: a condition has one of"),
     ({"own": {"all": []}}, "own.all: a list of 0 is no list with something in it"),
     ({"own": {"all": [{"untestable": "x"}]}}, "own.all[0]: untestable is the whole of a check, never a part"),
@@ -57,17 +58,18 @@ REFUSED = [
     ({"own": {"share": ORDER, "above": 1}}, "own.above: a share is from 0 to below 1"),
     ({"own": {"if": ORDER}}, 'own: "then" is missing'),
     ({"own": {"order": [{"hypervizor": "kvm"}, XEN]}}, 'own.order[0]: "hypervizor" is no coordinate; known are'),
-    ({"own": {"order": [{"hypervisor": ["kvm"]}, XEN]}}, "own.order[0].hypervisor: a list of 1 is neither a name"),
+    ({"own": {"order": [{"hypervisor": ["kvm"]}, XEN]}}, "own.order[0].hypervisor: a list of 1 is not a name"),
     ({"own": {"order": [{"hypervisor": 5}, XEN]}}, "own.order[0].hypervisor: 5 is not a name"),
-    ({"own": {"order": [{"hypervisor": "$x"}, XEN]}}, 'own.order[0]: no loop around it has the name "x"'),
+    ({"own": {"order": [{"hypervisor": "$x"}, XEN]}}, 'own.order[0].hypervisor: no loop around it has the name "x"'),
     ({"own": {**ORDER, "where": {"vm_count": "two"}}}, 'own.where.vm_count: "two" is not a whole number or * or last'),
     ({"own": {**ORDER, "where": {"source": "chart"}}}, 'own.where.source: "chart" is not text or table'),
     ({"own": {**ORDER, "for": {}}}, "own.for: it has no values"),
     ({"own": {**ORDER, "for": {"a,b": [["kvm"]]}}}, "own.for.a,b: a list of 1 is no list of 2 values"),
+    ({"own": {**ORDER, "for": {"a": [{"b": 1}]}}}, "own.for.a: an object of 1 is neither a value nor a list of values"),
     ({"own": {**ORDER, "for": {"vm_count": ["many"]}}}, 'own.for.vm_count: "many" is not a whole number'),
     (
         {"own": {"for": {"a": [1]}, "all": [{**ORDER, "for": {"a": [2]}}]}},
-        "own.all[0].for: a loop around this one has the name 'a', too",
+        'own: a loop in this one has the name "a", too',
     ),
     ({"own": {"order": [{"of": "mode", "over": {"vm_count": [1]}}, KVM]}}, 'own.order[0].of: "mode" is not known'),
     ({"own": {"order": [{"of": "sum", "over": {"x": [1]}}, KVM]}}, 'own.order[0].over: "x" is no coordinate'),
@@ -93,7 +95,7 @@ def loop(times: int) -> Mapping[str, object]:
 def test_the_parts_of_a_check_are_bounded_with_its_loops_written_out(monkeypatch):
     monkeypatch.setattr(claim_conditions, "MOST_PARTS", 701)
     for times in (99, 100):  # 1 + 7 * 100
-        assert len(parse_checks(loop(times)).own.cases) == times
+        assert len(parse_checks(loop(times)).own.parts) == times
     assert refusal(loop(101)).endswith("it has more than 701 parts, the most allowed")
 
 
@@ -123,16 +125,12 @@ def nested(levels: int) -> Mapping[str, object]:
 
 
 def test_the_nesting_of_a_check_is_bounded():
-    # a level of "all" is two deep (the list, its part), an order's quantity two
-    for levels in (8, 9):
-        assert parse_checks(nested(levels))
-    for levels in (10, 400):
-        assert refusal(nested(levels)).endswith("it is nested more than 20 deep, the most allowed")
-
-
-def test_deep_json_is_told_from_shallow():
-    assert claim_conditions.is_shallow(nested(9))
-    assert not claim_conditions.is_shallow(nested(400))
+    # a level of "all" is two deep (the list, its part), the checks and an order's quantity are four
+    assert parse_checks(nested(8))
+    assert claim_conditions.is_shallow(nested(8))
+    for levels in (9, 400):
+        assert refusal(nested(levels)) == "checks: it is nested more than 20 deep, the most allowed"
+        assert not claim_conditions.is_shallow(nested(levels))
 
 
 @pytest.mark.django_db

@@ -5,8 +5,8 @@ from math import inf
 
 import pytest
 
-from experiments.claim_conditions import CheckError, parse_checks
-from modelling.claims import judging
+from experiments.claim_conditions import parse_checks
+from modelling.claims import evaluation
 from modelling.claims.facts import Finding, Number, PrintedRatio, PublishedFacts, Span, number_span
 
 
@@ -47,8 +47,8 @@ def facts(*rows, limits=None) -> PublishedFacts:
     )
 
 
-def evaluate(check: object, rows: PublishedFacts, *, is_open: bool = False) -> judging.Verdict:
-    return judging.evaluate(parse_checks({"own": check}).own, rows, is_open=is_open)
+def evaluate(check: object, rows: PublishedFacts, *, is_open: bool = False) -> evaluation.Verdict:
+    return evaluation.evaluate(parse_checks({"own": check}).own, rows, is_open=is_open)
 
 
 def counts(verdict) -> tuple[str, int, int, int]:
@@ -105,17 +105,6 @@ def test_values_are_taken_over_several_coordinates():
     assert evaluate({"ratio": [middle, ESXI], "is": [1, 1]}, THREE).held == 1
 
 
-def test_the_best_of_several_sums():
-    rows = [
-        number(v, guest_fs=fs, vm_count=n)
-        for fs, vs in (("ext4", (5, 4)), ("xfs", (6, 2)))
-        for n, v in enumerate(vs, 1)
-    ]
-    total = {"of": "sum", "over": {"vm_count": [1, 2]}}
-    best = {"of": "max", "over": {"guest_fs": ["xfs"]}, "each": total}
-    assert evaluate({"ratio": [{**total, **EXT4}, best], "is": [1.125, 1.125]}, facts(*rows)).held == 1  # 9 / 8
-
-
 def test_a_rank_counts_those_that_are_faster():
     rank = {"rank": ESXI, "among": {"hypervisor": ["esxi", "kvm", "xen"]}}
     assert evaluate({"value": rank, "is": [2, 2]}, THREE).held == 1
@@ -131,22 +120,6 @@ def test_a_rank_is_a_span_where_spans_overlap():
     rank = {"rank": KVM, "among": {"hypervisor": ["kvm", "xen"]}}
     assert counts(evaluate({"value": rank, "is": [1, 1]}, rows)) == ("untestable", 0, 0, 1)
     assert evaluate({"value": rank, "is": [1, 2]}, rows).held == 1
-
-
-def test_for_repeats_and_where_holds_equal():
-    rows = facts(
-        *(
-            number(v, guest_fs=fs, vm_count=n)
-            for fs, n, v in (("ext4", 1, 3), ("xfs", 1, 2), ("ext4", 2, 1), ("xfs", 2, 2))
-        )
-    )
-    check = {"for": {"vm_count": [1, 2]}, "where": {"workload": "varmail"}, "order": [EXT4, XFS]}
-    assert counts(evaluate(check, rows)) == ("partly", 1, 1, 0)
-
-
-def test_for_takes_values_together_and_names_them_anywhere():
-    check = {"for": {"a,b": [["kvm", "esxi"], ["esxi", "xen"]]}, "order": [{"hypervisor": "$a"}, {"hypervisor": "$b"}]}
-    assert counts(evaluate(check, THREE)) == ("supported", 2, 0, 0)
 
 
 def test_all_adds_up_its_parts():
@@ -188,40 +161,9 @@ def test_native_is_compared_with_any_number_of_machines():
     assert counts(evaluate({"order": [{"hypervisor": "native"}, {}]}, rows)) == ("supported", 2, 0, 0)
 
 
-def test_scaling_compares_machine_counts_of_one_configuration():
-    rows = facts(
-        *(
-            number(v, guest_fs=fs, vm_count=n)
-            for fs, n, v in (("ext4", 1, 10), ("ext4", 3, 8), ("xfs", 1, 10), ("xfs", 3, 9.5))
-        )
-    )
-    check = {"ratio": [{"vm_count": "last"}, {"vm_count": 1}], "is": [0, 0.9]}
-    assert counts(evaluate(check, rows)) == ("partly", 1, 1, 0)
-
-
 def test_something_untestable_says_why():
     verdict = evaluate({"untestable": "It names a cause."}, THREE)
     assert (verdict.verdict, verdict.reason) == ("untestable", "It names a cause.")
-    assert judging.evaluate(None, THREE).verdict == "untestable"
-
-
-@pytest.mark.parametrize(
-    "check",
-    [
-        {},
-        {"order": [KVM, XEN], "ratio": [KVM, XEN]},
-        {"ratio": [KVM, XEN]},
-        {"ratio": [KVM], "is": [1, 2]},
-        {"value": {"of": "mode", "over": {"vm_count": [1]}}, "is": [1, 1]},
-        {"value": {"list": "middling"}, "is": [1, 1]},
-        {"for": {"a,b": [["kvm"]]}, "order": [KVM, XEN]},
-        {"all": [{"untestable": "never a part"}]},
-        {"order": "kvm > xen"},
-    ],
-)
-def test_a_check_that_says_nothing_is_refused(check):
-    with pytest.raises(CheckError):
-        evaluate(check, THREE)
 
 
 # Fair play
@@ -262,31 +204,6 @@ def test_what_may_come_along_is_equal_where_it_can_be():
     # 30 over 10 on ext4 and 20 under 25 on XFS, not 30 over 25; ESXi has no other host than VMFS
     assert counts(evaluate({"order": [KVM, XEN]}, rows)) == ("partly", 1, 1, 0)
     assert counts(evaluate({"order": [KVM, ESXI]}, rows)) == ("supported", 2, 0, 0)
-
-
-def test_ratios_of_two_workloads_may_be_compared():
-    rows = facts(
-        *(
-            number(v, hypervisor=h, workload=w)
-            for w, h, v in (
-                ("varmail", "kvm", 2),
-                ("varmail", "xen", 1),
-                ("webserver", "kvm", 30),
-                ("webserver", "xen", 10),
-            )
-        )
-    )
-    gap = {"ratio": [KVM, XEN]}
-    assert counts(evaluate({"order": [{**gap, "workload": "webserver"}, {**gap, "workload": "varmail"}]}, rows)) == (
-        "supported",
-        1,
-        0,
-        0,
-    )
-    assert (
-        evaluate({"order": [{**KVM, "workload": "webserver"}, {**KVM, "workload": "varmail"}]}, rows).verdict
-        == "untestable"
-    )
 
 
 # Spans and readings
@@ -334,7 +251,7 @@ def test_a_printed_ratio_decides_what_no_value_does():
 
 
 def test_the_trend_gives_a_printed_range_its_ends():
-    assert [GAP.at(n) for n in (1, 2, 3, 4)] == [Span(1.35, 1.35), Span(1.35, 1.53), Span(1.53, 1.53), None]
+    assert [GAP.at(n) for n in (1, 2, 3)] == [Span(1.35, 1.35), Span(1.35, 1.53), Span(1.53, 1.53)]
     growing = {"order": [{"ratio": [KVM, XEN], "vm_count": "last"}, {"ratio": [KVM, XEN], "vm_count": 1}]}
     assert evaluate(growing, facts(GAP), is_open=True).held == 1
 
@@ -480,7 +397,7 @@ def test_others_are_compared_wherever_everything_else_is_equal():
     )
     verdict = evaluate({"order": [KVM, XEN]}, rows, is_open=True)
     assert counts(verdict) == ("supported", 4, 0, 0)
-    assert "s2" in verdict.comparisons[0].text
+    assert "s2" in verdict.comparisons[0].say()
 
 
 def test_a_list_of_others_tells_which_is_faster_and_not_by_how_much():
