@@ -486,7 +486,8 @@ class Hierarchy:
         size = self.points
         points = np.searchsorted(np.cumsum(often), (np.arange(size) + 0.5) / size)
         draws = np.arange(size) % len(scales.weights)
-        weights = scales.weights[draws] * (prior * np.exp(of_known - of_known.max()) / often)[points]
+        known = np.exp(np.maximum(of_known - of_known.max(), -600.0))  # never 0, which has no logarithm
+        weights = scales.weights[draws] * (prior * known / often)[points]
         return scales.times(draws, effects[points], deviations[points], weights)
 
     @property
