@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Avg, Count, Max, Q, Sum
@@ -45,7 +46,15 @@ def disks_of(case_study: CaseStudy) -> plausibility.Disks:
     )
 
 
-def _numbers(case_study: CaseStudy) -> Iterator[tuple[Number, plausibility.MeasuredValue]]:
+def implausible_cells(case_study: CaseStudy) -> set[tuple[Any, ...]]:
+    """Return the configuration and MEASUREMENT_FIELDS of each number of a case study that looks like no disk's."""
+    flagged = plausibility.implausible(value for _, value in _numbers(case_study, most=None))
+    return {(value.configuration, *value.load, *value.group) for value, _ in flagged}
+
+
+def _numbers(
+    case_study: CaseStudy, most: int | None = MOST_NUMBERS
+) -> Iterator[tuple[Number, plausibility.MeasuredValue]]:
     rows = Measurement.objects.filter(configuration__case_study=case_study, excluded_because="")
     cells = (
         rows.order_by()
@@ -59,8 +68,8 @@ def _numbers(case_study: CaseStudy) -> Iterator[tuple[Number, plausibility.Measu
         )
     )
     derived = DerivedValue.objects.filter(configuration__case_study=case_study, is_evidence=True).order_by()
-    points = derived.values_list(*_CELL, "value")[:MOST_NUMBERS]
-    all_cells = [*cells[:MOST_NUMBERS], *((*row, 1, None, 0, value, None) for *row, value in points)]
+    points = derived.values_list(*_CELL, "value")[:most]
+    all_cells = [*cells[:most], *((*row, 1, None, 0, value, None) for *row, value in points)]
     configurations = case_study.configurations.select_related("host_fs").in_bulk({row[0] for row in all_cells})
     variants = WorkloadVariant.objects.select_related("workload").in_bulk({row[1] for row in all_cells})
     disks = disks_of(case_study) if all_cells else plausibility.Disks()

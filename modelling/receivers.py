@@ -52,9 +52,11 @@ def renew_what_depends(sender: Any, case_study_ids: list[int], revision: int, **
 def take_in_what_is_shipped(sender: Any, **kwargs: Any) -> None:
     """Bring what makers advise up to this release's files, then keep the standing answers that rest on it, so that the
     first visitor does not wait for them."""
+    from .evidence import summaries
     from .guidance import loading
     from .kept_answers import standing
 
+    summaries.look_at_arms()
     loading.take_in()
     standing.take_in()
 

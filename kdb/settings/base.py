@@ -398,5 +398,5 @@ KDB_OBSERVATION_DAYS_DAYS = integer("OBSERVATION_DAYS_DAYS", 1_830, lowest=30, h
 KDB_KEPT_ANSWERS = integer("KEPT_ANSWERS", 2_000, lowest=100, highest=20_000)
 # Answers kept for good because a visitor saw or asked for their permanent address; some 5 KB each.
 KDB_PINNED_ANSWERS = integer("PINNED_ANSWERS", 20_000, lowest=100, highest=10_000_000)
-# From more arms than these an answer that was never given is left to a worker: nobody waits longer than 0.4 s.
+# From more arms than these an answer that was never given is left to a worker, for it may cost seconds.
 KDB_MOST_ARMS_AT_ONCE = 5_000

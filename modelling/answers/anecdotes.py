@@ -38,9 +38,9 @@ def caveat(told: tuple[Anecdote, ...]) -> list[str]:
 
 def _of_study(slug: str, title: str, arms: pd.DataFrame, label: Callable[[str], str]) -> Iterator[Anecdote]:
     largest = max(trials(arms), key=lambda trial: len(trial.treatments), default=None)
-    if largest is None or largest.arm_effects is None:
+    if largest is None:
         return
-    order = np.argsort(-largest.arm_effects, kind="stable").tolist()
+    order = np.argsort(-largest.means, kind="stable").tolist()
     labels = [label(largest.treatments[place]) for place in order]
     ratio = float(np.exp(largest.effects[order[0], order[-1]]))
     own = arms[arms[ANECDOTE]]

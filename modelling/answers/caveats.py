@@ -49,6 +49,12 @@ def caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
             f"{some}. Where it is missing, a coefficient of variation of {share:.0%} for "
             "one run is assumed; the intervals stand and fall with it."
         )
+    if flagged := int(arms["is_implausible"].sum()):
+        looks = "looks" if flagged == 1 else "look"
+        notes.append(
+            f"{flagged} of the {len(arms)} values {looks} like no disk's: a clock, a cache or a limit may have made "
+            f"{'it' if flagged == 1 else 'them'}. In the estimate {'it counts' if flagged == 1 else 'they count'} less."
+        )
     counts = sorted(int(n) for n in arms["vm_count"].unique())
     if len(counts) > 1:
         notes.append(f"Averaged over {listed([str(n) for n in counts])} virtual machines.")

@@ -56,15 +56,12 @@ def knowledge_of(
 
 def everything(as_of: int | None = None, *, with_native: bool = True) -> Knowledge:
     """Return all that is published, or that counted at a revision."""
-    return _kept(
-        counts.revision(), as_of, Question("fs-pair", frames.ANY_WORKLOAD, hypervisor=NATIVE if with_native else None)
-    )
+    admitting = Question("fs-pair", frames.ANY_WORKLOAD, hypervisor=NATIVE if with_native else None)
+    return _kept(counts.revision(), as_of, admitting, None, "")  # as knowledge_of does, which so keeps the same
 
 
 @lru_cache(maxsize=4)  # some 50 MB each
-def _kept(
-    revision: int, as_of: int | None, admitting: Question, with_draft: int | None = None, token: str = ""
-) -> Knowledge:
+def _kept(revision: int, as_of: int | None, admitting: Question, with_draft: int | None, token: str) -> Knowledge:
     """Return the knowledge at a revision, kept: a preview asks all its questions of one. token : of the draft's
     content, with which it changes"""
     return Knowledge(cells(admitting, as_of, with_draft), assumptions().scales)

@@ -23,6 +23,9 @@ from .hierarchy import CHOICES
 from .hierarchy import COLUMNS as OF_MODEL
 from .ordinal import bradley_terry, from_tiers
 
+# Standard deviation that a number has besides where a clock, a cache or a limit looks like its cause, ln speed: as wide
+# as choices differ that make factors (the widest of hierarchy.KINDS).
+IMPLAUSIBLE = 0.5
 COLUMNS = (*OF_MODEL, "case_study", "configuration", "level", "outcome", "variance")
 # What is varied is a choice, so nothing of the disk's path is held equal: other differences are the residual's.
 _CHOICES = Axis("choices", "Configuration", ("choices",), ("workload",), (*SETTINGS, "guest_access"))
@@ -66,7 +69,7 @@ def of_numbers(arms: pd.DataFrame, spread: Spread, metrics: Iterable[str] = SPEE
         configuration=compared["configuration_id"].to_numpy(),
         level=compared["group"].to_numpy(),
         outcome=signs * compared["mean_log"].to_numpy(),
-        variance=compared["arm_variance"].to_numpy(),
+        variance=compared["arm_variance"] + IMPLAUSIBLE**2 * compared["is_implausible"].to_numpy(dtype=float),
     )
     return told[list(COLUMNS)].reset_index(drop=True)
 

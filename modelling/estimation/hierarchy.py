@@ -27,7 +27,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
-from zlib import crc32
 
 import numpy as np
 import pandas as pd
@@ -104,7 +103,8 @@ _CANDIDATES = 24  # factors that are tried for a group that no draw knows
 _GRID = np.linspace(-2.0, 2.0, 5)  # scores of either multiplier, all of which are tried
 _SWEEPS, _OTHERS = 2, 5  # how often draws move where a group is new, and out of how many factors
 _LARGE = 60  # cells of a group whose factor its own cells have settled
-_POINTS = 48  # draws with multipliers, by how likely these are
+_POINTS, _MOST_POINTS = 48, 192  # draws with multipliers, by how likely these are
+_WORK = 1.5e7  # of all points together: cubes of cells
 _BEYOND = 0.2  # of the points, by the prior alone
 MOST_KEPT = 8  # posteriors of one knowledge: some 10 MB each
 _HEAVIEST = 10.0  # weight of a draw, as a multiple of the median's
@@ -289,7 +289,11 @@ class Hierarchy:
         codes = {
             choice: pd.factorize(np.where(values == "", None, values))[0] for choice, values in self.varied.items()
         }
-        for group, places in sorted(cells.groupby("group", sort=True).indices.items()):
+        # In an order that their numbers give and no name does: chance depends on a group's place.
+        telling = (self.outcome + self.variance) * (incidence @ np.arange(1, incidence.shape[1] + 1))
+        order = pd.Series(telling).groupby(cells["group"]).sum().round(9).sort_values(kind="stable").index
+        places_of = cells.groupby("group").indices
+        for group, places in ((group, places_of[group]) for group in order):
             present = [choice for choice, code in codes.items() if (code[places] >= 0).any()]
             alone = np.flatnonzero(incidence[places].any(axis=0) & ~is_shared)
             yield (
@@ -351,15 +355,21 @@ class Hierarchy:
         mean, covariance = sums.solved()
         return sums.value(mean), self._slopes(variances, factors, prior, given, mean, covariance)
 
-    def _value(self, scales: Scales, factors: np.ndarray) -> np.ndarray:
-        """Return (S,) ln likelihoods up to a constant. factors : (S, groups)"""
+    def _values(self, scales: Scales) -> tuple[np.ndarray, np.ndarray]:
+        """Return (S,) ln likelihoods up to a constant, of the groups that draws know and of all, the others by a usual
+        factor."""
         prior = self.prior(scales.variances, scales.sizes_of([effect.name for effect in self.effects]))
-        sums = Sums(prior[:, self.shared])
-        for number, block in enumerate(self.blocks.values()):
-            covariance, _ = self.given(block, scales.variances, factors[:, number], prior, scales.deviation)
-            incidence, outcome = self.incidence[block.places], self.outcome[block.places]
-            sums.add(incidence, outcome, covariance, np.linalg.inv(covariance))
-        return sums.value(sums.solved()[0])
+        sums, usual = Sums(prior[:, self.shared]), squares_of(np.array(0.5), scales.freedom)
+        values = [np.zeros(len(prior))]
+        for is_known in (True, False):
+            groups = [group for group in self.blocks if (group in scales.factors) == is_known]
+            for group in groups:
+                block, factors = self.blocks[group], scales.factors.get(group, usual)
+                covariance, _ = self.given(block, scales.variances, factors, prior, scales.deviation)
+                incidence, outcome = self.incidence[block.places], self.outcome[block.places]
+                sums.add(incidence, outcome, covariance, np.linalg.inv(covariance))
+            values.append(sums.value(sums.solved()[0]) if groups else values[-1])
+        return values[1], values[2]
 
     def _slopes(
         self,
@@ -421,7 +431,9 @@ class Hierarchy:
             block = self.blocks[group]
             if group not in factors:
                 candidates = squares_of((np.arange(_CANDIDATES) + 0.5) / _CANDIDATES, scales.freedom[:, None])
-                factors[group], foretold = self._factor_of(group, scales, prior, *sums.solved(), candidates)
+                factors[group], foretold = self._factor_of(
+                    group, scales, prior, *sums.solved(), candidates, len(factors)
+                )
                 logs = logs + foretold
             covariance, _ = self.given(block, scales.variances, factors[group], prior, scales.deviation)
             given[group] = np.linalg.inv(covariance)
@@ -450,7 +462,7 @@ class Hierarchy:
                 continue
             others = squares_of(random.uniform(size=(size, _OTHERS)), again.freedom[:, None])
             candidates = np.column_stack([own[draws], others])
-            factors[group], _ = self._factor_of(group, again, prior, effects, nothing, candidates)
+            factors[group], _ = self._factor_of(group, again, prior, effects, nothing, candidates, len(factors))
         return replace(again, factors=factors, sizes={**again.sizes, **sizes})
 
     def _adapted(self, scales: Scales) -> Scales:
@@ -468,15 +480,21 @@ class Hierarchy:
             {group: np.array([np.exp(scales.weights @ np.log(own))]) for group, own in scales.factors.items()},
             {effect: np.array([np.exp(scales.weights @ np.log(own))]) for effect, own in scales.sizes.items()},
         ).times(np.zeros(len(prior), dtype=int), effects, deviations, prior)
-        median = squares_of(np.array(0.5), mean.freedom[0])
-        factors = np.stack([mean.factors.get(group, np.full(len(prior), median)) for group in self.blocks], axis=1)
-        logs = self._value(mean, factors)
+        of_known, logs = self._values(mean)
         likely = prior * np.exp(logs - logs.max())
         often = (1 - _BEYOND) * likely / likely.sum() + _BEYOND * prior / prior.sum()
-        points = np.searchsorted(np.cumsum(often), (np.arange(_POINTS) + 0.5) / _POINTS)
-        draws = np.random.default_rng(1).permutation(np.arange(_POINTS) % len(scales.weights))
-        weights = scales.weights[draws] * (prior / often)[points]
+        size = self.points
+        points = np.searchsorted(np.cumsum(often), (np.arange(size) + 0.5) / size)
+        draws = np.arange(size) % len(scales.weights)
+        known = np.exp(np.maximum(of_known - of_known.max(), -600.0))  # never 0, which has no logarithm
+        weights = scales.weights[draws] * (prior * known / often)[points]
         return scales.times(draws, effects[points], deviations[points], weights)
+
+    @property
+    def points(self) -> int:
+        """Return how many points stand for the posterior: more where they cost less."""
+        work = sum(len(block.places) ** 3 for block in self.blocks.values()) + len(self.shared) ** 3
+        return int(np.clip(_WORK / (work + 1), _POINTS, _MOST_POINTS))
 
     def _factor_of(
         self,
@@ -486,26 +504,26 @@ class Hierarchy:
         mean: np.ndarray,
         covariance: np.ndarray,
         candidates: np.ndarray,
+        seed: int,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return (S,) factors of a group out of candidates (S, c), by chance in proportion to how likely they make its
         cells, and (S,) ln mean likelihoods. mean, covariance : of the shared effects"""
         block, draws = self.blocks[group], len(scales.weights)
         incidence = self.incidence[block.places]
-        rest = self.outcome[block.places] - mean @ incidence.T
-        shared = incidence @ covariance @ incidence.T
-        logs = np.stack(
-            [
-                _log_density(rest, shared + self.given(block, scales.variances, one, prior, scales.deviation)[0])
-                for one in candidates.T
-            ],
-            axis=1,
-        )
+        rest, inside = self.given(block, scales.variances, np.zeros(draws), prior, scales.deviation)
+        root = np.linalg.inv(np.linalg.cholesky(rest + incidence @ covariance @ incidence.T))
+        # In these axes the covariance is 1 + factor * own, of all candidates: one decomposition a draw.
+        own, axes = np.linalg.eigh(root @ inside @ root.swapaxes(1, 2))
+        left = np.einsum("sij,sjk,sk->si", axes.swapaxes(1, 2), root, self.outcome[block.places] - mean @ incidence.T)
+        spread = 1 + candidates[:, :, None] * np.maximum(own, 0.0)[:, None]
+        logs = -(left[:, None] ** 2 / spread + np.log(spread)).sum(axis=2) / 2
         top = logs.max(axis=1, keepdims=True)
         likely = np.exp(logs - top)
-        places = np.random.default_rng(crc32(group.encode())).permutation(draws) + 0.5
+        places = np.random.default_rng(seed).permutation(draws) + 0.5
         ahead = np.cumsum(likely, axis=1) / likely.sum(axis=1, keepdims=True)
         chosen = np.minimum((ahead < places[:, None] / draws).sum(axis=1), candidates.shape[1] - 1)
-        return candidates[np.arange(draws), chosen], top[:, 0] + np.log(likely.mean(axis=1))
+        scale = np.log(_diagonal(root)).sum(axis=1)
+        return candidates[np.arange(draws), chosen], scale + top[:, 0] + np.log(likely.mean(axis=1))
 
 
 class Sums:

@@ -73,6 +73,7 @@ _ARM_COLUMNS = {
     "run_seconds": "configuration__case_study__run_seconds",  # int, length of one run, missing: not stated
     "mean_log": "mean_log",  # float, mean of ln(value in `unit`)
     "variance": "variance",  # float >= 0, of mean_log, missing: no spread stated
+    "is_implausible": "looks_implausible",  # bool, whether it looks like no disk's; annotated by _frame
     "source": "source",  # str, "Table III"
 }
 _COLUMNS = [*_ARM_COLUMNS, "backend", "host_storage"]
@@ -114,7 +115,7 @@ _NUMBERS = {  # columns that are no categories, with their types
     **dict.fromkeys(("variant_id", "configuration_id", "vm_count", "measurements", "arm_id", "case_study_id"), "int64"),
     **dict.fromkeys(("year", "block_size_bytes", "vm_vcpus", "vm_ram_gib"), "float64"),
     **dict.fromkeys(("runs", "stated_runs", "run_seconds", "mean_log", "variance"), "float64"),
-    **dict.fromkeys(("is_reviewed", "is_paper", "is_described"), "bool"),
+    **dict.fromkeys(("is_reviewed", "is_paper", "is_described", "is_implausible"), "bool"),
 }
 # Numbers with few values: categories while they are kept, which takes an eighth of the memory.
 _FEW = (
@@ -449,6 +450,7 @@ def _frame(rows: QuerySet[Arm], further: Mapping[str, str] = MappingProxyType({}
         kind_of_storage=storage_kind("configuration__"),
         is_reviewed=Coalesce(reviewed, True),
         is_paper=Coalesce(reviewed, False),
+        looks_implausible=Coalesce("is_implausible", False),
         is_described=GreaterThan(Length(Trim("configuration__case_study__procedure")), 0),
         access_in_guest=Case(
             When(configuration__guest_fs__isnull=False, then=Value("file-system")),

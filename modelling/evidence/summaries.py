@@ -11,6 +11,7 @@ from django.db.models.functions import Ln
 
 from experiments.models import CaseStudy, Configuration, DerivedValue, Measurement
 from experiments.references import variants
+from experiments.ticks import implausible_cells
 from modelling.models import Arm
 
 from .fairplay import MEASUREMENT_FIELDS
@@ -40,10 +41,19 @@ def rebuild_arms(case_study_ids: list[int], revision: int | None = None) -> int:
             .order_by()
             .values_list("pk", "case_study")
         }
+        studies = CaseStudy.objects.filter(pk__in=case_study_ids).select_related("storage", "publication")
+        implausible = set().union(*map(implausible_cells, studies))
         for arm in arms:
             arm.since_revision = since.get(arm.configuration_id)
+            arm.is_implausible = _cell(vars(arm)) in implausible
         Arm.objects.bulk_create(arms, batch_size=1000)
     return len(arms)
+
+
+def look_at_arms() -> None:
+    """Summarise anew the case studies with arms of a version that did not look whether a disk made them."""
+    unseen = Arm.objects.filter(is_implausible__isnull=True).values("configuration__case_study")
+    rebuild_arms(list(CaseStudy.objects.filter(pk__in=unseen).values_list("pk", flat=True)))
 
 
 def _in_order(arms: list[Arm], case_study_ids: list[int]) -> list[Arm]:

@@ -37,6 +37,11 @@ class Arm(Observation):
         help_text="Of mean_log, from the spread of its runs alone; empty: the source gives no spread. What an answer "
         "makes of it is pooled with the other arms of the case study.",
     )
+    is_implausible = models.BooleanField(
+        null=True,
+        blank=True,
+        help_text="Whether it looks like no disk's number (experiments.plausibility); empty: not looked at yet.",
+    )
     since_revision = models.PositiveIntegerField(
         null=True, blank=True, help_text="At which other rows of its case study ended; empty: since publication."
     )

@@ -209,7 +209,7 @@ def _pairs(task: Task, forecast: Forecast) -> Outcome:
     at = np.array([(place[a], place[b]) for a, b in forecast.ratios]).T
     expected, variances = np.array(list(forecast.ratios.values())).T
     errors = np.abs(expected - task.trial.effects[*at])
-    variances = variances + task.trial.variances[*at]
+    variances = variances + task.trial.variances[at].sum(axis=0)
     return Outcome(
         errors=tuple(errors.tolist()),
         inside=tuple((errors <= NORMAL_95 * np.sqrt(variances)).tolist()),

@@ -40,6 +40,7 @@ ARM = {
     "runs": 1,
     "run_seconds": None,
     "variance": None,
+    "is_implausible": False,
     "source": "Table I",
 }
 

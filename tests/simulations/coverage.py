@@ -151,7 +151,11 @@ def _arms(rng: np.random.Generator, seen: np.ndarray, spread: Spread, *, is_one_
     )
     replication, laboratory, entry = (places.ravel() for places in np.indices(shape))
     study = [f"{i:06}-{j}" for i, j in zip(replication, laboratory, strict=True)]
-    alike = dict.fromkeys(NO_ARMS.columns, "") | WHERE | {"metric": THROUGHPUT, "is_reviewed": True}
+    alike = (
+        dict.fromkeys(NO_ARMS.columns, "")
+        | WHERE
+        | {"metric": THROUGHPUT, "is_reviewed": True, "is_implausible": False}
+    )
     alike |= {"variant_id": 1, "vm_count": 1, **dict.fromkeys(("block_size_bytes", "vm_vcpus", "vm_ram_gib"))}
     own = pd.DataFrame(
         {

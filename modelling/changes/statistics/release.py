@@ -75,14 +75,12 @@ def _laboratories(steps: Sequence[Step]) -> list[int]:
 
 def _trial(steps: Sequence[Step]) -> Trial:
     """Return the steps of one laboratory as a trial: each kind of series against what it was before."""
-    contrasts = []
+    arms = [(_BEFORE, 0.0, 1e-9)]  # each kind of series has levels before of its own, so nothing is common to the two
     for name, took in ((_TOOK, True), (_WITHOUT, False)):
         levels = [step.levels for step in steps if step.took == took]
         if levels:
             # A mean of few points has Student's t; a normal one of equal variance stands for it.
             variance = sum(told.error**2 * told.freedom / (told.freedom - 2) for told in levels) / len(levels) ** 2
-            contrasts.append((name, _BEFORE, float(np.mean([told.middle for told in levels])), sqrt(variance)))
-    if len(contrasts) > 1:
-        (_, _, took_by, error), (_, _, other_by, other_error) = contrasts
-        contrasts.append((_TOOK, _WITHOUT, took_by - other_by, sqrt(error**2 + other_error**2)))
-    return Trial.from_contrasts(str(steps[0].laboratory), contrasts)
+            arms.append((name, float(np.mean([told.middle for told in levels])), variance))
+    names, means, variances = zip(*arms, strict=True)
+    return Trial.from_arms(str(steps[0].laboratory), names, np.array(means), np.array(variances))

@@ -3,12 +3,16 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 
 from kdb.pairs import pair_key
 from kdb.units import THROUGHPUT
 from modelling.answers.estimate import ranking_of
+from modelling.answers.knowledge import everything, where_of
 from modelling.estimation.bayes import Posterior
+from modelling.estimation.mixes import together
 from modelling.evidence import names
+from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
 from modelling.here.selectors import OnPools, Runs, on_pools, published_on
 from modelling.models import Laboratory
@@ -114,7 +118,7 @@ class Homes:
         return self._homes[key]
 
     def _on_pools(self, site: str, workload: str, hypervisor: str, guest_fs: str) -> OnPools:
-        question = Question("fs-pair", workload, hypervisor=hypervisor, metric=THROUGHPUT)
+        question = _question(workload, hypervisor)
         if (site, question) not in self._parts:
             guests = sorted({machine.guest_fs for machine in self.machines})
             if question not in self._published:
@@ -134,13 +138,22 @@ class Homes:
 
 def knowledge(workloads: Iterable[str], hypervisors: Iterable[str]) -> Knowledge:
     """Return what the answers know of pairs by throughput, for these workloads on these hypervisors."""
-    asked = [(workload, hypervisor) for workload in workloads for hypervisor in hypervisors]
+    of_hypervisor = {hypervisor: cache(partial(_together, hypervisor)) for hypervisor in hypervisors}
     return {
-        (workload, hypervisor): known_of(
-            ranking_of(Question("fs-pair", workload, hypervisor=hypervisor, metric=THROUGHPUT))
-        )
-        for workload, hypervisor in asked
+        (workload, hypervisor): known_of(ranking_of(_question(workload, hypervisor)), jointly)
+        for workload in workloads
+        for hypervisor, jointly in of_hypervisor.items()
     }
+
+
+def _question(workload: str, hypervisor: str) -> Question:
+    return Question("fs-pair", workload, hypervisor=hypervisor, metric=THROUGHPUT)
+
+
+def _together(hypervisor: str, keys: Sequence[str], shares: tuple[tuple[str, float], ...]) -> Posterior:
+    """Return what is published of these pairs under workloads by shares, jointly: as a mix of them."""
+    where = {workload: where_of(_question(workload, hypervisor)) for workload, _ in shares}
+    return together(everything(with_native=False), AXES["fs-pair"], dict(shares), where)(keys)
 
 
 def in_the_catalogue(machines: Iterable[Machine], pools: Iterable[Pool]) -> tuple[list[Machine], list[Pool]]:

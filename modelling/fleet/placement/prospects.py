@@ -1,12 +1,13 @@
 """Compute what moving one machine promises, from predictive distributions and never from a point. No Django.
 
 The difference of ln throughput there and here, as a new laboratory will see it, is a mixture of normals over tau
-(modelling.estimation.bayes); that of a mix of workloads is the sum of w_k times each, taken as independent.
+(modelling.estimation.bayes); that of a mix of workloads is the sum of w_k times each: of what is published jointly, of
+runs under one workload apart from all others.
 Source: docs/models/placement.md.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,6 +25,9 @@ _INTERVAL = np.array([0.025, 0.5, 0.975])
 _NODES = 32  # of a mixed mixture: probabilities move by less than 1e-3
 
 
+Together = Callable[[tuple[str, ...], tuple[tuple[str, float], ...]], Posterior]
+
+
 @dataclass(frozen=True)
 class Known:
     """The knowledge that one part of an answer has of pairs of file systems.
@@ -31,6 +35,7 @@ class Known:
     numbers : the sets of pairs that measured comparisons join; strength : of its verdict
     runs, moves : on the pools themselves, which stand in its pairs in place of host file systems, and that came from
         one to another; both 0: it is published
+    together : gives what is published of pairs under several workloads by shares, jointly
     """
 
     posterior: Posterior
@@ -39,6 +44,7 @@ class Known:
     laboratories: int
     runs: int = 0
     moves: int = 0
+    together: Together | None = None
 
     def joins(self, pair: str, other: str) -> bool:
         """Tell whether measured comparisons lead from one to the other."""
@@ -49,14 +55,15 @@ class Known:
 Knowledge = Mapping[tuple[str, str], Sequence[Known]]
 
 
-def known_of(ranking: Ranking) -> tuple[Known, ...]:
-    """Return what each part of a ranking of the axis fs-pair knows."""
+def known_of(ranking: Ranking, together: Together) -> tuple[Known, ...]:
+    """Return what each part of a ranking of the axis fs-pair knows. together : as of Known"""
     return tuple(
         Known(
             part.posterior,
             tuple(frozenset(network.treatments) for network in part.networks),
             part.verdict.strength,
             max((entry.laboratories for entry in part.entries), default=0),
+            together=together,
         )
         for part in ranking.parts
     )
@@ -130,7 +137,7 @@ def prospect(
     named = ([pools] if pools else []) + ([(there, here)] if there != here else [])
     pairs = [(pair_key(guest_fs, one), pair_key(guest_fs, other)) for one, other in named]
     total = sum(shares.values())
-    parts, used, missing = [], [], {}
+    told, missing = [], {}
     for workload, share in shares.items():
         answers = knowledge.get((workload, hypervisor), ())
         known, pair = next(
@@ -140,11 +147,29 @@ def prospect(
             is_listed = any({*pair} <= set(answer.posterior.treatments) for pair in pairs for answer in answers)
             missing[workload] = "numbers" if is_listed else "answer"
         else:
-            used.append((share / total, known))
-            parts.append((share / total, difference(known.posterior, *pair)))
+            told.append((workload, share / total, known, pair))
     if missing:
         return Unknown(missing)
-    return _promised(mixed(parts), used, margin)
+    return _promised(mixed(_differences(told)), [(share, known) for _, share, known, _ in told], margin)
+
+
+def _differences(told: Sequence[tuple[str, float, Known, tuple[str, str]]]) -> list[tuple[float, Difference]]:
+    """Return shares and independent differences: one of all workloads of which published evidence tells, one of each
+    other.
+
+    told : workload, share, what is known and the pair it is known of
+    """
+    published = [part for part in told if part[2].together]
+    together = published[0][2].together if len(published) > 1 else None
+    alone = [part for part in told if not (together and part[2].together)]
+    differences = [(share, difference(known.posterior, *pair)) for _, share, known, pair in alone]
+    if together:  # of the pairs that numbers join to these two under all of them, as a mix ranks them
+        total, pair = sum(share for _, share, *_ in published), published[0][3]
+        joined = [next(names for names in known.numbers if {*pair} <= names) for _, _, known, _ in published]
+        keys = tuple(sorted(frozenset.intersection(*joined)))
+        shares = tuple((workload, share / total) for workload, share, *_ in published)
+        differences.append((total, difference(together(keys, shares), *pair)))
+    return differences
 
 
 def prospect_at_home(home: Known, there: str, here: str, margin: float) -> Prospect | None:

@@ -6,7 +6,11 @@ from django.test.utils import CaptureQueriesContext
 
 from modelling.answers.answer import answer
 from modelling.answers.estimate import estimate
+from modelling.answers.knowledge import everything
+from modelling.estimation import cells
+from modelling.evidence import summaries
 from modelling.evidence.question import Question
+from modelling.models import Arm
 from modelling.workloads.cache_effect import CACHE_DOMINATED, Limits, cache_verdict, caches_answered_above
 from tests.factories import make_case_study, make_configuration, make_measurement, make_storage, publish
 
@@ -34,6 +38,19 @@ def test_the_first_caveat_names_who_was_faster_than_the_storage():
         "These tests measured memory, not disks: in LAB kvm reached 2.10 times the 600 MB/s of the interface limit and "
         "xen 1.05 times. They say little about data that do not fit into memory."
     )
+
+
+def test_numbers_that_look_like_no_disks_count_less_and_the_answer_says_so():
+    measured("lab", kvm=1200.0, xen=600.0, esxi=400.0)
+    told = answer(estimate(HYPERVISOR), 1)
+    assert (
+        "2 of the 3 values look like no disk's: a clock, a cache or a limit may have made them. In the estimate they "
+        "count less."
+    ) in told.notes
+    assert (everything().cells["variance"] > cells.IMPLAUSIBLE**2).tolist() == [False, True, True]
+    Arm.objects.update(is_implausible=None)  # as of a version that did not look
+    summaries.look_at_arms()
+    assert sorted(Arm.objects.values_list("is_implausible", flat=True)) == [False, True, True]
 
 
 def test_nothing_is_said_where_the_disks_can_have_done_it():

@@ -60,7 +60,7 @@ class Brute:
         designs, covariances, observed = [], [], []
         for t in self.trials:
             arms = len(t.treatments)
-            pairs = t.variances + tau**2 * (1 - np.eye(arms))
+            pairs = (np.add.outer(t.variances, t.variances) + tau**2) * (1 - np.eye(arms))
             design = np.zeros((arms - 1, len(self.names)))
             for arm in range(1, arms):
                 design[arm - 1, self.names.index(t.treatments[arm])] += 1
@@ -116,20 +116,6 @@ def test_the_intervals_are_those_of_brute_force(both, new):
     (ends,) = (fitted.new_quantiles if new else fitted.mean_quantiles)(*places, PROBABILITIES)
     for end, probability in zip(ends, PROBABILITIES, strict=True):
         assert brute.below(end, new) == pytest.approx(probability, abs=0.003)
-
-
-def test_a_trial_given_by_its_pairs_is_the_same_as_by_its_arms():
-    trials = NETWORKS["four with a conflict"]
-    pairs = [Trial(t.name, t.treatments, t.effects, t.variances) for t in trials]
-    one, other = posterior("abcd", trials, 0.3), posterior("abcd", pairs, 0.3)
-    np.testing.assert_allclose(other.errors(), one.errors(), atol=1e-9)
-    np.testing.assert_allclose(other.effects, one.effects, atol=1e-9)
-
-
-def test_pairs_whose_errors_cannot_be_true_together_are_refused():
-    pairs = [("a", "b", 0.0, 1.0), ("a", "c", 0.0, 0.1), ("b", "c", 0.0, 0.1)]  # 1 > 0.1 + 0.1
-    with pytest.raises(EvidenceError, match="study 7: the standard errors of its pairs cannot be true together"):
-        posterior("abc", [Trial.from_contrasts("study 7", pairs)], 0.3)
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf")])

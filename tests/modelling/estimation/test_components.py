@@ -6,11 +6,11 @@ import pytest
 from modelling.estimation.components import additive
 from modelling.estimation.network import Trial, networks
 
-from .test_network import rows, trials_of
+from .test_network import of_pairs, rows, trials_of
 
 
 def pair(name: str, first: str, second: str, effect: float, error: float = 0.1) -> Trial:
-    return Trial.from_contrasts(name, [(first, second, effect, error)])
+    return of_pairs(name, [(first, second, effect, error)])
 
 
 def fitted(trials: list[Trial], inactive: str | None = None):

@@ -257,6 +257,48 @@ def test_levels_tell_nothing_and_the_order_of_cells_changes_nothing(several):
     np.testing.assert_allclose(other.covariances, fitted.covariances, atol=1e-9)
 
 
+@pytest.mark.parametrize("known", [(), ("h",)])
+def test_an_answer_depends_on_no_name_number_or_order(several, known):
+    """Chance stands for what is summed out, and is the same for the same evidence."""
+    ours = published_scales()
+    ours = replace(ours, factors={group: np.linspace(0.5, 2.0, len(ours.weights)) for group in known})
+    names = {group: f"{number}-{group}" for number, group in enumerate("jigh")} | {group: group for group in known}
+    other = several.assign(
+        group=several["group"].map(names),
+        laboratory="of " + several["laboratory"].map({name: str(ord(name) * 7 % 11) for name in "abcde"}),
+        level=-several["level"],
+        configuration=1000 - several["configuration"],
+    ).sample(frac=1.0, random_state=4)
+    told, again = (Hierarchy(own, load="synchronous").fit(ours).posterior(_rows("new")) for own in (several, other))
+    np.testing.assert_allclose(lead_of(again, *SPEEDS), lead_of(told, *SPEEDS), rtol=1e-6, atol=1e-9)
+
+
+def test_more_points_move_no_answer_by_a_fiftieth_of_its_interval(several, monkeypatch):
+    def told() -> np.ndarray:
+        fitted = Hierarchy(several, load="synchronous").fit(published_scales())
+        return np.array(lead_of(fitted.posterior(_rows("new")), *SPEEDS))
+
+    ours = told()
+    monkeypatch.setattr(Hierarchy, "points", 2048)
+    exact = told()
+    assert np.abs(ours - exact)[1:4].max() < np.ptp(exact) / 50
+
+
+def test_cells_decide_the_multipliers_whether_draws_know_their_groups_or_not(monkeypatch):
+    """Eight groups that agree: what groups differ by is less here than usual."""
+    frame = leads(*[0.5] * 8).assign(**HERE)
+    scales = published_scales()
+    known = replace(scales, factors={name: np.ones(len(scales.weights)) for name in frame["group"]})
+
+    def width() -> float:
+        posterior = Hierarchy(frame, load="synchronous").fit(known).posterior(asked("ext4", "xfs", **HERE))
+        return float(np.ptp(lead_of(posterior, 0.1, 0.9)))
+
+    adapted = width()
+    monkeypatch.setattr(hierarchy, "DEVIATIONS", 0.0)
+    assert adapted < 0.8 * width()
+
+
 def test_without_cells_every_entry_has_its_prior():
     posterior = Knowledge(cells(), published_scales()).posterior(asked("ext4", "xfs", "zfs"))
     assert posterior.means == pytest.approx(0.0)

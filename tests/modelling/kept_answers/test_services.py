@@ -224,8 +224,10 @@ def test_mail_on_kvm_has_the_pairs_that_the_pair_paper_found(published_evidence)
 
 
 def test_hypervisors_for_a_file_server_come_in_the_papers_order(published_evidence):
+    # KVM's and Proxmox's numbers are above what the interface of P0's disks carries: they count less, and tell no lead.
     ratio = numbers(Question("hypervisor", "fileserver"))
-    assert ratio["kvm"] > ratio["proxmox"] > ratio["esxi"] > ratio["xen"]
+    assert ratio["kvm"] == pytest.approx(ratio["proxmox"], rel=0.05)
+    assert min(ratio["kvm"], ratio["proxmox"]) > ratio["esxi"] > ratio["xen"]
     assert ratio["kvm"] > ratio["hyper-v"]
 
 
@@ -237,7 +239,7 @@ def test_a_ratio_of_the_published_evidence_can_be_worked_by_hand(published_evide
     # P1, Table III, Proxmox at one machine: btrfs 3.9, xfs 3.5, ext4 3.0 MiB/s. 3.9 is 1.1 times 3.5: the
     # sentence tells what was measured, and ratios for other machines are drawn towards one.
     question = Question("guest-fs", "varmail", hypervisor="proxmox", vm_count=1)
-    assert "measured ext4 0.8 times as fast as Btrfs" in current_ranking(question).result["verdict"]["measured"]
+    assert "measured Btrfs 1.1 times as fast as XFS" in current_ranking(question).result["verdict"]["measured"]
     ratio = numbers(question)
     assert 3.5 / 3.9 < ratio["xfs"] / ratio["btrfs"] < 3.9 / 3.5
     assert 3.0 / 3.9 < ratio["ext4"] / ratio["btrfs"] < 3.9 / 3.0

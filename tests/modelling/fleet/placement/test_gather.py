@@ -1,0 +1,31 @@
+"""What plans know of a load: as sure as the mix of the same workloads."""
+
+import pytest
+
+from experiments.case_studies import life
+from modelling.evidence.question import Question
+from modelling.fleet.placement.gather import knowledge
+from modelling.fleet.placement.prospects import prospect
+from modelling.mixes.selectors import mixed
+from tests.factories import make_case_study, make_measurement
+
+pytestmark = pytest.mark.django_db
+LOADS = {"varmail": 0.75, "webserver": 0.25}
+
+
+@pytest.fixture
+def known():
+    for slug, faster in (("one", 1.5), ("two", 1.2)):
+        study = make_case_study(slug)
+        for host_fs, of_mail, of_web in (("ext4", 100.0, 50.0), ("xfs", 100.0 / faster, 50.0 / faster)):
+            for workload, value in (("varmail", of_mail), ("webserver", of_web)):
+                make_measurement(value, case_study=study, guest_fs="ext4", host_fs=host_fs, workload=workload)
+        life.publish([study], reason="measured")
+    return knowledge([*LOADS], ["kvm"])
+
+
+def test_a_placement_is_as_sure_as_the_mix_of_its_loads(known):
+    best, other = mixed(Question("fs-pair", "", hypervisor="kvm"), LOADS).entries
+    promise = prospect(known, "kvm", "ext4", LOADS, "xfs", "ext4", 0.1)
+    assert (best.key, other.key) == ("ext4-on-ext4", "ext4-on-xfs")
+    assert (promise.low, promise.high) == pytest.approx((other.low, other.high), rel=1e-6)
