@@ -249,9 +249,11 @@ def _open_page(form: VisitorForm, is_fragment: bool) -> str:
     Where it asks for no choice, what KDB recommends stands below.
     """
     asks_choice = form.chosen is not None and not form.chosen.is_whole
-    asked: dict[str, Any] = {"loads": _loads(form), "thing": words.THING[form.question().axis] if asks_choice else ""}
+    asked: dict[str, Any] = {"loads": _loads(form)}
     if not asks_choice:
         asked["table"] = recommendations()
+    elif compared_under(()) is not None:
+        asked["thing"] = words.THING[form.question().axis]
     return _rendered(is_fragment, form=form.as_understood(), understood=understood_of(form), **asked)
 
 
@@ -264,6 +266,7 @@ def _loads(form: VisitorForm) -> list[tuple[str, str]]:
     compared = compared_under(workloads) or {}
     text, machine = form.cleaned_data["text"], Machine.of(form.cleaned_data).given
     is_whole = form.chosen.is_whole
+    axes = AXES if is_whole else (question.axis,)
 
     def under(workload: str) -> str:
         asked = replace(question, workload=workload)
@@ -276,7 +279,7 @@ def _loads(form: VisitorForm) -> list[tuple[str, str]]:
     return [
         (label, under(workload))
         for workload, label in workloads.items()
-        if any(compared.get(workload, {}).get(axis) for axis in (AXES if is_whole else (question.axis,)))
+        if any(compared.get(workload, {}).get(axis) for axis in axes)
     ]
 
 
@@ -298,7 +301,7 @@ def understood_of(form: VisitorForm) -> dict[str, Any] | None:
     is_shown = None if form.is_answered_by_page else form.chosen
     return {
         "said": form.reading,
-        "words": [(word, without(word)) for word in form.reading.understood],
+        "words": [(word, without(word)) for word in form.reading.understood if word.role != "axis"],
         "readings": [(one.title, read_as(one.address)) for one in form.reading.readings if one is not is_shown],
     }
 

@@ -80,7 +80,7 @@ class Lexicon:
     def nearest(self, word: str) -> list[str]:
         """Return up to three words of names that are spelled most like a word and begin like it."""
         key = fold(word)[:_LONGEST_CORRECTED]
-        return get_close_matches(key, [known for known in sorted(self._words) if known[0] == key[:1]], 3)
+        return get_close_matches(key, [known for known in sorted(self._words) if known[0] == key[:1]], 3, 0.5)
 
     def _near(self, key: str) -> list[str]:
         digits = [sign for sign in key if sign.isdigit()]
