@@ -64,7 +64,7 @@ ASKED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
             "virtualisation; ohne hypervisor; on the metal; without virtualization; ohne virtualisierung"
         ),
     },
-    "file_system": {"zfs": ("zpool", "zfs pool"), "ext4": ("ext", "ext3/4")},
+    "file_system": {"zfs": ("zpool", "zfs pool"), "ext4": ("ext", "ext3/4"), "vmfs": ("vmfs5", "vmfs6")},
     "host_storage": {
         "dir": _words(
             "directory; dir; directory storage; folder; verzeichnis; ordner; plain directory; plain files; "
@@ -73,7 +73,7 @@ ASKED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "zfs": _words("zfs dataset; dataset; zfs dir; zfs directory; zfs filesystem; zfs file system; datasets"),
         "rbd": ("ceph", "ceph storage"),
         "nvme-tcp": _words("nvme-of; nvmeof; nvme over fabrics; nvme of"),
-        "raw": ("partition", "block device"),
+        "raw": _words("partition; block device; durchreichen; durchgereicht; pass through; passed through; rdm"),
         "openebs-local": _words("openebs; localpv; local pv; local path; local path provisioner; hostpath"),
         "linstor": ("drbd",),
         "s2d": ("azure stack hci",),

@@ -106,8 +106,8 @@ def parse(text: str, lexicon: Lexicon) -> Parsed:
     grouped = {number: group.kind for group in groups for member in group.members for number in member}
     for number, piece in enumerate(pieces):
         pieces[number] = _settled(piece, grouped.get(number, ""), is_named=number in beside.values())
-    asked = [number for number, piece in enumerate(pieces) if piece.names and piece.names[0].kind == _AXIS]
-    asked = [number for number in asked if number not in beside or _is_asked(pieces, number)]
+    axes = [number for number, piece in enumerate(pieces) if piece.names and piece.names[0].kind == _AXIS]
+    asked = [number for number in axes if number not in beside]
     asked.sort(key=lambda number: not _is_asked(pieces, number))
     places = tuple(
         GUEST if piece.has(GUEST) else HOST
@@ -116,7 +116,7 @@ def parse(text: str, lexicon: Lexicon) -> Parsed:
         and _is_asked(pieces, number)
         and _next_placed(pieces, number, -1, 0) is None
     )
-    return Parsed(text, tuple(pieces), groups, tuple(asked), frozenset(beside) - set(asked), places)
+    return Parsed(text, tuple(pieces), groups, tuple(asked), frozenset(beside), places)
 
 
 # Pieces
@@ -134,7 +134,8 @@ def _pieces(text: str, lexicon: Lexicon) -> Iterator[Piece]:
             yield Piece(text[start:end], start, end, (name,))
             place += sum(start <= token[0] < end for token in tokens)
             continue
-        for length in range(min(LONGEST_NAME, len(tokens) - place), 0, -1):
+        longest = LONGEST_NAME if written[place][0].isalnum() else 1  # "-zfs" is no name
+        for length in range(min(longest, len(tokens) - place), 0, -1):
             wanted = "".join(spelled[place : place + length])
             if names := lexicon.find(wanted):
                 end = tokens[place + length - 1][1]
@@ -214,8 +215,6 @@ def _next(pieces: Sequence[Piece], number: int, step: int, most: int) -> int | N
 def _is_asked(pieces: Sequence[Piece], number: int) -> bool:
     """Tell whether "which", "best" or the like stands before a piece."""
     before = _next(pieces, number, -1, most=2)
-    while before is not None and pieces[before].is_name and not pieces[before].has(ASK):
-        before = _next(pieces, before, -1, most=0)  # "which zfs recordsize"
     return before is not None and pieces[before].has(ASK)
 
 
@@ -228,7 +227,7 @@ def _is_placed(piece: Piece) -> bool:
 def _give_roles(pieces: list[Piece]) -> None:
     """Say of file systems whether they are of guest or host: "A on B", "A guest", "on the host B"."""
     markers = [number for number, piece in enumerate(pieces) if piece.has(GUEST) or piece.has(HOST)]
-    for reach in (0, 2, 5):
+    for reach in (0, 5):
         for number in list(markers):
             role = GUEST if pieces[number].has(GUEST) else HOST
             for step in (-1, 1):
@@ -241,6 +240,8 @@ def _give_roles(pieces: list[Piece]) -> None:
         if not (piece.has(ON) or piece.has(UNDER)):
             continue
         above, below = _next(pieces, number, -1, most=2), _next(pieces, number, 1, most=2)
+        while above is not None and pieces[above].is_unknown:
+            above = _next(pieces, above, -1, most=1)
         while below is not None and pieces[below].has(HOST):
             below = _next(pieces, below, 1, most=1)
         if above is not None and (pieces[above].has(GUEST) or pieces[above].has(HOST)):
@@ -352,6 +353,4 @@ def _settled(piece: Piece, kind: str, *, is_named: bool) -> Piece:
         names = tuple(name for name in names if name.kind not in SETTINGS and name.kind != "benchmark")
     if piece.role:
         names = tuple(name for name in names if name.kind == "file_system") or names
-    if kind == PLACE:
-        names = tuple(sorted(names, key=lambda name: name.kind not in _STORED))
     return replace(piece, names=names[:1])

@@ -22,7 +22,7 @@ from ..machine import BACKENDS, KEPT_FACTS
 from .content import Pointer, Reading, Said, Unknown, Word
 from .lexicon import Lexicon, fold
 from .parsing import PLACE, Group, Parsed, Piece, parse
-from .words import ASK, FAMILIES, FAMILIES_OF, GUEST, HOST, OR, TOPICS, UNMEASURED, WEIGH
+from .words import FAMILIES, FAMILIES_OF, GUEST, HOST, TOPICS, UNMEASURED
 
 MOST = 3  # readings
 _WHERE = ("host_fs", "host_storage")
@@ -74,7 +74,6 @@ class Asks:
 
     def __init__(self, parsed: Parsed, names: Mapping[str, Mapping[str, str]]) -> None:
         self.parsed, self.pieces, self.names = parsed, parsed.pieces, names
-        self.weighs = parsed.says(WEIGH) or (parsed.says(OR) and not parsed.groups)
         self.inside = {number for group in parsed.groups for member in group.members for number in member}
 
     # What stands in the text
@@ -83,17 +82,16 @@ class Asks:
     def workloads(self) -> dict[str, str]:
         """Return what runs, as workload to family: named families before patterns of access, then what else a program
         may be asked about as."""
-        loads = [piece for piece in self.pieces if piece.names and piece.names[0].kind in ("family", "workload")]
-        named = [(piece.names[0].slug, piece) for piece in loads if piece.names[0].kind == "family"]
-        also = [(slug, piece) for _, piece in named for slug in FAMILIES_OF.get(fold(piece.words), ())[1:]]
+        named = [(piece.names[0], fold(piece.words)) for piece in self.pieces if piece.names]
+        families = [(name.slug, written) for name, written in named if name.kind == "family"]
+        loads = [(self._stand_in(family), family) for family, _ in families]
+        loads += [(name.slug, "") for name, _ in named if name.kind == "workload"]
+        if len({workload for workload, _ in loads}) == 1:
+            also = [family for _, written in families for family in FAMILIES_OF.get(written, ())[1:]]
+            loads += [(self._stand_in(family), family) for family in also]
         family_of: dict[str, str] = {}
-        for family, _ in named:
-            family_of.setdefault(self._stand_in(family), family)
-        for piece in loads:
-            if piece.names[0].kind == "workload":
-                family_of.setdefault(piece.names[0].slug, "")
-        for family, _ in also if len(family_of) == 1 else ():
-            family_of.setdefault(self._stand_in(family), family)
+        for workload, family in loads:
+            family_of.setdefault(workload, family)
         return {workload: family for workload, family in family_of.items() if workload}
 
     def _stand_in(self, family: str) -> str:
@@ -199,11 +197,9 @@ class Asks:
         yield from released
         yield from sorted(asked, key=lambda draft: draft.axis == "configuration")
         weighed = [draft for column in self.given for draft in self._weighed(column)]
-        if asked and (self.weighs or not self.parsed.says(ASK)):
-            yield from (draft for draft in weighed if AXES[draft.axis].setting)
         if asked or compared or released or (self.pages and not (weighed or self.workloads)):
             return
-        if {"guest_fs", "host_fs"} <= self.given.keys() and not self.weighs:
+        if {"guest_fs", "host_fs"} <= self.given.keys():
             yield Draft("fs-pair", self.given, (_entry(AXES["fs-pair"], self.given),))
         yield from sorted(weighed, key=lambda draft: AXES[draft.axis].setting is None)
         if self.workloads or not weighed:

@@ -11,7 +11,7 @@ from .content import Pointer
 from .lexicon import Name, fold
 
 OR, COMMA, ON, UNDER, GUEST, HOST = "or", "comma", "on", "under", "guest", "host"
-ASK, WEIGH, MACHINES = "ask", "weigh", "machines"
+ASK, MACHINES = "ask", "machines"
 UNMEASURED = ""  # the slug of what people name and no source measured
 
 VOCABULARY = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
