@@ -370,9 +370,12 @@ class Asks:
     def _of_family(self, slug: str) -> str:
         """Say which load of the evidence stands for a family, and why; nothing where it is called the same."""
         family, nearest = FAMILIES[slug], self.names["workload"].get(self._stand_in(slug))
+        called = family.label.lower()
         if nearest is None:
-            return "No load here stands for it."
-        return "" if nearest in family.label else f"The nearest load with evidence is “{nearest}”. {family.reason}"
+            return f"No load here stands for {called}."
+        if nearest in family.label:
+            return ""
+        return f"For {called} the nearest load with evidence is “{nearest}”. {family.reason}"
 
 
 def _differing(rows: Sequence[Columns]) -> set[str]:

@@ -156,7 +156,7 @@ def test_what_is_not_understood_is_told_once_with_the_nearest_names():
 def test_a_product_is_read_as_its_family_and_is_offered_as_what_else_it_may_be():
     jenkins = understood("Jenkins build server").understood
     assert [(word.role, word.value) for word in jenkins] == [("workload", "build-server")]
-    assert jenkins[0].note.startswith("The nearest load with evidence is “Small files”.")
+    assert jenkins[0].note.startswith("For build server the nearest load with evidence is “Small files”.")
     readings = understood("Nextcloud").readings
     assert [(reading.workload, reading.is_whole) for reading in readings] == [("fileserver", True), ("database", True)]
 
