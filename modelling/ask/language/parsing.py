@@ -240,7 +240,7 @@ def _give_roles(pieces: list[Piece]) -> None:
         if not (piece.has(ON) or piece.has(UNDER)):
             continue
         above, below = _next(pieces, number, -1, most=2), _next(pieces, number, 1, most=2)
-        while above is not None and pieces[above].is_unknown:
+        while above is not None and (pieces[above].is_unknown or pieces[above].has("unmeasured")):
             above = _next(pieces, above, -1, most=1)
         while below is not None and pieces[below].has(HOST):
             below = _next(pieces, below, 1, most=1)

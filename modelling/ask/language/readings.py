@@ -156,7 +156,7 @@ class Asks:
         differing = {column for group in self.alternatives for column in _differing(group)}
         for number, piece in enumerate(self.pieces):
             for column, value in self._columns(piece).items() if number not in self.inside else ():
-                if column == "hypervisor" or column not in stated:
+                if value != UNMEASURED and (column == "hypervisor" or column not in stated):
                     stated[column] = value
         for group in self.alternatives:
             stated |= {column: value for column, value in group[0].items() if column not in differing}
@@ -347,7 +347,11 @@ class Asks:
             is_plain = setting is None or setting.in_sentence in name.label
             label = name.label if is_plain or setting is None else f"{setting.label}: {name.label}"
             role, note = name.kind, f"Read as {name.label}." if piece.is_corrected else ""
-            is_inner = name.kind == "hypervisor" and number not in self.inside and name.slug != self.given["hypervisor"]
+            is_inner = (
+                name.kind == "hypervisor"
+                and number not in self.inside
+                and name.slug != self.given.get("hypervisor", name.slug)
+            )
             if piece.is_unmeasured:
                 role, note = "not measured", "Nobody measured it."
             elif name.kind == "family":

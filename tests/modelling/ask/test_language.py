@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from kdb.disk_path import bytes_of
 from modelling.ask.gather import understood
+from modelling.ask.language import words
 from modelling.ask.language.content import Reading, Said
 from modelling.ask.language.parsing import LONGEST
 from modelling.ask.language.readings import MOST
@@ -183,6 +184,13 @@ def test_every_axis_is_asked_by_its_label_and_its_name():
     for axis in AXES.values():
         assert first(f"which {axis.label}").axis == axis.name
         assert first(f"which {axis.name} for mail").axis == axis.name
+
+
+def test_every_phrase_that_is_known_is_read():
+    phrases = [phrase for phrase, _ in (*words.grammar_and_topics(), *words.families(), *words.others())]
+    for phrase in phrases:
+        assert understood(f"{phrase} or kvm on {phrase}").text
+        assert understood(phrase).text == phrase
 
 
 def test_any_text_is_read_without_harm():
