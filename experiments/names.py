@@ -51,10 +51,12 @@ WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 # What a question is read as, and a file is not: it may mean something else there ("qemu" without KVM).
 ASKED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "hypervisor": {
-        "kvm": _words("qemu; libvirt; virt manager"),
+        "kvm": _words(
+            "qemu; libvirt; virt manager; unraid; ovirt; rhv; openstack; kubevirt; harvester; opennebula; cloudstack"
+        ),
         "esxi": ("vcenter",),
         "hyper-v": ("azure stack hci",),
-        "lxc": _words("lxd; incus; system containers"),
+        "lxc": _words("lxd; incus; system containers; container; containers"),
         "docker": ("podman",),
         "vmware-workstation": ("workstation", "vmware player"),
         "native": _words(
@@ -62,17 +64,17 @@ ASKED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
             "virtualisation; ohne hypervisor; on the metal; without virtualization; ohne virtualisierung"
         ),
     },
-    "file_system": {"zfs": ("zpool", "zfs pool")},
+    "file_system": {"zfs": ("zpool", "zfs pool"), "ext4": ("ext", "ext3/4"), "vmfs": ("vmfs5", "vmfs6")},
     "host_storage": {
         "dir": _words(
             "directory; dir; directory storage; folder; verzeichnis; ordner; plain directory; plain files; "
-            "plain file; image files; file based; file storage"
+            "plain file; image file; image files; raw file; file; files; file based; file storage"
         ),
         "zfs": _words("zfs dataset; dataset; zfs dir; zfs directory; zfs filesystem; zfs file system; datasets"),
         "rbd": ("ceph", "ceph storage"),
         "nvme-tcp": _words("nvme-of; nvmeof; nvme over fabrics; nvme of"),
-        "raw": ("partition", "block device"),
-        "openebs-local": ("openebs", "localpv", "local pv"),
+        "raw": _words("partition; block device; durchreichen; durchgereicht; pass through; passed through; rdm"),
+        "openebs-local": _words("openebs; localpv; local pv; local path; local path provisioner; hostpath"),
         "linstor": ("drbd",),
         "s2d": ("azure stack hci",),
     },

@@ -150,10 +150,7 @@ PLAIN = [
     *(f"modelling.fleet.detection.{name}" for name in ("features", "classifier", "content", "evaluation")),
     "modelling.fleet.moving.before_after",
     *("modelling.ask.fit", "modelling.ask.machine", "modelling.ask.language"),
-    *(
-        f"modelling.ask.language.{name}"
-        for name in ("content", "families", "lexicon", "parsing", "pointers", "readings", "words")
-    ),
+    *(f"modelling.ask.language.{name}" for name in ("content", "lexicon", "parsing", "readings", "words")),
     *("modelling.advice.content", "modelling.advice.reasoning", "modelling.advice.words"),
     *(
         f"modelling.validation.{name}"

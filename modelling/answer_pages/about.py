@@ -7,14 +7,16 @@ from django.views.decorators.http import require_safe
 from kdb import __version__
 from kdb.operating import status
 from modelling.answers import words
-from modelling.ask.selectors import LONGEST_TEXT
+from modelling.ask.selectors import KEPT_FACTS, facts_in_words
 from modelling.evidence import names
+from modelling.evidence.axes import NATIVE
 from modelling.kept_answers.editions import answers_now
 from modelling.kept_answers.selectors import answer_in
 
 from .api import FIGURES
+from .forms import VisitorForm
 from .standing import choices_of, questions_of
-from .views import known_address
+from .views import known_address, understood_of
 
 
 @require_safe
@@ -53,22 +55,23 @@ def known(request: HttpRequest, slug: str) -> HttpResponse:
     An answer that a worker has to work out first is named as such, and the rest is shown.
     """
     workloads, hypervisors = names.names()["workload"], names.names()["hypervisor_or_native"]
-    name = request.GET.get("hypervisor", "")
-    hypervisor = names.slug_for("hypervisor_or_native", name) if name else None
-    if slug not in workloads or (name and hypervisor is None):
-        raise Http404(f"no workload {slug} under {name or 'any hypervisor'}")
-    text = request.GET.get("text", "")[:LONGEST_TEXT]
-    address = known_address(slug, hypervisor, text)
+    form = VisitorForm({**{name: request.GET.get(name, "") for name in (*KEPT_FACTS, "text")}, "workload": slug})
+    if slug not in workloads or not form.is_valid():
+        raise Http404(f"no workload {slug} on such a machine")
+    facts, hypervisor = form.given, form.cleaned_data["hypervisor"] or None
+    address = known_address(slug, facts)
     if request.get_full_path() != address:
         return redirect(address)
+    beside = {name: facts[name] for name in KEPT_FACTS[1:] if name in facts}
     given = answers_now(questions_of(slug, hypervisor))
     answers = {question: answer_in(snapshot) for question, snapshot in given.items() if snapshot}
-    choices = choices_of(answers)
+    choices = choices_of(answers, beside)
     told = {choice.axis for choice in choices}
     under = f" on {hypervisors[hypervisor]}" if hypervisor else ""
+    under = " without a hypervisor" if hypervisor == NATIVE else under
     context = {
-        "text": text,
-        "label": workloads[slug],
+        "understood": understood_of(form),
+        "beside": facts_in_words(beside),
         "title": f"{workloads[slug]}{under}: what to choose",
         "workload": slug,
         "choices": choices,

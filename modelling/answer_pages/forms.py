@@ -17,13 +17,14 @@ from modelling.ask.selectors import (
     LONGEST_TEXT,
     MACHINE_FIELDS,
     Machine,
+    Reading,
     Said,
     images_lie_on,
     machine_fields,
     understood,
 )
 from modelling.evidence import choices, names
-from modelling.evidence.axes import NATIVE, axis_left_open
+from modelling.evidence.axes import axis_left_open
 from modelling.evidence.forms import AnyWorkloadForm, AskForm, QuestionForm, axis_choices, shown
 from modelling.evidence.question import Question
 from modelling.evidence.words import counted
@@ -80,6 +81,7 @@ class VisitorForm(AskForm):
         *SETTINGS,
     )
     reading: Said | None = None  # of the text, where there is one
+    chosen: Reading | None = None  # of its readings
     compared: tuple[str, ...] = ()  # entries of the axis that the text names, where they are two or more
 
     def __init__(self, data: Any = None, *, asks: bool = True) -> None:
@@ -132,12 +134,14 @@ class VisitorForm(AskForm):
 
     @property
     def leaves_choice_open(self) -> bool:
-        """Return whether the text of a valid form names one workload, perhaps a hypervisor, and nothing to choose."""
-        if self.reading is None or self.reading.not_understood or self.cleaned_data["hypervisor"] == NATIVE:
-            return False
-        roles = sorted(word.role for word in self.reading.understood)
-        is_open = roles in (["workload"], ["hypervisor", "workload"]) and not self.compared
-        return is_open and self.given_beside_text.keys() <= {"workload", "hypervisor"}
+        """Return whether the text of a valid form names a workload, perhaps a machine, and nothing to choose."""
+        is_whole = self.chosen is not None and self.chosen.is_whole and not self.cleaned_data["axis"]
+        return is_whole and not self.is_open and self.given_beside_text.keys() <= {"workload", *KEPT_FACTS}
+
+    @property
+    def is_answered_by_page(self) -> bool:
+        """Return whether the text of a valid form asks what a page or a guide says, and names nothing to choose."""
+        return self.leaves_choice_open and self.reading is not None and bool(self.reading.pages or self.reading.guides)
 
     def clean_images(self) -> str:
         return images_lie_on(self.cleaned_data["images"])
@@ -150,8 +154,9 @@ class VisitorForm(AskForm):
             data["host_fs"], data["images"] = on, ""
         if text := data.get("text"):
             self.reading = understood(text)
-            if chosen := self.reading.reading_beside(data):
-                read = {"axis": chosen.axis, "workload": chosen.workload, **chosen.filters}
+            self.chosen = chosen = self.reading.reading_beside(data)
+            if chosen:
+                read = {"axis": "" if chosen.is_whole else chosen.axis, "workload": chosen.workload, **chosen.filters}
                 data |= {name: value for name, value in read.items() if value and not data.get(name)}
                 self.compared = chosen.entries if len(chosen.entries) > 1 and data["axis"] == chosen.axis else ()
         if not data.get("workload") and "workload" not in self.errors and self.asks and not text:

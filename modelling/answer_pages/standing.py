@@ -36,8 +36,10 @@ def questions_of(workload: str, hypervisor: str | None) -> list[Question]:
     return [Question(axis.name, workload, hypervisor=hypervisor) for axis in ordered]
 
 
-def choices_of(answers: Mapping[Question, Answer]) -> list[Choice]:
+def choices_of(answers: Mapping[Question, Answer], beside: Mapping[str, str] | None = None) -> list[Choice]:
     """Return what each answer recommends, in the order of its questions; measured choices come first.
+
+    beside : what else is said of the machine, for the addresses of the answers
 
     A choice of several things (a pair of file systems) is held against the choices of one thing each: where both are
     measured and none of its best entries is made of theirs, it says so.
@@ -50,7 +52,7 @@ def choices_of(answers: Mapping[Question, Answer]) -> list[Choice]:
             thing=THING[question.axis],
             sentence=answer.verdict.sentence,
             confidence=answer.verdict.confidence,
-            address=address(question),
+            address=address(question, beside=beside),
             against=_against(question, best[question.axis], alone),
         )
         for question, answer in sorted(answers.items(), key=lambda pair: not pair[1].entries)

@@ -1,5 +1,6 @@
 """The question as a page: a form, and its answer in place."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
@@ -24,7 +25,7 @@ from kdb.web.htmx import at_address, target_of, to_page, varies_for_htmx, wants_
 from kdb.web.private import private_with
 from modelling.answers import words
 from modelling.answers.content import Answer
-from modelling.ask.selectors import Machine, Word, fit, kept_machines
+from modelling.ask.selectors import KEPT_FACTS, Machine, Word, fit, kept_machines
 from modelling.comparisons.words import address_of, compare_address
 from modelling.evidence import counts, names
 from modelling.evidence.asking import page_method, page_revision
@@ -68,12 +69,10 @@ def answer(request: HttpRequest) -> HttpResponse:
     form = VisitorForm(request.GET)
     if not form.is_valid():
         return _respond(request, _rendered(is_fragment, form=form), status=422 if is_fragment else 400)
-    if form.is_open:
-        content = _rendered(is_fragment, form=form.as_understood(), understood=_understood(form), loads=_loads(form))
-        return _respond(request, content, form)
+    if form.is_open or form.is_answered_by_page:
+        return _respond(request, _open_page(form, is_fragment), form)
     if form.leaves_choice_open:
-        data = form.cleaned_data
-        return to_page(request, known_address(data["workload"], data["hypervisor"], data["text"]))
+        return to_page(request, known_address(form.cleaned_data["workload"], form.given))
     as_of, method = page_revision(request), page_method(request)
     here = laboratory.slug if laboratory and as_of is None else ""
     asked = Asked(form.question(), Machine.of(form.cleaned_data), form.cleaned_data["text"], _tab_in(request), here)
@@ -233,7 +232,7 @@ def _answered(asked: Asked, kept: Edition | None, wanted: Wanted, laboratory: La
         if wanted.tabs_alone:
             return _without_indentation(render_to_string("modelling/_answer_tabs.html", shown))
         form = VisitorForm.showing_all(asked.question, asked.machine, asked.text)
-        understood = _understood(form) if asked.text and form.is_valid() else None
+        understood = understood_of(form) if asked.text and form.is_valid() else None
         chosen = chips(form, asked.question, asked.machine, kept.as_of)
         return _rendered(wanted.is_fragment, form=form, understood=understood, chips=chosen, **shown)
 
@@ -244,17 +243,35 @@ def _answered(asked: Asked, kept: Edition | None, wanted: Wanted, laboratory: La
     return body
 
 
+def _open_page(form: VisitorForm, is_fragment: bool) -> str:
+    """Render what is said to a text that leaves the workload open, or asks what a page says.
+
+    Where it asks for no choice, what KDB recommends stands below.
+    """
+    asks_choice = form.chosen is not None and not form.chosen.is_whole
+    asked: dict[str, Any] = {"loads": _loads(form)}
+    if not asks_choice:
+        asked["table"] = recommendations()
+    elif compared_under(()) is not None:
+        asked["thing"] = words.THING[form.question().axis]
+    return _rendered(is_fragment, form=form.as_understood(), understood=understood_of(form), **asked)
+
+
 def _loads(form: VisitorForm) -> list[tuple[str, str]]:
     """Return each workload under which published evidence compares what a text asks without one, and the address that
     asks the same under it."""
-    if form.reading is None or not form.reading.readings:
+    if form.chosen is None or not form.is_open:
         return []
     workloads, question = names.names()["workload"], form.question()
     compared = compared_under(workloads) or {}
-    text, machine = form.reading.text, Machine.of(form.cleaned_data).given
+    text, machine = form.cleaned_data["text"], Machine.of(form.cleaned_data).given
+    is_whole = form.chosen.is_whole
+    axes = AXES if is_whole else (question.axis,)
 
     def under(workload: str) -> str:
         asked = replace(question, workload=workload)
+        if is_whole:
+            return known_address(workload, form.given)
         if form.compared:
             return address_of(asked, form.compared, text=text)
         return words.address(asked, beside={**machine, "text": text})
@@ -262,29 +279,30 @@ def _loads(form: VisitorForm) -> list[tuple[str, str]]:
     return [
         (label, under(workload))
         for workload, label in workloads.items()
-        if compared.get(workload, {}).get(question.axis)
+        if any(compared.get(workload, {}).get(axis) for axis in axes)
     ]
 
 
-def _understood(form: VisitorForm) -> dict[str, Any] | None:
+def understood_of(form: VisitorForm) -> dict[str, Any] | None:
     """Return what a valid form's words were read as, with what is asked without each word, and by each other reading.
     What was chosen beside the words stays."""
     if form.reading is None:
         return None
-    chosen = form.given_beside_text
+    beside = form.given_beside_text
 
     def without(word: Word) -> str:
-        kept = {name: value for name, value in chosen.items() if name != word.role} | {"text": word.rest}
+        kept = {name: value for name, value in beside.items() if name != word.role} | {"text": word.rest}
         return "/?" + urlencode({name: value for name, value in kept.items() if value}, quote_via=quote)
 
     def read_as(address: str) -> str:
         path, _, query = address.partition("?")
-        return f"{path}?{urlencode({**chosen, **dict(parse_qsl(query))})}"
+        return f"{path}?{urlencode({**beside, **dict(parse_qsl(query))})}"
 
+    is_shown = None if form.is_answered_by_page else form.chosen
     return {
         "said": form.reading,
-        "words": [(word, without(word)) for word in form.reading.understood],
-        "readings": [(reading.title, read_as(reading.address)) for reading in form.reading.readings],
+        "words": [(word, without(word)) for word in form.reading.understood if word.role != "axis"],
+        "readings": [(one.title, read_as(one.address)) for one in form.reading.readings if one is not is_shown],
     }
 
 
@@ -293,6 +311,7 @@ def _rendered(is_fragment: bool, **context: Any) -> str:
         "table": None,
         "examples": [],
         "loads": [],
+        "thing": "",
         "page": None,
         "waiting": None,
         "understood": None,
@@ -324,7 +343,7 @@ def _context(asked: Asked, kept: Edition, site: str) -> dict[str, Any]:
         "edition": kept,
         "tab": tab,
         "tabs": tabs,
-        "known_address": known_address(question.workload, question.hypervisor),
+        "known_address": known_address(question.workload, question.as_dict()),
         "current_address": words.address(question, beside=machine.given),
         "instead": instead_of(answer) if helps else None,
         "explanation": explained(question, as_of=kept.as_of) if tab == WHY and kept.is_of_today else None,
@@ -335,9 +354,9 @@ def _context(asked: Asked, kept: Edition, site: str) -> dict[str, Any]:
     }
 
 
-def known_address(workload: str, hypervisor: str | None, text: str = "") -> str:
-    """Return the address of what to choose for a workload. text : that it was understood from"""
-    asked = {name: value for name, value in (("hypervisor", hypervisor), ("text", text)) if value}
+def known_address(workload: str, facts: Mapping[str, Any]) -> str:
+    """Return the address of what to choose for a workload. facts : those of the machine, and the text that says them"""
+    asked = {name: facts[name] for name in (*KEPT_FACTS, "text") if facts.get(name)}
     return reverse("known", args=[workload]) + (f"?{urlencode(asked)}" if asked else "")
 
 

@@ -7,7 +7,7 @@ from django import forms
 from modelling.evidence import names
 from modelling.evidence.forms import CatalogueField
 
-from .machine import BACKENDS, DISKS
+from .machine import BACKENDS, DISKS, KEPT_FACTS
 
 MACHINE_FIELDS = ("disks", "images")
 
@@ -31,9 +31,6 @@ def machine_fields() -> dict[str, forms.Field]:
             },
         ),
     }
-
-
-KEPT_FACTS = ("hypervisor", "disks", "images", "guest_os_family", "vm_count")
 
 
 def images_lie_on(name: str) -> str:

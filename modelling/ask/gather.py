@@ -8,14 +8,12 @@ from experiments import names as catalogue_names
 from kdb.disk_path import SETTINGS
 from modelling.evidence import names
 from modelling.evidence.axes import AXES
-from modelling.guides.selectors import guides_for
+from modelling.guides.selectors import guides_for, guides_of
 
 from .language import words
 from .language.content import Pointer, Said
-from .language.families import FAMILIES
 from .language.lexicon import Lexicon, Name
-from .language.pointers import TOPICS
-from .language.readings import said, spellings
+from .language.readings import said
 from .machine import DISKS
 
 # Kind of name in the catalogue: column that it fills.
@@ -30,27 +28,27 @@ _CATALOGUE = {
 
 
 def understood(text: str) -> Said:
-    """Read a text against everything that is named here now."""
+    """Read a text against everything that is named here now. Where no guide has its words, that of what it asks stands
+    beside it."""
     read = said(text, _lexicon(names.stamp()), names.names())
-    guides = (Pointer(f"Guide: {guide.title}", guide.recommendation, guide.address) for guide in guides_for(text))
-    return replace(read, guides=tuple(guides))
+    guides = guides_for(text) or guides_of({reading.axis for reading in read.readings[:1] if not reading.is_whole})
+    return replace(
+        read, guides=tuple(Pointer(f"Guide: {guide.title}", guide.recommendation, guide.address) for guide in guides)
+    )
 
 
 @lru_cache(maxsize=2)
 def _lexicon(stamp: str) -> Lexicon:
     """Return the lexicon of the catalogue's spellings. stamp : of names; made anew where these change"""
-    return Lexicon(_phrases(names.spellings()), words.SILENT_WORDS)
+    return Lexicon(_phrases(names.spellings()), words.SILENT)
 
 
 def _phrases(spelled: dict[str, dict[str, str]]) -> Iterator[tuple[str, Name]]:
     known = names.names()
-    for kind, phrases in words.GRAMMAR.items():
-        yield from ((phrase, Name(kind)) for phrase in phrases)
-    for slug, topic in TOPICS.items():
-        yield from ((phrase, Name("topic", slug, "")) for phrase in topic.words)
+    yield from words.grammar_and_topics()
     yield from _axes()
-    yield from ((phrase, Name("family", slug, FAMILIES[slug].label)) for phrase, slug in spellings())
-    yield from (pair for pair in _settings() if pair[1].kind == "image_format")
+    yield from words.families()
+    yield from _settings("image_format")
     for kind, column in _CATALOGUE.items():
         yield from ((phrase, Name(column, slug, known[kind][slug])) for phrase, slug in spelled[kind].items())
     for table in (catalogue_names.WORDS, catalogue_names.ASKED):
@@ -59,32 +57,29 @@ def _phrases(spelled: dict[str, dict[str, str]]) -> Iterator[tuple[str, Name]]:
             for slug, phrases in of_kind.items():
                 if slug in labels:
                     yield from ((phrase, Name(kind, slug, labels[slug])) for phrase in phrases)
-    for metric, phrases in words.METRIC_WORDS.items():
-        yield from ((phrase, Name("metric", metric, metric)) for phrase in phrases)
     yield from ((slug, Name("storage", slug, label)) for slug, label in DISKS.items())
-    yield from _settings()
+    yield from _settings(*SETTINGS)
+    yield from words.others()
 
 
-def _settings() -> Iterator[tuple[str, Name]]:
-    for column, setting in SETTINGS.items():
+def _settings(*columns: str) -> Iterator[tuple[str, Name]]:
+    for setting in map(SETTINGS.__getitem__, columns):
         for phrase, value in setting.spellings.items():
-            yield phrase, Name(column, value, setting.value_label(value))
+            yield phrase, Name(setting.column, value, setting.value_label(value))
 
 
 def _axes() -> Iterator[tuple[str, Name]]:
     """Yield what axes and the columns of their entries are called."""
+    called = {column: words.phrases(phrases) for column, phrases in words.VOCABULARY["columns"].items()}
     for axis in AXES.values():
         setting = axis.setting
         column = setting.column if setting else axis.entry[0] if len(axis.entry) == 1 else axis.name
-        phrases = (axis.name, axis.label, *words.COLUMN_WORDS.get(column, ()))
+        phrases = (axis.name, axis.label, *called.get(column, ()))
         phrases += (*setting.words, setting.axis, *setting.narrowed) if setting else ()
+        joined = (" or ", " oder ")
         yield from (
             (phrase, Name("axis", column, axis.label))
             for phrase in phrases
-            if " or " not in phrase and " oder " not in phrase
+            if not any(word in phrase for word in joined)
         )
-    yield from ((phrase, Name("axis", "file_system", "File system")) for phrase in words.FILE_SYSTEM_WORDS)
-    yield from ((phrase, Name("axis", "configuration", "Configuration")) for phrase in words.CONFIGURATION_WORDS)
-    yield from (
-        (phrase, Name("axis", "fs-pair", "Guest file system on host file system")) for phrase in words.PAIR_WORDS
-    )
+    yield from ((phrase, Name("axis", "file_system", "File system")) for phrase in called["file_system"])

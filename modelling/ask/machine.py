@@ -7,6 +7,8 @@ from kdb.host_storage import SHARED_DIRECTORIES, VOLUMES
 
 # Kinds of disks, spelled as the kinds of storage that case studies state, and one that none has.
 DISKS = {"hdd": "hard disks", "ssd": "solid state (SSD)", "nvme": "NVMe", "network": "network storage"}
+# What may be said of a machine and kept of it.
+KEPT_FACTS = ("hypervisor", "disks", "images", "guest_os_family", "vm_count")
 # What images lie on where it is no file system of the host.
 BACKENDS = {**VOLUMES, **SHARED_DIRECTORIES}
 

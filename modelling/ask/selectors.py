@@ -1,5 +1,6 @@
 """The reading of a visitor's words and machine, for other features."""
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -7,11 +8,11 @@ from modelling.evidence import names
 from modelling.models import KeptMachine
 
 from .fit import ASSUMED, CHOSEN, DIFFERS, IN_PART, MATCHES, NOT_GIVEN, NOT_STATED, Fit, fit
-from .forms import KEPT_FACTS, MACHINE_FIELDS, images_lie_on, machine_fields
+from .forms import MACHINE_FIELDS, images_lie_on, machine_fields
 from .gather import understood
-from .language.content import Said, Word
+from .language.content import Reading, Said, Word
 from .language.parsing import LONGEST as LONGEST_TEXT
-from .machine import BACKENDS, DISKS, Machine
+from .machine import BACKENDS, DISKS, KEPT_FACTS, Machine
 
 __all__ = [
     "ASSUMED",
@@ -28,8 +29,10 @@ __all__ = [
     "NOT_STATED",
     "Fit",
     "Machine",
+    "Reading",
     "Said",
     "Word",
+    "facts_in_words",
     "fit",
     "images_lie_on",
     "kept_machines",
@@ -44,7 +47,7 @@ def kept_machines(owner: Any, workload: str = "") -> list[dict[str, Any]]:
     workload : of the question that is asked, or ""
     """
     return [
-        {"pk": row.pk, "name": row.name, "facts": _in_words(row), "address": address_of(row, workload)}
+        {"pk": row.pk, "name": row.name, "facts": facts_in_words(vars(row)), "address": address_of(row, workload)}
         for row in KeptMachine.objects.filter(owner=owner)
     ]
 
@@ -55,13 +58,14 @@ def address_of(machine: KeptMachine, workload: str = "") -> str:
     return "/?" + urlencode({**({"workload": workload} if workload else {}), **facts})
 
 
-def _in_words(machine: KeptMachine) -> str:
-    known = names.names()
-    words = [
-        known["hypervisor"].get(machine.hypervisor, machine.hypervisor),
-        DISKS.get(machine.disks, machine.disks),
-        machine.images and f"images on {BACKENDS.get(machine.images) or known['file_system'].get(machine.images)}",
-        machine.guest_os_family and f"{known['guest_os_family'].get(machine.guest_os_family)} guests",
-        machine.vm_count and f"{machine.vm_count} at once",
+def facts_in_words(facts: Mapping[str, Any]) -> str:
+    """Say what is known of a machine: "KVM, NVMe, 3 at once". facts : some of KEPT_FACTS"""
+    known, images, count = names.names(), facts.get("images"), facts.get("vm_count")
+    in_words = [
+        known["hypervisor_or_native"].get(facts.get("hypervisor", "")),
+        DISKS.get(facts.get("disks", "")),
+        images and f"images on {BACKENDS.get(images) or known['file_system'].get(images)}",
+        (family := known["guest_os_family"].get(facts.get("guest_os_family", ""))) and f"{family} guests",
+        count and f"{count} at once",
     ]
-    return ", ".join(str(word) for word in words if word)
+    return ", ".join(filter(None, in_words))

@@ -1,6 +1,7 @@
 """The guides, and what stands beside their texts: kept answers and makers' advice, in a constant number of queries."""
 
 from collections import Counter
+from collections.abc import Collection
 
 from django.db.models import Q
 
@@ -30,6 +31,11 @@ def guides_for(text: str) -> list[Guide]:
     }
     nearest = sorted(filter(lengths.__getitem__, lengths), key=lambda slug: -lengths[slug])
     return [guides()[slug] for slug in nearest[:MOST]]
+
+
+def guides_of(axes: Collection[str]) -> list[Guide]:
+    """Return the guides to these choices."""
+    return [guide for guide in guides().values() if guide.axis in axes]
 
 
 def rows_of(axis: str) -> list[WorkloadRow]:

@@ -62,7 +62,9 @@ def test_what_now_for_mail_on_kvm_with_nvme_on_a_phone(page, live_server, publis
     page.goto(live_server.url)
     page.get_by_label("What do you want to run, on what?").fill("KVM, NVMe, mail, quokka")
     page.get_by_role("button", name="Ask").click()
-    page.get_by_text("Not understood, and not counted: “quokka”").wait_for()
+    page.get_by_text("Not understood: “quokka”").wait_for()
+    page.get_by_role("link", name="File-system pair", exact=True).click()
+    page.get_by_role("heading", name="Mail server on KVM: which file-system pair?").wait_for()
     assert page.get_by_label("Kind of disks", exact=True).input_value() == "nvme"
     for phrase in (
         re.compile(r"^Start with (Btrfs on ext4|ext4 on ext4|ext4 on XFS)\."),

@@ -13,7 +13,7 @@ class Word:
     """Words that are understood: what part of a question they are, and the name that they stand for."""
 
     words: Annotated[str, "As they were written."]
-    role: Annotated[str, "`axis`, `workload`, `entry`, a filter of a question, or `not counted`."]
+    role: Annotated[str, "`axis`, `workload`, `entry`, a filter of a question, `not counted`, or `not measured`."]
     name: str
     value: Annotated[str, "Slug of the name; empty: it has none."]
     note: Annotated[str, "What a reader must know of it; empty: nothing."]
@@ -25,7 +25,7 @@ class Unknown:
     """Words that are no name here, and are not counted."""
 
     words: str
-    nearest: Annotated[tuple[str, ...], "Names that are spelled most like it."]
+    nearest: Annotated[tuple[str, ...], "Words of names that are spelled most like it."]
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class Reading:
         tuple[str, ...], "Keys of the entries that the text names on the axis; two or more are compared."
     ]
     address: Annotated[str, "Its page on this server."]
+    is_whole: Annotated[bool, "The text names no choice: its page says what to choose, choice by choice."] = False
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,15 @@ out.
 
 import re
 import unicodedata
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from difflib import get_close_matches
 
 from experiments import entry_names
 
 LONGEST_NAME = 8  # tokens
-_SHORTEST_CORRECTED, _LONG = 4, 8  # letters
-_LONGEST_COMPARED = 40  # characters of a word that no name has
-_LOOKED_AT = 12
+_SHORTEST_CORRECTED, _LONG, _LONGEST_CORRECTED = 4, 8, 40  # letters
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 _ENDINGS = ("s", "es", "n", "en", "e", "ed", "ing")
 
@@ -25,7 +23,7 @@ _ENDINGS = ("s", "es", "n", "en", "e", "ed", "ing")
 class Name:
     """The meaning of a phrase.
 
-    kind : of words.GRAMMAR, "axis", or what `slug` is one of: a column, "file_system", ...
+    kind : of the grammar in words.toml, "axis", or what `slug` is one of: a column, "file_system", ...
     """
 
     kind: str
@@ -42,21 +40,15 @@ class Lexicon:
     """Phrases and what each may mean, the likeliest first: the order in which they are given."""
 
     def __init__(self, phrases: Iterable[tuple[str, Name]], silent: Iterable[str] = ()) -> None:
-        meanings: dict[str, dict[Name, str]] = defaultdict(dict)
-        spelled: set[str] = set()
+        meanings: dict[str, dict[Name, None]] = defaultdict(dict)
+        words: set[str] = set()
         for phrase, name in phrases:
             if key := fold(phrase):
-                meanings[key].setdefault(name, phrase)
-                spelled.add(phrase)
+                meanings[key].setdefault(name)
+                words.update(map(fold, re.findall(r"\w+", phrase)))
         self.meanings = {key: tuple(names) for key, names in meanings.items()}
         self._silent = {fold(word) for word in silent}
-        self._labels = {key: name.label for key, names in self.meanings.items() if (name := names[0]).label}
-        words = {fold(word) for phrase in spelled for word in re.findall(r"\w+", phrase)}
         self._words = {word for word in words if len(word) >= _SHORTEST_CORRECTED}
-        self._with: dict[str, list[str]] = defaultdict(list)
-        for key in sorted(self._labels.keys() | self._words):
-            for pair in _pairs(key):
-                self._with[pair].append(key)
 
     def find(self, phrase: str) -> tuple[Name, ...]:
         """Return the meanings of a phrase, in the singular where it is known as that only; none where it has none."""
@@ -75,53 +67,31 @@ class Lexicon:
         """Tell whether a word is one that says nothing here."""
         return fold(word) in self._silent
 
-    def corrected(self, word: str) -> str:
-        """Return the word of a name that this is a slip of: one letter too many, too few, other or out of place, two in
-        a long word. "" where it is too short or too far from any."""
-        key = fold(word)[:_LONGEST_COMPARED]
-        if len(key) < _SHORTEST_CORRECTED or key in self._words:
-            return ""
-        for _, known in self._near(key):
-            if known in self._words and known[0] == key[0] and _slips(key, known) <= (1 if len(key) < _LONG else 2):
-                return known
-        return ""
+    def spelled(self, word: str) -> str:
+        """Return the word of a name that this is a slip of, else the word itself. A slip begins with the same letter,
+        has the same digits, and one letter too many, too few, other or out of place; two in a long word."""
+        key = fold(word)
+        is_known = key in self._words or self.is_silent(word) or self.find(word)
+        if is_known or not key[:1].isalpha() or not _SHORTEST_CORRECTED <= len(key) <= _LONGEST_CORRECTED:
+            return word
+        likeness = 1 - _slips(key) / len(key) - 1e-9  # of get_close_matches: of so many letters out of place
+        return next(iter(get_close_matches(key, self._near(key), 1, likeness)), word)
 
-    def nearest(self, word: str, number: int = 3) -> list[str]:
-        """Return the labels of the names that are spelled most like a word, the nearest first."""
-        labels = (
-            self._labels[known] for _, known in self._near(fold(word)[:_LONGEST_COMPARED]) if known in self._labels
-        )
-        return list(dict.fromkeys(labels))[:number]
+    def nearest(self, word: str) -> list[str]:
+        """Return up to three words of names that are spelled most like a word and begin like it."""
+        key = fold(word)[:_LONGEST_CORRECTED]
+        return get_close_matches(key, [known for known in sorted(self._words) if known[0] == key[:1]], 3, 0.5)
 
-    def _near(self, key: str) -> list[tuple[float, str]]:
-        """Return names by their likeness to a key, of those that share most pairs of letters with it."""
-        shared = Counter(known for pair in _pairs(key) for known in self._with.get(pair, ()))
-        looked_at = sorted(shared, key=lambda known: (abs(len(known) - len(key)) - 3 * shared[known], known))[
-            :_LOOKED_AT
+    def _near(self, key: str) -> list[str]:
+        digits = [sign for sign in key if sign.isdigit()]
+        return [
+            word
+            for word in sorted(self._words)
+            if word[0] == key[0]
+            and abs(len(word) - len(key)) <= _slips(key)
+            and digits == [sign for sign in word if sign.isdigit()]
         ]
-        return sorted(
-            ((SequenceMatcher(None, key, known).ratio(), known) for known in looked_at),
-            key=lambda match: (-match[0], match[1]),
-        )
 
 
-def _pairs(key: str) -> set[str]:
-    padded = f"^{key}$"
-    return {padded[place : place + 2] for place in range(len(padded) - 1)}
-
-
-def _slips(one: str, other: str) -> int:
-    """Return how many letters are too many, too few, other, or out of place beside their neighbour; 3 for more."""
-    if abs(len(one) - len(other)) > 2:
-        return 3
-    before: list[int] = []
-    last = list(range(len(other) + 1))
-    for row, letter in enumerate(one, 1):
-        line = [row]
-        for column, wanted in enumerate(other, 1):
-            best = min(last[column] + 1, line[-1] + 1, last[column - 1] + (letter != wanted))
-            if row > 1 < column and letter == other[column - 2] and one[row - 2] == wanted:
-                best = min(best, before[column - 2] + 1)
-            line.append(best)
-        before, last = last, line
-    return min(last[-1], 3)
+def _slips(key: str) -> int:
+    return 1 if len(key) < _LONG else 2
