@@ -627,7 +627,7 @@ class Migration(migrations.Migration):
                 ('io_mode', models.CharField(blank=True, choices=[('threads', 'threads'), ('native', 'native'), ('io_uring', 'io_uring'), ('', 'not stated')], max_length=10)),
                 ('discard', models.CharField(blank=True, choices=[('unmap', 'passed on'), ('ignore', 'ignored'), ('', 'not stated')], help_text='Of what the guest frees.', max_length=10)),
                 ('disk_bus', models.CharField(blank=True, max_length=40)),
-                ('iothread', models.CharField(blank=True, choices=[('yes', 'its own'), ('no', 'none of its own'), ('', 'not stated')], help_text='Whether a thread of its own serves the disk.', max_length=10)),
+                ('iothread', models.CharField(blank=True, choices=[('yes', 'one for each disk'), ('no', 'none'), ('', 'not stated')], help_text='Whether a thread of its own serves the disk.', max_length=10)),
                 ('guest_os', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='as_guest', to='experiments.operatingsystem')),
                 ('guest_kernel', models.CharField(blank=True, max_length=80)),
                 ('guest_fs', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='as_guest', to='experiments.filesystem')),
