@@ -6,6 +6,7 @@ from django.views.generic import RedirectView
 
 from .advice import views as advisor_views
 from .answer_pages import about as about_views
+from .answer_pages import compare as compare_views
 from .answer_pages import views as answer_views
 from .ask import views as ask_views
 from .changes import views as change_views
@@ -47,7 +48,7 @@ urlpatterns = [
     path("series-changes/<int:pk>/", change_views.change_detail, name="series-change"),
     path("kdb.py", here_views.client_file, name="client-file"),
     path("capacity/", answer_views.capacity, name="capacity"),
-    path("compare/", comparison_views.compare, name="compare"),
+    path("compare/", compare_views.compare, name="compare"),
     path("mix/", mix_views.mix_page, name="mix-page"),
     path("advisor/", advisor_views.advisor, name="advisor"),
     path("case-studies/<slug:slug>/preview/", preview_views.preview, name="publication-preview"),

@@ -163,7 +163,7 @@ def measure(studies: int, entries: dict[str, Any], there: int, client: Any) -> C
         "page: case studies": "/case-studies/",
         "page: case study": f"/case-studies/{slug}/",
         "page: search": "/search/?q=study",
-        "page: compare": "/compare/?axis=guest-fs&workload=load-0&entries=ext4&entries=xfs",
+        "page: compare": "/compare/?axis=guest-fs&workload=load-0&a=ext4&b=xfs",
         "page: mix": "/mix/?axis=guest-fs&load-0=50&load-1=50",
         "page: claims": "/claims/",
         "JSON: case studies": "/api/v1/case-studies/",

@@ -14,7 +14,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "docs" / "screenshots"
 PAGES = {
     "ask": ("/", ""),
     "answer": ("/?axis=hypervisor&workload=fileserver", "File server: which hypervisor?"),
-    "compare": ("/compare/?axis=hypervisor&workload=fileserver&a=kvm&b=xen&c=proxmox&d=hyper-v", "Under each workload"),
+    "compare": ("/compare/?axis=hypervisor&workload=fileserver&a=kvm&b=xen&c=proxmox&d=hyper-v", "Ranking of these"),
     "mix": ("/mix/?axis=hypervisor&vm_count=1&varmail=50&webserver=30&fileserver=20", ""),
     "case-study": ("/case-studies/p1/", "Fair-play audit"),
     "search": ("/search/?q=btrfs", ""),

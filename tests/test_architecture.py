@@ -129,14 +129,14 @@ PLAIN = [
         f"modelling.answer_pages.{name}"
         for name in (
             *("ability_table", "heat_map", "meaning", "measured", "network", "presentation", "standing", "tabs"),
-            "trade_table",
+            *("side_by_side", "trade_table"),
         )
     ),
     *(
         f"modelling.explanations.{name}"
         for name in ("causes", "comparison", "content", "facts", "standing", "verdicts")
     ),
-    *(f"modelling.comparisons.{name}" for name in ("content", "presentation", "words")),
+    *(f"modelling.comparisons.{name}" for name in ("content", "words")),
     *(f"modelling.overview.{name}" for name in ("content", "presentation")),
     *(f"modelling.mixes.{name}" for name in ("content", "presentation", "words")),
     *(f"modelling.fleet.placement.{name}" for name in ("content", "prospects", "assignment", "planning", "fleet_file")),

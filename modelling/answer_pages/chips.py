@@ -1,22 +1,29 @@
 """The question as chips: each leads to the field that changes it, and to the question without it."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from modelling.answers.content import Answer
 from modelling.answers.words import THING, address
 from modelling.ask.selectors import BACKENDS, Machine
+from modelling.comparisons.words import address_of
 from modelling.evidence import names
+from modelling.evidence.axes import AXES
 from modelling.evidence.forms import CatalogueField
 from modelling.evidence.question import Question
 
-from .forms import VisitorForm
+from .forms import ENTRIES, VisitorForm
+
+MOST_MORE = 8  # entries that are offered to be compared as well
 
 
 @dataclass(frozen=True)
 class Chip:
     """One thing that was asked or said.
 
-    field : id of the field that changes it; without : address of the question without it; "": it needs one
+    label : with a colon, "" of an entry; field : id of the field that changes it
+    without : address of the question without it; "": it needs one
     """
 
     label: str
@@ -25,30 +32,55 @@ class Chip:
     without: str
 
 
-def chips(form: VisitorForm, question: Question, machine: Machine, as_of: int | None) -> list[Chip]:
-    """Return the workload, what is chosen, each filter, each need and each fact of the machine.
+def chips(
+    form: VisitorForm, question: Question, machine: Machine, as_of: int | None, keys: Sequence[str] = ()
+) -> list[Chip]:
+    """Return the workload, what is chosen, each entry that is compared, each filter, each need and each fact of the
+    machine.
 
-    form : with them filled in
+    form : with them filled in; keys : of what is compared
     """
+
+    def asked(question: Question, given: Mapping[str, str], keys: Sequence[str] = keys) -> str:
+        if len(keys) < 2:
+            return address(question, as_of, given)
+        return address_of(question, keys, **given, **({"as_of": as_of} if as_of else {}))
+
+    given = machine.given
     chosen: list[tuple[str, Any, str]] = [("workload", question.workload, ""), ("axis", question.axis, "")]
+    for name, key in zip(ENTRIES, keys, strict=False):
+        chosen.append((name, key, asked(question, given, [other for other in keys if other != key])))
     for name, value in question.filters.items():
         unset: dict[str, Any] = {name: None}
-        chosen.append((name, value, address(replace(question, **unset), as_of, machine.given)))
+        chosen.append((name, value, asked(replace(question, **unset), given)))
     for need in question.needs:
         rest = tuple(other for other in question.needs if other != need)
-        chosen.append(("needs", need, address(replace(question, needs=rest), as_of, machine.given)))
-    for name, value in machine.given.items():
-        others = {other: fact for other, fact in machine.given.items() if other != name}
-        chosen.append((name, value, address(question, as_of, others)))
+        chosen.append(("needs", need, asked(replace(question, needs=rest), given)))
+    for name, value in given.items():
+        chosen.append((name, value, asked(question, {other: fact for other, fact in given.items() if other != name})))
     return [
-        Chip(str(form.fields[name].label), _named(form, name, value), _field(form, name), w)
-        for name, value, w in chosen
+        Chip(
+            "" if name in ENTRIES else f"{form.fields[name].label}: ",
+            names.label(AXES[question.axis], value) if name in ENTRIES else _named(form, name, value),
+            form["images" if name == "host_fs" else name].id_for_label,  # what images lie on is one field
+            without,
+        )
+        for name, value, without in chosen
     ]
 
 
-def _field(form: VisitorForm, name: str) -> str:
-    """Return the id of the field that is shown for it: what images lie on is one, be it a file system or not."""
-    return form["images" if name == "host_fs" else name].id_for_label
+def to_compare(
+    answer: Answer, keys: Sequence[str], beside: Mapping[str, str], as_of: int | None
+) -> list[tuple[str, str]]:
+    """Return the answer's other entries, each with the address that compares it with these as well.
+
+    beside : what else the address says
+    """
+    if len(keys) >= len(ENTRIES):
+        return []
+    then = {"as_of": as_of} if as_of else {}
+    others = [entry for entry in answer.entries if entry.key not in keys][:MOST_MORE]
+    return [(entry.label, address_of(answer.question, (*keys, entry.key), **beside, **then)) for entry in others]
 
 
 def _named(form: VisitorForm, name: str, value: Any) -> str:

@@ -1,11 +1,14 @@
 """Checks what a visitor has and leaves open, and a ranking with the machine it is held against."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import product
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
+from django.urls import reverse
 from django.utils.choices import CallableChoiceIterator
 
 from kdb.disk_path import SETTINGS
@@ -24,8 +27,17 @@ from modelling.ask.selectors import (
     understood,
 )
 from modelling.evidence import choices, names
-from modelling.evidence.axes import axis_left_open
-from modelling.evidence.forms import AnyWorkloadForm, AskForm, QuestionForm, axis_choices, shown
+from modelling.evidence.axes import AXES, KINDS, axis_left_open, entry_key, entry_label
+from modelling.evidence.forms import (
+    LONGEST_KEY,
+    AnyWorkloadForm,
+    AskForm,
+    QuestionForm,
+    axes_with,
+    axis_choices,
+    entry_error,
+    shown,
+)
 from modelling.evidence.question import Question
 from modelling.evidence.words import counted
 
@@ -82,12 +94,14 @@ class VisitorForm(AskForm):
     )
     reading: Said | None = None  # of the text, where there is one
     chosen: Reading | None = None  # of its readings
-    compared: tuple[str, ...] = ()  # entries of the axis that the text names, where they are two or more
+    compared: tuple[str, ...] = ()  # entries of the axis that are chosen, or the text names, where they are two or more
 
-    def __init__(self, data: Any = None, *, asks: bool = True) -> None:
-        """asks : whether it is sent off; while choices are made no workload is missed yet"""
+    def __init__(self, data: Any = None, *, asks: bool = True, compares: bool = False) -> None:
+        """asks : whether it is sent off; while choices are made no workload is missed yet
+        compares : whether entries to compare are offered; they are as well where the data has some"""
         super().__init__(data)
         self.asks = asks and bool({"axis", "workload"} & set(self.data))
+        self.compares = compares or bool(set(ENTRIES) & set(self.data))
         self.fields |= machine_fields()
         self.fields["text"] = forms.CharField(
             required=False,
@@ -100,13 +114,21 @@ class VisitorForm(AskForm):
         self.fields["workload"].required = self.fields["workload"].widget.is_required = False
         self.fields["vm_count"].label = "Machines at once"
         self.fields["storage"].label = "Only evidence from"
+        for name, label in ENTRIES.items():
+            choices = CallableChoiceIterator(partial(self._offered_entries, name))
+            self.fields[name] = forms.CharField(
+                required=False, max_length=LONGEST_KEY, label=label, widget=Select(choices=choices)
+            )
         self._offer_choices()
         self.order_fields(self.field_order)
 
     @classmethod
-    def showing_all(cls, question: Question, machine: Machine, text: str = "") -> "VisitorForm":
-        """Return the form with what was asked filled in."""
-        return cls(dict(_asked(question, machine), text=text))
+    def showing_all(
+        cls, question: Question, machine: Machine, text: str = "", keys: Sequence[str] = ()
+    ) -> "VisitorForm":
+        """Return the form with what was asked filled in. keys : of what is compared"""
+        compared = {"axis": question.axis, **dict(zip(ENTRIES, keys, strict=False))} if keys else {}
+        return cls({**_asked(question, machine), "text": text, **compared})
 
     def as_understood(self) -> "VisitorForm":
         """Return the form with what its words were read as filled in."""
@@ -159,9 +181,30 @@ class VisitorForm(AskForm):
                 read = {"axis": "" if chosen.is_whole else chosen.axis, "workload": chosen.workload, **chosen.filters}
                 data |= {name: value for name, value in read.items() if value and not data.get(name)}
                 self.compared = chosen.entries if len(chosen.entries) > 1 and data["axis"] == chosen.axis else ()
+        if chosen_entries := {name: data[name] for name in ENTRIES if data.get(name)}:
+            self._check_entries(data.get("axis") or _left_open(data), chosen_entries)
         if not data.get("workload") and "workload" not in self.errors and self.asks and not text:
             self.add_error("workload", "A workload is required: choose one, or write what you run.")
         return data
+
+    def _check_entries(self, axis: str, chosen: Mapping[str, str]) -> None:
+        """Take the entries to compare, or say what is wrong with them. chosen : field to key"""
+        self.compared = tuple(chosen.values())
+        for place, (name, key) in enumerate(chosen.items()):
+            if error := entry_error(axis, key):
+                self.add_error(name, error)
+            elif key in self.compared[:place]:
+                self.add_error(name, f"{names.label(AXES[axis], key)} is chosen twice: give different entries.")
+        if len(chosen) == 1:
+            self.add_error("b" if "a" in chosen else "a", "Give two to six entries, or none.")
+
+    def elsewhere(self) -> list[tuple[str, str]]:
+        """Return the axes to which all chosen entries belong, where the asked one is not among them: label and where
+        they are compared on it."""
+        axes = [axis for axis in AXES if self.compared and all(axis in axes_with(key) for key in self.compared)]
+        asked = {name: value for name in self.fields if (value := self.data.get(name))}
+        labels = {axis: AXES[axis].label.lower() for axis in axes if self.data.get("axis") not in axes}
+        return [(label, f"{reverse('compare')}?{urlencode({**asked, 'axis': axis})}") for axis, label in labels.items()]
 
     def question(self) -> Question:
         self.axis = self.cleaned_data["axis"] or _left_open(self.cleaned_data)
@@ -187,7 +230,20 @@ class VisitorForm(AskForm):
 
     @property
     def further_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in _FURTHER]
+        return [self[name] for name in _FURTHER if name != "axis" or not self.compares]
+
+    @property
+    def entry_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("axis", *ENTRIES)]
+
+    @cached_property
+    def _entries(self) -> dict[str, str]:
+        return dict(entry_choices(self._given.get("axis") or _left_open(self._given), names.names()))
+
+    def _offered_entries(self, name: str) -> list[tuple[str, str]]:
+        """Return the entries that may be compared, with the chosen one, whatever it is."""
+        chosen = self.data.get(name) or ""
+        return [("", "–"), *({chosen: chosen} | self._entries if chosen else self._entries).items()]
 
     def _offer_choices(self) -> None:
         """Offer every choice with how many case studies lie behind it; worked out when the form is shown."""
@@ -256,6 +312,20 @@ _COUNTED_AS = {"disks": "storage", "images": "host_fs"}  # where the evidence ha
 _COUNTED_FOR = ("axis", *(name for name in QuestionForm.field_order if name != "needs"))
 
 
+# Fields of an address that name what is compared.
+ENTRIES = dict(zip("abcdef", ("First", "Second", "Third", "Fourth", "Fifth", "Sixth"), strict=True))
+
+
+def entry_choices(axis: str, names: dict[str, dict[str, str]]) -> list[tuple[str, str]]:
+    """Return every entry that the axis can have, as (key, label); configurations only by hypervisor and pair."""
+    asked = AXES[axis]
+    if asked.setting and asked.setting.of:  # a release of something: only those that are stated
+        return list(names[axis].items())
+    columns = [[""] if column in asked.optional else names[KINDS[column]] for column in asked.entry]
+    keys = [entry_key(asked, values) for values in product(*columns)]
+    return [(key, entry_label(asked, key, names)) for key in keys]
+
+
 def _with_count(label: str, number: int | None) -> str:
     return label if number is None else f"{label} ({counted(number, 'case study', 'case studies')})"
 
@@ -265,16 +335,11 @@ def _left_open(fields: Mapping[str, Any]) -> str:
     return axis_left_open(fields.get("hypervisor"), fields.get("guest_fs"), host)
 
 
-def left_open(question: Question, machine: Machine) -> str:
-    """Return the axis that would be asked about if none were named."""
-    return _left_open({**question.as_dict(), **machine.given})
-
-
 def _asked(question: Question, machine: Machine) -> dict[str, str]:
     """Return the fields of the form that a question and a machine fill; the axis where it is not the one left open."""
     asked = shown(question)
     images = machine.images or question.host_fs
-    if question.axis == left_open(question, machine):
+    if question.axis == _left_open({**question.as_dict(), **machine.given}):
         del asked["axis"]
     return {**asked, **machine.given, **({"images": images} if images else {})}
 

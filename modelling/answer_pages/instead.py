@@ -3,12 +3,11 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kdb.disk_path import SETTINGS
 from modelling.answers.content import Answer, Decision
 from modelling.answers.next_runs import campaign_address
 from modelling.answers.words import THING, address, title
 from modelling.evidence import names
-from modelling.evidence.axes import AXES
+from modelling.evidence.axes import AXES, COLUMN_LABELS
 from modelling.evidence.question import Question
 from modelling.kept_answers.editions import answers_now
 from modelling.kept_answers.selectors import answer_in, kept_answers
@@ -16,14 +15,10 @@ from modelling.kept_answers.selectors import answer_in, kept_answers
 MOST = 3  # questions beside
 MOST_WORKED_OUT = 4  # answers computed only to be shown here
 
-# Filter of a question: how a sentence says that it is dropped.
+# Filter of a question: how a sentence says that it is dropped, where that is not by its column.
 _ANY = {
     "hypervisor": "Under any hypervisor",
-    "guest_fs": "With any guest file system",
-    "host_fs": "On any host file system",
-    "host_storage": "On any host storage",
     "vm_count": "With any number of machines",
-    "storage": "On any kind of storage",
     "benchmark": "By any benchmark",
     "guest_os_family": "With any guest system",
     "grade": "With weaker evidence as well",
@@ -68,7 +63,7 @@ def instead_of(answer: Answer) -> Instead | None:
 
 
 def _any(name: str) -> str:
-    return _ANY.get(name) or f"With any {SETTINGS[name].in_sentence}"
+    return _ANY.get(name) or f"With any {COLUMN_LABELS[name]}"
 
 
 def _loosened(question: Question) -> list[tuple[str, Question]]:

@@ -6,9 +6,9 @@ from functools import cached_property
 
 from kdb.units import METRICS, Metric
 from modelling.answers.content import Answer, AnswerPart, Decision, RankedEntry
-from modelling.answers.words import GRADES, THING, Bar, Chart, address, forest_plot, grounds_line, never_tried, title
+from modelling.answers.words import GRADES, Bar, Chart, address, forest_plot, grounds_line, never_tried, title
 from modelling.comparisons.words import address_of
-from modelling.evidence.axes import AXES, COLUMN_LABELS, NATIVE, NATIVE_AXES
+from modelling.evidence.axes import COLUMN_LABELS
 from modelling.evidence.question import Question
 from modelling.evidence.words import capital
 from modelling.workloads.curves import CurvePanel, CurvePoint
@@ -197,32 +197,8 @@ def caveats(page: AnswerPage, says_disks: bool, doubt: str) -> list[str]:
     of_disks = [] if says_disks or not page.tables else [page.never_tried]
     notes = [note for note in page.answer.notes if len(page.tables) < 2 or not note.startswith("Nobody tested all")]
     sentences = [doubt if page.tables else "", *of_disks, *notes]
-    return [f"{text.partition('. ')[0].removesuffix('.')}." for text in sentences if text][:MOST_CAVEATS]
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """The choice that the answer makes, why it is that, and what else it could choose, as (label, address)."""
-
-    sentence: str
-    others: list[tuple[str, str]]
-
-
-def chosen(
-    question: Question, is_left_open: bool, beside: Mapping[str, str], behind: Mapping[str, int] | None = None
-) -> Chosen:
-    """Say what the answer chooses. What else it could choose are the settings that some case study compares here, and
-    all that is no setting.
-
-    behind : axis to how many case studies compare something; None or empty: that is not counted
-    is_left_open : whether it is what the question leaves open, not named by its address; beside : as for address
-    """
-    what = THING[question.axis]
-    why = f"You left the {what} open, so the answer chooses it." if is_left_open else f"The answer chooses the {what}."
-    axes = NATIVE_AXES if question.hypervisor == NATIVE else AXES
-    offered = [axis for axis in axes if not AXES[axis].setting or (behind or {}).get(axis)]
-    others = [(THING[axis], address(replace(question, axis=axis), beside=beside)) for axis in offered]
-    return Chosen(why, [other for other in others if other[0] != what])
+    first = (text.partition(": in “")[0].partition(". ")[0] for text in sentences if text)
+    return [f"{text.removesuffix('.')}." for text in first][:MOST_CAVEATS]
 
 
 def _curves(number: int, metric: Metric, panel: CurvePanel, panels: Sequence[CurvePanel], names: Names) -> CurveTable:

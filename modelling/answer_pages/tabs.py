@@ -1,22 +1,14 @@
 """The tabs below an answer: each has an address, and what none of them shows is not worked out. No queries, no HTML."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from modelling.answers.content import Answer
-from modelling.answers.words import address
 
 RANKING, WHY, SET_UP, TRADE_OFFS, EVIDENCE, HISTORY = TABS = (
     *("ranking", "why", "set-up", "trade-offs", "evidence", "history"),
 )
-_LABELS = {
-    RANKING: "Ranking",
-    WHY: "Why",
-    SET_UP: "Set-up and units",
-    TRADE_OFFS: "Trade-offs",
-    EVIDENCE: "Evidence",
-    HISTORY: "About this answer",
-}
+SIDE_BY_SIDE, DIFFERS = "side-by-side", "differs"
 
 
 @dataclass(frozen=True)
@@ -29,26 +21,35 @@ class Tab:
     is_open: bool
 
 
-def tabs_of(
-    answer: Answer, opened: str, explains: bool, beside: Mapping[str, str], edition: Mapping[str, int]
-) -> list[Tab]:
-    """Return the tabs that have something to show, in their order.
+def of_answer(answer: Answer, explains: bool) -> dict[str, str]:
+    """Return the tabs of an answer that have something to show, with their labels, in their order.
 
-    opened : name of the open one, "": the first; explains : whether reasons can be given
-    beside, edition : of the page's address
+    explains : whether reasons can be given
     """
-    is_there = {
-        RANKING: bool(answer.entries),
-        WHY: bool(answer.entries) and explains,
-        SET_UP: bool(answer.set_ups or answer.differences or answer.scaling),
-        TRADE_OFFS: bool(answer.trade_offs),
-        EVIDENCE: True,
-        HISTORY: True,
+    labels = {
+        RANKING: "Ranking" if answer.entries else "",
+        WHY: "Why" if answer.entries and explains else "",
+        SET_UP: "Set-up and units" if answer.set_ups or answer.differences or answer.scaling else "",
+        TRADE_OFFS: "Trade-offs" if answer.trade_offs else "",
+        EVIDENCE: "Evidence",
+        HISTORY: "About this answer",
     }
-    as_of, method = edition.get("as_of"), edition.get("method")
-    opened = opened or next(name for name in TABS if is_there[name])
-    return [
-        Tab(name, _LABELS[name], address(answer.question, as_of, {**beside, "tab": name}, method), name == opened)
-        for name in TABS
-        if is_there[name]
-    ]
+    return {name: label for name, label in labels.items() if label}
+
+
+def of_comparison(answer: Answer | None) -> dict[str, str]:
+    """Return the same of a comparison. answer : of its entries; None: of a method that is no more"""
+    labels = {
+        WHY: "Why" if answer else "",
+        RANKING: "Ranking of these" if answer and answer.entries else "",
+        SIDE_BY_SIDE: "Side by side",
+        DIFFERS: "What differs",
+        HISTORY: "About this comparison",
+    }
+    return {name: label for name, label in labels.items() if label}
+
+
+def tabs(labels: Mapping[str, str], opened: str, address: Callable[[str], str]) -> list[Tab]:
+    """Return the tabs. opened : name of the open one, "": the first; address : of a name"""
+    opened = opened or next(iter(labels))
+    return [Tab(name, label, address(name), name == opened) for name, label in labels.items()]

@@ -26,11 +26,11 @@ from kdb.web.private import private_with
 from modelling.answers import words
 from modelling.answers.content import Answer
 from modelling.ask.selectors import KEPT_FACTS, Machine, Word, fit, kept_machines
-from modelling.comparisons.words import address_of, compare_address
+from modelling.comparisons.words import address_of
 from modelling.evidence import counts, names
 from modelling.evidence.asking import page_method, page_revision
 from modelling.evidence.axes import AXES
-from modelling.evidence.choices import behind, compared_under
+from modelling.evidence.choices import compared_under
 from modelling.evidence.question import Question
 from modelling.explanations.selectors import explained
 from modelling.following.selectors import button
@@ -46,13 +46,12 @@ from modelling.kept_answers.views import at_permanent_addresses
 from modelling.models import Laboratory
 from modelling.overview.selectors import recommendations
 
-from . import presentation
-from .chips import chips
+from . import presentation, tabs
+from .chips import chips, to_compare
 from .citing import Cited
-from .forms import RateForm, VisitorForm, left_open
+from .forms import RateForm, VisitorForm
 from .instead import instead_of
 from .meaning import carried_lines
-from .tabs import EVIDENCE, HISTORY, TABS, WHY, tabs_of
 
 _KEPT_SECONDS = 60
 
@@ -65,12 +64,12 @@ def answer(request: HttpRequest) -> HttpResponse:
     """Show the form alone, or with the answer to the question in the address; to members on their machine."""
     is_fragment, laboratory = wants_fragment(request), laboratory_in(request)
     if not request.GET.keys() & set(VisitorForm.field_order):
-        return _respond(request, _first_page(is_fragment))
+        return respond(request, _first_page(is_fragment))
     form = VisitorForm(request.GET)
     if not form.is_valid():
-        return _respond(request, _rendered(is_fragment, form=form), status=422 if is_fragment else 400)
+        return respond(request, rendered(is_fragment, form=form), status=422 if is_fragment else 400)
     if form.is_open or form.is_answered_by_page:
-        return _respond(request, _open_page(form, is_fragment), form)
+        return respond(request, _open_page(form, is_fragment), form)
     if form.leaves_choice_open:
         return to_page(request, known_address(form.cleaned_data["workload"], form.given))
     as_of, method = page_revision(request), page_method(request)
@@ -93,11 +92,11 @@ def answer(request: HttpRequest) -> HttpResponse:
     if wanted.tabs_alone:
         return at_address(request, HttpResponse(content), address)
     if is_fragment:
-        return at_address(request, _respond(request, content, form), address)
+        return at_address(request, respond(request, content, form), address)
     title = words.title(question, names.names())
     permanent, feed = words.address(question, as_of, method=method), words.feed_address(question)
     linked = _linked(question, kept, site) if kept else ""
-    return _respond(request, content, form, title=title, address=permanent, feed_address=feed, linked_data=linked)
+    return respond(request, content, form, title=title, address=permanent, feed_address=feed, linked_data=linked)
 
 
 def _linked(question: Question, kept: Edition, site: str) -> str:
@@ -136,7 +135,7 @@ def _cited(question: Question, kept: Edition, site: str) -> Cited | None:
 def _tab_in(request: HttpRequest) -> str:
     """Return the name of the tab in the address; "": none is open. One that is not known is left out of the address."""
     tab = request.GET.get("tab", "")
-    return tab if tab in TABS else ""
+    return tab if tab in tabs.TABS else ""
 
 
 @require_safe
@@ -145,7 +144,7 @@ def choices(request: HttpRequest) -> HttpResponse:
     return render(request, "modelling/_choices.html", {"form": VisitorForm(request.GET, asks=False)})
 
 
-def _respond(
+def respond(
     request: HttpRequest, content: str, form: VisitorForm | None = None, *, status: int = 200, **context: str
 ) -> HttpResponse:
     """Send the content by itself for htmx, else on its page, which has a title and an address where it answers.
@@ -214,16 +213,17 @@ def _answered(asked: Asked, kept: Edition | None, wanted: Wanted, laboratory: La
             "row": row,
             "ahead": ahead_of(row) if row else None,
         }
-        return _rendered(wanted.is_fragment, form=VisitorForm(), waiting=waiting)
+        return rendered(wanted.is_fragment, form=VisitorForm(), waiting=waiting)
 
-    def rendered() -> str:
+    def body() -> str:
         on_machine = answer_here(asked.question, laboratory) if asked.here and laboratory else None
         shown: dict[str, Any] = {
             **_context(asked, kept, wanted.site),
             "may_operate": wanted.operator is not None,
             "here": on_machine,
+            "here_most": ":4",
         }
-        if shown["tab"] == EVIDENCE and kept.as_of is None:
+        if shown["tab"] == tabs.EVIDENCE and kept.as_of is None:
             seen = [releases.of_hosts(permissions.hosts_visible_to(wanted.operator))] if wanted.operator else []
             seen += [releases.of_laboratory(laboratory)] if asked.here and laboratory else []
             shown["releases"] = releases.releases(asked.question, kept.snapshot.result, *seen)
@@ -233,14 +233,14 @@ def _answered(asked: Asked, kept: Edition | None, wanted: Wanted, laboratory: La
             return _without_indentation(render_to_string("modelling/_answer_tabs.html", shown))
         form = VisitorForm.showing_all(asked.question, asked.machine, asked.text)
         understood = understood_of(form) if asked.text and form.is_valid() else None
-        chosen = chips(form, asked.question, asked.machine, kept.as_of)
-        return _rendered(wanted.is_fragment, form=form, understood=understood, chips=chosen, **shown)
+        shown["chips"] = chips(form, asked.question, asked.machine, kept.as_of)
+        return rendered(wanted.is_fragment, form=form, understood=understood, **shown)
 
     if asked.here:
-        return rendered()
+        return body()
     key = f"modelling.answer:{kept.digest}:{sha256(f'{asked}{wanted}'.encode()).hexdigest()}"
-    body: Any = caches["bodies"].get_or_set(key, rendered, _KEPT_SECONDS)
-    return body
+    kept_body: Any = caches["bodies"].get_or_set(key, body, _KEPT_SECONDS)
+    return kept_body
 
 
 def _open_page(form: VisitorForm, is_fragment: bool) -> str:
@@ -254,7 +254,7 @@ def _open_page(form: VisitorForm, is_fragment: bool) -> str:
         asked["table"] = recommendations()
     elif compared_under(()) is not None:
         asked["thing"] = words.THING[form.question().axis]
-    return _rendered(is_fragment, form=form.as_understood(), understood=understood_of(form), **asked)
+    return rendered(is_fragment, form=form.as_understood(), understood=understood_of(form), **asked)
 
 
 def _loads(form: VisitorForm) -> list[tuple[str, str]]:
@@ -306,16 +306,9 @@ def understood_of(form: VisitorForm) -> dict[str, Any] | None:
     }
 
 
-def _rendered(is_fragment: bool, **context: Any) -> str:
-    empty: dict[str, Any] = {
-        "table": None,
-        "examples": [],
-        "loads": [],
-        "thing": "",
-        "page": None,
-        "waiting": None,
-        "understood": None,
-    }
+def rendered(is_fragment: bool, **context: Any) -> str:
+    empty: dict[str, Any] = dict.fromkeys(("table", "page", "tabs", "waiting", "understood", "here"))
+    empty |= {"examples": [], "loads": [], "title": "", "thing": ""}
     return _without_indentation(
         render_to_string("modelling/_question.html", {**empty, **context, "is_fragment": is_fragment})
     )
@@ -333,24 +326,36 @@ def _context(asked: Asked, kept: Edition, site: str) -> dict[str, Any]:
     page = presentation.AnswerPage(answer, names.names(), kept.as_of, settings.KDB_MARGIN)
     fitting = fit(question.axis, question.filters, machine, answer.grounds.facts, names.names())
     then = kept.named if kept.as_of else {}
-    tabs = tabs_of(answer, asked.tab, kept.is_of_today, asked.beside, then)
-    tab = next((tab.name for tab in tabs if tab.is_open), "")
-    helps = not kept.as_of and (tab == EVIDENCE or not page.tables)
+    labelled = tabs.of_answer(answer, kept.is_of_today)
+
+    def at_tab(name: str) -> str:
+        return words.address(question, then.get("as_of"), {**asked.beside, "tab": name}, then.get("method"))
+
+    shown = tabs.tabs(labelled, asked.tab, at_tab)
+    tab = next((one.name for one in shown if one.is_open), "")
+    recommended = [entry.key for entry in answer.entries[:1]]
+    here = {HERE: asked.here} if asked.here else {}
+    helps = not kept.as_of and (tab == tabs.EVIDENCE or not page.tables)
     return {
+        "title": page.title,
+        "what": "answer",
         "page": page,
+        "sentence": answer.verdict.sentence,
+        "confidence": answer.verdict.confidence,
+        "without_numbers": "",
+        "more": to_compare(answer, recommended, {**machine.given, **here}, kept.as_of),
+        "as_of": kept.as_of,
         "fit": fitting,
+        "tells_fit": fitting.is_asked,
         "caveats": presentation.caveats(page, fitting.says_disks, kept.doubt),
         "edition": kept,
         "tab": tab,
-        "tabs": tabs,
+        "tabs": shown,
         "known_address": known_address(question.workload, question.as_dict()),
         "current_address": words.address(question, beside=machine.given),
         "instead": instead_of(answer) if helps else None,
-        "explanation": explained(question, as_of=kept.as_of) if tab == WHY and kept.is_of_today else None,
-        "why_address": compare_address(
-            question, **({"as_of": kept.as_of} if kept.as_of else {}), **({HERE: asked.here} if asked.here else {})
-        ),
-        **(_history(asked, answer, kept, site) if tab == HISTORY else {}),
+        "explanation": explained(question, as_of=kept.as_of) if tab == tabs.WHY and kept.is_of_today else None,
+        **(_history(asked, answer, kept, site) if tab == tabs.HISTORY else {}),
     }
 
 
@@ -364,12 +369,7 @@ def _history(asked: Asked, answer: Answer, kept: Edition, site: str) -> dict[str
     """Return the addresses of the answer as data and for good, and what else may be asked."""
     question, given, named = asked.question, asked.machine.given, kept.named
     this = {} if kept.as_of is None else named
-    compared = behind({"axis": list(AXES)}, {"workload": question.workload, **question.filters}).case_studies.get(
-        "axis"
-    )
-    is_left_open = question.axis == left_open(question, asked.machine)
     return {
-        "chosen": presentation.chosen(question, is_left_open, given, compared),
         "permanent_address": words.address(question, named.get("as_of"), method=named.get("method")) if named else "",
         "cited": _cited(question, kept, site),
         "feed_address": words.feed_address(question),
@@ -415,7 +415,7 @@ def _first_page(is_fragment: bool) -> str:
     page: str | None = caches["bodies"].get(key)
     if page is None:
         table, asked = recommendations(), [_as_link(question) for question in examples()]
-        page = _rendered(is_fragment, form=VisitorForm(), examples=asked, table=table)
+        page = rendered(is_fragment, form=VisitorForm(), examples=asked, table=table)
         if not table.waiting:
             caches["bodies"].set(key, page, _KEPT_SECONDS)
     return page

@@ -8,10 +8,9 @@ import pandas as pd
 from experiments.models import CaseStudy
 from modelling.estimation.arms import trials
 from modelling.evidence.frames import ANECDOTE
-from modelling.evidence.words import counted
+from modelling.evidence.words import counted, times
 
 from .content import Anecdote
-from .decision import times
 
 MOST = 20  # case studies that are told one by one
 

@@ -32,7 +32,7 @@ def answered(
     if beyond.empty:
         return []
     clauses = [
-        _of_study(str(slug), rows, studies[str(slug)], read_share, label_of)
+        _of_study(rows, studies[str(slug)], read_share, label_of)
         for slug, rows in beyond.groupby("case_study", sort=False, observed=True)
     ]
     others = len(clauses) - MOST_STUDIES
@@ -61,10 +61,8 @@ def _beyond(ranking: Ranking, studies: Mapping[str, Study], read_share: float | 
     return beyond.drop_duplicates(["case_study", "entry"])
 
 
-def _of_study(
-    slug: str, rows: pd.DataFrame, study: Study, read_share: float | None, label_of: Callable[[str], str]
-) -> str:
-    """Write "in P0 KVM reached 2.50 times the 600 MB/s of the interface limit and Xen 1.06 times"."""
+def _of_study(rows: pd.DataFrame, study: Study, read_share: float | None, label_of: Callable[[str], str]) -> str:
+    """Write "in “Four hypervisors” KVM reached 2.50 times the 600 MB/s of the interface limit and Xen 1.06 times"."""
     first = next(rows.itertuples(index=False))
     verdict = cache_verdict(
         float(np.exp(first.mean_log)),
@@ -79,4 +77,4 @@ def _of_study(
         f"{label_of(row.entry)}{'' if number else ' reached'} {row.times:.2f} times{'' if number else limit}"
         for number, row in enumerate(rows.itertuples(index=False))
     ]
-    return f"in {slug.upper()} {some(reached)}"
+    return f"in “{study.title}” {some(reached)}"

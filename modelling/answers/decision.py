@@ -31,7 +31,7 @@ from modelling.estimation.recommendation import (
 from modelling.estimation.verdict import DIFFER, NOT_KNOWN, STRENGTHS, USE, Contrast, Verdict
 from modelling.evidence import families
 from modelling.evidence import names as catalogue
-from modelling.evidence.words import STORAGE, capital, counted, listed, some
+from modelling.evidence.words import STORAGE, capital, counted, listed, some, times
 from modelling.guidance.content import Advised
 
 from .content import AVOID, EITHER, RATHER_NOT, START, Decision
@@ -79,7 +79,7 @@ def of_answer(
         tuple(("", reason) for reason in dict.fromkeys(reason for part in parts for reason in part.reasons)),
     )
     assert ranking.posterior is not None
-    options, posterior = _offered(entries, ranking.posterior, advised)
+    options, posterior = options_of(entries, ranking.posterior, advised)
     recommended = recommend(options, posterior, kind, margin)
     told = ((name, part.measured) for name, part in zip(names, parts, strict=True) if part.measured)
     sentences = " ".join(f"{capital(name)}: {measured}" for name, measured in told)
@@ -114,28 +114,6 @@ def of_nothing(
     return worded(verdict, recommended, label, measured, " ".join(missing[1:]), offered=offered)
 
 
-def of_some(
-    ranking: Ranking, keys: Collection[str], label: Naming, margin: float, near: Nearby | None, rests_on: str = ""
-) -> Decision:
-    """Decide among some entries of an answer, as it does where its verdict is on these alone.
-
-    near : what was compared elsewhere, for entries that this question does not rank
-    """
-    held = [part for part in ranking.parts if any(entry.key in keys for entry in part.entries)]
-    entries = [entry for part in held for entry in part.entries if entry.key in keys]
-    if ranking.posterior is None or len(entries) < len(set(keys)):
-        return of_nothing(near.among(keys) if near else None, label, margin, ())
-    options, posterior = _offered(entries, ranking.posterior)
-    barred = tuple(entry.key for entry in entries if not entry.may_be_recommended)
-    verdict = held[0].verdict if len(held) == 1 else Verdict(NOT_KNOWN, STRENGTHS[0], ())
-    decides = {option.key for option in options if option.verdict == verdict.kind}
-    is_its = decides and (verdict.kind == USE or decides == set(keys))
-    recommended = recommend(options, posterior, verdict.kind if is_its else NOT_KNOWN, margin)
-    recommended = replace(recommended, rather_not=(*barred, *recommended.rather_not))
-    verdict = replace(verdict, contrast=None if not is_its else verdict.contrast)
-    return worded(verdict, recommended, label, rests_on=rests_on, offered=len(options), nothing=_NO_SAFE)
-
-
 def of_part(
     part: RankedPart,
     label: Naming,
@@ -149,7 +127,7 @@ def of_part(
     margin : difference that matters, a share; advised : on its entries; measure_next : sentences on what would settle
     it; rests_on : years and disks of its evidence, "2021, hard disks"
     """
-    options, posterior = _offered(part.entries, part.posterior, advised)
+    options, posterior = options_of(part.entries, part.posterior, advised)
     last = max(entry.rank for entry in part.entries)
     worst = [entry.key for entry in part.entries if entry.rank == last > 1]
     worst = worst if 2 * len(worst) < len(part.entries) else []  # else it is the tier of what no list names
@@ -183,7 +161,7 @@ def by_makers(advised: Advised) -> Recommended:
     return Recommended((advised.default,), basis=DEFAULT) if advised.default else Recommended()
 
 
-def _offered(
+def options_of(
     entries: Sequence[Entry], posterior: Posterior, advised: Advised | None = None
 ) -> tuple[list[Option], Posterior]:
     """Return the entries that may be recommended and can be run today, and their posterior."""
@@ -331,6 +309,8 @@ def _elsewhere(contrast: Contrast) -> str:
         return "What it is on other machines is not known."
     low = f"less than {times(1 / DIFFER)}" if far_below else times(contrast.low)
     high = f"more than {times(DIFFER)}" if far_above else times(contrast.high)
+    if contrast.low < 1 < contrast.high:
+        return f"On other machines it could be either way: {low} to {high} times."
     return f"On other machines: {low} to {high} times."
 
 
@@ -340,19 +320,6 @@ def _as_fast(lowest: float, highest: float | None = None) -> str:
     if low == high == "1.00":
         return "as fast as"
     return f"{low if low == high else f'{low} to {high}'} times as fast as"
-
-
-def times(ratio: float) -> str:
-    """Write a ratio without its unit: "1.02", "1.7", "17"."""
-    return (
-        f"{ratio:.2f}"
-        if 0.95 < ratio < 1.05
-        else f"{ratio:.0f}"
-        if ratio >= 10
-        else f"{ratio:.2g}"
-        if ratio < 0.1
-        else f"{ratio:.1f}"
-    )
 
 
 def _needs(part: RankedPart) -> str:

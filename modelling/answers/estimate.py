@@ -72,7 +72,7 @@ def estimate(question: Question, as_of: int | None = None, *, with_draft: int | 
         measured=measured,
         others=others,
         best_by_machines=_best_by_machines(question, ranking),
-        run_sets=_run_sets(ranking, AXES[question.axis]),
+        run_sets=run_sets_among(ranking, AXES[question.axis]),
         trade_offs=trade_offs(ranking, others, AXES[question.axis], assumptions()),
         anecdotes=_comparable_anecdotes(evidence, ranking),
         nearby=near,
@@ -82,11 +82,16 @@ def estimate(question: Question, as_of: int | None = None, *, with_draft: int | 
 
 
 def _advised(question: Question, ranking: Ranking | None, near: Nearby | None) -> Advised:
-    asked = {name: str(getattr(question, name) or "") for name in ("workload", "hypervisor", "host_storage", "storage")}
     parts = ranking.parts if ranking else ()
     ranked = [entry.key for part in parts for entry in part.entries if entry.may_be_recommended]
     keys = ranked or ([option.key for option in near.options] if near else [])
-    return advised(question.axis, keys, is_all=bool(ranked), **asked, guest_os=question.guest_os_family or "")
+    return advised_on(question, keys, is_all=bool(ranked))
+
+
+def advised_on(question: Question, keys: Sequence[str], *, is_all: bool = True) -> Advised:
+    """Return what makers advise on these entries, where the question asks. is_all : as for advised"""
+    asked = {name: str(getattr(question, name) or "") for name in ("workload", "hypervisor", "host_storage", "storage")}
+    return advised(question.axis, keys, is_all=is_all, **asked, guest_os=question.guest_os_family or "")
 
 
 def ranking_of(question: Question, as_of: int | None = None, *, with_draft: int | None = None) -> Ranking:
@@ -204,7 +209,7 @@ def _best_by_machines(question: Question, ranking: Ranking) -> dict[int, tuple[s
     return best
 
 
-def _run_sets(ranking: Ranking, axis: Axis) -> list[RunSet]:
+def run_sets_among(ranking: Ranking, axis: Axis) -> list[RunSet]:
     """Return what could be measured of the entries that may be recommended, in whichever part they are."""
     entries = on_one_machine(ranking, axis)
     if len(entries) < 2:

@@ -80,8 +80,8 @@ def feed_address(question: Question) -> str:
     return "/feed" + address(question)
 
 
-def title(question: Question, names: Mapping[str, Mapping[str, str]]) -> str:
-    """Say the question in words: "Mail server on KVM: guest file system on host file system"."""
+def title(question: Question, names: Mapping[str, Mapping[str, str]], among: Sequence[str] = ()) -> str:
+    """Say the question in words: "Mail server on KVM: which file-system pair?". among : labels, "KVM or Xen?" """
     text = names["workload"].get(question.workload, question.workload)
     for name, value in question.asked.items():
         label = names[_KIND_OF_FILTER[name]].get(str(value), value) if name in _KIND_OF_FILTER else value
@@ -100,7 +100,7 @@ def title(question: Question, names: Mapping[str, Mapping[str, str]]) -> str:
             "needs": f", must have {listed([ABILITIES[need].name.lower() for need in question.needs])}",
             **{column: f", {setting.in_sentence} {label}" for column, setting in SETTINGS.items()},
         }[name]
-    return f"{text}: which {THING[question.axis]}?"
+    return f"{text}: {listed(among, 'or') if among else f'which {THING[question.axis]}'}?"
 
 
 def grounds_line(grounds: Grounds, storage: Mapping[str, str]) -> str:

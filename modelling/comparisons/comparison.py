@@ -4,9 +4,8 @@ every two of them whether and why their numbers may be compared.
 Source: docs/models/ranking.md, sections 1 to 6.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import combinations
 
 import pandas as pd
@@ -15,21 +14,17 @@ from experiments.case_studies.tables import FACTS
 from experiments.models import Configuration
 from kdb.content import taken
 from modelling.answers.configurations import MOST_STUDIES, configurations_behind, of_newest_studies
-from modelling.answers.content import Decision
-from modelling.answers.decision import of_some
+from modelling.answers.content import Answer
 from modelling.answers.estimate import ranking_of
-from modelling.answers.grounds import grounds
-from modelling.answers.knowledge import assumptions
-from modelling.answers.nearest import nearby
-from modelling.answers.words import rests_on
+from modelling.answers.some import answer_of_some
 from modelling.estimation.arms import entry_keys, with_entry
 from modelling.estimation.ranking import Ranking
 from modelling.evidence import frames
 from modelling.evidence.axes import AXES, COLUMN_LABELS, Axis
 from modelling.evidence.fairplay import MEASUREMENT_FIELDS
-from modelling.evidence.names import in_sentence, label
+from modelling.evidence.names import label, publications, studies
 from modelling.evidence.question import Question
-from modelling.evidence.words import capital, counted, listed, some
+from modelling.evidence.words import counted, listed, some
 from modelling.explanations.selectors import (
     came_with,
     confounding,
@@ -42,6 +37,8 @@ from modelling.explanations.selectors import (
 from .content import ComparedEntry, ComparedPair, Comparison, EnvironmentFact
 
 MOST = 6
+MOST_NAMED = 2  # case studies in a sentence
+Named = tuple[Mapping[str, str], Mapping[str, str]]  # case studies and publications as a sentence names them
 # Words for the fields of arms that can differ in one case study, besides those that the axis holds fixed.
 _COORDINATES = {
     "variant_id": "benchmark version or workload parameters",
@@ -54,7 +51,15 @@ _COORDINATES = {
 
 
 def compare(question: Question, keys: Sequence[str], revision: int, as_of: int | None = None) -> Comparison:
-    """Return the comparison, at `revision`. A constant number of queries, whatever is compared.
+    """Return what compare_and_answer does, without the answer."""
+    return compare_and_answer(question, keys, revision, as_of)[0]
+
+
+def compare_and_answer(
+    question: Question, keys: Sequence[str], revision: int, as_of: int | None = None
+) -> tuple[Comparison, Answer]:
+    """Return the comparison, at `revision`, and the answer told of its entries. A constant number of queries, whatever
+    is compared.
 
     keys : two to MOST different entries of the question's axis, ranked or not
     as_of : what counted at this knowledge revision, in place of what counts now
@@ -66,7 +71,9 @@ def compare(question: Question, keys: Sequence[str], revision: int, as_of: int |
     all_arms = all_arms.assign(entry=entry_keys(all_arms, axis))
     all_arms = all_arms[all_arms["entry"].isin(keys)]
     told = of_newest_studies(all_arms)
-    return Comparison(
+    named = studies(all_arms["case_study"].unique()), publications(ranking.findings["publication"].unique())
+    answer = answer_of_some(question, keys, ranking, revision, as_of)
+    comparison = Comparison(
         question=question,
         revision=revision,
         metric=ranking.metric,
@@ -77,31 +84,24 @@ def compare(question: Question, keys: Sequence[str], revision: int, as_of: int |
             if len(told) == len(all_arms)
             else f"the {MOST_STUDIES} newest case studies behind each entry"
         ),
-        pairs=tuple(_pair(axis, a, b, ranking, all_arms) for a, b in combinations(keys, 2)),
-        verdict=_verdict(question, keys, ranking, as_of),
+        pairs=tuple(_pair(axis, a, b, ranking, all_arms, named) for a, b in combinations(keys, 2)),
+        verdict=answer.verdict,
     )
-
-
-def _verdict(question: Question, keys: Sequence[str], ranking: Ranking, as_of: int | None) -> Decision:
-    """Return what to choose of these."""
-    ranked = {entry.key for part in ranking.parts for entry in part.entries}
-    near = None if {*keys} <= ranked else nearby(question, as_of)
-    name, margin = partial(in_sentence, AXES[question.axis]), assumptions().margin
-    return of_some(ranking, keys, name, margin, near, rests_on(grounds(ranking)))
+    return comparison, answer
 
 
 def _entry(axis: Axis, key: str, ranking: Ranking, all_arms: pd.DataFrame) -> ComparedEntry:
     ranked = next((entry for part in ranking.parts for entry in part.entries if entry.key == key), None)
-    studies = set(all_arms[all_arms["entry"] == key]["case_study"])
+    told = set(all_arms[all_arms["entry"] == key]["case_study"])
     lists = ranking.findings[ranking.findings["entry"] == key]["case_studies"]
-    studies |= {slug for slugs in lists for slug in slugs}
-    return taken(ComparedEntry, ranked, key=key, label=label(axis, key), case_studies=tuple(sorted(studies)))
+    told |= {slug for slugs in lists for slug in slugs}
+    return taken(ComparedEntry, ranked, key=key, label=label(axis, key), case_studies=tuple(sorted(told)))
 
 
 def _environment(of_entries: list[list[Configuration]]) -> tuple[EnvironmentFact, ...]:
     """Return every fact of the configurations behind the entries: the values of each entry, those that differ first."""
     facts: tuple[tuple[str, Callable[[Configuration], str]], ...] = (
-        ("Case study", lambda c: c.case_study.slug.upper()),
+        ("Case study", lambda c: c.case_study.title),
         ("Server", lambda c: c.case_study.server.model),
         ("Storage", lambda c: c.case_study.storage.description),
         *FACTS,
@@ -115,7 +115,7 @@ def _environment(of_entries: list[list[Configuration]]) -> tuple[EnvironmentFact
     return tuple(sorted(rows, key=lambda row: not row.differs))
 
 
-def _pair(axis: Axis, a: str, b: str, ranking: Ranking, all_arms: pd.DataFrame) -> ComparedPair:
+def _pair(axis: Axis, a: str, b: str, ranking: Ranking, all_arms: pd.DataFrame, named: Named) -> ComparedPair:
     """Say how two entries stand to one another, and why that may be said."""
     part = shared_part(ranking, a, b)
     contrast = contrast_between(part, a, b)
@@ -123,9 +123,9 @@ def _pair(axis: Axis, a: str, b: str, ranking: Ranking, all_arms: pd.DataFrame) 
     groups = direct_groups(used, a, b)
     if groups:
         basis = "side by side"
-        studies = sorted({group.case_study for group in groups})
         why = (
-            f"{_studies(studies)} measured both in {counted(len(groups), 'fair-play group')}: same benchmark version "
+            f"{_some({group.case_study for group in groups}, named)} measured both in "
+            f"{counted(len(groups), 'fair-play group')}: same benchmark version "
             f"and workload parameters, with {listed(COLUMN_LABELS[c] for c in axis.held)} equal."
             f"{confounding(came_with(axis, a, b, used))}"
         )
@@ -133,13 +133,13 @@ def _pair(axis: Axis, a: str, b: str, ranking: Ranking, all_arms: pd.DataFrame) 
         basis, why = "through others", _through(axis, a, b, ranking)
     elif tiers := tiers_between(ranking, axis, a, b):
         basis = "lists"
-        made = listed(sorted({tier.publication.upper() for tier in tiers}))
+        made = listed(sorted({named[1][tier.publication] for tier in tiers}))
         why = f"Only the tier lists of {made} place both: they give an order and no ratio."
     elif part is not None:
         basis = "lists"
         why = "Lists and numbers join the two in a chain, which gives an order and no ratio."
     else:
-        basis, why = "not at all", _apart(axis, a, b, all_arms)
+        basis, why = "not at all", _apart(axis, a, b, all_arms, named)
     ratio, low, high = (contrast.ratio, contrast.low, contrast.high) if contrast else (None, None, None)
     return ComparedPair(a, b, ratio, low, high, basis, why)
 
@@ -157,7 +157,7 @@ def _through(axis: Axis, a: str, b: str, ranking: Ranking) -> str:
     )
 
 
-def _apart(axis: Axis, a: str, b: str, all_arms: pd.DataFrame) -> str:
+def _apart(axis: Axis, a: str, b: str, all_arms: pd.DataFrame, named: Named) -> str:
     """Say why two entries may not be compared."""
     of = {key: all_arms[all_arms["entry"] == key] for key in (a, b)}
     missing = [label(axis, key) for key, arms in of.items() if arms.empty]
@@ -166,8 +166,8 @@ def _apart(axis: Axis, a: str, b: str, all_arms: pd.DataFrame) -> str:
     shared = sorted(set(of[a]["case_study"]) & set(of[b]["case_study"]))
     if not shared:
         return (
-            f"{label(axis, a)} was measured in {_studies(sorted(set(of[a]['case_study'])))}, {label(axis, b)} in "
-            f"{_studies(sorted(set(of[b]['case_study'])))}: server, disk and protocol differ, and no comparison joins "
+            f"{label(axis, a)} was measured in {_some(of[a]['case_study'], named)}, {label(axis, b)} in "
+            f"{_some(of[b]['case_study'], named)}: server, disk and protocol differ, and no comparison joins "
             "them."
         )
     words = {**_COORDINATES, **COLUMN_LABELS}
@@ -175,8 +175,8 @@ def _apart(axis: Axis, a: str, b: str, all_arms: pd.DataFrame) -> str:
     columns = [*MEASUREMENT_FIELDS, *axis.held]
     differing = [words[c] for c in columns if not set(mine[c].map(str)) & set(other[c].map(str))]
     what = f"not with the same {listed(differing, 'or')}" if differing else "with no combination of settings in common"
-    return f"{_studies(shared)} measured both, but {what}."
+    return f"{_some(shared, named)} measured both, but {what}."
 
 
-def _studies(slugs: Iterable[str]) -> str:
-    return capital(some(slug.upper() for slug in slugs))
+def _some(slugs: Iterable[str], named: Named) -> str:
+    return some([named[0][slug] for slug in sorted(set(slugs))], MOST_NAMED)

@@ -64,23 +64,6 @@ class WorkloadRatio:
 
 
 @dataclass(frozen=True)
-class Offer:
-    """A link: its text, and its address."""
-
-    title: str
-    address: str
-
-
-@dataclass(frozen=True)
-class Instead:
-    """The links in place of a comparison that no numbers make: comparisons in numbers, nearest first; answers that hold
-    the entries."""
-
-    comparisons: tuple[Offer, ...]
-    answers: tuple[Offer, ...]
-
-
-@dataclass(frozen=True)
 class Comparison:
     """Two to six entries of one axis side by side."""
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from modelling.answers.content import Answer
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import counts
 from modelling.evidence.keeping import remembered
@@ -15,19 +16,18 @@ from modelling.kept_answers.pins import COMBINED, Given, asked, given, room_for
 from modelling.kept_answers.selectors import answer_at
 from modelling.models import Laboratory
 
-from .comparison import compare
-from .content import Comparison, Instead, WorkloadRatio
-from .instead import instead
+from .comparison import compare_and_answer
+from .content import Comparison, WorkloadRatio
 from .over_workloads import ratios
 
 
-def compared(question: Question, keys: Sequence[str], as_of: int | None = None) -> Comparison:
-    """Compare two to six entries side by side. Kept in memory as an explanation is."""
+def _compared(question: Question, keys: Sequence[str], as_of: int | None = None) -> tuple[Comparison, Answer]:
+    """Compare two to six entries side by side, with the answer told of them. Kept in memory as an explanation is."""
     snapshot = answer_at(question, as_of)
     entries = hashlib.sha256(",".join(keys).encode()).hexdigest()
     revision = as_of or counts.revision()
-    key = f"modelling.comparison:{snapshot.digest}:{revision}:{entries}"
-    return remembered(key, lambda: compare(question, keys, revision, as_of))
+    key = f"modelling.comparison_and_answer:{snapshot.digest}:{revision}:{entries}"
+    return remembered(key, lambda: compare_and_answer(question, keys, revision, as_of))
 
 
 def comparison_given(
@@ -41,7 +41,7 @@ def comparison_given(
         as_of,
         method,
         room_for(user, COMBINED),
-        work_out=lambda: asdict(compared(question, keys, as_of)),
+        work_out=lambda: asdict(_compared(question, keys, as_of)[0]),
         is_worth=lambda result: any(pair["ratio"] is not None for pair in result["pairs"]),
     )
     if as_of is not None:
@@ -59,19 +59,13 @@ def compared_here(question: Question, keys: Sequence[str], laboratory: Laborator
     return replace(here, entries=(first, *(entry for entry in others if entry.key in keys)))
 
 
-def instead_of(comparison: Comparison, as_of: int | None = None) -> Instead | None:
-    """Return what there is in place of comparing the first two, where no numbers do; None where they do. Kept alike."""
-    first, question = comparison.pairs[0], comparison.question
-    if first.ratio is not None:
-        return None
-    pair = hashlib.sha256(f"{question.key}|{first.a},{first.b}".encode()).hexdigest()
-    key = f"modelling.instead:{METHOD}:{comparison.revision}:{as_of is None}:{pair}"
-    return remembered(key, lambda: instead(question, first.a, first.b, as_of))
+def answer_among(question: Question, keys: Sequence[str], as_of: int | None = None) -> Answer:
+    """Return the answer told of these entries alone."""
+    return _compared(question, keys, as_of)[1]
 
 
-def over_workloads(comparison: Comparison, as_of: int | None = None) -> tuple[WorkloadRatio, ...]:
-    """Return what is known of the first entry against each other under every workload. Kept in memory alike."""
-    question, keys = comparison.question, [entry.key for entry in comparison.entries]
+def over_workloads(question: Question, keys: Sequence[str], as_of: int | None = None) -> tuple[WorkloadRatio, ...]:
+    """Return what is known of the first entry against each other under every workload. Kept alike."""
     asked = hashlib.sha256(f"{question.key}|{','.join(keys)}".encode()).hexdigest()
     key = f"modelling.over_workloads:{METHOD}:{as_of or counts.revision()}:{as_of is None}:{asked}"
     return remembered(key, lambda: tuple(ratios(question, keys, as_of)))

@@ -4,6 +4,7 @@ Every ranking request needs them to check its filters, and they change a few tim
 """
 
 import hashlib
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -17,6 +18,7 @@ from experiments.models import (
     FileSystem,
     Hypervisor,
     OperatingSystem,
+    Publication,
     Storage,
     Workload,
 )
@@ -28,6 +30,7 @@ from kdb.host_storage import BACKENDS, host_storage_key, host_storages
 
 from . import counts
 from .axes import KINDS, NATIVE, Axis, entry_label
+from .words import listed
 
 _SECONDS = 10
 _SETTINGS_SECONDS = 3600
@@ -81,6 +84,25 @@ def in_sentence(axis: Axis, key: str) -> str:
     """Return an entry as a sentence names it: "Btrfs on ext4", "cache mode none"."""
     named = label(axis, key)
     return named if axis.setting is None or axis.setting.in_sentence in named else f"{axis.setting.in_sentence} {named}"
+
+
+def studies(slugs: Iterable[str]) -> dict[str, str]:
+    """Return each of the case studies as a sentence names it: by its title; one query."""
+    rows = CaseStudy.objects.filter(slug__in=list(slugs)).values_list("slug", "title")
+    return {slug: f"“{title}”" for slug, title in rows}
+
+
+def publications(slugs: Iterable[str]) -> dict[str, str]:
+    """Return each of the publications as a sentence names it: by authors and year, else by its title; one query."""
+    rows = Publication.objects.filter(slug__in=list(slugs)).values_list("slug", "authors", "year", "title")
+    return {slug: _cited(authors, year) or f"“{title}”" for slug, authors, year, title in rows}
+
+
+def _cited(authors: Sequence[str], year: int | None) -> str:
+    """Write "Djordjevic and others (2022)"; "" where no author is stated."""
+    families = [author.split()[-1] for author in authors]
+    named = listed(families) if len(families) < 3 else f"{families[0]} and others"
+    return f"{named} ({year})" if families and year else named if families else ""
 
 
 def arm_label(row: Any) -> str:

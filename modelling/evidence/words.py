@@ -36,9 +36,11 @@ def counted(number: int, singular: str, plural: str = "") -> str:
     return f"{word} {singular if number == 1 else plural or singular + 's'}"
 
 
-def ratio(value: float) -> str:
-    """Write a ratio: "1.63 times"; near one with a digit more."""
-    return f"{value:.3f} times" if 0.97 < value < 1.03 else f"{value:.2f} times"
+def times(ratio: float) -> str:
+    """Write a ratio in two digits that count: "0.35", "1.02", "1.7", "17"."""
+    if 0.95 <= ratio < 1.05:
+        return f"{ratio:.2f}"
+    return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}" if ratio > 1 else f"{ratio:.2g}"
 
 
 def load(label: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from kdb.content import taken
 from modelling.estimation.shares import Decomposition, Share
-from modelling.evidence.words import capital, column, listed, load, percent, size, stated, value
+from modelling.evidence.words import capital, column, listed, load, percent, size, stated, times, value
 from modelling.foretelling.content import IN_USE, SINCE
 from modelling.workloads.mechanisms import Term
 from modelling.workloads.track_record import how_often
@@ -291,9 +291,10 @@ def forecast(facts: ExplanationFacts) -> Iterator[Step]:
         "A forecast, because nobody measured it",
         ESTIMATED,
         "No chain of comparable numbers joins the two. From everything published of their parts, on any workload, "
-        f"the hierarchical model (in use since {SINCE:%-d %B %Y}) forecasts {expected.ratio:.2f} times the "
-        f"{facts.relative} for {facts.a.label}, with a 95 % interval from {expected.low:.2f} to {expected.high:.2f} in "
-        f"a new laboratory; it gives {facts.a.label} {percent(expected.probability_a_faster)} to be the faster one. "
+        f"the hierarchical model (in use since {SINCE:%-d %B %Y}) forecasts {times(expected.ratio)} times the "
+        f"{facts.relative} for {facts.a.label}, with a 95 % interval from {times(expected.low)} to "
+        f"{times(expected.high)} in a new laboratory; it gives {facts.a.label} "
+        f"{percent(expected.probability_a_faster)} to be the faster one. "
         "This is no measurement, and no ranking contains it.",
         ForecastRatio(expected.ratio, expected.low, expected.high, IN_USE, SINCE.isoformat()),
         source="docs/models/hierarchy.md",

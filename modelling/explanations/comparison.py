@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
-from modelling.evidence.words import capital, column, counted, listed, load, ratio, some
+from modelling.evidence.words import capital, column, counted, listed, load, some, times
 
 from .content import (
     ESTIMATED,
     MEASURED,
+    MOST_NAMED,
     MOST_SHOWN,
     OPEN,
     STATED,
@@ -45,14 +46,13 @@ def _numbers(facts: ExplanationFacts) -> Step:
     contrast = facts.contrast
     assert contrast is not None
     a, b = facts.a.label, facts.b.label
-    interval = f"{contrast.low:.2f} to {contrast.high:.2f} with 95 % on other machines"
-    if contrast.sign:
-        outcome = f"{a} gives {ratio(contrast.ratio)} the {facts.relative} of {b} ({interval})"
-    else:
-        outcome = (
-            f"{a} is estimated at {ratio(contrast.ratio)} the {facts.relative} of {b}, but that may be {interval}: "
-            "the evidence cannot tell them apart"
-        )
+    outcome = f"{a} gives {times(contrast.ratio)} times the {facts.relative} of {b}"
+    interval = f"{times(contrast.low)} to {times(contrast.high)} times with 95 %"
+    outcome += (
+        f" ({interval} on other machines)"
+        if contrast.sign
+        else (f"; on other machines it could be either way ({interval}): the evidence cannot tell them apart")
+    )
     if facts.groups:
         text = f"{_direct(facts)} Over all of the evidence {outcome}."
     else:
@@ -83,17 +83,18 @@ def _numbers(facts: ExplanationFacts) -> Step:
 def _direct(facts: ExplanationFacts) -> str:
     """Say where both were measured in one fair-play group, what was equal there, and the range of the ratios."""
     groups = facts.groups
-    studies = sorted({group.case_study for group in groups})
+    studies = sorted({facts.sources[group.case_study] for group in groups})
     text = (
-        f"{capital(some(study.upper() for study in studies))} measured {facts.a.label} and {facts.b.label} side by "
+        f"{some(studies, MOST_NAMED)} measured {facts.a.label} and {facts.b.label} side by "
         f"side in {counted(len(groups), 'fair-play group')} ({_where(groups)}): the same benchmark version and "
         f"workload parameters, with {listed(column(name) for name in facts.held)} equal."
     )
     ratios = sorted(group.ratio for group in groups)
     if len(ratios) == 1:
-        text += f" It found {facts.a.label} {ratio(ratios[0])} as fast as {facts.b.label}."
+        text += f" It found {facts.a.label} {times(ratios[0])} times as fast as {facts.b.label}."
     else:
-        text += f" The ratio {facts.a.label} to {facts.b.label} ran from {ratios[0]:.2f} to {ratios[-1]:.2f} over them."
+        span = f"{times(ratios[0])} to {times(ratios[-1])}"
+        text += f" The ratio {facts.a.label} to {facts.b.label} ran from {span} over them."
     if any(group.origin == "derived" for group in groups):
         text += " Some of the values follow from the text of the paper by arithmetic; they are marked derived."
     return text + confounding(facts.came_along)
@@ -126,7 +127,7 @@ def _where(groups: tuple[DirectGroup, ...]) -> str:
 def _references(facts: ExplanationFacts) -> Iterator[Reference]:
     sources = sorted({(group.case_study, group.source) for group in facts.groups})
     for case_study, source in sources[:MOST_SHOWN]:
-        yield Reference("case study", case_study, f"{case_study.upper()}, {source}", source)
+        yield Reference("case study", case_study, f"{facts.sources[case_study]}, {source}", source)
 
 
 def _lists(facts: ExplanationFacts) -> Step:
@@ -135,8 +136,8 @@ def _lists(facts: ExplanationFacts) -> Step:
         texts.append(f"{capital(counted(len(facts.tiers) - 3, 'further comparison'))} of this kind stand in the data.")
     studies = sorted({study for tier in facts.tiers for study in tier.case_studies})
     closing = (
-        f"The lists are said to hold for {some(study.upper() for study in studies)}; they give the order and no "
-        "figures, so the distance is not known."
+        f"The lists are said to hold for {some([facts.sources[study] for study in studies], MOST_NAMED)}; they give "
+        "the order and no figures, so the distance is not known."
     )
     return Step(
         "comparison",
@@ -145,7 +146,7 @@ def _lists(facts: ExplanationFacts) -> Step:
         " ".join([*texts, closing]),
         ComparedLists(facts.tiers),
         evidence=tuple(
-            Reference("case study", study, f"{study.upper()}, {source}", source)
+            Reference("case study", study, f"{facts.sources[study]}, {source}", source)
             for study, source in sorted({(tier.case_studies[0], tier.source) for tier in facts.tiers})
         ),
         source="docs/models/ranking.md, section 7",
@@ -156,8 +157,8 @@ def _tier(facts: ExplanationFacts, tier: Tier) -> str:
     where = "".join(f" with {column(name)} {value}" for name, value in tier.held.items())
     a, b = _stands(tier.a), _stands(tier.b)
     if a == b:
-        return f"{tier.publication.upper()} puts {facts.a.label} and {facts.b.label} alike, {a}{where}."
-    return f"{tier.publication.upper()} puts {facts.a.label} {a} and {facts.b.label} {b}{where}."
+        return f"{facts.publications[tier.publication]} puts {facts.a.label} and {facts.b.label} alike, {a}{where}."
+    return f"{facts.publications[tier.publication]} puts {facts.a.label} {a} and {facts.b.label} {b}{where}."
 
 
 def _stands(standing: float) -> str:

@@ -15,6 +15,7 @@ KINDS = (
     *("comparison", "components", "workload", "mechanisms", "shares", "forecast", "cache", "scaling"),
     *("evidence", "agreement", "open"),
 )
+MOST_NAMED = 2  # case studies in a sentence
 MOST_SHOWN = 40  # fair-play groups, and references of one step; the text counts them all
 
 

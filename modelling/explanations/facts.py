@@ -142,6 +142,8 @@ class ExplanationFacts:
     decomposition: Decomposition | None
     forecast: Foretold | None
     case_studies: Mapping[str, str]  # of the comparison: slug to title
+    sources: Mapping[str, str]  # slug of a case study to its name in a sentence
+    publications: Mapping[str, str]  # slug of a publication to its name in a sentence
     claims: Mapping[str, Mapping[str, int]]  # publication to {verdict: number}
     names: Mapping[str, Mapping[str, str]]
 

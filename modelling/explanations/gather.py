@@ -73,6 +73,7 @@ def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Expl
     concerned = {group.case_study for group in groups} | {slug for tier in tiers for slug in tier.case_studies}
     if part is not None and contrast is not None and not groups:
         concerned |= {slug for network in part.networks for trial in network.trials for slug in trial.sources}
+    claims = verdicts_on(question.workload, {studies[slug].publication_id for slug in concerned}, as_of)
     names, is_virtual = catalogue.names(), question.hypervisor != NATIVE
     return ExplanationFacts(
         axis=axis.name,
@@ -97,7 +98,9 @@ def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Expl
         decomposition=_decomposition(wider, whole, side_a, side_b, as_of or revision) if is_virtual else None,
         forecast=_forecast(question, side_a, side_b, as_of) if is_virtual and contrast is None else None,
         case_studies={slug: studies[slug].title for slug in sorted(concerned)},
-        claims=verdicts_on(question.workload, {studies[slug].publication_id for slug in concerned}, as_of),
+        sources={slug: f"“{study.title}”" for slug, study in studies.items()},
+        publications=catalogue.publications({*claims, *(tier.publication for tier in tiers)}),
+        claims=claims,
         names=names,
     )
 
@@ -173,7 +176,7 @@ def _cache(mine: pd.DataFrame, studies: Mapping[str, CaseStudy], profile: Profil
         if verdict.name != cache_effect.NO_LIMIT:
             what = arm_label(row)
             sentence = cache_effect.sentence(verdict)
-            text = f"In {row.case_study.upper()}, {what}: {sentence[:1].lower()}{sentence[1:]}"
+            text = f"In “{study.title}”, {what}: {sentence[:1].lower()}{sentence[1:]}"
             placed.append(Placed(row.case_study, what, verdict, text, row.source))
     return tuple(placed)
 
@@ -197,7 +200,7 @@ def _scaling(mine: pd.DataFrame, beside: pd.DataFrame, studies: Mapping[str, Cas
             scope=studies[first.case_study].value_scope,
         )
         what = arm_label(first)
-        text = f"In {first.case_study.upper()}, {what}: {scaling.sentence(verdict)}"
+        text = f"In “{studies[first.case_study].title}”, {what}: {scaling.sentence(verdict)}"
         placed.append(Placed(first.case_study, what, verdict, text, first.source))
     return tuple(placed)
 

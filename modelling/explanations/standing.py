@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from modelling.evidence.words import capital, column, counted, listed, load, some, value
 
-from .content import MEASURED, MODEL, MOST_SHOWN, OPEN, STATED, HeldAgainst, Open, Reference, Sources, Step
+from .content import MEASURED, MODEL, MOST_NAMED, MOST_SHOWN, OPEN, STATED, HeldAgainst, Open, Reference, Sources, Step
 from .facts import ExplanationFacts
 
 _VERDICTS = ("supported", "open", "partly", "contradicted", "untestable")
@@ -18,11 +18,14 @@ def evidence(facts: ExplanationFacts) -> Iterator[Step]:
     graded = [f"{side.label} has grade {side.grade}" for side in (facts.a, facts.b) if side.grade]
     text = (
         f"The comparison rests on {counted(len(studies), 'case study', 'case studies')} "
-        f"({some(slug.upper() for slug in studies)})" + (f"; {listed(graded)}" if graded else "") + "."
+        f"({some([facts.sources[slug] for slug in studies], MOST_NAMED)})"
+        + (f"; {listed(graded)}" if graded else "")
+        + "."
     )
     if facts.claims:
         made = [
-            f"{publication.upper()} made {counted(sum(counts.values()), 'claim')} about this workload, of which "
+            f"{facts.publications[publication]} made {counted(sum(counts.values()), 'claim')} about this workload, "
+            "of which "
             + listed(
                 f"{counts[verdict]} {_is(verdict, counts[verdict])}" for verdict in _VERDICTS if counts.get(verdict)
             )
@@ -37,7 +40,7 @@ def evidence(facts: ExplanationFacts) -> Iterator[Step]:
         Sources(dict(facts.case_studies), {slug: dict(counts) for slug, counts in facts.claims.items()}),
         evidence=(
             *(Reference("case study", slug, facts.case_studies[slug]) for slug in studies[:MOST_SHOWN]),
-            *(Reference("claims", slug, f"Claims of {slug.upper()}") for slug in facts.claims),
+            *(Reference("claims", slug, f"Claims of {facts.publications[slug]}") for slug in facts.claims),
         ),
     )
 
@@ -126,8 +129,8 @@ def _missing(facts: ExplanationFacts) -> Iterator[str]:
     studies = {group.case_study for group in facts.groups}
     if len(studies) == 1:
         yield (
-            f"Only {studies.pop().upper()} measured the two side by side; a second laboratory would show whether the "
-            "difference carries over."
+            f"Only {facts.sources[studies.pop()]} measured the two side by side; a second laboratory would show "
+            "whether the difference carries over."
         )
     for name in facts.comes_along:
         if facts.groups and facts.a.parts.get(name) != facts.b.parts.get(name):

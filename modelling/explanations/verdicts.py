@@ -1,6 +1,6 @@
 """Says what the numbers themselves show: caches at work, and more machines at work. No Django."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from modelling.evidence.words import listed
 from modelling.workloads.scaling import Scaling
@@ -15,17 +15,20 @@ def cache(facts: ExplanationFacts) -> Iterator[Step]:
     """Hold the throughput against the physical limit of the storage."""
     source = "P0, discussion of each workload; docs/models/cache-and-scaling.md"
     sides = (facts.a.cache, facts.b.cache)
-    yield from _step("cache", "Whether caches answer instead of the disk", sides, lambda p: p.sentence, source)
+    title = "Whether caches answer instead of the disk"
+    yield from _step("cache", title, sides, lambda p: p.sentence, source, facts.sources)
 
 
 def scaling(facts: ExplanationFacts) -> Iterator[Step]:
     """Say how throughput changes with the number of virtual machines."""
     source = "docs/models/cache-and-scaling.md"
     sides = (facts.a.scaling, facts.b.scaling)
-    yield from _step("scaling", "What more virtual machines do", sides, _scaling, source)
+    names = facts.sources
+    title = "What more virtual machines do"
+    yield from _step("scaling", title, sides, lambda p: _scaling(p, names[p.case_study]), source, names)
 
 
-def _scaling(placed: Placed) -> str:
+def _scaling(placed: Placed, study: str) -> str:
     """Say the fall with each machine, and what it means under each reading of the number; the rest is in the data."""
     scaling = placed.verdict
     assert isinstance(scaling, Scaling)
@@ -38,7 +41,7 @@ def _scaling(placed: Placed) -> str:
     else:
         read = listed(f"{reading.name} if that is {scopes[reading.scope]}" for reading in scaling.readings)
     return (
-        f"In {placed.case_study.upper()}, {placed.what}: from {scaling.vm_counts[0]} to {scaling.vm_counts[-1]} "
+        f"In {study}, {placed.what}: from {scaling.vm_counts[0]} to {scaling.vm_counts[-1]} "
         f"virtual machines the printed throughput {change} with each machine added ({read})."
     )
 
@@ -49,6 +52,7 @@ def _step(
     sides: tuple[tuple[Placed, ...], tuple[Placed, ...]],
     text: Callable[[Placed], str],
     source: str,
+    names: Mapping[str, str],
 ) -> Iterator[Step]:
     both = {placed.case_study for placed in sides[0]} & {placed.case_study for placed in sides[1]}
     told = [[placed for placed in side if not both or placed.case_study in both] for side in sides]
@@ -65,7 +69,7 @@ def _step(
         ),
         evidence=tuple(
             dict.fromkeys(
-                Reference("case study", p.case_study, f"{p.case_study.upper()}, {p.source}", p.source) for p in shown
+                Reference("case study", p.case_study, f"{names[p.case_study]}, {p.source}", p.source) for p in shown
             )
         ),
         source=source,

@@ -38,6 +38,10 @@ class Edition:
         return words.edition(self.as_of or self.snapshot.revision, self.snapshot.method)
 
     @property
+    def method(self) -> int:
+        return self.snapshot.method
+
+    @property
     def superseded_by(self) -> int | None:
         return None if self.as_of else self.snapshot.superseded_by
 

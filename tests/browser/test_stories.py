@@ -101,6 +101,7 @@ def test_an_administrator_finds_what_to_use_and_why(page, live_server, published
     page.get_by_role("link", name="Why", exact=True).click()
     page.get_by_role("heading", name=re.compile("^Why .* rather than XFS on Btrfs")).wait_for()
     assert page.locator(".data-path li").count() == 7
+    page.get_by_role("heading", name="What can be the cause").click()
     assert page.locator(".data-path li.differs strong").all_inner_texts() == [
         "Guest file system",
         "Host file system with its cache",
@@ -124,14 +125,16 @@ def test_an_administrator_finds_what_to_use_and_why(page, live_server, published
     page.get_by_label("Workload").select_option("fileserver")
     for name, key in (("First", "kvm"), ("Second", "hyper-v"), ("Third", "esxi")):
         page.get_by_label(name, exact=True).select_option(key)
-    page.get_by_role("button", name="Compare", exact=True).click()
-    page.get_by_role("heading", name="May they be compared?").wait_for()
-    row = page.get_by_role("row", name="KVM and Hyper-V").inner_text()
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.get_by_role("heading", name="Why KVM rather than Hyper-V").wait_for()
+    page.get_by_role("link", name="Side by side", exact=True).click()
+    row = page.get_by_role("row", name="KVM against Hyper-V").inner_text()
     assert "side by side" in row
     assert "host file system" in row
-    page.get_by_role("heading", name="How their environments differ").wait_for()
+    page.get_by_role("link", name="What differs", exact=True).click()
+    page.get_by_role("rowheader", name="Hypervisor", exact=True).wait_for()
 
-    page.get_by_role("link", name="P4", exact=True).first.click()
+    page.get_by_role("link", name="Hyper-V and KVM under full virtualisation on an IBM x3650 M3").first.click()
     page.get_by_role("heading", name="Fair-play audit").wait_for()
     number = page.locator("a.value").first
     number.focus()
@@ -181,6 +184,7 @@ def test_what_is_on_the_page_is_saved_in_full(page, live_server, published_evide
         return Path(download.value.path()).read_bytes()
 
     page.get_by_text("All numbers, and what they mean").click()
+    page.get_by_text("Save", exact=True).click()
     rows = list(csv.DictReader(io.StringIO(saved("Save All numbers as CSV").decode())))
     assert [(row["Entry"], float(row["On other machines, 95 %, low"])) for row in rows] == [
         (entry["label"], entry["low"]) for entry in entries

@@ -18,7 +18,6 @@ from experiments.catalogue import services
 from experiments.models import CaseStudy, FileSystem, Publication, Workload
 from experiments.published_evidence.load import DIRECTORY
 from kdb.pairs import pair_key, pair_parts
-from modelling.comparisons.forms import CompareForm
 from modelling.evidence import names as names_of_questions
 from modelling.evidence.forms import AskForm
 from modelling.mixes.forms import MixForm
@@ -55,7 +54,7 @@ def test_a_pair_of_slugs_that_are_allowed_has_one_spelling(guest_fs, host_fs):
 
 
 def test_what_a_question_puts_beside_slugs_is_reserved(db):
-    fields = {*AskForm().fields, *CompareForm().fields}
+    fields = AskForm().fields
     assert {name for name in fields if len(name) > 1} | {"as_of", "format", "native"} <= set(entry_names.RESERVED)
 
 

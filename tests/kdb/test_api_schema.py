@@ -9,7 +9,7 @@ from openapi_spec_validator import validate
 
 from experiments.models import CaseStudy
 from kdb.api.schema import EXAMPLES
-from modelling.comparisons.forms import entry_choices
+from modelling.answer_pages.forms import entry_choices
 from modelling.evidence import names
 from tests.factories import make_raw_file
 

@@ -25,7 +25,7 @@ HEADER = "hypervisor,host_fs,guest_fs,workload,benchmark,benchmark_version,vm_co
 PAGES = (
     *("/", "/?axis=hypervisor&workload=varmail", "/?axis=fs-pair&workload=fileserver&hypervisor=kvm", "/claims/"),
     *("/?axis=guest-fs&workload=varmail&hypervisor=kvm", "/?axis=host-fs&workload=varmail&hypervisor=kvm"),
-    *("/compare/?axis=hypervisor&workload=fileserver&entries=kvm,esxi,xen", "/case-studies/", "/knowledge/"),
+    *("/compare/?axis=hypervisor&workload=fileserver&a=kvm&b=esxi&c=xen", "/case-studies/", "/knowledge/"),
     *("/knowledge/revisions/", "/search/?q=varmail", "/mix/?axis=fs-pair&hypervisor=kvm&varmail=60&webserver=40"),
     *(
         "/capacity/?axis=hypervisor&workload=varmail&rate=1000",

@@ -18,7 +18,7 @@ from experiments.models import Host, ObservedMachine, ObservedPool
 from kdb.pairs import pair_key
 from kdb.units import THROUGHPUT
 from modelling.answers.words import address
-from modelling.comparisons.words import compare_address
+from modelling.comparisons.words import address_of
 from modelling.evidence import counts, names
 from modelling.evidence.question import Question
 from modelling.fleet.placement.selectors import MODEL, RUNS, FleetError, Measured, Rules, document, planned
@@ -154,12 +154,7 @@ def _links(advice: Mapping[str, Any], fleet: Fleet) -> list[dict[str, str]]:
     here, there = fleet.pool_rows[advice["here"]], fleet.pool_rows[advice["pool"]]
     if here.host_fs != there.host_fs:
         pairs = (pair_key(disk.machine.guest_fs, pool.host_fs) for pool in (there, here))
-        links.append(
-            {
-                "text": "Why there rather than here",
-                "address": compare_address(question, **dict(zip("ab", pairs, strict=True))),
-            }
-        )
+        links.append({"text": "Why there rather than here", "address": address_of(question, pairs)})
     return links
 
 

@@ -5,7 +5,7 @@ from math import exp
 
 from modelling.evidence.axes import AXES, entry_label
 from modelling.evidence.normal import NORMAL_95
-from modelling.evidence.words import counted, listed, load, percent, ratio, size
+from modelling.evidence.words import counted, listed, load, percent, size, times
 
 from .content import (
     BEST_FOUND,
@@ -75,7 +75,7 @@ def promised(prospect: Prospect) -> str:
     published = f"the evidence is {prospect.strength} ({counted(prospect.laboratories, 'laboratory', 'laboratories')})"
     rests = "" if is_all else f"; {'of the rest ' if is_here else ''}{published}"
     return (
-        f"{who} expected to see {ratio(prospect.ratio)} the throughput (95 %: {prospect.low:.2f} to "
+        f"{who} expected to see {times(prospect.ratio)} times the throughput (95 %: {prospect.low:.2f} to "
         f"{prospect.high:.2f}): it gains with {percent(prospect.gaining)}, loses with {percent(prospect.losing)} "
         f"probability{rests}."
     )

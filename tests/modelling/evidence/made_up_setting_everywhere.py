@@ -84,7 +84,7 @@ def test_the_forms_offer_it(published, client):
 def test_its_values_are_compared(published, client):
     asked = {**AXIS, "entries": "wide,narrow"}
     assert len(client.get("/api/v1/comparisons/", asked).json()["entries"]) == 2
-    page = client.get("/compare/", {**AXIS, "a": "wide", "b": "narrow"})
+    page = client.get("/compare/", {**AXIS, "a": "wide", "b": "narrow", "tab": "differs"})
     assert (page.status_code, "with wide stripes" in page.content.decode()) == (200, True)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from experiments.models import CaseStudy, Configuration
 from kdb.disk_path import SETTINGS
 from kdb.pairs import pair_key, pair_parts
-from modelling.comparisons.forms import entry_choices
+from modelling.answer_pages.forms import entry_choices
 from modelling.evidence import names
 from modelling.evidence.axes import AXES, entry_key, entry_parts
 from tests.factories import make_measurement, publish

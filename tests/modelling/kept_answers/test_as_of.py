@@ -7,6 +7,7 @@ import pytest
 from experiments.case_studies import life
 from modelling.answer_pages.heat_map import heat_map
 from modelling.claims import verdicts
+from modelling.estimation.ranking import METHOD
 from modelling.evidence.question import Question
 from modelling.kept_answers.selectors import current_ranking, ranking_as_of
 from modelling.kept_answers.snapshots import answer_waiting
@@ -82,12 +83,13 @@ def test_explanations_and_comparisons_are_given_as_of_a_revision(history, client
     (then,), (now,) = (client.get(f"{both}{end}").json()["pairs"] for end in ("&as_of=1", ""))
     assert [then["ratio"], now["ratio"]] == pytest.approx(ratios)
     page = client.get(
-        "/compare/?axis=fs-pair&workload=varmail&hypervisor=kvm&a=ext4-on-ext4&b=xfs-on-ext4&as_of=1", follow=True
+        "/compare/?axis=fs-pair&workload=varmail&hypervisor=kvm&a=ext4-on-ext4&b=xfs-on-ext4&as_of=1&tab=side-by-side",
+        follow=True,
     )
     assert "As of knowledge revision 1." in page.content.decode()
     assert f"{ratios[0]:.2f}×" in page.content.decode()
-    (link,) = re.findall(r'<th scope="row"><a href="([^"]+)">ext4 on ext4 and xfs on ext4<', page.content.decode())
-    assert link.endswith("&amp;a=ext4-on-ext4&amp;b=xfs-on-ext4&amp;as_of=1")
+    (link,) = re.findall(r'<th scope="row"><a href="([^"]+)">ext4 on ext4 against xfs on ext4<', page.content.decode())
+    assert link.endswith(f"&amp;a=ext4-on-ext4&amp;b=xfs-on-ext4&amp;as_of=1&amp;method={METHOD}")
 
 
 def test_claims_are_judged_as_of_a_revision(client):

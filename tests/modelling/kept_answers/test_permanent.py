@@ -105,7 +105,7 @@ def test_a_comparison_that_was_given_is_shown_though_todays_explanation_fails(cl
     permanent = f"{PAGES[0]}&as_of=1&method={METHOD}"
     client.get(permanent)
     upgrade()
-    monkeypatch.setattr("modelling.comparisons.views.explained", failing)
+    monkeypatch.setattr("modelling.answer_pages.compare.explained", failing)
     assert client.get(permanent).status_code == 200
 
 
@@ -329,7 +329,8 @@ def test_comparisons_and_mixes_are_pinned_from_when_their_permanent_address_is_o
 def test_pages_of_an_earlier_method_say_so_and_lead_to_what_is_known_now(client, upgrade, address):
     publish("first", 300.0, 100.0)
     permanent = f"{address}&as_of=1&method={METHOD}"
-    assert f'href="{escape(permanent)}">Permanent address' in client.get(address).content.decode()
+    about = client.get(f"{address}&tab=history").content.decode()
+    assert f'href="{escape(permanent)}">Permanent address' in about
     assert "This is what method" not in client.get(permanent).content.decode()
     upgrade()
     page = client.get(permanent).content.decode()

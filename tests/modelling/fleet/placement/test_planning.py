@@ -130,7 +130,7 @@ def test_every_machine_is_explained_in_sentences():
     fleet_plan = plan([machine("big", 40), machine("small", 30)], POOLS, KNOWLEDGE, RULES)
     stays, moves = (explained(advice) for advice in fleet_plan.advice)
     assert moves[0] == "Move from slow to fast."
-    assert "2.00 times the throughput" in moves[1]
+    assert "2.0 times the throughput" in moves[1]
     assert moves[2].startswith("30 GiB are copied in five minutes; net of that 48.5 %")
     (tiny,) = plan([machine("tiny", 0.1)], POOLS, KNOWLEDGE, RULES).advice
     assert "are copied in one minute;" in explained(tiny)[2]

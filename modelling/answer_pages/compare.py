@@ -1,0 +1,133 @@
+"""A comparison as a page: the answer told of two to six entries of its axis."""
+
+from dataclasses import replace
+from typing import Any
+
+import cattrs
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from experiments import permissions
+from kdb.web.htmx import at_address, target_of, to_page, varies_for_htmx, wants_fragment
+from kdb.web.private import private_with
+from modelling.answers import words
+from modelling.answers.content import Answer
+from modelling.ask.selectors import Machine, fit
+from modelling.comparisons.content import Comparison
+from modelling.comparisons.selectors import answer_among, compared_here, comparison_given, over_workloads
+from modelling.comparisons.words import address_of, comparison_api_address
+from modelling.evidence import names
+from modelling.evidence.asking import page_method, page_revision
+from modelling.evidence.axes import AXES
+from modelling.evidence.question import Question
+from modelling.explanations.selectors import explained
+from modelling.here.selectors import HERE, laboratory_in, measure_command
+from modelling.kept_answers.pins import Given
+from modelling.kept_answers.selectors import answer_at, answer_in
+from modelling.kept_answers.views import at_permanent_addresses
+
+from . import presentation, tabs
+from .chips import chips, to_compare
+from .forms import VisitorForm
+from .instead import instead_of
+from .side_by_side import pair_lines, turned, workload_tables
+from .views import rendered, respond, understood_of
+
+
+@require_safe
+@varies_for_htmx
+@private_with(HERE)
+@at_permanent_addresses
+def compare(request: HttpRequest) -> HttpResponse:
+    """Show what to choose among entries of one axis, and why; to members how they stand on their machine."""
+    is_fragment, laboratory = wants_fragment(request), laboratory_in(request)
+    if request.GET.keys() <= {"axis"} and request.GET.get("axis", "") in ("", *AXES):
+        form = VisitorForm(request.GET, asks=False, compares=True)
+        return respond(request, rendered(is_fragment, form=form))
+    form = VisitorForm(request.GET, compares=True)
+    if not form.is_valid():
+        return respond(request, rendered(is_fragment, form=form), status=422 if is_fragment else 400)
+    if form.is_open:
+        return to_page(request, f"{reverse('answer')}?{request.GET.urlencode()}")
+    question, machine = replace(form.question(), needs=()), Machine.of(form.cleaned_data)
+    as_of, method, text = page_revision(request), page_method(request), form.cleaned_data["text"]
+    whole = answer_in(answer_at(question, as_of))
+    ranked = [entry.key for entry in whole.entries if entry.part == 1]
+    keys = form.compared or (*ranked[:1], *ranked[1:][-1:])
+    if len(keys) < 2:
+        return to_page(request, words.address(question, as_of, machine.given, method))
+    given = comparison_given(question, keys, as_of, method, request.user)
+    here = laboratory.slug if laboratory and as_of is None else ""
+    beside = {name: value for name, value in {**machine.given, "text": text, HERE: here}.items() if value}
+    shown = _context(question, keys, given, as_of, request.GET.get("tab", ""), beside)
+    shown["fit"] = fit(question.axis, question.filters, machine, whole.grounds.facts, names.names())
+    shown["tells_fit"] = bool(machine.given)
+    shown["caveats"] = presentation.caveats(shown["page"], shown["fit"].says_disks, "") if shown["page"] else []
+    shown["here"] = compared_here(question, keys, laboratory) if here and laboratory else None
+    shown["here_most"] = ":"
+    shown["may_operate"] = permissions.may_operate(request.user)
+    if is_fragment and target_of(request) == "answer-tabs":
+        content = render_to_string("modelling/_answer_tabs.html", shown)
+        return at_address(request, HttpResponse(content), request.get_full_path())
+    asked = VisitorForm.showing_all(question, machine, text, keys)
+    shown["chips"] = chips(asked, question, machine, as_of, keys)
+    shown["more"] = to_compare(whole, keys, beside, as_of)
+    shown["understood"] = understood_of(form) if text else None
+    return respond(request, rendered(is_fragment, form=asked, **shown), title=shown["title"])
+
+
+def _context(
+    question: Question, keys: tuple[str, ...], given: Given, as_of: int | None, opened: str, beside: dict[str, str]
+) -> dict[str, Any]:
+    """Return what the templates print; what only a tab shows, where it is open.
+
+    opened : tab of the address; beside : what else it says
+    """
+    comparison = cattrs.structure(given.result, Comparison)
+    answer = answer_among(question, keys, as_of) if given.is_of_today else None
+    page = presentation.AnswerPage(answer, names.names(), as_of, settings.KDB_MARGIN) if answer else None
+    verdict, then = comparison.verdict, given.named if as_of else {}
+    ranked = [*(verdict.choice if verdict else ()), *(entry.key for entry in (answer.entries if answer else ()))]
+    order = [*dict.fromkeys([*ranked, *keys])]  # what is recommended first
+    first = next(turned(pair, order) for pair in comparison.pairs if {pair.a, pair.b} == {*order[:2]})
+    labelled = tabs.of_comparison(answer)
+    tab = opened if opened in labelled else next(iter(labelled))
+    shown = tabs.tabs(labelled, tab, lambda name: address_of(question, keys, **beside, **then, tab=name))
+    context: dict[str, Any] = {
+        "title": words.title(question, names.names(), [entry.label for entry in comparison.entries]),
+        "what": "comparison",
+        "page": page,
+        "sentence": verdict.sentence if verdict else first.why,
+        "confidence": verdict.confidence if verdict else "",
+        "without_numbers": first.why if verdict and first.ratio is None else "",
+        "edition": given,
+        "as_of": as_of,
+        "measure": measure_command(answer, beside.get(HERE, "")) if answer and as_of is None else None,
+        "tab": tab,
+        "tabs": shown,
+        "instead": instead_of(answer) if answer and as_of is None else None,
+        "known_address": "",
+        "current_address": address_of(question, keys, **beside),
+        "explanation": explained(question, order[0], order[1], as_of) if tab == tabs.WHY else None,
+    }
+    if tab == tabs.SIDE_BY_SIDE:
+        behind = {key: _laboratories(answer, {order[0], key}) if answer else 0 for key in order[1:]}
+        drawn = [key for key, number in behind.items() if number >= presentation.FEWEST_LABORATORIES]
+        ratios = over_workloads(question, [order[0], *drawn], as_of) if drawn else ()
+        context["lines"] = pair_lines(comparison, order, then)
+        context["workloads"] = workload_tables(comparison, order, ratios, then, settings.KDB_MARGIN)
+    elif tab == tabs.DIFFERS:
+        context["comparison"] = comparison
+    elif tab == tabs.HISTORY:
+        context["permanent_address"] = address_of(question, keys, **given.named) if given.named else ""
+        context["api_address"] = comparison_api_address(question, keys, **then)
+        context["answer_address"] = words.address(question, as_of, method=then.get("method"))
+    return context
+
+
+def _laboratories(answer: Answer, keys: set[str]) -> int:
+    """Count the laboratories that compared these entries."""
+    return len({row.laboratory for row in answer.compared if keys <= {*row.entries}})
