@@ -94,6 +94,7 @@ ROOMS = [
     ("modelling.guidance.content", True, "what a maker advises, and what many do on one choice"),
     ("modelling.guidance.matching", True, "which advice bears on a question"),
     ("modelling.guidance.selectors", False, "advice as other features ask for it"),
+    ("modelling.guide_texts", False, "the guides, as their files have them"),
     ("modelling.answers", False, "the answer to a question, worked out"),
     ("modelling.kept_answers", False, "answers kept, given again, pinned"),
     ("modelling.claims", False, "what the papers claimed, held against the numbers"),

@@ -35,9 +35,10 @@ def _sentence(advised: Advised, decision: Decision, label: Callable[[str], str])
         return f"Makers advise against {listed(against, 'and')}: read why before you use it."
     if not advised.advised:
         return ""
-    if advised.advised in decision.choice:
-        return f"Makers advise {label(advised.advised)} as well."
-    return f"Makers advise {label(advised.advised)} instead: test both."
+    names = listed([label(key) for key in advised.advised], "or")
+    if {*advised.advised} & {*decision.choice}:
+        return f"Makers advise {names} as well."
+    return f"Makers advise {names} instead: test both."
 
 
 def _lines(statements: Iterable[Statement]) -> tuple[MakerStatement, ...]:

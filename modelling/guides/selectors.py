@@ -11,11 +11,11 @@ from modelling.evidence.question import Question
 from modelling.evidence.words import listed
 from modelling.guidance.content import Advised, Disagreement, Statement
 from modelling.guidance.selectors import plain
+from modelling.guide_texts import Guide, guides, terms
 from modelling.kept_answers.selectors import kept_verdicts
 from modelling.models import Advice, Contradiction
 
-from .content import Guide, WorkloadRow
-from .reading import guides, terms
+from .content import WorkloadRow
 
 MOST = 2  # guides that a text leads to
 
@@ -57,7 +57,7 @@ def advice_of(guide: Guide) -> Advised:
     return Advised(
         axis=guide.axis or (axes[0][0] if axes else ""),
         entries={},
-        advised=None,
+        advised=(),
         discouraged=(),
         default=None,
         defaults=tuple(row for row in rows if row.is_default and row not in cited),

@@ -4,8 +4,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from modelling.guide_texts import guides
+
 from . import selectors
-from .reading import guides
 
 
 @require_safe

@@ -44,6 +44,32 @@ def test_what_was_compared_under_another_hypervisor_alone_is_no_guess():
     assert told.sentence == "Keep what you have: nobody measured this, and nobody advises."
 
 
+def test_where_makers_name_conditions_alone_the_guide_says_what_to_do():
+    loading.load()
+    told = asked("varmail", "snapshot", hypervisor="esxi")
+    assert (told.verdict.basis, told.verdict.choice) == (MAKERS, ())
+    assert told.verdict.sentence == (
+        "No measurements. Makers advise: keep snapshots few and short-lived, and take them by storage that is made "
+        "for it."
+    )
+    other = asked("varmail", "compression", hypervisor="esxi").verdict
+    assert other.sentence == "Keep what you have: nobody measured this, and what makers advise is for other products."
+
+
+def test_a_setting_is_named_once_and_two_that_makers_advise_alike_are_both_told():
+    loading.load()
+    told = asked("varmail", "disk-bus", hypervisor="kvm").verdict
+    assert told.sentence == (
+        "No measurements. Its makers advise disk bus SCSI (virtio-scsi) or virtio-blk. Rather not IDE or SATA."
+    )
+
+
+@pytest.mark.parametrize(("filters", "under"), [({}, "under esxi, "), ({"hypervisor": "esxi"}, "")])
+def test_the_second_line_names_the_only_hypervisor_that_was_measured_where_nobody_asked_for_it(filters, under):
+    publish_cache_modes("varmail", "esxi", none=400.0, writeback=100.0)
+    assert f"one research group ({under}" in asked("varmail", **filters).verdict.confidence
+
+
 def test_makers_come_before_what_other_workloads_say():
     loading.load()
     publish_cache_modes("varmail", none=100.0, writeback=400.0)

@@ -16,7 +16,7 @@ from modelling.evidence import choices, names
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
 from modelling.guidance import loading
-from modelling.guides.reading import FOLDER, guides
+from modelling.guide_texts import FOLDER, guides
 from modelling.guides.selectors import guides_for, rows_of
 from modelling.kept_answers.selectors import answer_in, current_ranking
 from tests.factories import make_case_study, make_measurement, make_variant, publish
