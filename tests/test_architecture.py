@@ -125,11 +125,14 @@ DOORS = ("selectors", "words", "content")
 
 # Modules inside a room with Django that are free of it themselves.
 PLAIN = [
-    *(f"modelling.answers.{name}" for name in ("abilities", "content", "differences", "trade_off", "words")),
+    *(
+        f"modelling.answers.{name}"
+        for name in ("abilities", "content", "differences", "measured", "trade_off", "words")
+    ),
     *(
         f"modelling.answer_pages.{name}"
         for name in (
-            *("ability_table", "heat_map", "meaning", "measured", "network", "presentation", "standing", "tabs"),
+            *("ability_table", "heat_map", "meaning", "network", "presentation", "standing", "tabs"),
             "trade_table",
         )
     ),

@@ -8,7 +8,7 @@ import pandas as pd
 from kdb.units import THROUGHPUT, convert
 from modelling.estimation.ranking import Ranking
 from modelling.evidence.question import Question
-from modelling.evidence.words import some
+from modelling.evidence.words import capital, some
 from modelling.workloads.cache_effect import cache_verdict, caches_answered_above
 from modelling.workloads.profiles import known_profiles
 
@@ -32,15 +32,15 @@ def answered(
     if beyond.empty:
         return []
     clauses = [
-        _of_study(str(slug), rows, studies[str(slug)], read_share, label_of)
+        _of_study(rows, studies[str(slug)], read_share, label_of)
         for slug, rows in beyond.groupby("case_study", sort=False, observed=True)
     ]
     others = len(clauses) - MOST_STUDIES
     more = [f"likewise in {others} other case studies" if others > 1 else "likewise in another case study"]
     told = [*clauses[:MOST_STUDIES], *(more if others > 0 else [])]
     return [
-        f"These tests measured memory, not disks: {'; '.join(told)}. They say little about data that do not fit into "
-        "memory."
+        f"These tests measured memory, not disks. {capital('; '.join(told))}. They say little about data that do not "
+        "fit into memory."
     ]
 
 
@@ -61,10 +61,8 @@ def _beyond(ranking: Ranking, studies: Mapping[str, Study], read_share: float | 
     return beyond.drop_duplicates(["case_study", "entry"])
 
 
-def _of_study(
-    slug: str, rows: pd.DataFrame, study: Study, read_share: float | None, label_of: Callable[[str], str]
-) -> str:
-    """Write "in P0 KVM reached 2.50 times the 600 MB/s of the interface limit and Xen 1.06 times"."""
+def _of_study(rows: pd.DataFrame, study: Study, read_share: float | None, label_of: Callable[[str], str]) -> str:
+    """Write "in “Title” KVM reached 2.50 times the 600 MB/s of the interface limit and Xen 1.06 times"."""
     first = next(rows.itertuples(index=False))
     verdict = cache_verdict(
         float(np.exp(first.mean_log)),
@@ -79,4 +77,4 @@ def _of_study(
         f"{label_of(row.entry)}{'' if number else ' reached'} {row.times:.2f} times{'' if number else limit}"
         for number, row in enumerate(rows.itertuples(index=False))
     ]
-    return f"in {slug.upper()} {some(reached)}"
+    return f"in “{study.title}” {some(reached)}"

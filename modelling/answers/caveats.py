@@ -19,13 +19,14 @@ from modelling.evidence.axes import AXES, COLUMN_LABELS, NATIVE, Axis
 from modelling.evidence.fairplay import came_along
 from modelling.evidence.names import label
 from modelling.evidence.question import Question
-from modelling.evidence.words import counted, listed, machines
+from modelling.evidence.words import capital, counted, listed, machines
 
 from .content import Anecdote
 
 # What may change how much faster one entry is than another, though it is equal in every comparison.
 _MODERATORS = ("storage", "allocation", "cache_mode")
 _LABORATORY = ("laboratory", "laboratories")
+LONGEST_CAUSE = 90  # characters of what came along with entries, in one sentence with what it may have caused
 
 
 def caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
@@ -124,8 +125,8 @@ def _dispute(finding: Any) -> str:
     pair = label(AXES["fs-pair"], pair_key(finding.guest_fs, finding.host_fs))
     where = {"best": "among the best", "unlisted": "in no list", "worst": "among the worst"}
     return (
-        f"{pair} stands {where[finding.text_list]} in {finding.text_source} of {finding.publication.upper()} and "
-        f"{where[finding.table_list]} in its {finding.table_source}; it is placed in the middle."
+        f"{pair} stands {where[finding.text_list]} in {finding.text_source} and {where[finding.table_list]} in "
+        f"{finding.table_source} of the same publication; it is placed in the middle."
     )
 
 
@@ -158,7 +159,9 @@ def _confounding(axis: Axis, arms: pd.DataFrame) -> list[str]:
         if column in axis.set_by_entry and not (pairs[column] != "").any():
             left_open.append(COLUMN_LABELS[column])
             continue
-        notes.append(f"The {COLUMN_LABELS[column]} may be the cause: {_measured_with(axis, column, pairs)}.")
+        told, cause = _measured_with(axis, column, pairs), f"the {COLUMN_LABELS[column]} may be the cause"
+        is_short = len(told) <= LONGEST_CAUSE  # else the first sentence is told before the rest
+        notes.append(f"{told}: {cause}." if is_short else f"{capital(cause)}. {told}.")
     if left_open:
         notes.append(
             f"No source states the {listed(left_open)}. Each hypervisor has defaults of its own, so a difference may "
@@ -247,8 +250,9 @@ def _measured(measured: Iterable[tuple[str, str, str]]) -> list[str]:
     """Write a sentence for each metric and unit that case studies do have of the workload."""
     studies: dict[tuple[str, str], list[str]] = {}
     for metric, unit, case_study in measured:
-        studies.setdefault((metric, unit), []).append(case_study.upper())
+        studies.setdefault((metric, unit), []).append(case_study)
     return [
-        f"{listed(slugs)} measured the {METRICS[metric].label} in {unit}, but of nothing that may be compared here."
+        f"{capital(counted(len(slugs), 'case study', 'case studies'))} measured the {METRICS[metric].label} in {unit}, "
+        "but nothing that may be compared here."
         for (metric, unit), slugs in studies.items()
     ]

@@ -118,7 +118,9 @@ def of_nothing(
     if near is not None and recommended.basis != MAKERS:
         recommended, offered = recommend(near.options, near.posterior, NOT_KNOWN, margin), len(near.options)
         recommended = replace(recommended, force=GUESS, basis=NEAREST, is_sure_of_not=False)
-        measured = f"Compared under other workloads: {some(label(option.key) for option in near.options)}."
+        labels = [label(option.key) for option in near.options]
+        noun = _noun(labels)
+        measured = f"Compared under other workloads: {noun}{some(name.removeprefix(noun) for name in labels)}."
     elif advised and advised.is_meant and guide and recommended.basis != MAKERS:
         recommended, nothing = Recommended(basis=MAKERS), guide[:1].lower() + guide[1:]
     elif advised and advised.statements:
@@ -264,15 +266,15 @@ def _first_line(recommended: Recommended, label: Naming, why: str) -> str:
     if recommended.basis == MAKERS:
         line = f"No measurements. Its makers advise {listed(names, 'or')}."
     elif recommended.is_toss:
-        line = f"{capital(listed(names, 'or'))}: {'either' if len(names) == 2 else 'any'} is as good a guess."
+        line = f"{listed(names, 'or')}: {'either' if len(names) == 2 else 'any'} is as good a guess."
     elif len(names) > 1:
-        line = f"{capital(listed(names, 'or'))}: either is fine."
+        line = f"{listed(names, 'or')}: either is fine."
     else:
         line = f"Use {names[0]}." if recommended.force == STRONG else f"Start with {names[0]}."
     if against:
         others = listed([label(key).removeprefix(noun) for key in against], "or")
         line += f" Avoid {others}." if recommended.is_sure_of_not else f" Rather not {others}."
-    return line
+    return capital(line) if noun else line  # ext4 is spelled so
 
 
 def _noun(names: Sequence[str]) -> str:

@@ -18,6 +18,7 @@ def makers_say(advised: Advised, decision: Decision, label: Callable[[str], str]
     first = sorted(advised.statements, key=lambda one: {*one.recommended}.isdisjoint(decision.choice))
     return MakersSay(
         sentence=_sentence(advised, decision, label),
+        advised=advised.advised,
         statements=_lines(first_shown(tuple(first))),
         defaults=_lines(islice(advised.defaults, MOST)),
         disagreements=tuple(

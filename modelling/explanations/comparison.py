@@ -85,7 +85,7 @@ def _direct(facts: ExplanationFacts) -> str:
     groups = facts.groups
     studies = sorted({group.case_study for group in groups})
     text = (
-        f"{capital(some(study.upper() for study in studies))} measured {facts.a.label} and {facts.b.label} side by "
+        f"{capital(some(facts.titles(studies)))} measured {facts.a.label} and {facts.b.label} side by "
         f"side in {counted(len(groups), 'fair-play group')} ({_where(groups)}): the same benchmark version and "
         f"workload parameters, with {listed(column(name) for name in facts.held)} equal."
     )
@@ -126,7 +126,7 @@ def _where(groups: tuple[DirectGroup, ...]) -> str:
 def _references(facts: ExplanationFacts) -> Iterator[Reference]:
     sources = sorted({(group.case_study, group.source) for group in facts.groups})
     for case_study, source in sources[:MOST_SHOWN]:
-        yield Reference("case study", case_study, f"{case_study.upper()}, {source}", source)
+        yield Reference("case study", case_study, f"{facts.case_studies[case_study]}, {source}", source)
 
 
 def _lists(facts: ExplanationFacts) -> Step:
@@ -135,7 +135,7 @@ def _lists(facts: ExplanationFacts) -> Step:
         texts.append(f"{capital(counted(len(facts.tiers) - 3, 'further comparison'))} of this kind stand in the data.")
     studies = sorted({study for tier in facts.tiers for study in tier.case_studies})
     closing = (
-        f"The lists are said to hold for {some(study.upper() for study in studies)}; they give the order and no "
+        f"The lists are said to hold for {some(facts.titles(studies))}; they give the order and no "
         "figures, so the distance is not known."
     )
     return Step(
@@ -145,7 +145,7 @@ def _lists(facts: ExplanationFacts) -> Step:
         " ".join([*texts, closing]),
         ComparedLists(facts.tiers),
         evidence=tuple(
-            Reference("case study", study, f"{study.upper()}, {source}", source)
+            Reference("case study", study, f"{facts.case_studies[study]}, {source}", source)
             for study, source in sorted({(tier.case_studies[0], tier.source) for tier in facts.tiers})
         ),
         source="docs/models/ranking.md, section 7",
@@ -154,10 +154,10 @@ def _lists(facts: ExplanationFacts) -> Step:
 
 def _tier(facts: ExplanationFacts, tier: Tier) -> str:
     where = "".join(f" with {column(name)} {value}" for name, value in tier.held.items())
-    a, b = _stands(tier.a), _stands(tier.b)
+    a, b, by = _stands(tier.a), _stands(tier.b), facts.publications.get(tier.publication, tier.publication)
     if a == b:
-        return f"{tier.publication.upper()} puts {facts.a.label} and {facts.b.label} alike, {a}{where}."
-    return f"{tier.publication.upper()} puts {facts.a.label} {a} and {facts.b.label} {b}{where}."
+        return f"{by} puts {facts.a.label} and {facts.b.label} alike, {a}{where}."
+    return f"{by} puts {facts.a.label} {a} and {facts.b.label} {b}{where}."
 
 
 def _stands(standing: float) -> str:

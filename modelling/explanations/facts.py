@@ -1,6 +1,6 @@
 """The facts that an explanation is made from. No Django."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +53,7 @@ class Placed:
     verdict: CacheVerdict | Scaling
     sentence: str
     source: str
+    title: str = ""  # of the case study
 
 
 @dataclass(frozen=True)
@@ -142,8 +143,13 @@ class ExplanationFacts:
     decomposition: Decomposition | None
     forecast: Foretold | None
     case_studies: Mapping[str, str]  # of the comparison: slug to title
+    publications: Mapping[str, str]  # of these: slug to "Đorđević et al. (2022)"
     claims: Mapping[str, Mapping[str, int]]  # publication to {verdict: number}
     names: Mapping[str, Mapping[str, str]]
+
+    def titles(self, case_studies: Iterable[str]) -> list[str]:
+        """Return the titles of case studies as a sentence has them."""
+        return [f"“{self.case_studies.get(slug, slug)}”" for slug in case_studies]
 
     @property
     def is_native(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.models import CaseStudy, Configuration, Workload
+from experiments.models import CaseStudy, Configuration, Publication, Workload
 from kdb.host_storage import host_storage_parts
 from kdb.units import METRICS, SPEEDS, THROUGHPUT
 from modelling.answers.configurations import of_newest_studies
@@ -97,6 +97,7 @@ def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Expl
         decomposition=_decomposition(wider, whole, side_a, side_b, as_of or revision) if is_virtual else None,
         forecast=_forecast(question, side_a, side_b, as_of) if is_virtual and contrast is None else None,
         case_studies={slug: studies[slug].title for slug in sorted(concerned)},
+        publications={study.publication.slug: _cited(study.publication) for study in studies.values()},
         claims=verdicts_on(question.workload, {studies[slug].publication_id for slug in concerned}, as_of),
         names=names,
     )
@@ -173,8 +174,8 @@ def _cache(mine: pd.DataFrame, studies: Mapping[str, CaseStudy], profile: Profil
         if verdict.name != cache_effect.NO_LIMIT:
             what = arm_label(row)
             sentence = cache_effect.sentence(verdict)
-            text = f"In {row.case_study.upper()}, {what}: {sentence[:1].lower()}{sentence[1:]}"
-            placed.append(Placed(row.case_study, what, verdict, text, row.source))
+            text = f"In “{study.title}”, {what}: {sentence[:1].lower()}{sentence[1:]}"
+            placed.append(Placed(row.case_study, what, verdict, text, row.source, study.title))
     return tuple(placed)
 
 
@@ -197,8 +198,9 @@ def _scaling(mine: pd.DataFrame, beside: pd.DataFrame, studies: Mapping[str, Cas
             scope=studies[first.case_study].value_scope,
         )
         what = arm_label(first)
-        text = f"In {first.case_study.upper()}, {what}: {scaling.sentence(verdict)}"
-        placed.append(Placed(first.case_study, what, verdict, text, first.source))
+        title = studies[first.case_study].title
+        text = f"In “{title}”, {what}: {scaling.sentence(verdict)}"
+        placed.append(Placed(first.case_study, what, verdict, text, first.source, title))
     return tuple(placed)
 
 
@@ -294,4 +296,12 @@ def _words(workload: str) -> dict[str, str]:
 def _case_studies(ranking: Ranking) -> dict[str, CaseStudy]:
     stated: Iterable[tuple[str, ...]] = ranking.findings["case_studies"]
     slugs = {*ranking.arms["case_study"].unique(), *(slug for of_list in stated for slug in of_list)}
-    return {study.slug: study for study in CaseStudy.objects.filter(slug__in=slugs).select_related("storage")}
+    rows = CaseStudy.objects.filter(slug__in=slugs).select_related("storage", "publication")
+    return {study.slug: study for study in rows}
+
+
+def _cited(publication: Publication) -> str:
+    """Return a publication by its authors and year: "Đorđević et al. (2022)"; by its title where none are stated."""
+    first, *others = publication.authors or [publication.title]
+    name = f"{first.split()[-1]} et al." if others else first
+    return f"{name} ({publication.year})" if publication.year else name

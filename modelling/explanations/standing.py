@@ -18,11 +18,12 @@ def evidence(facts: ExplanationFacts) -> Iterator[Step]:
     graded = [f"{side.label} has grade {side.grade}" for side in (facts.a, facts.b) if side.grade]
     text = (
         f"The comparison rests on {counted(len(studies), 'case study', 'case studies')} "
-        f"({some(slug.upper() for slug in studies)})" + (f"; {listed(graded)}" if graded else "") + "."
+        f"({some(facts.titles(studies))})" + (f"; {listed(graded)}" if graded else "") + "."
     )
     if facts.claims:
         made = [
-            f"{publication.upper()} made {counted(sum(counts.values()), 'claim')} about this workload, of which "
+            f"{facts.publications.get(publication, publication)} made {counted(sum(counts.values()), 'claim')} about "
+            "this workload, of which "
             + listed(
                 f"{counts[verdict]} {_is(verdict, counts[verdict])}" for verdict in _VERDICTS if counts.get(verdict)
             )
@@ -37,7 +38,7 @@ def evidence(facts: ExplanationFacts) -> Iterator[Step]:
         Sources(dict(facts.case_studies), {slug: dict(counts) for slug, counts in facts.claims.items()}),
         evidence=(
             *(Reference("case study", slug, facts.case_studies[slug]) for slug in studies[:MOST_SHOWN]),
-            *(Reference("claims", slug, f"Claims of {slug.upper()}") for slug in facts.claims),
+            *(Reference("claims", slug, f"Claims of {facts.publications.get(slug, slug)}") for slug in facts.claims),
         ),
     )
 
@@ -126,8 +127,8 @@ def _missing(facts: ExplanationFacts) -> Iterator[str]:
     studies = {group.case_study for group in facts.groups}
     if len(studies) == 1:
         yield (
-            f"Only {studies.pop().upper()} measured the two side by side; a second laboratory would show whether the "
-            "difference carries over."
+            f"Only {facts.titles(studies)[0]} measured the two side by side; a second laboratory would show whether "
+            "the difference carries over."
         )
     for name in facts.comes_along:
         if facts.groups and facts.a.parts.get(name) != facts.b.parts.get(name):

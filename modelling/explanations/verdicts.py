@@ -38,7 +38,7 @@ def _scaling(placed: Placed) -> str:
     else:
         read = listed(f"{reading.name} if that is {scopes[reading.scope]}" for reading in scaling.readings)
     return (
-        f"In {placed.case_study.upper()}, {placed.what}: from {scaling.vm_counts[0]} to {scaling.vm_counts[-1]} "
+        f"In “{placed.title}”, {placed.what}: from {scaling.vm_counts[0]} to {scaling.vm_counts[-1]} "
         f"virtual machines the printed throughput {change} with each machine added ({read})."
     )
 
@@ -64,9 +64,7 @@ def _step(
             *(tuple(PlacedVerdict(p.case_study, p.what, p.verdict.name, p.sentence) for p in side) for side in sides)
         ),
         evidence=tuple(
-            dict.fromkeys(
-                Reference("case study", p.case_study, f"{p.case_study.upper()}, {p.source}", p.source) for p in shown
-            )
+            dict.fromkeys(Reference("case study", p.case_study, f"{p.title}, {p.source}", p.source) for p in shown)
         ),
         source=source,
     )

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 class WorkloadRow:
     """What the kept answer under one workload recommends.
 
-    recommended : "ext4 or XFS"; "": no answer that ranks anything is kept
+    workload : slug; recommended : "ext4 or XFS"; "": no answer that ranks anything is kept
     strength : of the evidence; groups : research groups behind it
     address : of the question
     """
 
+    workload: str
     label: str
     address: str
     recommended: str = ""

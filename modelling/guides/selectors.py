@@ -1,9 +1,11 @@
 """The guides, and what stands beside their texts: kept answers and makers' advice, in a constant number of queries."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from django.db.models import Q
 
+from modelling.answers.measured import DotChart, dot_charts
 from modelling.answers.words import address
 from modelling.evidence import names
 from modelling.evidence.axes import AXES
@@ -12,7 +14,7 @@ from modelling.evidence.words import listed
 from modelling.guidance.content import Advised, Disagreement, Statement
 from modelling.guidance.selectors import plain
 from modelling.guide_texts import Guide, guides, terms
-from modelling.kept_answers.selectors import kept_verdicts
+from modelling.kept_answers.selectors import answer_in, answers_or_none, kept_verdicts
 from modelling.models import Advice, Contradiction
 
 from .content import WorkloadRow
@@ -40,11 +42,24 @@ def rows_of(axis: str) -> list[WorkloadRow]:
     for question, label in questions.items():
         verdict, page = kept.get(question), address(question)
         if verdict is None or verdict.first is None or not verdict.best:
-            rows.append(WorkloadRow(label, page))
+            rows.append(WorkloadRow(question.workload, label, page))
             continue
         best = listed([names.label(AXES[axis], key) for key in verdict.best], "or")
-        rows.append(WorkloadRow(label, page, best, verdict.strength, verdict.groups))
+        rows.append(WorkloadRow(question.workload, label, page, best, verdict.strength, verdict.groups))
     return rows
+
+
+def measured_under(axis: str, rows: Sequence[WorkloadRow]) -> tuple[WorkloadRow, DotChart] | None:
+    """Return what was measured under the workload that most research groups measured, as its answer draws it; None
+    where nobody measured. rows : of rows_of(axis)"""
+    for row in sorted(rows, key=lambda row: -row.groups):
+        question = Question(axis, row.workload)
+        snapshot = answers_or_none([question])[question] if row.recommended else None
+        answer = answer_in(snapshot) if snapshot else None
+        for part in answer.parts if answer else ():
+            for chart in dot_charts(answer, part.part):
+                return row, chart
+    return None
 
 
 def advice_of(guide: Guide) -> Advised:

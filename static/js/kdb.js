@@ -357,7 +357,7 @@
   });
 })();
 
-/* Puts under each chart and each table of the page what saves it: CSV and JSON, of a chart PNG and SVG as well.
+/* Puts at the end of a page, or of its tab, what saves its tables and charts: CSV and JSON, of a chart PNG and SVG as well.
 
    A cell's data-value is its number in full precision, data-low and data-high are the ends of an interval; else
    its text counts. Charts are saved from the data they are drawn from (window.kdbCharts). */
@@ -452,10 +452,9 @@
     return text;
   }
 
-  function offer(after, title, actions) {
-    const line = document.createElement("p");
-    line.className = "exports small";
-    line.append("Save ");
+  function lineOf(title, actions) {
+    const line = document.createElement("li");
+    line.append(`${title}: `);
     for (const [kind, act] of actions) {
       const button = document.createElement("button");
       button.type = "button";
@@ -465,7 +464,7 @@
       button.addEventListener("click", act);
       line.append(button, " ");
     }
-    after.after(line);
+    return line;
   }
 
   function titleOf(element) {
@@ -473,36 +472,46 @@
     return tidy(heading?.textContent ?? document.title);
   }
 
-  function offerAll(root) {
-    for (const table of root.querySelectorAll("main .table-scroll > table:not(.recommendations)")) {
-      const scroll = table.parentElement;
-      if (table.querySelector("input, select, button") || scroll.nextElementSibling?.matches(".exports")) {
+  /* At the end of the tab that an element stands in, else of the page. */
+  function placeOf(element) {
+    return element.closest(".tab") ?? element.closest("main .bar") ?? document.querySelector("main");
+  }
+
+  function offerAll() {
+    document.querySelectorAll(".exports").forEach((made) => made.remove());
+    const offers = [];
+    for (const table of document.querySelectorAll("main .table-scroll > table:not(.recommendations)")) {
+      if (table.querySelector("input, select, button")) {
         continue;
       }
       const title = titleOf(table);
-      offer(scroll, title, [
+      offers.push([table, title, [
         ["CSV", () => save(csv(tableRows(table)), "text/csv", `${slug(title)}.csv`)],
         ["JSON", () => save(json(title, tableRows(table)), "application/json", `${slug(title)}.json`)],
-      ]);
+      ]]);
     }
-    for (const canvas of root.querySelectorAll("main canvas[data-chart]")) {
-      const figure = canvas.closest("figure");
-      if (figure.nextElementSibling?.matches(".exports")) {
-        continue;
-      }
+    for (const canvas of document.querySelectorAll("main canvas[data-chart]")) {
       const data = JSON.parse(document.getElementById(canvas.dataset.chart).textContent);
-      const title = titleOf(figure);
-      offer(figure, `chart ${title}`, [
+      const title = titleOf(canvas.closest("figure"));
+      offers.push([canvas, `chart ${title}`, [
         ["PNG", () => save(png(canvas), "image/png", `${slug(title)}.png`)],
         ["SVG", async () => save(await svg(canvas), "image/svg+xml", `${slug(title)}.svg`)],
         ["CSV", () => save(csv(chartRows(data)), "text/csv", `${slug(title)}-chart.csv`)],
         ["JSON", () => save(json(title, chartRows(data)), "application/json", `${slug(title)}-chart.json`)],
-      ]);
+      ]]);
+    }
+    for (const place of new Set(offers.map(([element]) => placeOf(element)))) {
+      const made = document.createElement("details");
+      made.className = "exports small";
+      made.innerHTML = '<summary>Save</summary><ul class="plain"></ul>';
+      const here = offers.filter(([element]) => placeOf(element) === place);
+      made.lastChild.append(...here.map(([, title, actions]) => lineOf(title, actions)));
+      place.append(made);
     }
   }
 
-  offerAll(document);
-  document.body.addEventListener("htmx:afterSettle", () => offerAll(document));
+  offerAll();
+  document.body.addEventListener("htmx:afterSettle", offerAll);
 })();
 
 /* Says so when an answer did not come: htmx itself keeps silent and leaves the page as it was. Where the server says why it
