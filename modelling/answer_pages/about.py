@@ -9,11 +9,12 @@ from kdb.operating import status
 from modelling.answers import words
 from modelling.ask.selectors import LONGEST_TEXT
 from modelling.evidence import names
+from modelling.evidence.question import choices_for
 from modelling.kept_answers.editions import answers_now
 from modelling.kept_answers.selectors import answer_in
 
 from .api import FIGURES
-from .standing import choices_of, questions_of
+from .standing import choices_of
 from .views import known_address
 
 
@@ -61,7 +62,7 @@ def known(request: HttpRequest, slug: str) -> HttpResponse:
     address = known_address(slug, hypervisor, text)
     if request.get_full_path() != address:
         return redirect(address)
-    given = answers_now(questions_of(slug, hypervisor))
+    given = answers_now(choices_for(slug, hypervisor))
     answers = {question: answer_in(snapshot) for question, snapshot in given.items() if snapshot}
     choices = choices_of(answers)
     told = {choice.axis for choice in choices}

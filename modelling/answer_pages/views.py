@@ -24,6 +24,7 @@ from kdb.web.htmx import at_address, target_of, to_page, varies_for_htmx, wants_
 from kdb.web.private import private_with
 from modelling.answers import words
 from modelling.answers.content import Answer
+from modelling.answers.next_runs import campaign_address
 from modelling.ask.selectors import Machine, Word, fit, kept_machines
 from modelling.comparisons.words import address_of, compare_address
 from modelling.evidence import counts, names
@@ -33,6 +34,7 @@ from modelling.evidence.choices import behind, compared_under
 from modelling.evidence.question import Question
 from modelling.explanations.selectors import explained
 from modelling.following.selectors import button
+from modelling.guide_texts import guide_on
 from modelling.here.selectors import HERE, answer_here, laboratories_on, laboratory_in, measure_command
 from modelling.kept_answers import releases
 from modelling.kept_answers.changes import earlier
@@ -49,7 +51,6 @@ from . import presentation
 from .chips import chips
 from .citing import Cited
 from .forms import RateForm, VisitorForm, left_open
-from .instead import instead_of
 from .meaning import carried_lines
 from .tabs import EVIDENCE, HISTORY, TABS, WHY, tabs_of
 
@@ -316,7 +317,6 @@ def _context(asked: Asked, kept: Edition, site: str) -> dict[str, Any]:
     then = kept.named if kept.as_of else {}
     tabs = tabs_of(answer, asked.tab, kept.is_of_today, asked.beside, then)
     tab = next((tab.name for tab in tabs if tab.is_open), "")
-    helps = not kept.as_of and (tab == EVIDENCE or not page.tables)
     return {
         "page": page,
         "fit": fitting,
@@ -325,8 +325,9 @@ def _context(asked: Asked, kept: Edition, site: str) -> dict[str, Any]:
         "tab": tab,
         "tabs": tabs,
         "known_address": known_address(question.workload, question.hypervisor),
+        "guide": guide_on(question.axis),
         "current_address": words.address(question, beside=machine.given),
-        "instead": instead_of(answer) if helps else None,
+        "campaign": "" if page.tables or kept.as_of else campaign_address(question),
         "explanation": explained(question, as_of=kept.as_of) if tab == WHY and kept.is_of_today else None,
         "why_address": compare_address(
             question, **({"as_of": kept.as_of} if kept.as_of else {}), **({HERE: asked.here} if asked.here else {})

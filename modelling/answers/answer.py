@@ -22,8 +22,6 @@ from .makers import makers_say
 from .set_up import set_ups
 from .words import rests_on as rests_on_words
 
-RELEASES = ("-release", "-kernel")  # ends of the axes of what a product brings along
-
 
 def answer(estimate: Estimate, revision: int) -> Answer:
     """Return the answer that the estimate gives to its question."""
@@ -51,7 +49,7 @@ def answer(estimate: Estimate, revision: int) -> Answer:
         decision.of_part(part, in_words, margin, advised, measure_next if len(parts) == 1 else "", of_what)
         for part in parts
     ]
-    if question.axis.endswith(RELEASES):
+    if axis.is_release:
         verdict = decision.of_releases(verdicts, missing)
     elif estimate.is_ranked:
         verdict = decision.of_answer(ranking, verdicts, names, in_words, margin, advised, measure_next, of_what)

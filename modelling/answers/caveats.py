@@ -7,15 +7,14 @@ from typing import Any
 import pandas as pd
 from django.conf import settings
 
-from experiments.models import CaseStudy, Configuration
+from experiments.models import Configuration
 from kdb.disk_path import SETTINGS
 from kdb.host_storage import BACKENDS
 from kdb.pairs import pair_key
 from kdb.units import METRICS, SCORE
-from modelling.estimation.network import Network
 from modelling.estimation.ranking import RankedPart, Ranking
 from modelling.evidence import names as catalogue
-from modelling.evidence.axes import AXES, COLUMN_LABELS, NATIVE, Axis
+from modelling.evidence.axes import AXES, COLUMN_LABELS, KINDS, NATIVE, Axis
 from modelling.evidence.fairplay import came_along
 from modelling.evidence.names import label
 from modelling.evidence.question import Question
@@ -50,16 +49,9 @@ def caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
             f"{some}. Where it is missing, a coefficient of variation of {share:.0%} for "
             "one run is assumed; the intervals stand and fall with it."
         )
-    counts = sorted(int(n) for n in arms["vm_count"].unique())
-    if len(counts) > 1:
-        notes.append(f"Averaged over {listed([str(n) for n in counts])} virtual machines.")
-    if max(counts, default=1) > 1 and _scope_is_unknown(ranking):
-        notes.append(
-            "The sources do not say whether a value at several machines is for each machine or for all together. "
-            "Ratios at one machine count do not depend on it."
-        )
     notes += [_moderation(axis, column, arms) for column in _MODERATORS if _varies(axis, column, arms)]
-    notes += [note for part in parts for network in part.networks for note in _disagreements(network)]
+    if any(network.tau2 for part in parts for network in part.networks):
+        notes.append("The case studies differ by more than their own spread explains; the intervals include it.")
     notes += _never_recommended(axis, parts)
     if without := [label(axis, entry.key) for part in parts for entry in part.entries if entry.lacks]:
         notes.append(
@@ -92,17 +84,6 @@ def _moderation(axis: Axis, column: str, arms: pd.DataFrame) -> str:
     asking = " A filter asks for one kind alone." if column == "storage" else ""
     ratios = f"The {COLUMN_LABELS[column]} may change these ratios, which are averages over {listed(kinds)}."
     return f"{ratios} {how_much}{asking}"
-
-
-def _disagreements(network: Network) -> list[str]:
-    """Say how much the case studies of one network differ beyond their own spread, where they do."""
-    if not network.tau2:
-        return []
-    spread = math.exp(math.sqrt(network.tau2)) - 1
-    return [
-        f"The case studies differ by more than their own spread explains (I² = {network.i2:.0%}; a standard deviation "
-        f"of {spread:.0%} between them is estimated from {len(network.trials)}); the intervals include it."
-    ]
 
 
 def _tier_lists(ranking: Ranking) -> str:
@@ -142,11 +123,6 @@ def _never_recommended(axis: Axis, parts: Iterable[RankedPart]) -> list[str]:
         f"{listed(labels)}."
         for options, labels in by_options.items()
     ]
-
-
-def _scope_is_unknown(ranking: Ranking) -> bool:
-    slugs = set(ranking.arms["case_study"].unique())
-    return CaseStudy.objects.filter(slug__in=slugs, value_scope=CaseStudy.Scope.NOT_STATED).exists()
 
 
 def _confounding(axis: Axis, arms: pd.DataFrame) -> list[str]:
@@ -218,7 +194,12 @@ def missing(
     if ranking.parts:
         return []
     asked = catalogue.names()["workload"].get(question.workload, question.workload)
-    narrowed = [f"{name.replace('_', ' ')} {value}" for name, value in question.filters.items() if name != "metric"]
+    named = {name: catalogue.names()[KINDS[name]] for name in question.filters.keys() & KINDS.keys()}
+    narrowed = [
+        f"{name.replace('_', ' ')} {named.get(name, {}).get(value, value)}"
+        for name, value in question.filters.items()
+        if name != "metric"
+    ]
     under = f" with {listed(narrowed)}" if narrowed else ""
     held = [column for column in axis.all_held(question.hypervisor) if column in axis.held]
     by = f" by {METRICS[question.metric].label}" if question.metric else ""

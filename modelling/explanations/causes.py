@@ -78,7 +78,7 @@ def components(facts: ExplanationFacts) -> Iterator[Step]:
         MEASURED if facts.groups else MODEL,
         text,
         Causes(tuple(differing), tuple(equal), _path(facts, differing)),
-        source="P0, equation 1; docs/models/environment.md",
+        source="docs/models/environment.md",
     )
 
 
@@ -216,7 +216,7 @@ def mechanisms(facts: ExplanationFacts) -> Iterator[Step]:
         evidence=tuple(
             Reference("file system", name, file_systems.get(name, name)) for name in sorted(_file_systems(facts))
         ),
-        source="P3, Table 1; docs/models/mechanisms.md",
+        source="docs/models/mechanisms.md",
     )
 
 
@@ -243,22 +243,12 @@ def _term(facts: ExplanationFacts, term: Term) -> str:
 def shares(facts: ExplanationFacts) -> Iterator[Step]:
     """Say how much each component accounts for, from all numbers on the workload."""
     decomposition = facts.decomposition
-    if decomposition is None or (not decomposition.shares and not decomposition.untold):
+    if decomposition is None or not decomposition.shares:
         return
     all_numbers = f"the numbers on {load(facts.workload_label)}"
     untold = listed(f"the {column(kind)}" for kind in decomposition.untold)
     gap = f"the contribution of {untold} be estimated: no case study, and no chain of them, varies it in a way that"
     gap = f"{capital(all_numbers)} do not let {gap} joins the two."
-    if not decomposition.shares:
-        yield Step(
-            "shares",
-            "How much each component accounts for",
-            OPEN,
-            gap,
-            _share_data(facts, decomposition),
-            source="docs/models/components.md",
-        )
-        return
     texts = [_share(facts, share) for share in decomposition.shares]
     text = (
         f"From all {all_numbers.removeprefix('the ')}, with each component taken to multiply the {facts.relative} by "

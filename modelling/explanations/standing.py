@@ -7,11 +7,9 @@ from modelling.evidence.words import capital, column, counted, listed, load, som
 from .content import MEASURED, MODEL, MOST_SHOWN, OPEN, STATED, HeldAgainst, Open, Reference, Sources, Step
 from .facts import ExplanationFacts
 
-_VERDICTS = ("supported", "open", "partly", "contradicted", "untestable")
-
 
 def evidence(facts: ExplanationFacts) -> Iterator[Step]:
-    """Name the case studies behind the comparison, and the claims made about the workload there."""
+    """Name the case studies behind the comparison, and where the claims made about the workload there are judged."""
     studies = list(facts.case_studies)
     if not studies:
         return
@@ -20,16 +18,6 @@ def evidence(facts: ExplanationFacts) -> Iterator[Step]:
         f"The comparison rests on {counted(len(studies), 'case study', 'case studies')} "
         f"({some(facts.titles(studies))})" + (f"; {listed(graded)}" if graded else "") + "."
     )
-    if facts.claims:
-        made = [
-            f"{facts.publications.get(publication, publication)} made {counted(sum(counts.values()), 'claim')} about "
-            "this workload, of which "
-            + listed(
-                f"{counts[verdict]} {_is(verdict, counts[verdict])}" for verdict in _VERDICTS if counts.get(verdict)
-            )
-            for publication, counts in facts.claims.items()
-        ]
-        text += f" {'; '.join(made)}."
     yield Step(
         "evidence",
         "What it rests on",
@@ -41,16 +29,6 @@ def evidence(facts: ExplanationFacts) -> Iterator[Step]:
             *(Reference("claims", slug, f"Claims of {facts.publications.get(slug, slug)}") for slug in facts.claims),
         ),
     )
-
-
-def _is(verdict: str, number: int) -> str:
-    are, hold = ("is", "holds") if number == 1 else ("are", "hold")
-    words = {
-        "open": f"{hold} as far as anything decides it",
-        "partly": f"{are} false in part",
-        "untestable": "cannot be tested",
-    }
-    return words.get(verdict, f"{are} {verdict}")
 
 
 def agreement(facts: ExplanationFacts) -> Iterator[Step]:
@@ -65,23 +43,13 @@ def agreement(facts: ExplanationFacts) -> Iterator[Step]:
     expected = f"The mechanisms let one expect {ahead[expectation.sign]}"
     if not known:
         verdict, text = "untested", f"{expected}; no evidence tests this yet."
-    elif seen == 0:
-        verdict = "agrees" if expectation.sign == 0 else "undecided"
-        text = (
-            f"{expected}; the evidence finds none."
-            if expectation.sign == 0
-            else (f"{expected}; the evidence is not sharp enough to confirm or contradict it.")
-        )
     elif expectation.sign == seen:
         verdict, text = "agrees", f"{expected}, and the evidence agrees."
-    elif expectation.sign == 0:
-        verdict, text = "contradicted", f"{expected}, but the evidence puts {ahead[seen]}: here the model falls short."
+    elif seen == 0:
+        verdict, text = "undecided", f"{expected}; the evidence is not sharp enough to confirm or contradict it."
     else:
         verdict = "contradicted"
-        text = (
-            f"{expected}, but the evidence contradicts it and puts {ahead[seen]}. The recommendation follows the "
-            "evidence, not the model."
-        )
+        text = f"{expected}, but the evidence puts {ahead[seen]}. The recommendation follows the evidence."
     if differ := [side for side in ("hypervisor",) if facts.a.parts.get(side) != facts.b.parts.get(side)]:
         text += f" The {listed(column(name) for name in differ)} differs as well, on which the mechanisms say nothing."
     yield Step(
@@ -138,11 +106,3 @@ def _missing(facts: ExplanationFacts) -> Iterator[str]:
                 f"{capital(column(name))} and {column(facts.axis_column)} changed together ({mine} with {a}, {other} "
                 f"with {b}); measuring both with the same {column(name)} would separate them."
             )
-    if facts.came_along.left_open:
-        named = listed(map(column, facts.came_along.left_open))
-        yield f"Runs of {a} and {b} that state the same {named} would show how much of the difference is left."
-    if facts.decomposition is not None and facts.contrast is not None:
-        for share in facts.decomposition.shares:
-            if len(share.components) > 1 and not set(share.components) <= {facts.axis_column, *facts.comes_along}:
-                kinds = [column(kind) for kind in share.components]
-                yield f"Runs that vary the {listed(kinds, 'or')} alone would split what is now told together."

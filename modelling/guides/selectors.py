@@ -56,9 +56,9 @@ def measured_under(axis: str, rows: Sequence[WorkloadRow]) -> tuple[WorkloadRow,
         question = Question(axis, row.workload)
         snapshot = answers_or_none([question])[question] if row.recommended else None
         answer = answer_in(snapshot) if snapshot else None
-        for part in answer.parts if answer else ():
-            for chart in dot_charts(answer, part.part):
-                return row, chart
+        if answer and (charts := [chart for part in answer.parts for chart in dot_charts(answer, part.part)]):
+            best = {entry.label for entry in answer.entries if entry.is_best}
+            return row, next((chart for chart in charts if chart.first in best), charts[0])
     return None
 
 
