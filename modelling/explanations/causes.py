@@ -243,7 +243,7 @@ def _term(facts: ExplanationFacts, term: Term) -> str:
 def shares(facts: ExplanationFacts) -> Iterator[Step]:
     """Say how much each component accounts for, from all numbers on the workload."""
     decomposition = facts.decomposition
-    if decomposition is None or not decomposition.shares:
+    if decomposition is None or (not decomposition.shares and not decomposition.untold):
         return
     all_numbers = f"the numbers on {load(facts.workload_label)}"
     untold = listed(f"the {column(kind)}" for kind in decomposition.untold)
@@ -253,6 +253,8 @@ def shares(facts: ExplanationFacts) -> Iterator[Step]:
     text = (
         f"From all {all_numbers.removeprefix('the ')}, with each component taken to multiply the {facts.relative} by "
         f"its own factor: {'; '.join(texts)}."
+        if texts
+        else ""
     )
     if any(len(share.components) > 1 for share in decomposition.shares):
         text += (
@@ -260,11 +262,11 @@ def shares(facts: ExplanationFacts) -> Iterator[Step]:
             "that varies one of them alone."
         )
     if decomposition.untold:
-        text += f" {gap}"
+        text = f"{text} {gap}".strip()
     yield Step(
         "shares",
         "How much each component accounts for",
-        ESTIMATED,
+        ESTIMATED if texts else OPEN,
         text,
         _share_data(facts, decomposition),
         source="docs/models/components.md",

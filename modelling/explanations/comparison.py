@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from modelling.evidence.words import capital, column, counted, listed, load, ratio, some
+from modelling.evidence.words import capital, column, counted, listed, load, ratio
 
 from .content import (
     ESTIMATED,
@@ -85,7 +85,7 @@ def _direct(facts: ExplanationFacts) -> str:
     groups = facts.groups
     studies = sorted({group.case_study for group in groups})
     text = (
-        f"{capital(some(facts.titles(studies)))} measured {facts.a.label} and {facts.b.label} side by "
+        f"{capital(facts.named(studies))} measured {facts.a.label} and {facts.b.label} side by "
         f"side in {counted(len(groups), 'fair-play group')} ({_where(groups)}): the same benchmark version and "
         f"workload parameters, with {listed(column(name) for name in facts.held)} equal."
     )
@@ -135,7 +135,7 @@ def _lists(facts: ExplanationFacts) -> Step:
         texts.append(f"{capital(counted(len(facts.tiers) - 3, 'further comparison'))} of this kind stand in the data.")
     studies = sorted({study for tier in facts.tiers for study in tier.case_studies})
     closing = (
-        f"The lists are said to hold for {some(facts.titles(studies))}; they give the order and no "
+        f"The lists are said to hold for {facts.named(studies)}; they give the order and no "
         "figures, so the distance is not known."
     )
     return Step(

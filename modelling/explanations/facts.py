@@ -1,12 +1,13 @@
 """The facts that an explanation is made from. No Django."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from modelling.estimation.shares import Decomposition
 from modelling.evidence.axes import NATIVE
 from modelling.evidence.question import Grade
+from modelling.evidence.words import counted, listed
 from modelling.foretelling.content import Foretold
 from modelling.workloads.cache_effect import Verdict as CacheVerdict
 from modelling.workloads.mechanisms import Expectation
@@ -147,9 +148,10 @@ class ExplanationFacts:
     claims: Mapping[str, Mapping[str, int]]  # publication to {verdict: number}
     names: Mapping[str, Mapping[str, str]]
 
-    def titles(self, case_studies: Iterable[str]) -> list[str]:
-        """Return the titles of case studies as a sentence has them."""
-        return [f"“{self.case_studies.get(slug, slug)}”" for slug in case_studies]
+    def named(self, case_studies: Collection[str]) -> str:
+        """Return one case study or two by their titles; of more how many they are."""
+        titles = [f"“{self.case_studies.get(slug, slug)}”" for slug in case_studies]
+        return listed(titles) if len(titles) < 3 else counted(len(titles), "case study", "case studies")
 
     @property
     def is_native(self) -> bool:

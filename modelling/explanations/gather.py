@@ -97,7 +97,7 @@ def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Expl
         decomposition=_decomposition(wider, whole, side_a, side_b, as_of or revision) if is_virtual else None,
         forecast=_forecast(question, side_a, side_b, as_of) if is_virtual and contrast is None else None,
         case_studies={slug: studies[slug].title for slug in sorted(concerned)},
-        publications={study.publication.slug: _cited(study.publication) for study in studies.values()},
+        publications={paper.slug: _cited(paper) for study in studies.values() if (paper := study.publication)},
         claims=verdicts_on(question.workload, {studies[slug].publication_id for slug in concerned}, as_of),
         names=names,
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from modelling.evidence.words import capital, column, counted, listed, load, some, value
+from modelling.evidence.words import capital, column, listed, load, value
 
 from .content import MEASURED, MODEL, MOST_SHOWN, OPEN, STATED, HeldAgainst, Open, Reference, Sources, Step
 from .facts import ExplanationFacts
@@ -14,10 +14,7 @@ def evidence(facts: ExplanationFacts) -> Iterator[Step]:
     if not studies:
         return
     graded = [f"{side.label} has grade {side.grade}" for side in (facts.a, facts.b) if side.grade]
-    text = (
-        f"The comparison rests on {counted(len(studies), 'case study', 'case studies')} "
-        f"({some(facts.titles(studies))})" + (f"; {listed(graded)}" if graded else "") + "."
-    )
+    text = f"The comparison rests on {facts.named(studies)}{f'; {listed(graded)}' if graded else ''}."
     yield Step(
         "evidence",
         "What it rests on",
@@ -95,7 +92,7 @@ def _missing(facts: ExplanationFacts) -> Iterator[str]:
     studies = {group.case_study for group in facts.groups}
     if len(studies) == 1:
         yield (
-            f"Only {facts.titles(studies)[0]} measured the two side by side; a second laboratory would show whether "
+            f"Only {facts.named(studies)} measured the two side by side; a second laboratory would show whether "
             "the difference carries over."
         )
     for name in facts.comes_along:

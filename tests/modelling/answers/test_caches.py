@@ -85,9 +85,7 @@ def test_the_threshold_is_that_of_the_verdict(limits, read_share):
 
 def test_answer_and_comparison_say_the_same_of_the_published_file_server(published_evidence, client):
     question = Question("hypervisor", "fileserver")
-    assert "KVM reached 2.50 times the 600 MB/s of the interface limit, Proxmox VE 1.84 times" in first_note(
-        question
-    )
+    assert "KVM reached 2.50 times the 600 MB/s of the interface limit, Proxmox VE 1.84 times" in first_note(question)
     asked = "/api/v1/explanations/?axis=hypervisor&workload=fileserver&a=kvm&b=esxi"
     assert "2.50 times the 600.0 MB/s of the interface limit" in client.get(asked).content.decode()
 

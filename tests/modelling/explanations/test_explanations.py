@@ -63,7 +63,10 @@ def test_a_direct_comparison_gives_the_ratios_of_the_table(published_evidence):
     assert 1.0 < step.data.ratio < geometric_mean  # one laboratory's is drawn towards no difference
     assert "ran from 1.27 to 1.36" in step.text
     assert step.basis == "measured"
-    assert "“ESXi and Proxmox VE with three guest file systems on an HP DL380 G7” measured Btrfs and ext4 side by side in three fair-play groups" in step.text
+    assert (
+        "“ESXi and Proxmox VE with three guest file systems on an HP DL380 G7” measured Btrfs and ext4 side by side in three fair-play groups"
+        in step.text
+    )
 
 
 def test_a_comparison_through_others_is_estimated_and_says_so(published_evidence):
@@ -151,12 +154,12 @@ def test_many_case_studies_are_counted_and_the_first_of_them_named(db, monkeypat
         monkeypatch.setattr(sys.modules[f"modelling.explanations.{module}"], "MOST_SHOWN", 3)
     of_kind = steps("guest-fs", "varmail", "xfs", "ext4")
     told = of_kind["comparison"]
-    assert "LAB0, LAB1, LAB2, LAB3, LAB4, LAB5 and 3 others measured" in told.text
+    assert "Nine case studies measured" in told.text
     assert "from 1.00 to 1.08 over them" in told.text  # of all nine
     assert told.data.group_count == 9
     assert [group.ratio for group in told.data.groups] == pytest.approx([1.0, 1.01, 1.02])
     assert [reference.key for reference in told.evidence] == ["lab0", "lab1", "lab2"]
-    assert "rests on nine case studies (LAB0, " in of_kind["evidence"].text
+    assert "rests on nine case studies" in of_kind["evidence"].text
     assert len(of_kind["evidence"].evidence) == 3
     assert len(of_kind["evidence"].data.case_studies) == 9
 
