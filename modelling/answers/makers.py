@@ -37,9 +37,8 @@ def _sentence(advised: Advised, decision: Decision, label: Callable[[str], str])
     if not advised.advised:
         return ""
     names = listed([label(key) for key in advised.advised], "or")
-    if {*advised.advised} & {*decision.choice}:
-        return f"Makers advise {names} as well."
-    return f"Makers advise {names} instead: test both."
+    beside = "as well" if {*advised.advised} & {*decision.choice} else "instead: test both"
+    return f"Makers advise {names} {beside}."
 
 
 def _lines(statements: Iterable[Statement]) -> tuple[MakerStatement, ...]:

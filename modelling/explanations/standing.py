@@ -46,7 +46,7 @@ def agreement(facts: ExplanationFacts) -> Iterator[Step]:
         verdict, text = "undecided", f"{expected}; the evidence is not sharp enough to confirm or contradict it."
     else:
         verdict = "contradicted"
-        text = f"{expected}, but the evidence puts {ahead[seen]}. The recommendation follows the evidence."
+        text = f"{expected}, but the evidence contradicts it and puts {ahead[seen]}: the recommendation follows that."
     if differ := [side for side in ("hypervisor",) if facts.a.parts.get(side) != facts.b.parts.get(side)]:
         text += f" The {listed(column(name) for name in differ)} differs as well, on which the mechanisms say nothing."
     yield Step(

@@ -5,6 +5,7 @@ import pytest
 from modelling.answers.answer import answer
 from modelling.answers.content import Answer
 from modelling.answers.estimate import estimate
+from modelling.answers.measured import dot_charts
 from modelling.estimation.recommendation import MAKERS, NEAREST, NOTHING
 from modelling.evidence.question import Question
 from modelling.guidance import loading
@@ -93,6 +94,16 @@ def test_where_somebody_measured_makers_are_told_beside_it(speeds, sentence):
     told = asked("varmail", hypervisor="kvm")
     assert told.verdict.choice == (max(speeds, key=speeds.__getitem__),)
     assert told.makers.sentence == sentence
+
+
+def test_what_makers_advise_wears_a_flag_among_what_was_measured():
+    loading.load()
+    publish_cache_modes("varmail", none=100.0, writeback=400.0)
+    told = asked("varmail", hypervisor="kvm")
+    (chart,) = dot_charts(told, 1)
+    assert (chart.first, chart.is_advised) == ("writeback", False)
+    assert [(dot.beside, dot.is_advised) for dot in chart.dots] == [("none", True)]
+    assert told.makers.advised == ("none",)
 
 
 def test_of_releases_the_answer_is_what_the_product_supports():
