@@ -196,7 +196,7 @@ def missing(
     asked = catalogue.names()["workload"].get(question.workload, question.workload)
     named = {name: catalogue.names()[KINDS[name]] for name in question.filters.keys() & KINDS.keys()}
     narrowed = [
-        f"{name.replace('_', ' ')} {named.get(name, {}).get(value, value)}"
+        f"{name.replace('_', ' ')} {named.get(name, {}).get(str(value), str(value))}"
         for name, value in question.filters.items()
         if name != "metric"
     ]

@@ -35,7 +35,7 @@ def test_what_other_workloads_compared_is_the_guess_where_nobody_advises():
     assert told.verdict.confidence.startswith(
         "Low confidence: nobody measured this; it is best by what other workloads"
     )
-    assert told.verdict.measured == "Compared under other workloads: cache mode none and cache mode writeback."
+    assert told.verdict.measured == "Compared under other workloads: cache mode none and writeback."
 
 
 def test_what_was_compared_under_another_hypervisor_alone_is_no_guess():
