@@ -21,7 +21,6 @@ from .network import NetworkPicture, network_picture
 from .trade_table import TradeTable, trade_tables
 
 Names = Mapping[str, Mapping[str, str]]  # kind of name to {slug: label}
-MOST_PARTS, LONGEST_NAME = 2, 9  # that are told of before the ranking; words of a part's name there
 FEWEST_LABORATORIES = 3  # of which forecasts for other machines are drawn
 
 
@@ -123,8 +122,9 @@ class AnswerPage:
 
     @property
     def measured(self) -> list[MeasuredPart]:
-        """Return what was measured, of the first parts alone: the ranking has all of them."""
+        """Return what was measured of the part that holds the choice, or comes first: the ranking has all parts."""
         answer, several = self.answer, len(self.answer.parts) > 1
+        best = {entry.part for entry in answer.entries if entry.is_best}
         return [
             MeasuredPart(
                 part.part,
@@ -132,7 +132,7 @@ class AnswerPage:
                 part.verdict.measured if several else answer.verdict.measured,
                 dot_charts(answer, part.part),
             )
-            for part in answer.parts[:MOST_PARTS]
+            for part in sorted(answer.parts, key=lambda part: part.part not in best)[:1]
         ]
 
     def _short_name(self, part: AnswerPart) -> str:
@@ -197,7 +197,7 @@ class AnswerPage:
         return any(table.has_numbers for table in self.tables)
 
 
-MOST_CAVEATS = 3
+MOST_CAVEATS, LONGEST_NAME = 3, 9  # one less beside a published order; words of a part's name before the ranking
 
 
 def caveats(page: AnswerPage, says_disks: bool, doubt: str) -> list[str]:
@@ -209,7 +209,9 @@ def caveats(page: AnswerPage, says_disks: bool, doubt: str) -> list[str]:
     of_disks = [] if says_disks or not page.tables else [page.never_tried]
     notes = [note for note in page.answer.notes if len(page.tables) < 2 or not note.startswith("Nobody tested all")]
     sentences = [doubt if page.tables else "", *of_disks, *notes]
-    return [f"{text.partition('. ')[0].removesuffix('.')}." for text in sentences if text][:MOST_CAVEATS]
+    return [f"{text.partition('. ')[0].removesuffix('.')}." for text in sentences if text][
+        : MOST_CAVEATS - bool(page.shelves)
+    ]
 
 
 @dataclass(frozen=True)

@@ -91,8 +91,8 @@ def _tier_lists(ranking: Ranking) -> str:
     bases = {part.basis for part in ranking.parts}
     if "both" not in bases:
         return (
-            "The order rests on tier lists: their sources publish who is best and worst, not the numbers, so no "
-            "ratios can be given. Entries of one tier share a rank."
+            "The order rests on tier lists, so there are no ratios. Their sources publish who is best and worst, not "
+            "the numbers. Entries of one tier share a rank."
         )
     return (
         "Tier lists count beside the numbers: a list is taken to name the faster of two entries with odds of "
