@@ -206,12 +206,10 @@ def caveats(page: AnswerPage, says_disks: bool, doubt: str) -> list[str]:
     says_disks : whether the kind of disks is spoken of beside
     doubt : what the newest test of forecasts says against this form of question, or ""
     """
-    of_disks = [] if says_disks or not page.tables else [page.never_tried]
+    of_disks = "" if says_disks else page.never_tried
     notes = [note for note in page.answer.notes if len(page.tables) < 2 or not note.startswith("Nobody tested all")]
-    sentences = [doubt if page.tables else "", *of_disks, *notes]
-    return [f"{text.partition('. ')[0].removesuffix('.')}." for text in sentences if text][
-        : MOST_CAVEATS - bool(page.shelves)
-    ]
+    told = list(filter(None, [doubt, of_disks, *notes]))[: MOST_CAVEATS - bool(page.shelves)]
+    return [f"{text.partition('. ')[0].removesuffix('.')}." for text in told]
 
 
 @dataclass(frozen=True)
