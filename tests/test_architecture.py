@@ -94,6 +94,7 @@ ROOMS = [
     ("modelling.guidance.content", True, "what a maker advises, and what many do on one choice"),
     ("modelling.guidance.matching", True, "which advice bears on a question"),
     ("modelling.guidance.selectors", False, "advice as other features ask for it"),
+    ("modelling.guide_texts", False, "the guides, as their files have them"),
     ("modelling.answers", False, "the answer to a question, worked out"),
     ("modelling.kept_answers", False, "answers kept, given again, pinned"),
     ("modelling.claims", False, "what the papers claimed, held against the numbers"),
@@ -124,11 +125,14 @@ DOORS = ("selectors", "words", "content")
 
 # Modules inside a room with Django that are free of it themselves.
 PLAIN = [
-    *(f"modelling.answers.{name}" for name in ("abilities", "content", "differences", "trade_off", "words")),
+    *(
+        f"modelling.answers.{name}"
+        for name in ("abilities", "content", "differences", "measured", "trade_off", "words")
+    ),
     *(
         f"modelling.answer_pages.{name}"
         for name in (
-            *("ability_table", "heat_map", "meaning", "measured", "network", "presentation", "standing", "tabs"),
+            *("ability_table", "heat_map", "meaning", "network", "presentation", "standing", "tabs"),
             *("side_by_side", "trade_table"),
         )
     ),

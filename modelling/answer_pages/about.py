@@ -10,12 +10,13 @@ from modelling.answers import words
 from modelling.ask.selectors import KEPT_FACTS, facts_in_words
 from modelling.evidence import names
 from modelling.evidence.axes import NATIVE
+from modelling.evidence.question import choices_for
 from modelling.kept_answers.editions import answers_now
 from modelling.kept_answers.selectors import answer_in
 
 from .api import FIGURES
 from .forms import VisitorForm
-from .standing import choices_of, questions_of
+from .standing import choices_of
 from .views import known_address, understood_of
 
 
@@ -63,7 +64,7 @@ def known(request: HttpRequest, slug: str) -> HttpResponse:
     if request.get_full_path() != address:
         return redirect(address)
     beside = {name: facts[name] for name in KEPT_FACTS[1:] if name in facts}
-    given = answers_now(questions_of(slug, hypervisor))
+    given = answers_now(choices_for(slug, hypervisor))
     answers = {question: answer_in(snapshot) for question, snapshot in given.items() if snapshot}
     choices = choices_of(answers, beside)
     told = {choice.axis for choice in choices}

@@ -24,6 +24,7 @@ from modelling.evidence.asking import page_method, page_revision
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
 from modelling.explanations.selectors import explained
+from modelling.guide_texts import guide_on
 from modelling.here.selectors import HERE, laboratory_in, measure_command
 from modelling.kept_answers.pins import Given
 from modelling.kept_answers.selectors import answer_at, answer_in
@@ -32,7 +33,6 @@ from modelling.kept_answers.views import at_permanent_addresses
 from . import presentation, tabs
 from .chips import chips, to_compare
 from .forms import VisitorForm
-from .instead import instead_of
 from .side_by_side import pair_lines, turned, workload_tables
 from .views import rendered, respond, understood_of
 
@@ -108,8 +108,9 @@ def _context(
         "measure": measure_command(answer, beside.get(HERE, "")) if answer and as_of is None else None,
         "tab": tab,
         "tabs": shown,
-        "instead": instead_of(answer) if answer and as_of is None else None,
+        "campaign": "",
         "known_address": "",
+        "guide": guide_on(question.axis),
         "current_address": address_of(question, keys, **beside),
         "explanation": explained(question, order[0], order[1], as_of) if tab == tabs.WHY else None,
     }

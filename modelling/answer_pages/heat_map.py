@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from kdb.content import Among, taken
-from modelling.answers.content import RankedEntry
+from modelling.answers.content import RECOMMENDED, RankedEntry
 from modelling.evidence.axes import AXES, entry_parts
 from modelling.evidence.question import Grade
+
+BETWEEN = "between"  # neither recommended nor advised against
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Cell:
     high: float | None = None
     grade: Grade | None = None
     shade: Annotated[int | None, "0, the slowest of its part, to 4, the fastest."] = None  # of ln ratio, else of rank
-    standing: Annotated[str, Among(["best", "between", "avoid", "no evidence"])] = "no evidence"
+    standing: Annotated[str, Among([*RECOMMENDED, BETWEEN, "no evidence"]), "As the answer has it."] = "no evidence"
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,8 @@ def heat_map(entries: Sequence[RankedEntry], labels: Mapping[str, str]) -> Grid:
 def _cell(guest: str, host: str, entry: RankedEntry | None, shades: Mapping[str, int]) -> Cell:
     if entry is None:
         return Cell(guest, host)
-    standing = "best" if entry.is_best else "avoid" if entry.is_worst else "between"
-    return taken(Cell, entry, guest_fs=guest, host_fs=host, shade=shades[entry.key], standing=standing)
+    told = entry.recommended or BETWEEN
+    return taken(Cell, entry, guest_fs=guest, host_fs=host, shade=shades[entry.key], standing=told)
 
 
 def _shades(entries: Sequence[RankedEntry]) -> dict[str, int]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kdb.units import LATENCY, METRICS, convert
-from modelling.answers.content import Answer, AnswerPart, MeasuredDifference, SetUp
+from modelling.answers.content import NOT_STATED, Answer, AnswerPart, MeasuredDifference, SetUp
 from modelling.evidence.words import machines, size
 from modelling.workloads.curves import Carried, CurvePanel, CurvePoint, carried
 
@@ -13,11 +13,13 @@ from modelling.workloads.curves import Carried, CurvePanel, CurvePoint, carried
 class DifferenceLine:
     """One row of the table: the values that the first and the other reached, and where they stand.
 
-    place : what else the numbers are of, "1 virtual machine, read, 4 KiB"; more : the first against the other, signed
+    study : title of the case study; place : what else the numbers are of, "1 virtual machine, read, 4 KiB"
+    more : the first against the other, signed
     """
 
     other: str
     difference: MeasuredDifference
+    study: str
     place: str
     more: float
 
@@ -27,7 +29,7 @@ class Meaning:
     """The meaning of one part.
 
     sentence : the difference to the nearest rival; first : label of what the lines are against
-    script : the set-up as text to copy, each line with its case studies
+    script : the set-up as text to copy; not_stated : facts that no case study states
     """
 
     part: AnswerPart
@@ -36,6 +38,7 @@ class Meaning:
     lines: list[DifferenceLine]
     set_up: SetUp | None
     script: str
+    not_stated: list[str]
 
 
 def meanings(answer: Answer) -> list[Meaning]:
@@ -44,22 +47,29 @@ def meanings(answer: Answer) -> list[Meaning]:
     set_ups = {set_up.part: set_up for set_up in answer.set_ups}
     per_part = []
     for part in answer.parts:
-        lines = [_line(difference, labels) for difference in answer.differences if difference.part == part.part]
+        lines = [
+            _line(difference, labels, answer.titles)
+            for difference in answer.differences
+            if difference.part == part.part
+        ]
         set_up = set_ups.get(part.part)
         if lines or set_up:
             first = labels[part.reference]
-            script = _script(set_up) if set_up else ""
-            per_part.append(Meaning(part, _sentence(first, lines, part.basis), first, lines, set_up, script))
+            script, facts = (_script(set_up), set_up.facts) if set_up else ("", ())
+            not_stated = [fact.fact for fact in facts if not fact.stated]
+            sentence = _sentence(first, lines, part.basis)
+            per_part.append(Meaning(part, sentence, first, lines, set_up, script, not_stated))
     return per_part
 
 
-def _line(difference: MeasuredDifference, labels: Mapping[str, str]) -> DifferenceLine:
+def _line(difference: MeasuredDifference, labels: Mapping[str, str], titles: Mapping[str, str]) -> DifferenceLine:
     place = [machines(difference.vm_count)]
     place += [difference.operation] if difference.operation != "mixed" else []
     place += [size(difference.block_size_bytes)] if difference.block_size_bytes else []
     return DifferenceLine(
         other=labels[difference.other],
         difference=difference,
+        study=titles.get(difference.case_study, ""),
         place=", ".join(place),
         more=difference.first_value - difference.other_value,
     )
@@ -74,7 +84,7 @@ def _sentence(first: str, lines: Sequence[DifferenceLine], basis: str) -> str:
     mine, other, between = (_rounded(v) for v in (difference.first_value, difference.other_value, abs(nearest.more)))
     return (
         f"{first} reached {mine} {difference.unit}, {nearest.other} {other} {difference.unit}: "
-        f"{between} {difference.unit} {more} ({difference.case_study.upper()}, {nearest.place})."
+        f"{between} {difference.unit} {more} (“{nearest.study}”, {nearest.place})."
     )
 
 
@@ -83,8 +93,11 @@ def _rounded(value: float) -> str:
 
 
 def _script(set_up: SetUp) -> str:
-    """Write the lines as one text, each with its case studies in a remark."""
-    return "".join(f"{line.text}  # {', '.join(slug.upper() for slug in line.case_studies)}\n" for line in set_up.lines)
+    """Write the lines as one text, the last of which names what no case study states."""
+    left_open = [line.text for line in set_up.lines if line.text.endswith(NOT_STATED)]
+    named = ", ".join(text.removeprefix("# ").removesuffix(f": {NOT_STATED}") for text in left_open)
+    told = [line.text for line in set_up.lines if line.text not in left_open]
+    return "".join(f"{text}\n" for text in (*told, *([f"# {NOT_STATED}: {named}"] if named else [])))
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,17 @@ from functools import cached_property
 
 from kdb.units import METRICS, Metric
 from modelling.answers.content import Answer, AnswerPart, Decision, RankedEntry
+from modelling.answers.measured import DotChart, Shelves, dot_charts, shelves
 from modelling.answers.words import GRADES, Bar, Chart, address, forest_plot, grounds_line, never_tried, title
 from modelling.comparisons.words import address_of
 from modelling.evidence.axes import COLUMN_LABELS
 from modelling.evidence.question import Question
-from modelling.evidence.words import capital
+from modelling.evidence.words import capital, counted
 from modelling.workloads.curves import CurvePanel, CurvePoint
 
 from .ability_table import AbilityTable, ability_table
 from .heat_map import Grid, heat_map
 from .meaning import Meaning, meanings
-from .measured import DotChart, Shelves, dot_charts, shelves
 from .network import NetworkPicture, network_picture
 from .trade_table import TradeTable, trade_tables
 
@@ -63,7 +63,7 @@ class CurveTable:
 
 @dataclass(frozen=True)
 class MeasuredPart:
-    """What was measured of one part. name : "" where it is the only one; sentence : of its verdict"""
+    """What was measured of one part. name : in few words, "" where it is the only one; sentence : of its verdict"""
 
     number: int
     name: str
@@ -122,14 +122,23 @@ class AnswerPage:
 
     @property
     def measured(self) -> list[MeasuredPart]:
-        """Return what was measured, part by part."""
-        parts, verdict = self.answer.parts, self.answer.verdict
-        if len(parts) < 2:
-            return [MeasuredPart(part.part, "", verdict.measured, dot_charts(self.answer, part.part)) for part in parts]
+        """Return what was measured of the part that holds the choice, or comes first: the ranking has all parts."""
+        answer, several = self.answer, len(self.answer.parts) > 1
+        best = {entry.part for entry in answer.entries if entry.is_best}
         return [
-            MeasuredPart(part.part, capital(part.name), part.verdict.measured, dot_charts(self.answer, part.part))
-            for part in parts
+            MeasuredPart(
+                part.part,
+                self._short_name(part) if several else "",
+                part.verdict.measured if several else answer.verdict.measured,
+                dot_charts(answer, part.part),
+            )
+            for part in sorted(answer.parts, key=lambda part: part.part not in best)[:1]
         ]
+
+    def _short_name(self, part: AnswerPart) -> str:
+        first, *others = self.answer.entries_of(part)
+        is_long = len(part.name.split()) > LONGEST_NAME
+        return f"{first.label} and {counted(len(others), 'other')}" if is_long else capital(part.name)
 
     @property
     def shelves(self) -> list[Shelves]:
@@ -154,8 +163,11 @@ class AnswerPage:
 
     @cached_property
     def curves(self) -> list[CurveTable]:
-        panels = self.answer.scaling
-        return [_curves(number, self.metric, panel, panels, self.names) for number, panel in enumerate(panels, start=1)]
+        panels, titles = self.answer.scaling, self.answer.titles
+        return [
+            _curves(number, self.metric, panel, titles.get(panel.case_study, ""), panels, self.names)
+            for number, panel in enumerate(panels, start=1)
+        ]
 
     @cached_property
     def meanings(self) -> list[Meaning]:
@@ -185,7 +197,7 @@ class AnswerPage:
         return any(table.has_numbers for table in self.tables)
 
 
-MOST_CAVEATS = 3
+MOST_CAVEATS, LONGEST_NAME = 3, 9  # one less beside a published order; words of a part's name before the ranking
 
 
 def caveats(page: AnswerPage, says_disks: bool, doubt: str) -> list[str]:
@@ -194,15 +206,18 @@ def caveats(page: AnswerPage, says_disks: bool, doubt: str) -> list[str]:
     says_disks : whether the kind of disks is spoken of beside
     doubt : what the newest test of forecasts says against this form of question, or ""
     """
-    of_disks = [] if says_disks or not page.tables else [page.never_tried]
+    of_disks = "" if says_disks else page.never_tried
     notes = [note for note in page.answer.notes if len(page.tables) < 2 or not note.startswith("Nobody tested all")]
-    sentences = [doubt if page.tables else "", *of_disks, *notes]
+    sentences = [doubt if page.tables else "", of_disks if page.tables else "", *notes]
     first = (text.partition(": in “")[0].partition(". ")[0] for text in sentences if text)
-    return [f"{text.removesuffix('.')}." for text in first][:MOST_CAVEATS]
+    return [f"{text.removesuffix('.')}." for text in first][: MOST_CAVEATS - bool(page.shelves)]
 
 
-def _curves(number: int, metric: Metric, panel: CurvePanel, panels: Sequence[CurvePanel], names: Names) -> CurveTable:
-    title = ", ".join([panel.case_study.upper(), *_told_apart(panel, panels, names)])
+def _curves(
+    number: int, metric: Metric, panel: CurvePanel, study: str, panels: Sequence[CurvePanel], names: Names
+) -> CurveTable:
+    """study : its title"""
+    title = ", ".join([study, *_told_apart(panel, panels, names)])
     counts = sorted({point.vm_count for series in panel.series for point in series.points})
     rows = []
     for series in panel.series:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from modelling.answers.content import Answer, RankedEntry
 from modelling.answers.words import THING, address
 from modelling.estimation.recommendation import DEFAULT, MAKERS
-from modelling.evidence.axes import AXES, NATIVE, NATIVE_AXES, entry_parts
+from modelling.evidence.axes import AXES, entry_parts
 from modelling.evidence.question import Question
 from modelling.evidence.words import some
 
@@ -26,14 +26,6 @@ class Choice:
     confidence: str
     address: str
     against: str
-
-
-def questions_of(workload: str, hypervisor: str | None) -> list[Question]:
-    """Return one question for each axis that is still open, axes of a single choice first."""
-    axes = [AXES[name] for name in NATIVE_AXES] if hypervisor == NATIVE else list(AXES.values())
-    is_open = [axis for axis in axes if not hypervisor or "hypervisor" not in axis.entry or len(axis.entry) > 1]
-    ordered = sorted(is_open, key=lambda axis: len(axis.entry))
-    return [Question(axis.name, workload, hypervisor=hypervisor) for axis in ordered]
 
 
 def choices_of(answers: Mapping[Question, Answer], beside: Mapping[str, str] | None = None) -> list[Choice]:

@@ -25,6 +25,7 @@ from kdb.web.htmx import at_address, target_of, to_page, varies_for_htmx, wants_
 from kdb.web.private import private_with
 from modelling.answers import words
 from modelling.answers.content import Answer
+from modelling.answers.next_runs import campaign_address
 from modelling.ask.selectors import KEPT_FACTS, Machine, Word, fit, kept_machines
 from modelling.comparisons.words import address_of
 from modelling.evidence import counts, names
@@ -34,6 +35,7 @@ from modelling.evidence.choices import compared_under
 from modelling.evidence.question import Question
 from modelling.explanations.selectors import explained
 from modelling.following.selectors import button
+from modelling.guide_texts import guide_on
 from modelling.here.selectors import HERE, answer_here, laboratories_on, laboratory_in, measure_command
 from modelling.kept_answers import releases
 from modelling.kept_answers.changes import earlier
@@ -50,7 +52,6 @@ from . import presentation, tabs
 from .chips import chips, to_compare
 from .citing import Cited
 from .forms import RateForm, VisitorForm
-from .instead import instead_of
 from .meaning import carried_lines
 
 _KEPT_SECONDS = 60
@@ -335,7 +336,6 @@ def _context(asked: Asked, kept: Edition, site: str) -> dict[str, Any]:
     tab = next((one.name for one in shown if one.is_open), "")
     recommended = [entry.key for entry in answer.entries[:1]]
     here = {HERE: asked.here} if asked.here else {}
-    helps = not kept.as_of and (tab == tabs.EVIDENCE or not page.tables)
     return {
         "title": page.title,
         "what": "answer",
@@ -352,8 +352,9 @@ def _context(asked: Asked, kept: Edition, site: str) -> dict[str, Any]:
         "tab": tab,
         "tabs": shown,
         "known_address": known_address(question.workload, question.as_dict()),
+        "guide": guide_on(question.axis),
         "current_address": words.address(question, beside=machine.given),
-        "instead": instead_of(answer) if helps else None,
+        "campaign": "" if page.tables or kept.as_of else campaign_address(question),
         "explanation": explained(question, as_of=kept.as_of) if tab == tabs.WHY and kept.is_of_today else None,
         **(_history(asked, answer, kept, site) if tab == tabs.HISTORY else {}),
     }

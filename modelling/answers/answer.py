@@ -8,19 +8,19 @@ from modelling.estimation.verdict import LEADS, USE
 from modelling.evidence import names as catalogue
 from modelling.evidence.axes import AXES
 from modelling.evidence.names import in_sentence, label
+from modelling.evidence.question import Question
+from modelling.guide_texts import guide_on
 from modelling.workloads.curves import curves
 
 from . import anecdotes, caches, caveats, decision, grounds, next_runs
 from .abilities import abilities_of
-from .content import Answer, AnswerPart, RankedEntry
+from .content import Answer, AnswerPart, Grounds, RankedEntry
 from .differences import differences, measured_ratios, tier_lists
 from .estimate import Estimate
 from .knowledge import assumptions
 from .makers import makers_say
 from .set_up import set_ups
 from .words import rests_on as rests_on_words
-
-RELEASES = ("-release", "-kernel")  # ends of the axes of what a product brings along
 
 
 def answer(estimate: Estimate, revision: int) -> Answer:
@@ -43,17 +43,21 @@ def answer(estimate: Estimate, revision: int) -> Answer:
     measure_next = next_runs.in_words(question, estimate.run_sets, runs)
     names = decision.part_names(ranking, entry_name, _name_of)
     entries = [(entry.key, entry_name(entry.key)) for part in parts for entry in part.entries]
-    margin, of_what, advised = assumptions().margin, rests_on_words(rests_on), estimate.advised
+    margin, advised = assumptions().margin, estimate.advised
+    of_what = rests_on_words(rests_on, _only_hypervisor(question, rests_on))
     verdicts = [
         decision.of_part(part, in_words, margin, advised, measure_next if len(parts) == 1 else "", of_what)
         for part in parts
     ]
-    if question.axis.endswith(RELEASES):
+    if axis.is_release:
         verdict = decision.of_releases(verdicts, missing)
     elif estimate.is_ranked:
         verdict = decision.of_answer(ranking, verdicts, names, in_words, margin, advised, measure_next, of_what)
     else:
-        verdict = decision.of_nothing(estimate.nearby, in_words, margin, missing, advised)
+        guide = guide_on(axis.name)
+        verdict = decision.of_nothing(
+            estimate.nearby, in_words, margin, missing, advised, guide.recommendation if guide else ""
+        )
     return Answer(
         question=question,
         revision=revision,
@@ -109,6 +113,13 @@ def _name_of(column: str, value: str) -> str:
     """Name a value of one of the columns that tell parts apart."""
     known = catalogue.names()
     return {"hypervisor": known["hypervisor"], "cache_mode": {}}.get(column, known["file_system"]).get(value, value)
+
+
+def _only_hypervisor(question: Question, rests_on: Grounds) -> str:
+    """Return the hypervisor of all evidence where the question neither names nor chooses one; or ""."""
+    is_open = not question.hypervisor and "hypervisor" not in AXES[question.axis].entry
+    first, *others = rests_on.facts["hypervisor"] or ("",)
+    return catalogue.names()["hypervisor"].get(first, "") if is_open and not others else ""
 
 
 def _status(ranking: Ranking) -> str:

@@ -8,7 +8,7 @@ import pandas as pd
 from kdb.units import THROUGHPUT, convert
 from modelling.estimation.ranking import Ranking
 from modelling.evidence.question import Question
-from modelling.evidence.words import some
+from modelling.evidence.words import capital, some
 from modelling.workloads.cache_effect import cache_verdict, caches_answered_above
 from modelling.workloads.profiles import known_profiles
 
@@ -39,8 +39,8 @@ def answered(
     more = [f"likewise in {others} other case studies" if others > 1 else "likewise in another case study"]
     told = [*clauses[:MOST_STUDIES], *(more if others > 0 else [])]
     return [
-        f"These tests measured memory, not disks: {'; '.join(told)}. They say little about data that do not fit into "
-        "memory."
+        f"These tests measured memory, not disks. {capital('; '.join(told))}. They say little about data that do not "
+        "fit into memory."
     ]
 
 

@@ -7,25 +7,25 @@ from typing import Any
 import pandas as pd
 from django.conf import settings
 
-from experiments.models import CaseStudy, Configuration
+from experiments.models import Configuration
 from kdb.disk_path import SETTINGS
 from kdb.host_storage import BACKENDS
 from kdb.pairs import pair_key
 from kdb.units import METRICS, SCORE
-from modelling.estimation.network import Network
 from modelling.estimation.ranking import RankedPart, Ranking
 from modelling.evidence import names as catalogue
-from modelling.evidence.axes import AXES, COLUMN_LABELS, NATIVE, Axis
+from modelling.evidence.axes import AXES, COLUMN_LABELS, KINDS, NATIVE, Axis
 from modelling.evidence.fairplay import came_along
 from modelling.evidence.names import label
 from modelling.evidence.question import Question
-from modelling.evidence.words import counted, listed, machines
+from modelling.evidence.words import capital, counted, listed, machines
 
 from .content import Anecdote
 
 # What may change how much faster one entry is than another, though it is equal in every comparison.
 _MODERATORS = ("storage", "allocation", "cache_mode")
 _LABORATORY = ("laboratory", "laboratories")
+LONGEST_CAUSE = 90  # characters of what came along with entries, in one sentence with what it may have caused
 
 
 def caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
@@ -55,16 +55,9 @@ def caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
             f"{flagged} of the {len(arms)} values {looks} like no disk's: a clock, a cache or a limit may have made "
             f"{'it' if flagged == 1 else 'them'}. In the estimate {'it counts' if flagged == 1 else 'they count'} less."
         )
-    counts = sorted(int(n) for n in arms["vm_count"].unique())
-    if len(counts) > 1:
-        notes.append(f"Averaged over {listed([str(n) for n in counts])} virtual machines.")
-    if max(counts, default=1) > 1 and _scope_is_unknown(ranking):
-        notes.append(
-            "The sources do not say whether a value at several machines is for each machine or for all together. "
-            "Ratios at one machine count do not depend on it."
-        )
     notes += [_moderation(axis, column, arms) for column in _MODERATORS if _varies(axis, column, arms)]
-    notes += [note for part in parts for network in part.networks for note in _disagreements(network)]
+    if any(network.tau2 for part in parts for network in part.networks):
+        notes.append("The case studies differ by more than their own spread explains; the intervals include it.")
     notes += _never_recommended(axis, parts)
     if without := [label(axis, entry.key) for part in parts for entry in part.entries if entry.lacks]:
         notes.append(
@@ -99,24 +92,13 @@ def _moderation(axis: Axis, column: str, arms: pd.DataFrame) -> str:
     return f"{ratios} {how_much}{asking}"
 
 
-def _disagreements(network: Network) -> list[str]:
-    """Say how much the case studies of one network differ beyond their own spread, where they do."""
-    if not network.tau2:
-        return []
-    spread = math.exp(math.sqrt(network.tau2)) - 1
-    return [
-        f"The case studies differ by more than their own spread explains (I² = {network.i2:.0%}; a standard deviation "
-        f"of {spread:.0%} between them is estimated from {len(network.trials)}); the intervals include it."
-    ]
-
-
 def _tier_lists(ranking: Ranking) -> str:
     """Say what the tier lists did to the answer."""
     bases = {part.basis for part in ranking.parts}
     if "both" not in bases:
         return (
-            "The order rests on tier lists: their sources publish who is best and worst, not the numbers, so no "
-            "ratios can be given. Entries of one tier share a rank."
+            "The order rests on tier lists, so there are no ratios. Their sources publish who is best and worst, not "
+            "the numbers. Entries of one tier share a rank."
         )
     return (
         "Tier lists count beside the numbers: a list is taken to name the faster of two entries with odds of "
@@ -130,8 +112,8 @@ def _dispute(finding: Any) -> str:
     pair = label(AXES["fs-pair"], pair_key(finding.guest_fs, finding.host_fs))
     where = {"best": "among the best", "unlisted": "in no list", "worst": "among the worst"}
     return (
-        f"{pair} stands {where[finding.text_list]} in {finding.text_source} of {finding.publication.upper()} and "
-        f"{where[finding.table_list]} in its {finding.table_source}; it is placed in the middle."
+        f"{pair} stands {where[finding.text_list]} in {finding.text_source} and {where[finding.table_list]} in "
+        f"{finding.table_source} of the same publication; it is placed in the middle."
     )
 
 
@@ -149,11 +131,6 @@ def _never_recommended(axis: Axis, parts: Iterable[RankedPart]) -> list[str]:
     ]
 
 
-def _scope_is_unknown(ranking: Ranking) -> bool:
-    slugs = set(ranking.arms["case_study"].unique())
-    return CaseStudy.objects.filter(slug__in=slugs, value_scope=CaseStudy.Scope.NOT_STATED).exists()
-
-
 def _confounding(axis: Axis, arms: pd.DataFrame) -> list[str]:
     """Say what came along with the entries: with which value each was measured, and what no source states."""
     notes, left_open = [], []
@@ -164,7 +141,9 @@ def _confounding(axis: Axis, arms: pd.DataFrame) -> list[str]:
         if column in axis.set_by_entry and not (pairs[column] != "").any():
             left_open.append(COLUMN_LABELS[column])
             continue
-        notes.append(f"The {COLUMN_LABELS[column]} may be the cause: {_measured_with(axis, column, pairs)}.")
+        told, cause = _measured_with(axis, column, pairs), f"the {COLUMN_LABELS[column]} may be the cause"
+        is_short = len(told) <= LONGEST_CAUSE  # else the first sentence is told before the rest
+        notes.append(f"{told}: {cause}." if is_short else f"{capital(cause)}. {told}.")
     if left_open:
         notes.append(
             f"No source states the {listed(left_open)}. Each hypervisor has defaults of its own, so a difference may "
@@ -221,7 +200,12 @@ def missing(
     if ranking.parts:
         return []
     asked = catalogue.names()["workload"].get(question.workload, question.workload)
-    narrowed = [f"{name.replace('_', ' ')} {value}" for name, value in question.filters.items() if name != "metric"]
+    named = {name: catalogue.names()[KINDS[name]] for name in question.filters.keys() & KINDS.keys()}
+    narrowed = [
+        f"{name.replace('_', ' ')} {named.get(name, {}).get(str(value), str(value))}"
+        for name, value in question.filters.items()
+        if name != "metric"
+    ]
     under = f" with {listed(narrowed)}" if narrowed else ""
     held = [column for column in axis.all_held(question.hypervisor) if column in axis.held]
     by = f" by {METRICS[question.metric].label}" if question.metric else ""
@@ -253,8 +237,9 @@ def _measured(measured: Iterable[tuple[str, str, str]]) -> list[str]:
     """Write a sentence for each metric and unit that case studies do have of the workload."""
     studies: dict[tuple[str, str], list[str]] = {}
     for metric, unit, case_study in measured:
-        studies.setdefault((metric, unit), []).append(case_study.upper())
+        studies.setdefault((metric, unit), []).append(case_study)
     return [
-        f"{listed(slugs)} measured the {METRICS[metric].label} in {unit}, but of nothing that may be compared here."
+        f"{capital(counted(len(slugs), 'case study', 'case studies'))} measured the {METRICS[metric].label} in {unit}, "
+        "but nothing that may be compared here."
         for (metric, unit), slugs in studies.items()
     ]

@@ -242,6 +242,9 @@ class SetUpFact:
     not_tried: Annotated[tuple[str, ...], "Choices that the case studies that state it did not try."]
 
 
+NOT_STATED = "not stated"  # end of a remark in place of a command
+
+
 @dataclass(frozen=True)
 class SetUpLine:
     """A command line, or a remark after "# "; names after $ are the reader's own."""
@@ -336,6 +339,7 @@ class MakersSay:
     statements: Annotated[tuple[MakerStatement, ...], "The closest of each publisher first, at most five."]
     defaults: Annotated[tuple[MakerStatement, ...], "Of products, where nobody sets anything."]
     disagreements: Annotated[tuple[str, ...], "Where makers contradict each other, both sides in a sentence."]
+    advised: Annotated[tuple[str, ...], "Keys of what most advise, of which either is fine."] = ()
 
 
 NO_MAKERS = MakersSay("", (), (), ())
@@ -381,6 +385,11 @@ class Answer:
     ]
     missing: tuple[str, ...]
     makers: MakersSay = NO_MAKERS
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """Return the title of each case study behind the answer."""
+        return {study.case_study: study.title for study in self.evidence}
 
     def entries_of(self, part: AnswerPart) -> tuple[RankedEntry, ...]:
         """Return the lines of one part, best first."""

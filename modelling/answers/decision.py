@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.published_evidence.abilities import ABILITIES
+from kdb.disk_path import SETTINGS
 from kdb.host_storage import UNNAMED
 from modelling.estimation.bayes import Posterior
 from modelling.estimation.ranking import Entry, RankedPart, Ranking
@@ -48,6 +49,7 @@ _TELLS_APART = (
 )
 MOST_AGAINST = 2  # entries that makers discourage, in the first line
 CONFIDENCE = {"strong": "High", "moderate": "Moderate", "weak": "Low", "very weak": "Low"}
+_NOBODY = "nobody measured this, and nobody advises."
 _NO_SAFE = "none of these was measured with options that keep acknowledged writes."
 _JOINING = "A case study that measures entries of different parts side by side would join them."
 
@@ -99,19 +101,31 @@ def of_releases(parts: Sequence[Decision], missing: Sequence[str]) -> Decision:
 
 
 def of_nothing(
-    near: Nearby | None, label: Naming, margin: float, missing: Sequence[str] = (), advised: Advised | None = None
+    near: Nearby | None,
+    label: Naming,
+    margin: float,
+    missing: Sequence[str] = (),
+    advised: Advised | None = None,
+    guide: str = "",
 ) -> Decision:
     """Decide where nothing that answers the question was compared: as makers advise, or by what was compared elsewhere.
 
     near : what was compared elsewhere; missing : sentences on what would have to be measured
+    guide : what the guide on this choice makes of makers' advice, where that names conditions but no entry
     """
     verdict = Verdict(NOT_KNOWN, STRENGTHS[0], tuple(("", sentence) for sentence in missing[:1]))
-    recommended, measured, offered = by_makers(advised) if advised else Recommended(), "", 0
+    recommended, measured, offered, nothing = by_makers(advised) if advised else Recommended(), "", 0, _NOBODY
     if near is not None and recommended.basis != MAKERS:
         recommended, offered = recommend(near.options, near.posterior, NOT_KNOWN, margin), len(near.options)
         recommended = replace(recommended, force=GUESS, basis=NEAREST, is_sure_of_not=False)
-        measured = f"Compared under other workloads: {some(label(option.key) for option in near.options)}."
-    return worded(verdict, recommended, label, measured, " ".join(missing[1:]), offered=offered)
+        labels = [label(option.key) for option in near.options]
+        noun = _noun(labels)
+        measured = f"Compared under other workloads: {noun}{some(name.removeprefix(noun) for name in labels)}."
+    elif advised and advised.is_meant and guide and recommended.basis != MAKERS:
+        recommended, nothing = Recommended(basis=MAKERS), guide[:1].lower() + guide[1:]
+    elif advised and advised.statements:
+        nothing = "nobody measured this, and what makers advise is for other products."
+    return worded(verdict, recommended, label, measured, " ".join(missing[1:]), offered=offered, nothing=nothing)
 
 
 def of_part(
@@ -157,7 +171,7 @@ def by_makers(advised: Advised) -> Recommended:
     """Return what most makers advise, or the product's default."""
     if advised.advised:
         against = [key for key in advised.discouraged if families.may_be_offered(key) and key != UNNAMED]
-        return Recommended((advised.advised,), tuple(against[:MOST_AGAINST]), basis=MAKERS)
+        return Recommended(advised.advised, tuple(against[:MOST_AGAINST]), basis=MAKERS)
     return Recommended((advised.default,), basis=DEFAULT) if advised.default else Recommended()
 
 
@@ -175,6 +189,7 @@ def options_of(
             place=entry.rank,
             is_durable=not entry.unsafe_options,
             advised=advised.entries[entry.key].score if advised and entry.key in advised.entries else 0,
+            is_default=advised is not None and entry.key == advised.default,
         )
         for entry in may
     ]
@@ -189,12 +204,12 @@ def worded(
     settle: str = "",
     rests_on: str = "",
     offered: int = 0,
-    nothing: str = "nobody measured this, and nobody advises.",
+    nothing: str = _NOBODY,
 ) -> Decision:
     """Put a recommendation into words.
 
     measured : sentences on what evidence says; settle : on what would settle it; rests_on : as for of_part
-    offered : number of entries that the choice is out of; nothing : why it is out of none
+    offered : number of entries that the choice is out of; nothing : why it is out of none, or what makers advise then
     """
     is_several = verdict.contrast is not None and verdict.contrast.groups > 1
     return Decision(
@@ -217,21 +232,33 @@ def worded(
 
 
 def _first_line(recommended: Recommended, label: Naming, why: str) -> str:
-    names = [label(key) for key in recommended.choice]
+    choice, against = recommended.choice, recommended.rather_not
+    noun = _noun([label(key) for key in (*choice, *against)])
+    names = [noun * (not place) + label(key).removeprefix(noun) for place, key in enumerate(choice)]
     if recommended.basis == NOTHING:
         return f"Keep what you have: {why}"
     if recommended.basis == DEFAULT:
-        return f"Nobody measured this and nobody advises: keep what you have; the default is {names[0]}."
+        return f"{capital(why.removesuffix('.'))}: keep what you have; the default is {names[0]}."
+    if recommended.basis == MAKERS and not names:
+        return f"No measurements. Makers advise: {why}"
     if recommended.basis == MAKERS:
         line = f"No measurements. Its makers advise {listed(names, 'or')}."
+    elif recommended.is_toss:
+        line = f"{listed(names, 'or')}: {'either' if len(names) == 2 else 'any'} is as good a guess."
     elif len(names) > 1:
         line = f"{listed(names, 'or')}: either is fine."
     else:
         line = f"Use {names[0]}." if recommended.force == STRONG else f"Start with {names[0]}."
-    if recommended.rather_not:
-        against = listed([label(key) for key in recommended.rather_not], "or")
-        line += f" Avoid {against}." if recommended.is_sure_of_not else f" Rather not {against}."
-    return line
+    if against:
+        others = listed([label(key).removeprefix(noun) for key in against], "or")
+        line += f" Avoid {others}." if recommended.is_sure_of_not else f" Rather not {others}."
+    return capital(line) if noun else line  # ext4 is spelled so
+
+
+def _noun(names: Sequence[str]) -> str:
+    """Return the setting that all these are values of, which is said once: "cache mode "; "" where there is none."""
+    nouns = (f"{setting.in_sentence} " for setting in SETTINGS.values())
+    return next((noun for noun in nouns if all(name.startswith(noun) for name in names)), "")
 
 
 def _second_line(recommended: Recommended, verdict: Verdict, rests_on: str, offered: int) -> str:
@@ -240,21 +267,28 @@ def _second_line(recommended: Recommended, verdict: Verdict, rests_on: str, offe
         return ""
     level = f"{CONFIDENCE[verdict.strength]} confidence"
     about = f" ({rests_on})" if rests_on else ""
-    put = "put it among the best" if recommended.by_lists else "name it"
+    it = "them" if recommended.is_toss else "it"
+    put = f"put {it} among the best" if recommended.by_lists else f"name {it}"
     contrast = verdict.contrast
     who = counted(contrast.groups, "research group") if contrast and contrast.groups > 1 else "one research group"
     behind = {
         LISTS: f"published lists{about} {put}, without numbers",
-        ONE: f"one research group{about} measured it",
+        ONE: f"one research group{about} measured {it}",
         NEAREST: "nobody measured this; it is best by what other workloads say",
-    }.get(recommended.basis, f"{who}{about} measured it")
+    }.get(recommended.basis, f"{who}{about} measured {it}")
     if recommended.chance is None or recommended.blind is None:
         return f"{level}: {behind}."
-    what = "it is the best" if len(recommended.choice) == 1 else "one of them is the best"
-    text = (
-        f"{level}: {behind}; chance that {what} of {counted(offered, 'choice')} on your machine: "
-        f"{100 * recommended.chance:.0f}\u00a0% (blind {100 * recommended.blind:.0f}\u00a0%)."
-    )
+    if recommended.is_toss:
+        behind = "nobody measured this" if recommended.basis == NEAREST else behind
+        text = f"{level}: {behind}; nothing tells them apart."
+    else:
+        what = "it is the best" if len(recommended.choice) == 1 else "one of them is the best"
+        text = (
+            f"{level}: {behind}; chance that {what} of {counted(offered, 'choice')} on your machine: "
+            f"{100 * recommended.chance:.0f}\u00a0% (blind {100 * recommended.blind:.0f}\u00a0%)."
+        )
+    if recommended.tie_break:
+        text += f" That is a coin's toss: {recommended.tie_break} decided."
     if recommended.cost is not None:
         text += f" If wrong, it costs {_percent(recommended.cost, 'about ')} of the speed."
     return text

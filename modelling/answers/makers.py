@@ -18,6 +18,7 @@ def makers_say(advised: Advised, decision: Decision, label: Callable[[str], str]
     first = sorted(advised.statements, key=lambda one: {*one.recommended}.isdisjoint(decision.choice))
     return MakersSay(
         sentence=_sentence(advised, decision, label),
+        advised=advised.advised,
         statements=_lines(first_shown(tuple(first))),
         defaults=_lines(islice(advised.defaults, MOST)),
         disagreements=tuple(
@@ -35,9 +36,9 @@ def _sentence(advised: Advised, decision: Decision, label: Callable[[str], str])
         return f"Makers advise against {listed(against, 'and')}: read why before you use it."
     if not advised.advised:
         return ""
-    if advised.advised in decision.choice:
-        return f"Makers advise {label(advised.advised)} as well."
-    return f"Makers advise {label(advised.advised)} instead: test both."
+    names = listed([label(key) for key in advised.advised], "or")
+    beside = "as well" if {*advised.advised} & {*decision.choice} else "instead: test both"
+    return f"Makers advise {names} {beside}."
 
 
 def _lines(statements: Iterable[Statement]) -> tuple[MakerStatement, ...]:

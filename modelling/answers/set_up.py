@@ -22,7 +22,7 @@ from modelling.evidence.durability import losing_options
 from modelling.evidence.words import listed
 
 from .configurations import configurations_behind, of_newest_studies, told_from
-from .content import SetUp, SetUpFact, SetUpLine, StatedValue
+from .content import NOT_STATED, SetUp, SetUpFact, SetUpLine, StatedValue
 
 _CACHE_MODES = tuple(mode for mode in disks.CHOICES["cache_mode"] if not losing_options(mode, "", ""))
 _IMAGE_FORMATS = ("raw", "qcow2")
@@ -38,7 +38,7 @@ _SAYING = [  # all that a configuration states
     for field in Configuration._meta.concrete_fields
     if field.name not in ("id", "case_study", "slug", "note")
 ]
-_SEE_FACTS, _NOT_STATED = "see the facts", "not stated"
+_SEE_FACTS = "see the facts"
 _PROXMOX = "proxmox"
 _QEMU = {"kvm", _PROXMOX, "qemu-tcg"}  # whose images qemu-img makes
 # Options of a virtual disk that QEMU has, and what it may be told of each.
@@ -99,11 +99,9 @@ def _durability(entry: Entry, configurations: _Stated) -> str:
             f"Some of its numbers were measured with {listed(entry.unsafe_options)}, which can lose acknowledged "
             "writes: left out of the commands, so it may be slower than measured."
         )
-    silent = _studies(configurations, _is_silent_of_durability)
-    if silent:
+    if any(map(_is_silent_of_durability, configurations)):
         return (
-            "No stated option can lose acknowledged writes, but cache mode or mount options are not stated by "
-            f"{listed(slug.upper() for slug in silent)}."
+            "No stated option can lose acknowledged writes, but not every source states cache mode and mount options."
         )
     return "No option it was measured with can lose acknowledged writes."
 
@@ -182,7 +180,7 @@ def _lines(configurations: _Stated) -> Iterable[SetUpLine]:
 def lines_of(configuration: Configuration) -> tuple[str, ...]:
     """Return the command lines of one configuration, perhaps an unsaved one: what it leaves open has none."""
     lines = (line.text for line in _lines({configuration: {""}}))
-    return tuple(text for text in lines if not text.endswith((_NOT_STATED, _SEE_FACTS)))
+    return tuple(text for text in lines if not text.endswith((NOT_STATED, _SEE_FACTS)))
 
 
 def _storage(configurations: _Stated, hypervisors: set[str]) -> Iterable[SetUpLine]:
@@ -298,7 +296,7 @@ def _remark(what: str, configurations: _Stated, fact: _Fact) -> SetUpLine:
     """Remark on a setting without a command: it is not stated, or not a word that is known here."""
     stated = _by_value(configurations, fact)
     studies = _studies(configurations, fact if stated else bool)
-    return SetUpLine(f"# {what}: {_SEE_FACTS if stated else _NOT_STATED}", studies)
+    return SetUpLine(f"# {what}: {_SEE_FACTS if stated else NOT_STATED}", studies)
 
 
 def _agreed(configurations: _Stated, fact: _Fact) -> tuple[str, tuple[str, ...]]:

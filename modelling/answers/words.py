@@ -127,10 +127,14 @@ def grounds_line(grounds: Grounds, storage: Mapping[str, str]) -> str:
     return ", ".join(parts)
 
 
-def rests_on(grounds: Grounds) -> str:
-    """Return years and disks of the evidence: "2013 to 2021, hard disks"; "" where neither is stated."""
+def rests_on(grounds: Grounds, hypervisor: str = "") -> str:
+    """Return years and disks of the evidence: "under ESXi, 2013 to 2021, hard disks"; "" where nothing is stated.
+
+    hypervisor : that all of it is of, where nobody asked for it; or ""
+    """
     disks = listed([f"{STORAGE.get(kind, kind)}" for kind in grounds.storage])
-    return ", ".join(filter(None, (_span(grounds.years) if grounds.years else "", disks)))
+    under = f"under {hypervisor}" if hypervisor else ""
+    return ", ".join(filter(None, (under, _span(grounds.years) if grounds.years else "", disks)))
 
 
 def never_tried(grounds: Grounds, storage: Mapping[str, str]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from .bayes import Posterior
-from .verdict import AVOID, NO_DIFFERENCE, USE, WITHIN
+from .verdict import AVOID, LEADS, NO_DIFFERENCE, USE, WITHIN
 
 FORCES = STRONG, CONDITIONAL, GUESS = "strong", "conditional", "a guess"
 BASES = SEVERAL, ONE, LISTS, MAKERS, NEAREST, DEFAULT, NOTHING = (
@@ -24,6 +24,9 @@ BASES = SEVERAL, ONE, LISTS, MAKERS, NEAREST, DEFAULT, NOTHING = (
 )
 ALIKE = 0.01  # difference of expected losses, a share, that does not decide: then durability does, and makers' advice
 DISCOURAGED, NEARLY = -2, 0.05  # what makers discourage as strongly, and how much another may lose more in its place
+TOSS = 0.02  # chance beyond the blind one up to which a choice is a coin's toss, among those that lose NEARLY as little
+MOST_TOSSED = 3  # of which any is as good
+TIE_BREAKS = DURABLE, ADVISED, BY_DEFAULT = "durability", "makers' advice", "the default"
 RARELY = 0.9  # probability that the cost "one in ten" is not exceeded
 
 
@@ -35,6 +38,7 @@ class Option:
     verdict : of modelling.estimation.verdict.CHOICES; place : in the order of the evidence
     is_durable : whether no number of it rests on an option that can lose acknowledged writes
     advised : how strongly makers advise it, less how strongly others advise against it
+    is_default : whether the product does it by itself
     """
 
     key: str
@@ -44,6 +48,12 @@ class Option:
     place: int = 0
     is_durable: bool = True
     advised: int = 0
+    is_default: bool = False
+
+    @property
+    def tie(self) -> tuple[bool, int, bool]:
+        """Return what decides among options alike in all else, the best first, in the order of TIE_BREAKS."""
+        return not self.is_durable, -self.advised, not self.is_default
 
 
 @dataclass(frozen=True)
@@ -52,8 +62,10 @@ class Recommended:
 
     choice : keys, of which either is fine; empty: nothing may be recommended; rather_not : keys; is_sure_of_not :
     whether they are to be avoided; force : of FORCES; basis : of BASES; by_lists : whether lists alone decided
-    chance : that the choice holds the best of all offered, on a machine that nobody measured; blind : of one picked
-        blindly; cost, cost_one_in_ten : loss where it is not the best, expected and exceeded in one of ten, percent
+    is_toss : whether nothing tells those of the choice apart; tie_break : of TIE_BREAKS, where it alone decided, or ""
+    chance : that the choice, of a toss its first, holds the best of all offered, on a machine that nobody measured;
+        blind : of one picked blindly; cost, cost_one_in_ten : loss where it is not the best, expected and exceeded in
+        one of ten, percent
     """
 
     choice: tuple[str, ...] = ()
@@ -62,6 +74,8 @@ class Recommended:
     force: str = GUESS
     basis: str = NOTHING
     by_lists: bool = False
+    is_toss: bool = False
+    tie_break: str = ""
     chance: float | None = None
     blind: float | None = None
     cost: float | None = None
@@ -78,7 +92,8 @@ def recommend(
 
     Where evidence shows several within the margin, either is fine; where it shows one, with two groups, it is strong.
     Else it is the option that loses least, or where there are lists alone the one that they put first; of options
-    alike in that the durable one, then the one that more makers advise.
+    alike in that the durable one, then the one that more makers advise, then the default. Where none of these tells
+    them apart, and its chance is no better than a blind one, it is any of them.
     """
     if not options:
         return Recommended()
@@ -91,7 +106,7 @@ def recommend(
 
     first = min(options, key=order)
     alike = [option for option in options if _is_alike(option, first, losses, of_lists=of_lists)]
-    first = min(alike, key=lambda option: (not option.is_durable, -option.advised, *order(option)))
+    first = min(alike, key=lambda option: (*option.tie, *order(option)))
     if first.advised <= DISCOURAGED:
         nearly = [
             option for option in options if losses[option.key] - losses[first.key] <= NEARLY and option.is_durable
@@ -100,34 +115,49 @@ def recommend(
     chosen: tuple[Option, ...] = (first,)
     force = CONDITIONAL
     if kind in (USE, NO_DIFFERENCE) and (shown := tuple(option for option in options if option.verdict == kind)):
-        chosen = tuple(sorted(shown, key=lambda option: (not option.is_durable, -option.advised, *order(option))))
+        chosen = tuple(sorted(shown, key=lambda option: (*option.tie, *order(option))))
         is_strong = kind == USE or min(option.groups for option in shown) > 1
         force = STRONG if is_strong else CONDITIONAL
-    keys = {option.key for option in chosen}
+    chance = float(sum(forecast.best[options.index(option)] for option in chosen))
+    blind = len(chosen) / len(options)
+    rivals, tie_break = [], ""
+    if chosen == (first,) and first.verdict != LEADS and chance - blind <= TOSS:
+        near = [option for option in options if option is not first and option.verdict != AVOID]
+        near = [option for option in near if not of_lists or option.place == first.place]
+        near = [option for option in near if losses[option.key] - losses[first.key] <= NEARLY]
+        rivals = sorted((option for option in near if option.tie == first.tie), key=order)[: MOST_TOSSED - 1]
+        tie_break = "" if rivals else _tie_break(first, near)
+    keys = {option.key for option in (*chosen, *rivals)}
     avoid = tuple(option.key for option in options if option.verdict == AVOID and option.key not in keys)
     last = {*worst} if of_lists else {_last(losses, posterior, options.index(chosen[0]), margin)}
     rather_not = tuple(key for key in sorted(last - {""}) if key not in keys)
     groups = max(option.groups for option in chosen)
-    places = [number for number, option in enumerate(options) if option.key in keys]
-    chance = float(forecast.best[places].sum())
     cost = losses[chosen[0].key] / max(1 - chance, 1e-9) if chance < 1 else 0.0
     tells_cost = len(chosen) == 1 < len(options)
     return Recommended(
-        tuple(option.key for option in chosen),
+        tuple(option.key for option in (*chosen, *rivals)),
         avoid or rather_not,
         is_sure_of_not=bool(avoid),
         force=force,
         basis=SEVERAL if groups > 1 else ONE if groups else LISTS if first.is_listed else NEAREST,
         by_lists=of_lists and first.is_listed,
+        is_toss=bool(rivals),
+        tie_break=tie_break,
         chance=chance if len(options) > 1 else None,
-        blind=len(chosen) / len(options) if len(options) > 1 else None,
+        blind=blind if len(options) > 1 else None,
         cost=100 * min(cost, 1.0) if tells_cost else None,
-        cost_one_in_ten=100 * posterior.loss_quantile(places[0], RARELY) if tells_cost else None,
+        cost_one_in_ten=100 * posterior.loss_quantile(options.index(chosen[0]), RARELY) if tells_cost else None,
     )
 
 
 def _is_alike(option: Option, first: Option, losses: Mapping[str, float], *, of_lists: bool) -> bool:
     return option.place == first.place if of_lists else losses[option.key] - losses[first.key] <= ALIKE
+
+
+def _tie_break(first: Option, near: Sequence[Option]) -> str:
+    """Return what tells the first from those that lose as little; "" where there are none, or nothing does."""
+    rival = min((option.tie for option in near), default=first.tie)
+    return next((name for name, mine, its in zip(TIE_BREAKS, first.tie, rival, strict=True) if mine < its), "")
 
 
 def _last(losses: Mapping[str, float], posterior: Posterior, chosen: int, margin: float) -> str:

@@ -49,6 +49,11 @@ class Axis:
     setting: Setting | None = None  # whose values are compared
 
     @property
+    def is_release(self) -> bool:
+        """Return whether its entries are releases of what a product brings along."""
+        return self.name.endswith(("-release", "-kernel"))
+
+    @property
     def required(self) -> tuple[str, ...]:
         """Return the columns that an arm states where it is one of an entry's."""
         return tuple(column for column in self.entry if column not in self.optional)

@@ -8,7 +8,7 @@ from experiments.published_evidence.abilities import ABILITIES
 from kdb.content import Among, MetricName
 from kdb.disk_path import SETTINGS
 
-from .axes import AXES
+from .axes import AXES, NATIVE, NATIVE_AXES
 
 # From the strongest: A several laboratories with spread, B measured, C derived from text or without review, D stated.
 GRADES = ("A", "B", "C", "D")
@@ -90,3 +90,12 @@ else:
         frozen=True,
     )
     Question.__module__ = __name__  # of which it is pickled
+
+
+def choices_for(workload: str, hypervisor: str | None) -> list[Question]:
+    """Return one question for each choice that is still open, those of a single thing first; none on releases, of which
+    those are right that the product supports."""
+    axes = [AXES[name] for name in NATIVE_AXES] if hypervisor == NATIVE else list(AXES.values())
+    is_open = [axis for axis in axes if not hypervisor or "hypervisor" not in axis.entry or len(axis.entry) > 1]
+    ordered = sorted(is_open, key=lambda axis: len(axis.entry))
+    return [Question(axis.name, workload, hypervisor=hypervisor) for axis in ordered if not axis.is_release]

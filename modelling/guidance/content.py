@@ -121,20 +121,23 @@ class Advised:
     """What makers advise on the entries of a question.
 
     entries : key to what is said of it, for each that was asked
-    advised : the entry that most publishers advise; None where none stands out, or advice is on parts of entries
+    advised : the entries that most publishers advise, of which either is fine; empty where none stands out, or advice
+        is on parts of entries
     discouraged : entries that more speaks against than an option, the worst first
     default : the entry that the product's default comes to; None where none does or products differ
     statements : all that name an entry, the closest first; defaults : what products do where nobody sets it
+    is_meant : whether one of the statements is of the product that the question names
     """
 
     axis: str
     entries: Mapping[str, EntryAdvice]
-    advised: str | None
+    advised: tuple[str, ...]
     discouraged: tuple[str, ...]
     default: str | None
     defaults: tuple[Statement, ...]
     statements: tuple[Statement, ...]
     disagreements: tuple[Disagreement, ...]
+    is_meant: bool = False
 
     @property
     def shown(self) -> tuple[Statement, ...]:

@@ -101,12 +101,13 @@ def advise(
     return Advised(
         axis=axis,
         entries=told,
-        advised=_most_advised(told, asked) if len(AXES[axis].entry) == 1 else None,
+        advised=_most_advised(told, asked) if len(AXES[axis].entry) == 1 else (),
         discouraged=tuple(sorted((e for e in entries if told[e].score <= DISCOURAGES), key=lambda e: told[e].score)),
         default=meant.pop() if len(meant) == len(values) == 1 else None,
         defaults=products,
         statements=relevant,
         disagreements=tuple(one for one in disagreements if one.touches(codes)),
+        is_meant=any(_is_of_product(one, asked) for one in relevant),
     )
 
 
@@ -145,17 +146,23 @@ def _is_meant(one: Statement, asked: Asked) -> bool:
     return not is_open and not is_of_others
 
 
-def _most_advised(told: dict[str, EntryAdvice], asked: Asked) -> str | None:
-    """Return the entry that most publishers endorse; if none does, the one that most speaks for, of those that three
-    or more name. None of two alike."""
-    ranked = []
+def _is_of_product(one: Statement, asked: Asked) -> bool:
+    """Return whether the statement is of the hypervisor that the question names, or what that runs: KVM also has the
+    storage of those that name none, such as ZFS."""
+    alike = {asked.hypervisor, RUNS.get(asked.hypervisor, asked.hypervisor)}
+    return not asked.hypervisor or not alike.isdisjoint(one.hypervisors or RUNS.values())
+
+
+def _most_advised(told: dict[str, EntryAdvice], asked: Asked) -> tuple[str, ...]:
+    """Return the entry that most publishers endorse, or several alike that nobody advises against; where none is
+    endorsed, the one that most speaks for, of those that three or more name."""
+    ranked: dict[tuple[int, int, int], list[str]] = defaultdict(list)
     for entry, advice in told.items():
         words = _by_publisher(advice.recommending, asked).values()
-        ranked.append((sum(word >= ENDORSES for word in words), advice.score, len(words), entry))
-    ranked.sort(reverse=True)
-    number, score, publishers, entry = ranked[0] if ranked else (0, 0, 0, "")
-    is_alone = len(ranked) < 2 or ranked[1][:3] != (number, score, publishers)
-    return entry if score > 0 and is_alone and (number or publishers > 2) else None
+        ranked[sum(word >= ENDORSES for word in words), advice.score, len(words)].append(entry)
+    number, score, publishers = most = max(ranked, default=(0, 0, 0))
+    are_fine = len(ranked[most]) == 1 or (number and not any(told[entry].discouraging for entry in ranked[most]))
+    return tuple(sorted(ranked[most])) if score > 0 and are_fine and (number or publishers > 2) else ()
 
 
 def _defaults(axis: str, statements: Iterable[Statement], asked: Asked) -> tuple[Statement, ...]:

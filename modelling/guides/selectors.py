@@ -1,10 +1,11 @@
 """The guides, and what stands beside their texts: kept answers and makers' advice, in a constant number of queries."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from django.db.models import Q
 
+from modelling.answers.measured import DotChart, dot_charts
 from modelling.answers.words import address
 from modelling.evidence import names
 from modelling.evidence.axes import AXES
@@ -12,11 +13,11 @@ from modelling.evidence.question import Question
 from modelling.evidence.words import listed
 from modelling.guidance.content import Advised, Disagreement, Statement
 from modelling.guidance.selectors import plain
-from modelling.kept_answers.selectors import kept_verdicts
+from modelling.guide_texts import Guide, guides, terms
+from modelling.kept_answers.selectors import answer_in, answers_or_none, kept_verdicts
 from modelling.models import Advice, Contradiction
 
-from .content import Guide, WorkloadRow
-from .reading import guides, terms
+from .content import WorkloadRow
 
 MOST = 2  # guides that a text leads to
 
@@ -46,11 +47,24 @@ def rows_of(axis: str) -> list[WorkloadRow]:
     for question, label in questions.items():
         verdict, page = kept.get(question), address(question)
         if verdict is None or verdict.first is None or not verdict.best:
-            rows.append(WorkloadRow(label, page))
+            rows.append(WorkloadRow(question.workload, label, page))
             continue
         best = listed([names.label(AXES[axis], key) for key in verdict.best], "or")
-        rows.append(WorkloadRow(label, page, best, verdict.strength, verdict.groups))
+        rows.append(WorkloadRow(question.workload, label, page, best, verdict.strength, verdict.groups))
     return rows
+
+
+def measured_under(axis: str, rows: Sequence[WorkloadRow]) -> tuple[WorkloadRow, DotChart] | None:
+    """Return what was measured under the workload that most research groups measured, as its answer draws it; None
+    where nobody measured. rows : of rows_of(axis)"""
+    for row in sorted(rows, key=lambda row: -row.groups):
+        question = Question(axis, row.workload)
+        snapshot = answers_or_none([question])[question] if row.recommended else None
+        answer = answer_in(snapshot) if snapshot else None
+        if answer and (charts := [chart for part in answer.parts for chart in dot_charts(answer, part.part)]):
+            best = {entry.label for entry in answer.entries if entry.is_best}
+            return row, next((chart for chart in charts if chart.first in best), charts[0])
+    return None
 
 
 def advice_of(guide: Guide) -> Advised:
@@ -63,7 +77,7 @@ def advice_of(guide: Guide) -> Advised:
     return Advised(
         axis=guide.axis or (axes[0][0] if axes else ""),
         entries={},
-        advised=None,
+        advised=(),
         discouraged=(),
         default=None,
         defaults=tuple(row for row in rows if row.is_default and row not in cited),

@@ -4,8 +4,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from modelling.guide_texts import guides
+
 from . import selectors
-from .reading import guides
 
 
 @require_safe
@@ -24,6 +25,7 @@ def guide_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "guide": guide,
         "rows": [row for row in rows if row.recommended],
         "open_rows": [row for row in rows if not row.recommended],
+        "measured": selectors.measured_under(guide.axis, rows),
         "advised": selectors.advice_of(guide),
     }
     return render(request, "modelling/guide.html", context)

@@ -31,23 +31,14 @@ def forget_doubts() -> None:
 
 def _doubts() -> dict[str, str]:
     reports = QualityReport.objects.order_by("-revision", "-method")
-    tested = reports.values_list("result__groups", "revision").first()
-    if tested is None or tested[0] is None or tested[0]["forms"] is None:  # none, of an earlier method, too many cells
+    tested = reports.values_list("result__groups", flat=True).first()
+    if tested is None or tested["forms"] is None:  # none, of an earlier method, too many cells
         return {}
-    forms = {form["name"]: form for form in tested[0]["forms"] if form["by"] == "choice"}
-    return {axis: sentence for axis in AXES if (sentence := _sentence(forms.get(axis), tested[1]))}
+    forms = {form["name"]: form for form in tested["forms"] if form["by"] == "choice"}
+    return {axis: sentence for axis in AXES if (sentence := _sentence(forms.get(axis)))}
 
 
-def _sentence(form: dict[str, Any] | None, revision: int) -> str:
-    when = f"(knowledge revision {revision})"
+def _sentence(form: dict[str, Any] | None) -> str:
     if form is None or form["is_better"] is None:
-        return (
-            f"Fewer than three research groups compared this side by side {when}, so it could not be tested "
-            "whether forecasts of this form hold elsewhere."
-        )
-    if form["is_better"]:
-        return ""
-    return (
-        "Forecasts of this form by KDB’s model of all published results were no better than saying “no difference”, "
-        f"with each research group left out in turn {when}."
-    )
+        return "Don’t extrapolate: too few research groups compared this to test our predictions."
+    return "" if form["is_better"] else "Don’t extrapolate: our predictions failed so far."

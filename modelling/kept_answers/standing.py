@@ -1,4 +1,4 @@
-"""The standing answers: every choice under every workload, and with each hypervisor where anything compares it.
+"""The standing answers: every choice under every workload, and with each hypervisor where anything compares any.
 
 A release ships those to its own evidence, so that a new instance has them before anybody asks. They are taken over only
 where the database holds exactly the evidence they were worked out from; else they are worked out as all others are.
@@ -23,7 +23,7 @@ from modelling.estimation.hierarchy import PUBLISHED
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import choices, counts, names
 from modelling.evidence.axes import AXES
-from modelling.evidence.question import Question
+from modelling.evidence.question import Question, choices_for
 from modelling.guidance.selectors import digest as advice_digest
 from modelling.models import RankingSnapshot
 
@@ -60,6 +60,8 @@ def questions(*, only_compared: bool = False) -> list[Question]:
         standing += [
             Question(axis, slug, hypervisor=hypervisor) for slug in compared for axis in AXES if compared[slug][axis]
         ]
+        for slug in compared if hypervisor and not only_compared else ():
+            standing += choices_for(slug, hypervisor) if any(compared[slug].values()) else []
     return list(dict.fromkeys(standing))
 
 

@@ -5,6 +5,7 @@ import pytest
 from modelling.answers.answer import answer
 from modelling.answers.content import Answer
 from modelling.answers.estimate import estimate
+from modelling.answers.measured import dot_charts
 from modelling.estimation.recommendation import MAKERS, NEAREST, NOTHING
 from modelling.evidence.question import Question
 from modelling.guidance import loading
@@ -34,7 +35,7 @@ def test_what_other_workloads_compared_is_the_guess_where_nobody_advises():
     assert told.verdict.confidence.startswith(
         "Low confidence: nobody measured this; it is best by what other workloads"
     )
-    assert told.verdict.measured == "Compared under other workloads: cache mode none and cache mode writeback."
+    assert told.verdict.measured == "Compared under other workloads: cache mode none and writeback."
 
 
 def test_what_was_compared_under_another_hypervisor_alone_is_no_guess():
@@ -42,6 +43,32 @@ def test_what_was_compared_under_another_hypervisor_alone_is_no_guess():
     told = asked("webserver", hypervisor="kvm").verdict
     assert (told.basis, told.choice) == (NOTHING, ())
     assert told.sentence == "Keep what you have: nobody measured this, and nobody advises."
+
+
+def test_where_makers_name_conditions_alone_the_guide_says_what_to_do():
+    loading.load()
+    told = asked("varmail", "snapshot", hypervisor="esxi")
+    assert (told.verdict.basis, told.verdict.choice) == (MAKERS, ())
+    assert told.verdict.sentence == (
+        "No measurements. Makers advise: keep snapshots few and short-lived, and take them by storage that is made "
+        "for it."
+    )
+    other = asked("varmail", "compression", hypervisor="esxi").verdict
+    assert other.sentence == "Keep what you have: nobody measured this, and what makers advise is for other products."
+
+
+def test_a_setting_is_named_once_and_two_that_makers_advise_alike_are_both_told():
+    loading.load()
+    told = asked("varmail", "disk-bus", hypervisor="kvm").verdict
+    assert told.sentence == (
+        "No measurements. Its makers advise disk bus SCSI (virtio-scsi) or virtio-blk. Rather not IDE or SATA."
+    )
+
+
+@pytest.mark.parametrize(("filters", "under"), [({}, "under esxi, "), ({"hypervisor": "esxi"}, "")])
+def test_the_second_line_names_the_only_hypervisor_that_was_measured_where_nobody_asked_for_it(filters, under):
+    publish_cache_modes("varmail", "esxi", none=400.0, writeback=100.0)
+    assert f"one research group ({under}" in asked("varmail", **filters).verdict.confidence
 
 
 def test_makers_come_before_what_other_workloads_say():
@@ -67,6 +94,16 @@ def test_where_somebody_measured_makers_are_told_beside_it(speeds, sentence):
     told = asked("varmail", hypervisor="kvm")
     assert told.verdict.choice == (max(speeds, key=speeds.__getitem__),)
     assert told.makers.sentence == sentence
+
+
+def test_what_makers_advise_wears_a_flag_among_what_was_measured():
+    loading.load()
+    publish_cache_modes("varmail", none=100.0, writeback=400.0)
+    told = asked("varmail", hypervisor="kvm")
+    (chart,) = dot_charts(told, 1)
+    assert (chart.first, chart.is_advised) == ("writeback", False)
+    assert [(dot.beside, dot.is_advised) for dot in chart.dots] == [("none", True)]
+    assert told.makers.advised == ("none",)
 
 
 def test_of_releases_the_answer_is_what_the_product_supports():

@@ -8,7 +8,10 @@ from scipy.stats import norm
 
 from modelling.estimation.bayes import Posterior
 from modelling.estimation.recommendation import (
+    ADVISED,
+    BY_DEFAULT,
     CONDITIONAL,
+    DURABLE,
     LISTS,
     NOTHING,
     ONE,
@@ -67,7 +70,7 @@ def test_strong_is_what_the_verdict_says_to_use_and_either_what_it_calls_alike()
 @pytest.mark.parametrize(
     ("fields", "choice"),
     [
-        ({}, "a"),
+        ({"is_default": {"a": True}}, "a"),
         ({"is_durable": {"a": False}}, "b"),
         ({"advised": {"b": 1}}, "b"),
         ({"is_durable": {"b": False}, "advised": {"b": 3}}, "a"),
@@ -77,6 +80,33 @@ def test_strong_is_what_the_verdict_says_to_use_and_either_what_it_calls_alike()
 def test_a_tie_goes_to_the_durable_one_and_then_to_what_makers_advise(fields, choice):
     posterior = known(0.001, 0.0, -0.5)
     assert recommend(options(posterior, **fields), posterior, NOT_KNOWN, MARGIN).choice == (choice,)
+
+
+@pytest.mark.parametrize(
+    ("fields", "tie_break"),
+    [
+        ({"is_durable": {"b": False}}, DURABLE),
+        ({"advised": {"a": 1}}, ADVISED),
+        ({"is_default": {"a": True}}, BY_DEFAULT),
+    ],
+)
+def test_of_a_coins_toss_it_says_what_decided(fields, tie_break):
+    posterior = known(0.001, 0.0, -0.5)
+    recommended = recommend(options(posterior, **fields), posterior, NOT_KNOWN, 0.001)
+    assert (recommended.choice, recommended.is_toss) == (("a",), False)
+    assert recommended.tie_break == ""  # it is far better than one of three picked blindly
+    two = known(0.001, 0.0)
+    recommended = recommend(options(two, **fields), two, NOT_KNOWN, MARGIN)
+    assert (recommended.choice, recommended.tie_break) == (("a",), tie_break)
+
+
+def test_a_coins_toss_that_nothing_decides_is_any_of_those_that_lose_as_little():
+    posterior = known(0.001, 0.0)
+    tossed = recommend(options(posterior), posterior, NOT_KNOWN, MARGIN)
+    assert (tossed.choice, tossed.is_toss, tossed.blind) == (("a", "b"), True, 0.5)
+    assert tossed.chance == pytest.approx(0.5, abs=0.02)  # of one that is picked
+    led = recommend(options(posterior, verdict={"a": LEADS}), posterior, LEADS, MARGIN)
+    assert (led.choice, led.is_toss) == (("a",), False)
 
 
 def test_where_lists_alone_speak_their_first_is_chosen_whatever_the_model_expects():

@@ -105,7 +105,7 @@ def test_a_container_beside_a_machine_is_confounded_with_the_kind_of_virtualisat
     ranking = answer(estimate(HYPERVISOR), 1)
     assert [entry.confounded_with for entry in ranking.entries] == [("virtualisation", *OPEN)] * 2
     assert ranking.notes[0].startswith(
-        "The kind of virtualisation may be the cause: docker was measured with container"
+        "The kind of virtualisation may be the cause. docker was measured with container"
     )
 
 
@@ -118,7 +118,7 @@ def test_what_a_hypervisor_sets_by_itself_confounds_unless_both_sides_state_the_
     ranking = answer(estimate(HYPERVISOR), 1)
     assert [entry.confounded_with for entry in ranking.entries] == [("cache_mode", "allocation", "io_mode")] * 2
     assert ranking.notes[:2] == (
-        "The cache mode may be the cause: esxi was measured with its default (not stated); kvm with none.",
+        "esxi was measured with its default (not stated); kvm with none: the cache mode may be the cause.",
         "No source states the allocation of the image and I/O mode. Each hypervisor has defaults of its own, so a "
         "difference may be due to them.",
     )

@@ -59,7 +59,7 @@ def test_a_publisher_counts_once_for_an_entry_by_its_strongest_word():
     rows = [said("a", "none", "unsafe", wording="must"), said("b", "none", publisher="a"), said("c", "", "none")]
     told = advise("none writeback unsafe", *rows)
     assert {entry: advice.score for entry, advice in told.entries.items()} == {"none": 1, "writeback": 0, "unsafe": -4}
-    assert told.advised == "none"
+    assert told.advised == ("none",)
     assert told.discouraged == ("unsafe",)
 
 
@@ -80,12 +80,33 @@ def test_what_the_question_does_not_decide_makes_an_option_of_a_statement(narrow
     assert told.entries["none"].score == score
 
 
-def test_no_entry_is_advised_where_as_much_speaks_against_it_or_two_are_alike():
-    assert advise("none writeback", said("a", "none"), said("b", "", "none")).advised is None
-    assert advise("none writeback", said("a", "none writeback")).advised is None
-    assert advise("none", said("a", "none", wording="may")).advised is None
-    assert advise("none", said("a", "none", kind="paper")).advised is None
-    assert advise("none", said("a", "none", wording="no difference")).advised is None
+def test_no_entry_is_advised_where_as_much_speaks_against_it():
+    assert advise("none writeback", said("a", "none"), said("b", "", "none")).advised == ()
+    assert advise("none", said("a", "none", wording="may")).advised == ()
+    assert advise("none", said("a", "none", kind="paper")).advised == ()
+    assert advise("none", said("a", "none", wording="no difference")).advised == ()
+
+
+def test_of_two_that_are_advised_alike_either_is_unless_somebody_speaks_against_one():
+    both = said("a", "none writeback")
+    assert advise("none writeback unsafe", both).advised == ("none", "writeback")
+    against = (said("b", "", "none", wording="avoid"), said("c", "", "writeback", wording="avoid"))
+    assert advise("none writeback unsafe", both, *against).advised == ()
+
+
+@pytest.mark.parametrize(
+    ("context", "hypervisor", "is_meant"),
+    [
+        ({"hypervisors": ("esxi",)}, "esxi", True),
+        ({"hypervisors": ("kvm",)}, "proxmox", True),
+        ({"host_storages": ("zvol",)}, "kvm", True),
+        ({"host_storages": ("zvol",)}, "", True),
+        ({"host_storages": ("zvol",)}, "esxi", False),
+    ],
+)
+def test_advice_is_meant_for_the_hypervisor_that_it_names_and_of_storage_for_kvm(context, hypervisor, is_meant):
+    asked = Asked(hypervisor=hypervisor)
+    assert matching.advise("cache-mode", ["none"], asked, [said("a", "none", **context)], []).is_meant is is_meant
 
 
 def test_advice_on_its_parts_applies_to_a_pair():

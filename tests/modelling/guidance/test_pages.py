@@ -90,7 +90,7 @@ def test_what_is_advised_costs_two_queries(django_assert_num_queries):
 def test_beside_an_answer_stand_five_statements_the_contradictions_and_the_default():
     advised = selectors.advised("cache-mode", ["none", "writeback"], hypervisor="proxmox")
     told = render_to_string("modelling/_makers_say.html", {"advised": advised})
-    assert (advised.advised, advised.default, advised.discouraged) == ("none", "none", ())
+    assert (advised.advised, advised.default, advised.discouraged) == (("none",), "none", ())
     assert told.count("<li>") == 5
     assert "Proxmox VE Admin Guide: QEMU/KVM Virtual Machines (2026)</a>: cache mode none, the default" in told
     assert "Makers disagree</a>: Cache mode on local disks under KVM: “none” against “writethrough”." in told

@@ -11,13 +11,14 @@ from django.test.utils import CaptureQueriesContext
 
 from kdb.disk_path import SETTINGS
 from kdb.host_storage import host_storages
+from modelling.answers.measured import dot_charts
 from modelling.ask.selectors import understood
 from modelling.evidence import choices, names
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
 from modelling.guidance import loading
-from modelling.guides.reading import FOLDER, guides
-from modelling.guides.selectors import guides_for, rows_of
+from modelling.guide_texts import FOLDER, guides
+from modelling.guides.selectors import guides_for, measured_under, rows_of
 from modelling.kept_answers.selectors import answer_in, current_ranking
 from tests.factories import make_case_study, make_measurement, make_variant, publish
 
@@ -175,6 +176,18 @@ def test_a_guide_shows_the_recommendation_of_the_answer_that_is_kept(client):
     assert "<td>xfs</td>" in page
     assert "1 group<" in page
     assert "Other workloads: <a" in page
+
+
+@pytest.mark.django_db
+def test_a_guide_draws_what_was_measured_as_the_answer_of_its_workload_does(client):
+    published("varmail")
+    answer = answer_in(current_ranking(Question("guest-fs", "varmail")))
+    row, chart = measured_under("guest-fs", rows_of("guest-fs"))
+    assert (row.workload, [chart]) == ("varmail", dot_charts(answer, 1))
+    page = client.get("/guides/guest-file-system/").content.decode()
+    assert f'Measured under <a href="{row.address}">'.replace("&", "&amp;") in page
+    assert 'class="dots"' in page
+    assert 'class="dots"' not in client.get("/guides/cache-mode/").content.decode()  # nobody measured it
 
 
 @pytest.mark.django_db

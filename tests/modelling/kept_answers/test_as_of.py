@@ -167,7 +167,7 @@ def test_a_gap_is_a_gap():
     ]
     grid = heat_map(entries, {})
     assert [[cell.standing for cell in row] for row in grid.cells] == [
-        ["no evidence", "best"],
+        ["no evidence", "use"],
         ["between", "no evidence"],
     ]
     assert grid.cells[0][0].ratio is None

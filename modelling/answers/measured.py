@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from modelling.answers.content import Answer, MeasuredRatio
 from modelling.evidence.words import STORAGE, listed
+
+from .content import Answer, MeasuredRatio
 
 MOST_DOTS, MOST_LISTS = 6, 2
 _TICKS = (0.01, 0.1, 0.2, 0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0, 5.0, 10.0, 100.0, 1000.0)
@@ -24,7 +25,9 @@ class Source:
 
 @dataclass(frozen=True)
 class Dot:
-    """A ratio that one laboratory measured. beside : label of the other; at : place on the axis, percent"""
+    """A ratio that one laboratory measured. beside : label of the other; at : place on the axis, percent
+    is_advised : whether makers advise the other
+    """
 
     beside: str
     is_same: bool  # other as in the line above
@@ -33,6 +36,7 @@ class Dot:
     ratio: float
     at: float
     derived: bool
+    is_advised: bool
 
 
 @dataclass(frozen=True)
@@ -40,10 +44,11 @@ class DotChart:
     """How many times as fast as others an entry was, on one logarithmic axis.
 
     source : of all dots, None where they have several; one : place of 1 on the axis; ticks : place and ratio
-    left_out : number of dots that there is no room for
+    left_out : number of dots that there is no room for; is_advised : whether makers advise the first
     """
 
     first: str
+    is_advised: bool
     dots: list[Dot]
     source: Source | None
     one: float
@@ -67,10 +72,9 @@ def dot_charts(answer: Answer, part: int) -> list[DotChart]:
 
 def shelves(answer: Answer) -> list[Shelves]:
     labels = {entry.key: entry.label for entry in answer.entries}
-    titles = _titles(answer)
     return [
         Shelves(
-            _source(tiers.case_studies, titles, ""),
+            _source(tiers.case_studies, answer.titles, ""),
             [
                 (name, listed([labels.get(key, key) for key in keys]))
                 for name, keys in (("Best", tiers.best), ("Middle", tiers.middle), ("Worst", tiers.worst))
@@ -83,7 +87,6 @@ def shelves(answer: Answer) -> list[Shelves]:
 
 def _chart(answer: Answer, rows: Sequence[MeasuredRatio]) -> DotChart:
     labels = {entry.key: entry.label for entry in answer.entries}
-    titles = _titles(answer)
     most = MOST_DOTS if len(answer.parts) == 1 else MOST_DOTS // 2
     shown = rows if len(rows) <= most else [*rows[: most - 1], rows[-1]]  # the slowest always
     low, high = (end(1.0, *(row.ratio for row in shown)) for end in (min, max))
@@ -92,6 +95,7 @@ def _chart(answer: Answer, rows: Sequence[MeasuredRatio]) -> DotChart:
     def at(ratio: float) -> float:
         return round(100 * math.log(ratio / low) / math.log(high / low), 1)
 
+    titles, advised = answer.titles, answer.makers.advised
     sources = [_source(row.case_studies, titles, _detail(row)) for row in shown]
     others = [row.other for row in shown]
     ticks: list[float] = []
@@ -100,6 +104,7 @@ def _chart(answer: Answer, rows: Sequence[MeasuredRatio]) -> DotChart:
             ticks.append(tick)
     return DotChart(
         first=labels[rows[0].first],
+        is_advised=rows[0].first in advised,
         dots=[
             Dot(
                 beside=labels[row.other],
@@ -109,6 +114,7 @@ def _chart(answer: Answer, rows: Sequence[MeasuredRatio]) -> DotChart:
                 ratio=row.ratio,
                 at=at(row.ratio),
                 derived=row.derived,
+                is_advised=row.other in advised,
             )
             for place, (row, source) in enumerate(zip(shown, sources, strict=True))
         ],
@@ -117,10 +123,6 @@ def _chart(answer: Answer, rows: Sequence[MeasuredRatio]) -> DotChart:
         ticks=[(at(tick), tick) for tick in ticks],
         left_out=len(rows) - len(shown),
     )
-
-
-def _titles(answer: Answer) -> dict[str, str]:
-    return {study.case_study: study.title for study in answer.evidence}
 
 
 def _source(slugs: Sequence[str], titles: Mapping[str, str], detail: str) -> Source:

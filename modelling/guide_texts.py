@@ -2,13 +2,12 @@
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 from functools import cache
 
 from django.conf import settings
 from django.utils.safestring import mark_safe
 from markdown_it import MarkdownIt
-
-from .content import Guide
 
 FOLDER = settings.BASE_DIR / "docs" / "guides"
 _SILENT = re.compile(
@@ -17,11 +16,40 @@ _SILENT = re.compile(
 )
 
 
+@dataclass(frozen=True)
+class Guide:
+    """One file of docs/guides.
+
+    axis : of KDB that it is about; "": none
+    questions : that it answers; sources : codes of the advice that it rests on
+    recommendation : in one line; html : what follows it
+    terms : the words that count of its title and of each question
+    """
+
+    slug: str
+    title: str
+    axis: str
+    questions: tuple[str, ...]
+    sources: tuple[str, ...]
+    recommendation: str
+    html: str
+    terms: tuple[Counter[str], ...]
+
+    @property
+    def address(self) -> str:
+        return f"/guides/{self.slug}/"
+
+
 @cache
 def guides() -> dict[str, Guide]:
     """Return every guide by its slug, in the order of the list in README.md."""
     slugs = re.findall(r"\]\(([a-z-]+)\.md\)", (FOLDER / "README.md").read_text("utf-8"))
     return {slug: _guide(slug) for slug in slugs}
+
+
+def guide_on(axis: str) -> Guide | None:
+    """Return the guide that is about an axis; None where there is none."""
+    return next((guide for guide in guides().values() if guide.axis == axis), None)
 
 
 def terms(text: str) -> Counter[str]:
