@@ -35,7 +35,7 @@ def first_note(question: Question = HYPERVISOR) -> str:
 def test_the_first_caveat_names_who_was_faster_than_the_storage():
     measured("lab", kvm=1200.0, xen=600.0, esxi=400.0)
     assert first_note() == (
-        "These tests measured memory, not disks: in “lab” kvm reached 2.10 times the 600 MB/s of the interface limit "
+        "These tests measured memory, not disks. In “lab” kvm reached 2.10 times the 600 MB/s of the interface limit "
         "and xen 1.05 times. They say little about data that do not fit into memory."
     )
 
@@ -71,7 +71,7 @@ def test_machines_that_share_a_disk_are_added_up_where_the_source_says_each():
     measured("sum", vm_count=3, scope="aggregate", kvm=400.0, xen=100.0)
     assert "Caches" not in first_note()
     measured("each", vm_count=3, scope="per-vm", kvm=400.0, xen=100.0)
-    assert "in “each” kvm reached 2.10 times" in first_note()
+    assert "In “each” kvm reached 2.10 times" in first_note()
 
 
 def test_numbers_of_other_disks_than_those_of_the_case_study_are_not_held_against_its_limits():
@@ -86,7 +86,7 @@ def test_numbers_of_other_disks_than_those_of_the_case_study_are_not_held_agains
 def test_of_many_case_studies_the_greatest_excesses_are_named():
     for number in range(5):
         measured(f"lab{number}", kvm=1000.0 + 100 * number, xen=400.0)
-    assert "in “lab4” kvm" in first_note()
+    assert "In “lab4” kvm" in first_note()
     assert "lab1" not in first_note()
     assert "likewise in 2 other case studies" in first_note()
 

@@ -103,7 +103,7 @@ def test_own_words_and_the_search_find_native_answers(client):
     page = client.get("/", {"text": "varmail on bare metal"}, follow=True).content.decode()
     hits = client.get("/api/v1/search/", {"q": "varmail natively"}).json()["hits"]
 
-    assert "varmail natively: which host file system?" in page
+    assert "varmail without a hypervisor: what to choose" in page
     assert {"Answer"} == {hit["kind"] for hit in hits if "hypervisor=native" in hit["address"]}
 
 
