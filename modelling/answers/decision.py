@@ -121,9 +121,10 @@ def of_nothing(
         labels = [label(option.key) for option in near.options]
         noun = _noun(labels)
         measured = f"Compared under other workloads: {noun}{some(name.removeprefix(noun) for name in labels)}."
-    elif advised and advised.is_meant and guide and recommended.basis != MAKERS:
+    is_open = recommended.basis in (NOTHING, DEFAULT) or recommended.is_toss
+    if advised and advised.is_meant and guide and is_open:
         recommended, nothing = Recommended(basis=MAKERS), guide[:1].lower() + guide[1:]
-    elif advised and advised.statements:
+    elif near is None and recommended.basis != MAKERS and advised and advised.statements:
         nothing = "nobody measured this, and what makers advise is for other products."
     return worded(verdict, recommended, label, measured, " ".join(missing[1:]), offered=offered, nothing=nothing)
 
@@ -243,12 +244,10 @@ def _first_line(recommended: Recommended, label: Naming, why: str) -> str:
         return f"No measurements. Makers advise: {why}"
     if recommended.basis == MAKERS:
         line = f"No measurements. Its makers advise {listed(names, 'or')}."
-    elif recommended.is_toss:
-        line = f"{listed(names, 'or')}: {'either' if len(names) == 2 else 'any'} is as good a guess."
-    elif len(names) > 1:
+    elif len(names) > 1 and not recommended.is_toss:
         line = f"{listed(names, 'or')}: either is fine."
     else:
-        line = f"Use {names[0]}." if recommended.force == STRONG else f"Start with {names[0]}."
+        line = f"{'Use' if recommended.force == STRONG else 'Start with'} {listed(names, 'or')}."
     if against:
         others = listed([label(key).removeprefix(noun) for key in against], "or")
         line += f" Avoid {others}." if recommended.is_sure_of_not else f" Rather not {others}."

@@ -11,6 +11,7 @@ from experiments.models import CaseStudy
 from kdb.api.schema import EXAMPLES
 from modelling.answer_pages.forms import entry_choices
 from modelling.evidence import names
+from modelling.guidance import loading
 from tests.factories import make_raw_file
 
 pytestmark = pytest.mark.slow
@@ -167,6 +168,7 @@ def test_every_example_has_exactly_the_documented_fields(schema):
 @pytest.mark.nightly
 @pytest.mark.sqlite
 def test_every_documented_value_of_a_parameter_is_accepted(client, schema, published):
+    loading.load()  # makers' advice
     for path, operation in operations(schema):
         address = address_of(path, operation, client)
         for parameter in operation["parameters"]:

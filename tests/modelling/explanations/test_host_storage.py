@@ -23,7 +23,7 @@ def test_volumes_are_explained_by_what_was_measured():
 
     explanation = explained(Question("host-storage", "varmail"), "lvm-thin", "zvol")
     texts = " ".join(step.text for step in explanation.steps)
-    assert "2.00 times" in texts
+    assert "2.0 times" in texts
     assert "volumes" in str(explanation)
     assert "forecast" not in texts
 
