@@ -136,7 +136,9 @@ def test_of_three_the_first_line_says_what_to_choose():
     guests(ext4=100.0, xfs=200.0, btrfs=50.0)
     verdict = compare(MAIL, ["ext4", "xfs", "btrfs"], 1).verdict
     assert verdict.sentence == "Start with xfs."
-    assert verdict.confidence.startswith("Low confidence: one research group (under kvm, hard disks) measured it; chance that it")
+    assert verdict.confidence.startswith(
+        "Low confidence: one research group (under kvm, hard disks) measured it; chance that it"
+    )
 
 
 def test_of_two_that_nobody_measured_the_first_line_says_so(client):
