@@ -108,9 +108,8 @@ def recommend(
     alike = [option for option in options if _is_alike(option, first, losses, of_lists=of_lists)]
     first = min(alike, key=lambda option: (*option.tie, *order(option)))
     if first.advised <= DISCOURAGED:
-        nearly = [
-            option for option in options if losses[option.key] - losses[first.key] <= NEARLY and option.is_durable
-        ]
+        nearly = [option for option in options if option.is_durable and option.key not in worst]
+        nearly = [option for option in nearly if losses[option.key] - losses[first.key] <= NEARLY]
         first = max((first, *nearly), key=lambda option: option.advised)
     chosen: tuple[Option, ...] = (first,)
     force = CONDITIONAL

@@ -125,6 +125,7 @@ def test_what_makers_discourage_gives_way_to_what_loses_little_more():
     posterior = known(0.02, 0.0, -0.5)
     discouraged = options(posterior, advised={"a": -3})
     assert recommend(discouraged, posterior, NOT_KNOWN, MARGIN).choice == ("b",)
+    assert recommend(discouraged, posterior, NOT_KNOWN, MARGIN, worst={"b"}).choice != ("b",)  # which lists put last
     apart = known(0.5, 0.0)
     assert recommend(options(apart, advised={"a": -3}), apart, NOT_KNOWN, MARGIN).choice == ("a",)
 
