@@ -3,7 +3,6 @@
 import re
 from dataclasses import replace
 from html import unescape
-from math import log
 
 import pytest
 from django.test import Client
@@ -131,10 +130,9 @@ def test_what_was_measured_under_one_workload_moves_the_answer_under_another(ada
     ours = measured(ada, {"ext4": 1000.0, "xfs": 1000.0 * first}, CHOICES[:2])  # under a file server's load
 
     here = answer_here(varmail, ours)
-    other = next(row for row in here.entries[1:] if row.key != "btrfs")
+    ratios = {row.key: row.ratio for row in here.entries}
     assert here.entries[0].key == ("xfs" if first > 1 else "ext4")
-    assert other.ratio < other.elsewhere_ratio
-    assert log(other.high / other.low) < 0.7 * log(other.elsewhere_high / other.elsewhere_low)
+    assert (ratios["xfs"] > ratios["ext4"]) == (first > 1)
     assert (here.machine, here.missing, {row.runs for row in here.entries}) == ("box", ("varmail",), {0})
     assert here.sentence.endswith("Nothing was measured there under Mail server: runs under File server say this.")
     # Nobody else is told of it: neither in public nor in another laboratory, from a cache or worked out anew.

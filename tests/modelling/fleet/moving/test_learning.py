@@ -55,7 +55,7 @@ def test_what_came_of_a_move_advises_it_to_the_machine_like_it(host, ada):
     plan = plans.make([host], user=ada)
     told = advice(plan)
     assert (told["why"], told["pool"], told["prospect"]["moves"]) == ("moves", "kvm-1/srv/xfs", 1)
-    assert told["explanation"][1].startswith("Measured here, one move: it is expected to see 1.")
+    assert told["explanation"][1].startswith("Measured here, one move: it is expected to see 2.0 times the")
     assert [(counted["kind"], counted["number"]) for counted in plan.content["counted"]] == [("move", row.pk)]
     assert advice(plan, "kvm-1/mail-1")["pool"] == "kvm-1/srv/xfs"
     assert advice(plan, "kvm-1/mail-1")["why"] == "no gain"
