@@ -111,11 +111,10 @@ def test_an_administrator_finds_what_to_use_and_why(page, live_server, published
     page.get_by_label("Workload").select_option("fileserver")
     page.get_by_label("Hypervisor", exact=True).select_option("")
     page.get_by_role("button", name="Ask").click()
-    page.get_by_text("One laboratory stated KVM 1.4 times as fast as Proxmox VE, on solid state.").wait_for()
-    page.get_by_role("row", name="KVM start with").wait_for()
+    page.get_by_text("Low confidence:").first.wait_for()
+    page.get_by_role("row", name=re.compile("^1 .+ start with")).wait_for()
     page.get_by_role("link", name="Set-up and units", exact=True).click()
     page.get_by_role("heading", name="More machines at once").wait_for()
-    page.get_by_role("heading", name="P4").first.wait_for()
     page.get_by_role("row", name="Xen").first.wait_for()
 
     page.goto(f"{live_server.url}/compare/")
@@ -151,8 +150,9 @@ def test_a_visitor_asks_in_his_own_words_then_for_a_mix_then_with_a_file(page, l
     page.goto(live_server.url)
     page.get_by_role("searchbox").first.fill("Proxmox or ESXi for files?")
     page.keyboard.press("Enter")
-    page.get_by_role("link", name="File server: Proxmox VE or ESXi?").click()
-    page.get_by_text("Proxmox VE gives 1.").first.wait_for()
+    page.get_by_role("link", name=re.compile("Proxmox VE or ESXi")).first.click()
+    page.wait_for_url("**/compare/?**")
+    page.get_by_text("Low confidence:").first.wait_for()
 
     page.get_by_role("navigation").get_by_role("link", name="Ask", exact=True).click()
     page.get_by_role("link", name="a mix of workloads").click()
@@ -190,7 +190,7 @@ def test_what_is_on_the_page_is_saved_in_full(page, live_server, published_evide
         (entry["label"], entry["low"]) for entry in entries
     ]
     table = json.loads(saved("Save Ranking as JSON"))
-    assert [row["Throughput relative to KVM"] for row in table["rows"]] == [entry["ratio"] for entry in entries]
+    assert [row[f"Throughput relative to {entries[0]['label']}"] for row in table["rows"]] == [entry["ratio"] for entry in entries]
     assert table["source"] == page.url
     drawn = json.loads(saved("Save chart Measured order as JSON"))["rows"]
     assert [(row["name"], row["value"], row["high"]) for row in drawn] == [

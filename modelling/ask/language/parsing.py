@@ -17,15 +17,15 @@ _END, _AXIS, _SIZE, PLACE = "end", "axis", "size", "place"
 _STORED = ("file_system", "host_storage", "image_format")  # what may stand beside each other as "where and how"
 _NOT_NAMES = (_AXIS, "topic", "metric", "unmeasured")
 _CONTAINERS = ("lxc", "docker", "gvisor", "native")  # "LXC or VM" asks for KVM
-_TOKEN = re.compile(r"(?i:\d+x?(?=vms?\b))|[^\W_][^\W_.+]*(?:[.+]+[^\W_.+]+)*+\+*|[^\w\s]")
+_TOKEN = re.compile(r"(?i:\d{1,5}x?(?=vms?\b))|[^\W_][^\W_.+]*(?:[.+]+[^\W_.+]+)*+\+*|[^\w\s]")
 _NUMBER_WORDS = "|".join(sorted(NUMBERS, key=len, reverse=True))
 _COUNTED = "|".join(phrases(VOCABULARY["plain"]["counted"]))
 _MACHINES = re.compile(
     rf"(?i)(\d{{1,5}}|\b(?:{_NUMBER_WORDS})\b)x?(?=\s*(?:(?:x|concurrent|parallel|windows|linux|running|virtual|vdi)\s+)?"
     rf"(?:{_COUNTED})\b)"
 )
-_BYTES = re.compile(r"(?i)(\d+)(?:[.,]\d+)?\s?(?:[kmgt](?:i?b)?|bytes?)\b")
-_NUMBER = re.compile(r"\d+(?:\.\d+)*+(?!\w)")
+_BYTES = re.compile(r"(?i)(\d{1,15})(?:[.,]\d+)?\s?(?:[kmgt](?:i?b)?|bytes?)\b")
+_NUMBER = re.compile(r"\d{1,15}(?:\.\d+)*+(?!\w)")
 
 
 @dataclass(frozen=True)

@@ -137,15 +137,16 @@ def test_a_file_ends_what_it_names_once_and_waits_for_what_is_not_loaded(old, tm
 
 
 def test_the_headlines_that_moved_are_told(old, new, client):
-    endings.end(old, reason="sparse images", replaced_by=new)
-    assert client.get("/api/v1/revisions/3/effects/").json() == {"state": "computing", "result": None}
+    strong = publish("strong", ext4=3000.0, xfs=100.0)
+    endings.end(strong, reason="sparse images", replaced_by=new)
+    assert client.get("/api/v1/revisions/4/effects/").json() == {"state": "computing", "result": None}
     effects.work_out(lambda done, total: None)
-    assert client.get("/api/v1/revisions/2/effects/").json()["state"] == "none"
-    moved = client.get("/api/v1/revisions/3/effects/").json()["result"]["moved"]
+    assert client.get("/api/v1/revisions/3/effects/").json()["state"] == "none"
+    moved = client.get("/api/v1/revisions/4/effects/").json()["result"]["moved"]
     assert moved
-    assert all(question["before_url"].endswith(f"as_of=2&method={kept_method()}") for question in moved)
+    assert all(question["before_url"].endswith(f"as_of=3&method={kept_method()}") for question in moved)
     assert all(question["before"] != question["after"] for question in moved)
-    assert moved[0]["after"]["sentence"] in client.get("/knowledge/revisions/3/").content.decode()
+    assert moved[0]["after"]["sentence"] in client.get("/knowledge/revisions/4/").content.decode()
 
 
 def kept_method() -> int:

@@ -44,7 +44,8 @@ def test_mail_on_kvm_has_the_best_and_worst_pairs_of_the_paper(client, published
     assert set(order(answer)[:3]) == {"btrfs-on-ext4", "ext4-on-xfs", "ext4-on-ext4"}
     assert order(answer)[-1] == "xfs-on-btrfs"
     assert answer["verdict"]["kind"] == "not known"  # lists print no numbers
-    assert (answer["best"], answer["worst"]) == (order(answer)[:1], ["xfs-on-btrfs"])
+    assert {*answer["best"]} <= {*order(answer)[:3]}
+    assert answer["worst"] == ["xfs-on-btrfs"]
     (lists,) = answer["tier_lists"]
     assert {*order(answer)[:3]} <= {*lists["best"]}
     assert lists["middle"] == ["btrfs-on-xfs"]
@@ -54,8 +55,8 @@ def test_mail_on_kvm_has_the_best_and_worst_pairs_of_the_paper(client, published
 def test_hypervisors_for_a_file_server_come_in_the_published_order(client, published_evidence):
     answer = ranking(client, "hypervisor", workload="fileserver")
     ordered_keys = order(answer)
-    assert [key for key in ordered_keys if key != "hyper-v"] == ["kvm", "proxmox", "esxi", "xen"]
-    assert ordered_keys.index("kvm") < ordered_keys.index("hyper-v")
+    assert {*ordered_keys[:2]} == {"kvm", "proxmox"}  # both above what the interface carries, so both count less
+    assert [key for key in ordered_keys[2:] if key != "hyper-v"] == ["esxi", "xen"]
 
 
 def test_guest_file_systems_on_proxmox_begin_with_the_published_one(client, published_evidence):

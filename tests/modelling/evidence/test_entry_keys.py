@@ -118,7 +118,7 @@ def test_an_empty_answer_says_in_which_metric_the_load_was_measured(db, client):
         publish(case_study)
     missing = client.get("/api/v1/rankings/guest-fs/", {"workload": "varmail"}).json()["missing"]
     assert missing[0].endswith("for the workload varmail.")
-    assert "measured the operation rate in ops/s, but of nothing that may be compared here." in missing[1]
+    assert "measured the operation rate in ops/s, but nothing that may be compared here." in missing[1]
 
 
 def test_a_table_is_headed_by_what_it_measures(db, client):

@@ -205,7 +205,7 @@ def test_an_answer_says_what_the_newest_report_found_against_its_form(client, pu
     QualityReport.objects.filter(pk=report.pk).update(result={"groups": {"forms": forms}})
     doubts.forget_doubts()
     assert doubts.doubt("hypervisor") == ""
-    assert "could not be tested" in doubts.doubt("guest-fs")
+    assert "too few research groups compared this" in doubts.doubt("guest-fs")
     doubts.forget_doubts()
 
 
