@@ -149,7 +149,7 @@ class All:
 
 @dataclass(frozen=True)
 class Share:
-    """The condition that more than this share of the parts hold: of a loop's cases."""
+    """The condition that more than a share of its parts hold, such as "in most cases of a loop"."""
 
     parts: tuple["Condition", ...]
     above: float

@@ -47,7 +47,7 @@ def guides() -> dict[str, Guide]:
     return {slug: _guide(slug) for slug in slugs}
 
 
-def guide_on(axis: str) -> Guide | None:
+def guide_for_axis(axis: str) -> Guide | None:
     """Return the guide that is about an axis; None where there is none."""
     return next((guide for guide in guides().values() if guide.axis == axis), None)
 

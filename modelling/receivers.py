@@ -56,7 +56,7 @@ def take_in_what_is_shipped(sender: Any, **kwargs: Any) -> None:
     from .guidance import loading
     from .kept_answers import standing
 
-    summaries.look_at_arms()
+    summaries.flag_implausible_arms()
     loading.take_in()
     standing.take_in()
 

@@ -69,10 +69,10 @@ def chips(
     ]
 
 
-def to_compare(
+def comparison_links(
     answer: Answer, keys: Sequence[str], beside: Mapping[str, str], as_of: int | None
 ) -> list[tuple[str, str]]:
-    """Return the answer's other entries, each with the address that compares it with these as well.
+    """Return links that add another entry of the answer to the comparison: label and address.
 
     beside : what else the address says
     """

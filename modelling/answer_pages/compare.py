@@ -17,23 +17,23 @@ from modelling.answers import words
 from modelling.answers.content import Answer
 from modelling.ask.selectors import Machine, fit
 from modelling.comparisons.content import Comparison
-from modelling.comparisons.selectors import answer_among, compared_here, comparison_given, over_workloads
+from modelling.comparisons.selectors import answer_of_compared_entries, compared_here, comparison_given, over_workloads
 from modelling.comparisons.words import address_of, comparison_api_address
 from modelling.evidence import names
 from modelling.evidence.asking import page_method, page_revision
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
 from modelling.explanations.selectors import explained
-from modelling.guide_texts import guide_on
+from modelling.guide_texts import guide_for_axis
 from modelling.here.selectors import HERE, laboratory_in, measure_command
 from modelling.kept_answers.pins import Given
 from modelling.kept_answers.selectors import answer_at, answer_in
 from modelling.kept_answers.views import at_permanent_addresses
 
 from . import presentation, tabs
-from .chips import chips, to_compare
+from .chips import chips, comparison_links
 from .forms import VisitorForm
-from .side_by_side import pair_lines, turned, workload_tables
+from .side_by_side import ordered_pair, pair_lines, workload_tables
 from .views import rendered, respond, understood_of
 
 
@@ -74,7 +74,7 @@ def compare(request: HttpRequest) -> HttpResponse:
         return at_address(request, HttpResponse(content), request.get_full_path())
     asked = VisitorForm.showing_all(question, machine, text, keys)
     shown["chips"] = chips(asked, question, machine, as_of, keys)
-    shown["more"] = to_compare(whole, keys, beside, as_of)
+    shown["more"] = comparison_links(whole, keys, beside, as_of)
     shown["understood"] = understood_of(form) if text else None
     return respond(request, rendered(is_fragment, form=asked, **shown), title=shown["title"])
 
@@ -87,12 +87,12 @@ def _context(
     opened : tab of the address; beside : what else it says
     """
     comparison = cattrs.structure(given.result, Comparison)
-    answer = answer_among(question, keys, as_of) if given.is_of_today else None
+    answer = answer_of_compared_entries(question, keys, as_of) if given.is_of_today else None
     page = presentation.AnswerPage(answer, names.names(), as_of, settings.KDB_MARGIN) if answer else None
     verdict, then = comparison.verdict, given.named if as_of else {}
     ranked = [*(verdict.choice if verdict else ()), *(entry.key for entry in (answer.entries if answer else ()))]
     order = [*dict.fromkeys([*ranked, *keys])]  # what is recommended first
-    first = next(turned(pair, order) for pair in comparison.pairs if {pair.a, pair.b} == {*order[:2]})
+    first = next(ordered_pair(pair, order) for pair in comparison.pairs if {pair.a, pair.b} == {*order[:2]})
     labelled = tabs.of_comparison(answer)
     tab = opened if opened in labelled else next(iter(labelled))
     shown = tabs.tabs(labelled, tab, lambda name: address_of(question, keys, **beside, **then, tab=name))
@@ -110,7 +110,7 @@ def _context(
         "tabs": shown,
         "campaign": "",
         "known_address": "",
-        "guide": guide_on(question.axis),
+        "guide": guide_for_axis(question.axis),
         "current_address": address_of(question, keys, **beside),
         "explanation": explained(question, order[0], order[1], as_of) if tab == tabs.WHY else None,
     }

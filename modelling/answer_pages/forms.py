@@ -198,7 +198,7 @@ class VisitorForm(AskForm):
         if len(chosen) == 1:
             self.add_error("b" if "a" in chosen else "a", "Give two to six entries, or none.")
 
-    def elsewhere(self) -> list[tuple[str, str]]:
+    def other_axes(self) -> list[tuple[str, str]]:
         """Return the axes to which all chosen entries belong, where the asked one is not among them: label and where
         they are compared on it."""
         axes = [axis for axis in AXES if self.compared and all(axis in axes_with(key) for key in self.compared)]

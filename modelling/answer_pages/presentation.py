@@ -122,7 +122,8 @@ class AnswerPage:
 
     @property
     def measured(self) -> list[MeasuredPart]:
-        """Return what was measured of the part that holds the choice, or comes first: the ranking has all parts."""
+        """Return what is drawn before the tabs: the part with the recommended entry, else the first one. The Ranking
+        tab shows all parts."""
         answer, several = self.answer, len(self.answer.parts) > 1
         best = {entry.part for entry in answer.entries if entry.is_best}
         return [
@@ -216,7 +217,7 @@ def caveats(page: AnswerPage, says_disks: bool, doubt: str) -> list[str]:
 def _curves(
     number: int, metric: Metric, panel: CurvePanel, study: str, panels: Sequence[CurvePanel], names: Names
 ) -> CurveTable:
-    """study : its title"""
+    """Return the table and the chart of one scaling panel. study : title of its case study"""
     title = ", ".join([study, *_told_apart(panel, panels, names)])
     counts = sorted({point.vm_count for series in panel.series for point in series.points})
     rows = []

@@ -1,5 +1,7 @@
-"""Lays out a comparison's tables: each two of its entries, and the first beside each under every workload. No queries,
-no HTML."""
+"""Tables of a comparison: every pair of its entries, and the first entry against each other one by workload.
+
+No queries, no HTML.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -38,9 +40,9 @@ class WorkloadTable:
 
 
 def pair_lines(comparison: Comparison, order: Sequence[str], then: Mapping[str, int]) -> list[PairLine]:
-    """Return each two of the entries, the one that comes first in the order against the other. then : of addresses"""
+    """Return a line for each pair of entries. order : which of two is named first; then : of addresses"""
     labels = {entry.key: entry.label for entry in comparison.entries}
-    pairs = [turned(pair, order) for pair in comparison.pairs]
+    pairs = [ordered_pair(pair, order) for pair in comparison.pairs]
     pairs.sort(key=lambda pair: (order.index(pair.a), order.index(pair.b)))
     return [
         PairLine(
@@ -54,8 +56,8 @@ def pair_lines(comparison: Comparison, order: Sequence[str], then: Mapping[str, 
     ]
 
 
-def turned(pair: ComparedPair, order: Sequence[str]) -> ComparedPair:
-    """Return the pair with the entry first that comes first in the order."""
+def ordered_pair(pair: ComparedPair, order: Sequence[str]) -> ComparedPair:
+    """Return the pair with its entries in this order, its ratio and interval inverted where they change places."""
     if order.index(pair.a) < order.index(pair.b):
         return pair
     ratio, low, high = (1 / value if value else None for value in (pair.ratio, pair.high, pair.low))
@@ -65,7 +67,7 @@ def turned(pair: ComparedPair, order: Sequence[str]) -> ComparedPair:
 def _interval(low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return "–"
-    return f"{'either way, ' if low < 1 < high else ''}{times(low)} to {times(high)}"
+    return f"{'either way, ' if low < 1 < high else ''}{times(low)} to {times(high)}×"
 
 
 def workload_tables(

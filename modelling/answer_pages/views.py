@@ -35,7 +35,7 @@ from modelling.evidence.choices import compared_under
 from modelling.evidence.question import Question
 from modelling.explanations.selectors import explained
 from modelling.following.selectors import button
-from modelling.guide_texts import guide_on
+from modelling.guide_texts import guide_for_axis
 from modelling.here.selectors import HERE, answer_here, laboratories_on, laboratory_in, measure_command
 from modelling.kept_answers import releases
 from modelling.kept_answers.changes import earlier
@@ -49,7 +49,7 @@ from modelling.models import Laboratory
 from modelling.overview.selectors import recommendations
 
 from . import presentation, tabs
-from .chips import chips, to_compare
+from .chips import chips, comparison_links
 from .citing import Cited
 from .forms import RateForm, VisitorForm
 from .meaning import carried_lines
@@ -343,7 +343,7 @@ def _context(asked: Asked, kept: Edition, site: str) -> dict[str, Any]:
         "sentence": answer.verdict.sentence,
         "confidence": answer.verdict.confidence,
         "without_numbers": "",
-        "more": to_compare(answer, recommended, {**machine.given, **here}, kept.as_of),
+        "more": comparison_links(answer, recommended, {**machine.given, **here}, kept.as_of),
         "as_of": kept.as_of,
         "fit": fitting,
         "tells_fit": fitting.is_asked,
@@ -352,7 +352,7 @@ def _context(asked: Asked, kept: Edition, site: str) -> dict[str, Any]:
         "tab": tab,
         "tabs": shown,
         "known_address": known_address(question.workload, question.as_dict()),
-        "guide": guide_on(question.axis),
+        "guide": guide_for_axis(question.axis),
         "current_address": words.address(question, beside=machine.given),
         "campaign": "" if page.tables or kept.as_of else campaign_address(question),
         "explanation": explained(question, as_of=kept.as_of) if tab == tabs.WHY and kept.is_of_today else None,

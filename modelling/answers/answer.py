@@ -9,7 +9,7 @@ from modelling.evidence import names as catalogue
 from modelling.evidence.axes import AXES
 from modelling.evidence.names import in_sentence, label
 from modelling.evidence.question import Question
-from modelling.guide_texts import guide_on
+from modelling.guide_texts import guide_for_axis
 from modelling.workloads.curves import curves
 
 from . import anecdotes, caches, caveats, decision, grounds, next_runs
@@ -54,7 +54,7 @@ def answer(estimate: Estimate, revision: int) -> Answer:
     elif estimate.is_ranked:
         verdict = decision.of_answer(ranking, verdicts, names, in_words, margin, advised, measure_next, of_what)
     else:
-        guide = guide_on(axis.name)
+        guide = guide_for_axis(axis.name)
         verdict = decision.of_nothing(
             estimate.nearby, in_words, margin, missing, advised, guide.recommendation if guide else ""
         )

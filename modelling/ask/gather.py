@@ -8,7 +8,7 @@ from experiments import names as catalogue_names
 from kdb.disk_path import SETTINGS
 from modelling.evidence import names
 from modelling.evidence.axes import AXES
-from modelling.guides.selectors import guides_for, guides_of
+from modelling.guides.selectors import guides_for, guides_for_axes
 
 from .language import words
 from .language.content import Pointer, Said
@@ -31,7 +31,9 @@ def understood(text: str) -> Said:
     """Read a text against everything that is named here now. Where no guide has its words, that of what it asks stands
     beside it."""
     read = said(text, _lexicon(names.stamp()), names.names())
-    guides = guides_for(text) or guides_of({reading.axis for reading in read.readings[:1] if not reading.is_whole})
+    guides = guides_for(text) or guides_for_axes(
+        {reading.axis for reading in read.readings[:1] if not reading.is_whole}
+    )
     return replace(
         read, guides=tuple(Pointer(f"Guide: {guide.title}", guide.recommendation, guide.address) for guide in guides)
     )

@@ -116,7 +116,7 @@ class Reader:
             case Ratio():
                 return self.divided(placed(what.upper, what.at), placed(what.lower, what.at), where)
             case Listed():
-                return self._listed(what, where)
+                return self._values_from_lists(what, where)
             case Limit():
                 limits = {slug: limit.get(what.name) for slug, limit in self.facts.limits.items()}
                 return [Value({"case_study": slug}, (Span(x, x),)) for slug, x in limits.items() if x is not None]
@@ -174,7 +174,7 @@ class Reader:
             if _finding_fits(f, wanted)
         ]
 
-    def _listed(self, what: Listed, where: Coordinates) -> list[Value]:
+    def _values_from_lists(self, what: Listed, where: Coordinates) -> list[Value]:
         """Count the findings at these coordinates that are on a list, or add up their points; [] without findings."""
         self.budget.spend(1 + len(self.facts.findings) // LOOKED_AT)
         wanted = _file_systems({**where, **what.at})

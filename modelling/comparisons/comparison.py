@@ -16,7 +16,7 @@ from kdb.content import taken
 from modelling.answers.configurations import MOST_STUDIES, configurations_behind, of_newest_studies
 from modelling.answers.content import Answer
 from modelling.answers.estimate import ranking_of
-from modelling.answers.some import answer_of_some
+from modelling.answers.subset import answer_for_subset
 from modelling.estimation.arms import entry_keys, with_entry
 from modelling.estimation.ranking import Ranking
 from modelling.evidence import frames
@@ -72,7 +72,7 @@ def compare_and_answer(
     all_arms = all_arms[all_arms["entry"].isin(keys)]
     told = of_newest_studies(all_arms)
     named = studies(all_arms["case_study"].unique()), publications(ranking.findings["publication"].unique())
-    answer = answer_of_some(question, keys, ranking, revision, as_of)
+    answer = answer_for_subset(question, keys, ranking, revision, as_of)
     comparison = Comparison(
         question=question,
         revision=revision,

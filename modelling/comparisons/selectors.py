@@ -59,7 +59,7 @@ def compared_here(question: Question, keys: Sequence[str], laboratory: Laborator
     return replace(here, entries=(first, *(entry for entry in others if entry.key in keys)))
 
 
-def answer_among(question: Question, keys: Sequence[str], as_of: int | None = None) -> Answer:
+def answer_of_compared_entries(question: Question, keys: Sequence[str], as_of: int | None = None) -> Answer:
     """Return the answer told of these entries alone."""
     return _compared(question, keys, as_of)[1]
 

@@ -50,8 +50,8 @@ def rebuild_arms(case_study_ids: list[int], revision: int | None = None) -> int:
     return len(arms)
 
 
-def look_at_arms() -> None:
-    """Summarise anew the case studies with arms of a version that did not look whether a disk made them."""
+def flag_implausible_arms() -> None:
+    """Flag implausible arms of older databases: summarise their case studies anew."""
     unseen = Arm.objects.filter(is_implausible__isnull=True).values("configuration__case_study")
     rebuild_arms(list(CaseStudy.objects.filter(pk__in=unseen).values_list("pk", flat=True)))
 

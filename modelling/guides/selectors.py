@@ -34,8 +34,8 @@ def guides_for(text: str) -> list[Guide]:
     return [guides()[slug] for slug in nearest[:MOST]]
 
 
-def guides_of(axes: Collection[str]) -> list[Guide]:
-    """Return the guides to these choices."""
+def guides_for_axes(axes: Collection[str]) -> list[Guide]:
+    """Return the guides on these axes."""
     return [guide for guide in guides().values() if guide.axis in axes]
 
 
@@ -54,7 +54,7 @@ def rows_of(axis: str) -> list[WorkloadRow]:
     return rows
 
 
-def measured_under(axis: str, rows: Sequence[WorkloadRow]) -> tuple[WorkloadRow, DotChart] | None:
+def most_measured_workload(axis: str, rows: Sequence[WorkloadRow]) -> tuple[WorkloadRow, DotChart] | None:
     """Return what was measured under the workload that most research groups measured, as its answer draws it; None
     where nobody measured. rows : of rows_of(axis)"""
     for row in sorted(rows, key=lambda row: -row.groups):

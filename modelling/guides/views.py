@@ -25,7 +25,7 @@ def guide_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "guide": guide,
         "rows": [row for row in rows if row.recommended],
         "open_rows": [row for row in rows if not row.recommended],
-        "measured": selectors.measured_under(guide.axis, rows),
+        "measured": selectors.most_measured_workload(guide.axis, rows),
         "advised": selectors.advice_of(guide),
     }
     return render(request, "modelling/guide.html", context)

@@ -40,7 +40,7 @@ def is_fio_job(text: str) -> bool:
 
 def fio_profile(text: str) -> Profile:
     """Return the profile of a job file. Raises WmlError, with line and reason, where it is not understood."""
-    jobs, others = _jobs(text)
+    jobs, others = _parse_jobs(text)
     if not jobs:
         raise WmlError(Place(1, 1), "a job file has at least one job, a section beside [global]")
     operations, moved = dict.fromkeys(_KINDS, 0.0), dict.fromkeys(_KINDS, 0.0)
@@ -91,8 +91,8 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-def _jobs(text: str) -> tuple[list["_Job"], list[str]]:
-    """Return the jobs, and the names of all options that are not read."""
+def _parse_jobs(text: str) -> tuple[list["_Job"], list[str]]:
+    """Parse the text of a job file: return its jobs, and the names of the options that are ignored."""
     jobs: list[_Job] = []
     others: set[str] = set()
     shared: dict[str, tuple[int, str]] = {}

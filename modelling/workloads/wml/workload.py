@@ -114,7 +114,7 @@ class _Builder:
                 raise WmlError(files.place, f"the {files.kind} {fileset.name!r} is defined twice")
             self.filesets[fileset.name] = fileset
         threads = tuple(thread for process in processes for thread in self.threads(process))
-        _check_targets(threads)
+        _check_targets_exist(threads)
         if not sum(thread.instances for thread in threads):
             raise WmlError(processes[0].place, "no process has an instance with a thread, so nothing would run")
         eventgen = self.defined.eventgen
@@ -151,7 +151,7 @@ class _Builder:
             inner = Values(thread.attributes, self.variables)
             inner.name(thread.place, "a thread")
             flows = tuple(self.flow(flowop, self.variables, 0) for flowop in thread.body)
-            _check_open(flows)
+            _check_files_are_opened(flows)
             yield Thread(copies * inner.whole("instances", 1), flows, thread.place)
 
     def flow(self, call: Block, variables: Mapping[str, Value], depth: int) -> Flow:
@@ -210,7 +210,7 @@ class _Builder:
         return flow
 
 
-def _check_open(flows: tuple[Flow, ...]) -> None:
+def _check_files_are_opened(flows: tuple[Flow, ...]) -> None:
     """Refuse a flowop that works on a file descriptor which no flowop of its thread opens."""
     flat = list(flatten(flows))
     if any(flow.next_file for flow in flat):
@@ -224,7 +224,7 @@ def _check_open(flows: tuple[Flow, ...]) -> None:
             raise WmlError(flow.place, f"nothing in this thread opens a file for srcfd {flow.source_fd}")
 
 
-def _check_targets(threads: tuple[Thread, ...]) -> None:
+def _check_targets_exist(threads: tuple[Thread, ...]) -> None:
     flows = [flow for thread in threads for flow in flatten(thread.flows)]
     names = {flow.name for flow in flows}
     for flow in flows:

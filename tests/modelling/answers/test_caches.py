@@ -49,7 +49,7 @@ def test_numbers_that_look_like_no_disks_count_less_and_the_answer_says_so():
     ) in told.notes
     assert (everything().cells["variance"] > cells.IMPLAUSIBLE**2).tolist() == [False, True, True]
     Arm.objects.update(is_implausible=None)  # as of a version that did not look
-    summaries.look_at_arms()
+    summaries.flag_implausible_arms()
     assert sorted(Arm.objects.values_list("is_implausible", flat=True)) == [False, True, True]
 
 

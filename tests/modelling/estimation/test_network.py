@@ -88,7 +88,7 @@ def test_no_trials_give_no_network():
 
 
 @pytest.mark.parametrize(("mean", "variance"), [(float("nan"), 0.1), (0.1, 0.0), (0.1, float("inf"))])
-def test_arms_that_are_no_trial_are_refused_with_the_reason(mean, variance):
+def test_a_trial_with_unusable_means_or_variances_is_refused_with_the_reason(mean, variance):
     with pytest.raises(EvidenceError, match="one: every arm needs a finite mean and a variance above zero"):
         Trial.from_arms("one", "ab", np.array([0.0, mean]), np.array([0.1, variance]))
 

@@ -56,7 +56,7 @@ def test_counts_of_disks_together_by_hand():
     assert (job["rw"], job["rwmixread"], job["bs"], job["fdatasync"]) == ("randrw", "33", "16384,131072", "6")
 
 
-def test_a_machine_that_only_flushed_has_nothing_to_play():
+def test_flushes_without_reads_or_writes_are_refused_as_no_load():
     with pytest.raises(NotPlayedError, match="neither reads nor writes"):
         observed_profile([(Counts(flushes=5), 60.0)])
 

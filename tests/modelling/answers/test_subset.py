@@ -3,7 +3,7 @@
 import pytest
 
 from modelling.answers.estimate import ranking_of
-from modelling.answers.some import answer_of_some
+from modelling.answers.subset import answer_for_subset
 from modelling.evidence.question import Question
 from modelling.explanations.selectors import contrast_between
 from tests.factories import make_case_study, make_measurement, publish
@@ -23,7 +23,7 @@ def study(**values: float) -> None:
 def test_it_chooses_among_these_and_keeps_the_estimates():
     study(ext4=100.0, xfs=200.0, btrfs=400.0)
     ranking = ranking_of(QUESTION)
-    told = answer_of_some(QUESTION, ["ext4", "xfs"], ranking, 1)
+    told = answer_for_subset(QUESTION, ["ext4", "xfs"], ranking, 1)
     assert told.verdict.choice == ("xfs",)
     assert told.verdict.measured.startswith("One laboratory measured xfs 2.0 times as fast as ext4, on hard disks.")
     assert told.verdict.blind == pytest.approx(0.5)
@@ -37,7 +37,7 @@ def test_it_chooses_among_these_and_keeps_the_estimates():
 
 def test_where_one_was_never_measured_nothing_is_chosen_by_numbers():
     study(ext4=100.0, xfs=200.0)
-    told = answer_of_some(QUESTION, ["xfs", "zfs"], ranking_of(QUESTION), 1)
+    told = answer_for_subset(QUESTION, ["xfs", "zfs"], ranking_of(QUESTION), 1)
     assert (told.entries, told.verdict.choice, told.missing) == ((), (), ())
     assert told.verdict.sentence == "Keep what you have: nobody measured this, and nobody advises."
 
@@ -45,7 +45,7 @@ def test_where_one_was_never_measured_nothing_is_chosen_by_numbers():
 def test_entries_that_nothing_joins_have_one_recommendation_and_no_number_between_them():
     study(ext4=100.0, xfs=200.0)
     study(btrfs=100.0, zfs=300.0)
-    told = answer_of_some(QUESTION, ["xfs", "zfs"], ranking_of(QUESTION), 1)
+    told = answer_for_subset(QUESTION, ["xfs", "zfs"], ranking_of(QUESTION), 1)
     assert len(told.verdict.choice) == 1
     assert told.verdict.measured.startswith("Nobody tested all of these together.")
     assert told.side_by_side == ()

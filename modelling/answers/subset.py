@@ -1,4 +1,4 @@
-"""The answer told of some of its entries alone: what to choose of these, and what was measured of them.
+"""The answer restricted to a subset of its entries: what to choose among these, and what was measured of them.
 
 The estimates stay what all evidence makes them. Source: docs/models/recommendation.md.
 """
@@ -23,7 +23,7 @@ from .knowledge import assumptions
 from .nearest import nearby
 
 
-def answer_of_some(
+def answer_for_subset(
     question: Question, keys: Sequence[str], ranking: Ranking, revision: int, as_of: int | None = None
 ) -> Answer:
     """Return the answer that chooses among these entries of the question's axis, ranked or not.
@@ -34,7 +34,7 @@ def answer_of_some(
     is_ranked = {*keys} <= ranked
     near = None if is_ranked else nearby(question, as_of)
     advised = advised_on(question, keys)
-    few = _of_some(ranking, keys, advised)
+    few = _restrict_ranking(ranking, keys, advised)
     told = answer(
         Estimate(
             question,
@@ -54,22 +54,22 @@ def answer_of_some(
     return told if is_ranked else replace(told, missing=(), verdict=replace(told.verdict, reasons=()))
 
 
-def _of_some(ranking: Ranking, keys: Sequence[str], advised: Advised) -> Ranking:
-    """Return the ranking with these entries and their evidence alone."""
+def _restrict_ranking(ranking: Ranking, keys: Sequence[str], advised: Advised) -> Ranking:
+    """Return the ranking restricted to these entries and their evidence."""
     parts = [part for part in ranking.parts if not {*keys}.isdisjoint(part.members)]
     arms, findings = ranking.arms, ranking.findings
     return replace(
         ranking,
-        parts=tuple(_part(ranking, part, keys, advised, is_whole=len(parts) == 1) for part in parts),
+        parts=tuple(_restrict_part(ranking, part, keys, advised, is_whole=len(parts) == 1) for part in parts),
         arms=arms[arms["entry"].isin(keys)],
         findings=findings[findings["entry"].isin(keys)],
     )
 
 
-def _part(
+def _restrict_part(
     ranking: Ranking, whole: RankedPart, keys: Collection[str], advised: Advised, *, is_whole: bool
 ) -> RankedPart:
-    """Return a part with these entries alone, their ratios against the one of them that is recommended."""
+    """Return a part restricted to these entries, with ratios relative to the recommended one."""
     members = tuple(key for key in whole.members if key in keys)
     places = np.array([whole.members.index(key) for key in members])
     entries = [entry for entry in whole.entries if entry.key in keys]
@@ -85,15 +85,15 @@ def _part(
     return replace(
         part,
         reference=first,
-        entries=tuple(_against(first, entry, part) for entry in entries),
+        entries=tuple(_relative_to(first, entry, part) for entry in entries),
         verdict=verdict_between(ranking, part, kind, first, rivals[0])
         if rivals
         else replace(whole.verdict, kind=kind, contrast=None),
     )
 
 
-def _against(first: str, entry: Entry, part: RankedPart) -> Entry:
-    """Return the entry with its ratio against the first, and the interval for a new laboratory."""
+def _relative_to(first: str, entry: Entry, part: RankedPart) -> Entry:
+    """Return the entry with its ratio to the first one and its 95 % interval for a new laboratory."""
     entry = replace(entry, tied_with=tuple(key for key in entry.tied_with if key in part.members))
     ratio = low = high = None
     if part.has_numbers_between(first, entry.key):
