@@ -116,7 +116,8 @@ def test_a_machine_is_found_watched_and_missed(host, mail, lab, capsys):
     machine.refresh_from_db()
     (other,) = ObservedMachine.objects.exclude(pk=machine.pk)
     assert (machine.is_running, other.is_running, other.name) == (False, True, "mail")
-    assert DiskStatistics.objects.filter(disk__machine=other).exists()
+    # Two looks are needed, which take longer than six seconds on a busy machine.
+    wait_until(lambda: watching.watch_for(host, 6) and DiskStatistics.objects.filter(disk__machine=other).exists())
     assert read_by(machine) <= 52 * MIB
 
     lab.inside("virsh", "-c", libvirt.URI, "destroy", "mail")
