@@ -194,6 +194,16 @@ def test_workloads_are_drawn_where_three_laboratories_compared_the_entries(clien
         assert f'<a href="{there}">{row.label}</a>' in page
 
 
+def test_two_that_no_chain_of_comparisons_joins_are_chosen_between_all_the_same(published_evidence, client):
+    """ESXi and Hyper-V were measured with three machines by different groups, each against others."""
+    response = client.get("/compare/?axis=hypervisor&workload=fileserver&vm_count=3&a=esxi&b=hyper-v")
+    assert response.status_code == 200
+    page = text_of(response)
+    assert "Start with" in page
+    assert "no comparison joins them" in page
+    assert "more in the ranking" not in page
+
+
 # What is asked
 
 
