@@ -17,6 +17,7 @@ from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import pytest
 from kdb_client import measure, places
 from kdb_client.command import main
@@ -142,11 +143,7 @@ def test_killed_at_any_step_it_leaves_nothing(disks, laboratory, after, tmp_path
 
 
 def _runs(words: str) -> bool:
-    return any(
-        words in path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        for path in Path("/proc").glob("[0-9]*/cmdline")
-        if path.exists()
-    )
+    return any(words in " ".join(process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"]))
 
 
 def _is_empty(disk: str) -> bool:
