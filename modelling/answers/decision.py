@@ -194,7 +194,7 @@ def options_of(
         )
         for entry in may
     ]
-    return options, posterior.among(np.array([posterior.treatments.index(entry.key) for entry in may], dtype=int))
+    return options, posterior.select(np.array([posterior.treatments.index(entry.key) for entry in may], dtype=int))
 
 
 def worded(

@@ -10,7 +10,7 @@ import pandas as pd
 
 from kdb.units import METRICS
 from modelling.estimation.network import Trial
-from modelling.estimation.ranking import RankedPart, Ranking, links_of
+from modelling.estimation.ranking import RankedPart, Ranking, part_links
 
 from .content import MeasuredDifference, MeasuredRatio, TierList
 
@@ -93,7 +93,7 @@ def measured_ratios(ranking: Ranking, choice: Collection[str]) -> tuple[Measured
     """
     ratios = []
     for part in ranking.parts:
-        links, contrast = links_of(part, ranking.arms), part.verdict.contrast
+        links, contrast = part_links(part, ranking.arms), part.verdict.contrast
         told = [(contrast.first, contrast.second)] if contrast else []
         keys = [entry.key for entry in part.entries]
         ahead = sorted([*(first for first, _ in told), *keys], key=lambda key: key not in choice)

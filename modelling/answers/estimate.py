@@ -217,7 +217,7 @@ def run_sets_among(ranking: Ranking, axis: Axis) -> list[RunSet]:
     assert ranking.posterior is not None
     places = np.array([ranking.posterior.treatments.index(key) for key in entries])
     grid = {key: tuple(entry_parts(axis, key).values()) for key in entries} if axis.name == "fs-pair" else None
-    known = Components.of(ranking.posterior.among(places))
+    known = Components.from_posterior(ranking.posterior.select(places))
     return run_sets(entries, known, assumptions().spread.variation ** 2, REPETITIONS, grid)
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 from experiments.models import CaseStudy
 from experiments.models.case_study import laboratory
 from modelling.estimation.network import Network
-from modelling.estimation.ranking import RankedPart, Ranking, links_of
+from modelling.estimation.ranking import RankedPart, Ranking, part_links
 from modelling.evidence.axes import COLUMN_LABELS, Axis
 from modelling.evidence.fairplay import first_of_each, is_stated, numbered
 from modelling.evidence.question import Question
@@ -156,7 +156,7 @@ def _span(least: float, most: float) -> str:
 
 def compared(ranking: Ranking) -> tuple[LaboratoryComparison, ...]:
     """Return which entries each laboratory compared in numbers, most entries first."""
-    of_parts = [(part.number, links_of(part, ranking.arms)) for part in ranking.parts]
+    of_parts = [(part.number, part_links(part, ranking.arms)) for part in ranking.parts]
     comparisons = [
         LaboratoryComparison(
             part=number,

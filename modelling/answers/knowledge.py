@@ -8,7 +8,7 @@ from django.conf import settings
 
 from kdb.units import LATENCY, SPEEDS
 from modelling.estimation.arms import Spread
-from modelling.estimation.cells import load_of, of_lists, of_numbers
+from modelling.estimation.cells import load_class, measurement_cells, tier_list_cells
 from modelling.estimation.hierarchy import Knowledge
 from modelling.estimation.ranking import Assumptions
 from modelling.evidence import counts, frames
@@ -74,11 +74,11 @@ def cells(admitting: Question, as_of: int | None = None, with_draft: int | None 
     metrics = (LATENCY,) if admitting.metric == LATENCY else [metric for metric in SPEEDS if metric != LATENCY]
     admitting = replace(admitting, hypervisor=None, metric=None)
     arms = frames.every_arm(admitting, as_of=as_of, with_draft=with_draft)
-    numbers = of_numbers(arms if with_native else arms[arms["hypervisor"] != NATIVE], taken.spread, metrics)
+    numbers = measurement_cells(arms if with_native else arms[arms["hypervisor"] != NATIVE], taken.spread, metrics)
     if LATENCY in metrics:
         return numbers
     findings = frames.findings(admitting, as_of=as_of, with_draft=with_draft)
-    lists = of_lists(findings, AXES["fs-pair"], taken.tier_scale, taken.tier_doubt)
+    lists = tier_list_cells(findings, AXES["fs-pair"], taken.tier_scale, taken.tier_doubt)
     return pd.concat([part for part in (numbers, lists) if len(part)] or [numbers], ignore_index=True)
 
 
@@ -89,4 +89,4 @@ def where_of(question: Question) -> dict[str, str]:
         for name in ("hypervisor", "guest_fs", "host_fs", "storage")
         if (value := getattr(question, name))
     }
-    return {"workload": question.workload, "load": load_of(question.workload, ""), **named}
+    return {"workload": question.workload, "load": load_class(question.workload, ""), **named}

@@ -9,7 +9,7 @@ import pandas as pd
 from kdb.host_storage import UNNAMED, host_storage_key
 from kdb.units import THROUGHPUT
 from modelling.estimation.bayes import Posterior
-from modelling.estimation.cells import rows_of
+from modelling.estimation.cells import entry_rows
 from modelling.estimation.recommendation import Option
 from modelling.estimation.verdict import INDEPENDENT
 from modelling.evidence.axes import AXES, Axis, entry_key
@@ -28,12 +28,12 @@ class Nearby:
     options: tuple[Option, ...]
     posterior: Posterior
 
-    def among(self, keys: Collection[str]) -> "Nearby | None":
+    def select(self, keys: Collection[str]) -> "Nearby | None":
         """Return the same of these keys; None where two were not compared."""
         places = [place for place, option in enumerate(self.options) if option.key in keys]
         if len(places) < 2:
             return None
-        return Nearby(tuple(self.options[place] for place in places), self.posterior.among(np.array(places)))
+        return Nearby(tuple(self.options[place] for place in places), self.posterior.select(np.array(places)))
 
 
 def nearby(question: Question, as_of: int | None = None, *, with_draft: int | None = None) -> Nearby | None:
@@ -65,7 +65,7 @@ def nearby(question: Question, as_of: int | None = None, *, with_draft: int | No
     if len(keys) < 2:
         return None
     options = tuple(Option(key, groups[key], place=number) for number, key in enumerate(keys))
-    return Nearby(options, known.posterior(rows_of(axis, keys, known.containers, where_of(question))))
+    return Nearby(options, known.posterior(entry_rows(axis, keys, known.containers, where_of(question))))
 
 
 def _compared(axis: Axis, cells: pd.DataFrame) -> pd.DataFrame:

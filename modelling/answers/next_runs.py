@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from experiments.laboratory.measuring.engines import WORKLOADS
 from kdb.disk_path import SETTINGS
-from modelling.estimation.value import ALL, FACTORIAL, LEADING, RunSet, proposed
+from modelling.estimation.value import ALL, FACTORIAL, LEADING, RunSet, propose_run_sets
 from modelling.evidence import names
 from modelling.evidence.axes import AXES, NATIVE, entry_parts
 from modelling.evidence.names import label
@@ -27,7 +27,7 @@ def next_runs(question: Question, sets: Sequence[RunSet]) -> tuple[NextRun, ...]
     """Return the sets of runs to propose: the one that gains most a run, then larger ones that gain more."""
     axis = AXES[question.axis]
     runs: list[NextRun] = []
-    for chosen in proposed(sets, math.log1p(settings.KDB_LEAST_GAIN)):
+    for chosen in propose_run_sets(sets, math.log1p(settings.KDB_LEAST_GAIN)):
         gain = 100 * math.expm1(chosen.gain)
         what = _what(question, chosen, is_first=not runs)
         how_many = counted(chosen.runs, "run")

@@ -46,7 +46,7 @@ def answer_for_subset(
             trade_offs=(),
             anecdotes=few.arms.iloc[:0],
             is_ranked=is_ranked,
-            nearby=near.among(keys) if near else None,
+            nearby=near.select(keys) if near else None,
             advised=advised,
         ),
         revision,
@@ -73,7 +73,7 @@ def _restrict_part(
     members = tuple(key for key in whole.members if key in keys)
     places = np.array([whole.members.index(key) for key in members])
     entries = [entry for entry in whole.entries if entry.key in keys]
-    part = replace(whole, members=members, posterior=whole.posterior.among(places), entries=tuple(entries))
+    part = replace(whole, members=members, posterior=whole.posterior.select(places), entries=tuple(entries))
     options, posterior = options_of(entries, part.posterior, advised)
     deciding = {option.key for option in options if option.verdict == whole.verdict.kind}
     is_its = is_whole and deciding and (whole.verdict.kind == USE or deciding == {*keys})

@@ -88,7 +88,7 @@ def _of_metric(part: RankedPart, keys: Sequence[str], reference: str) -> _Thing 
     for key in keys:
         low, high = part.interval(key, reference)
         estimates.append(TradeEstimate(*np.exp([part.difference(key, reference)[0], low, high]).tolist()))
-    better = part.posterior.new_certainties()[np.ix_(places, places)] >= _SURE
+    better = part.posterior.predictive_certainties()[np.ix_(places, places)] >= _SURE
     same = np.eye(len(keys), dtype=bool)
     return _Thing(estimates, [e.value or 0.0 for e in estimates], Compared(better, better | same))
 

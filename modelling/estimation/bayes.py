@@ -58,12 +58,12 @@ class Posterior:
         """Return (n, n) posterior standard deviations of effects[i] - effects[j] (mean over laboratories)."""
         return np.sqrt(self._variances())
 
-    def new_errors(self) -> np.ndarray:
+    def predictive_errors(self) -> np.ndarray:
         """Return (n, n): half the width of the central 68 % of the difference that a new laboratory will see; tails as
         long as laboratories have leave no finite standard deviation."""
         errors = np.zeros((len(self.treatments),) * 2)
         i, j = np.triu_indices(len(self.treatments), 1)
-        low, high = self.new_quantiles(i, j, _CENTRAL).T
+        low, high = self.predictive_quantiles(i, j, _CENTRAL).T
         errors[i, j] = errors[j, i] = (high - low) / 2
         return errors
 
@@ -98,7 +98,7 @@ class Posterior:
         means, variances, _ = self.differences(first, second)
         return self._quantiles(first, second, means, variances, probabilities)
 
-    def new_quantiles(self, first: np.ndarray, second: np.ndarray, probabilities: Sequence[float]) -> np.ndarray:
+    def predictive_quantiles(self, first: np.ndarray, second: np.ndarray, probabilities: Sequence[float]) -> np.ndarray:
         """Return (p, k) quantiles of the difference first[p] - second[p] that a new laboratory will see."""
         means, variances, extras = self.differences(first, second)
         return self._quantiles(first, second, means, variances + extras, probabilities)
@@ -127,7 +127,7 @@ class Posterior:
             )
         return quantiles_of_pairs
 
-    def new_certainties(self) -> np.ndarray:
+    def predictive_certainties(self) -> np.ndarray:
         """Return the (n, n) probabilities that i is ahead of j in a new laboratory; one half on the diagonal."""
         size = len(self.treatments)
         i, j = np.triu_indices(size, 1)
@@ -141,7 +141,7 @@ class Posterior:
         total[i, j], total[j, i] = ahead, 1.0 - ahead
         return total
 
-    def among(self, places: np.ndarray) -> "Posterior":
+    def select(self, places: np.ndarray) -> "Posterior":
         """Return the posterior of the treatments at these places alone."""
         names = tuple(self.treatments[place] for place in places)
         inside = (covariances[:, places][:, :, places] for covariances in (self.covariances, self.extras))

@@ -44,7 +44,7 @@ _READS = {"webserver", "vm-boot"}  # whose name does not say what they mostly do
 _STANDING = {"best": 1.0, "unlisted": 0.0, "worst": -1.0}
 
 
-def of_numbers(arms: pd.DataFrame, spread: Spread, metrics: Iterable[str] = SPEEDS) -> pd.DataFrame:
+def measurement_cells(arms: pd.DataFrame, spread: Spread, metrics: Iterable[str] = SPEEDS) -> pd.DataFrame:
     """Return a cell for each arm that differs in a choice from one it may be compared with.
 
     arms : as modelling.evidence.frames.arms gives them, with a column workload; of all these metrics, which say how
@@ -60,7 +60,7 @@ def of_numbers(arms: pd.DataFrame, spread: Spread, metrics: Iterable[str] = SPEE
     workloads = compared["workload"].astype(str)
     signs = compared["metric"].map(lambda metric: METRICS[metric].direction).to_numpy(dtype=float)
     told = made_of.loc[compared.index].assign(
-        load=[load_of(*load) for load in zip(workloads, compared["operation"].astype(str), strict=True)],
+        load=[load_class(*load) for load in zip(workloads, compared["operation"].astype(str), strict=True)],
         storage=compared["storage"].astype(str),
         workload=workloads,
         laboratory=compared["laboratory"].astype(str),
@@ -82,7 +82,7 @@ def _one_quantity(arms: pd.DataFrame) -> pd.DataFrame:
     return counted_once(pd.concat([turned, others]).sort_index()) if len(turned) else counted_once(arms)
 
 
-def of_lists(findings: pd.DataFrame | None, axis: Axis, tier_scale: float, tier_doubt: float) -> pd.DataFrame:
+def tier_list_cells(findings: pd.DataFrame | None, axis: Axis, tier_scale: float, tier_doubt: float) -> pd.DataFrame:
     """Return a cell for each pair of file systems that a tier list names.
 
     findings : of modelling.evidence.frames, of any workload, or None; axis : which of them may be compared
@@ -99,7 +99,7 @@ def of_lists(findings: pd.DataFrame | None, axis: Axis, tier_scale: float, tier_
             variances = np.diag(own.covariance) * len(entries) / (len(entries) - 1)
             of_entry = tiers.drop_duplicates("entry").sort_values("entry").to_dict("records")
             for place, row in enumerate(of_entry):
-                context = {"workload": workload, "load": load_of(str(workload), ""), "storage": ""}
+                context = {"workload": workload, "load": load_class(str(workload), ""), "storage": ""}
                 measured = {"level": -1 - level, "outcome": own.effects[place], "variance": variances[place]}
                 whose = {"laboratory": row["publication"], "group": row["research_groups"][0], "case_study": ""}
                 cells.append(choices(row) | context | measured | whose | {"configuration": -1 - place})
@@ -138,7 +138,7 @@ def choices(row: Mapping[str, object]) -> dict[str, str]:
     return stated
 
 
-def rows_of(axis: Axis, keys: Sequence[str], containers: Iterable[str], where: Mapping[str, str]) -> pd.DataFrame:
+def entry_rows(axis: Axis, keys: Sequence[str], containers: Iterable[str], where: Mapping[str, str]) -> pd.DataFrame:
     """Return the rows of an axis' entries as modelling.estimation.hierarchy.Fitted.posterior asks for them.
 
     containers : hypervisors that run containers; where : load, storage, workload and hypervisor, where it is known
@@ -156,7 +156,7 @@ def rows_of(axis: Axis, keys: Sequence[str], containers: Iterable[str], where: M
     return pd.DataFrame(rows, index=pd.Index(keys, name="entry"))
 
 
-def load_of(workload: str, operation: str) -> str:
+def load_class(workload: str, operation: str) -> str:
     """Return what a load does, by its name and its operation: the class in which choices have one effect."""
     words = f"{workload} {operation}".casefold()
     if not words.strip():

@@ -136,10 +136,12 @@ class Scales:
     def sizes_of(self, effects: Sequence[str]) -> np.ndarray:
         """Return (S, effects) sizes; of effects that no draw knows by their distribution, the same of all."""
         draws = len(self.weights)
-        columns = [self.sizes[name] if name in self.sizes else _spread(draws, " " in name) for name in effects]
+        columns = [self.sizes[name] if name in self.sizes else _unknown_sizes(draws, " " in name) for name in effects]
         return np.array(columns).reshape(len(effects), draws).T
 
-    def times(self, numbers: np.ndarray, effects: np.ndarray, deviations: np.ndarray, weights: np.ndarray) -> "Scales":
+    def with_multipliers(
+        self, numbers: np.ndarray, effects: np.ndarray, deviations: np.ndarray, weights: np.ndarray
+    ) -> "Scales":
         """Return these of the draws with multipliers. effects, deviations : (P,) squares; weights : (P,)"""
         variances = self.variances[numbers].copy()
         variances[:, :_KINDS] *= effects[:, None]
@@ -148,10 +150,10 @@ class Scales:
 
 
 @lru_cache
-def _spread(draws: int, deviates: bool) -> np.ndarray:
+def _unknown_sizes(draws: int, deviates: bool) -> np.ndarray:
     """Return sizes of an effect that no draw knows, spread over the draws. deviates : whether it is by a context"""
     places: np.ndarray = np.random.default_rng(1 + deviates).permutation(draws) + 0.5
-    return squares_of(places / draws, SIZES)
+    return inverse_gamma_quantiles(places / draws, SIZES)
 
 
 @lru_cache
@@ -163,7 +165,7 @@ def published_scales() -> Scales:
     return Scales(np.full(len(variances), 1 / len(variances)), variances, np.array(kept["freedom"]), factors, sizes)
 
 
-def squares_of(shares: np.ndarray, freedom: float | np.ndarray) -> np.ndarray:
+def inverse_gamma_quantiles(shares: np.ndarray, freedom: float | np.ndarray) -> np.ndarray:
     """Return the quantiles of squared factors: inverse gamma, by which a normal distribution becomes Student's t."""
     squares: np.ndarray = freedom / 2 / gammainccinv(np.asarray(freedom) / 2, shares)
     return squares
@@ -318,7 +320,7 @@ class Hierarchy:
         times = np.hstack([np.ones((len(variances), 1)), variances[:, 3 * _KINDS : 3 * _KINDS + len(CONTEXTS)]])
         return np.maximum(variances[:, self.kind_of] * times[:, self.context_of] * sizes, _LEAST)
 
-    def given(
+    def block_covariance(
         self,
         block: _Block,
         variances: np.ndarray,
@@ -346,29 +348,29 @@ class Hierarchy:
     def likelihood(self, variances: np.ndarray, factors: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, Slopes]:
         """Return (S,) ln likelihoods up to a constant, and their slopes. factors : (S, groups); sizes : (S, effects)"""
         prior = self.prior(variances, sizes)
-        sums = Sums(prior[:, self.shared])
+        sums = NormalEquations(prior[:, self.shared])
         given = []
         for number, block in enumerate(self.blocks.values()):
-            covariance, inside = self.given(block, variances, factors[:, number], prior)
+            covariance, inside = self.block_covariance(block, variances, factors[:, number], prior)
             given.append((np.linalg.inv(covariance), inside))
             sums.add(self.incidence[block.places], self.outcome[block.places], covariance, given[-1][0])
-        mean, covariance = sums.solved()
-        return sums.value(mean), self._slopes(variances, factors, prior, given, mean, covariance)
+        mean, covariance = sums.solve()
+        return sums.log_likelihood(mean), self._slopes(variances, factors, prior, given, mean, covariance)
 
-    def _values(self, scales: Scales) -> tuple[np.ndarray, np.ndarray]:
+    def _log_likelihoods(self, scales: Scales) -> tuple[np.ndarray, np.ndarray]:
         """Return (S,) ln likelihoods up to a constant, of the groups that draws know and of all, the others by a usual
         factor."""
         prior = self.prior(scales.variances, scales.sizes_of([effect.name for effect in self.effects]))
-        sums, usual = Sums(prior[:, self.shared]), squares_of(np.array(0.5), scales.freedom)
+        sums, usual = NormalEquations(prior[:, self.shared]), inverse_gamma_quantiles(np.array(0.5), scales.freedom)
         values = [np.zeros(len(prior))]
         for is_known in (True, False):
             groups = [group for group in self.blocks if (group in scales.factors) == is_known]
             for group in groups:
                 block, factors = self.blocks[group], scales.factors.get(group, usual)
-                covariance, _ = self.given(block, scales.variances, factors, prior, scales.deviation)
+                covariance, _ = self.block_covariance(block, scales.variances, factors, prior, scales.deviation)
                 incidence, outcome = self.incidence[block.places], self.outcome[block.places]
                 sums.add(incidence, outcome, covariance, np.linalg.inv(covariance))
-            values.append(sums.value(sums.solved()[0]) if groups else values[-1])
+            values.append(sums.log_likelihood(sums.solve()[0]) if groups else values[-1])
         return values[1], values[2]
 
     def _slopes(
@@ -416,37 +418,41 @@ class Hierarchy:
         it, and the draws are weighted by how well they foretold the group (sequential Monte Carlo, Chopin 2002,
         10.1093/biomet/89.3.539). Then sizes and factors are drawn anew given the effects, and these given them (Gibbs).
         """
-        fitted = self._fitted(self._adapted(scales))
+        fitted = self._fit_draws(self._spread_multipliers(scales))
         if any(group not in scales.factors for group in self.blocks):
             for sweep in range(_SWEEPS):
-                fitted = self._fitted(self._moved(fitted, np.random.default_rng(sweep)))
+                fitted = self._fit_draws(self._resample(fitted, np.random.default_rng(sweep)))
         return fitted
 
-    def _fitted(self, scales: Scales) -> "Fitted":
+    def _fit_draws(self, scales: Scales) -> "Fitted":
         sizes = scales.sizes_of([effect.name for effect in self.effects])
         prior, logs = self.prior(scales.variances, sizes), np.log(scales.weights)
-        sums, given = Sums(prior[:, self.shared]), {}
+        sums, given = NormalEquations(prior[:, self.shared]), {}
         factors = {group: scales.factors[group] for group in self.blocks if group in scales.factors}
         for group in (*factors, *(group for group in self.blocks if group not in factors)):
             block = self.blocks[group]
             if group not in factors:
-                candidates = squares_of((np.arange(_CANDIDATES) + 0.5) / _CANDIDATES, scales.freedom[:, None])
-                factors[group], foretold = self._factor_of(
-                    group, scales, prior, *sums.solved(), candidates, len(factors)
+                candidates = inverse_gamma_quantiles(
+                    (np.arange(_CANDIDATES) + 0.5) / _CANDIDATES, scales.freedom[:, None]
+                )
+                factors[group], foretold = self._draw_factor(
+                    group, scales, prior, *sums.solve(), candidates, len(factors)
                 )
                 logs = logs + foretold
-            covariance, _ = self.given(block, scales.variances, factors[group], prior, scales.deviation)
+            covariance, _ = self.block_covariance(block, scales.variances, factors[group], prior, scales.deviation)
             given[group] = np.linalg.inv(covariance)
             sums.add(self.incidence[block.places], self.outcome[block.places], covariance, given[group])
         check_finite(logs)
-        return Fitted(self, scales, prior, factors, given, weights_of(logs), *sums.solved())
+        return Fitted(self, scales, prior, factors, given, normalised_weights(logs), *sums.solve())
 
-    def _moved(self, fitted: "Fitted", random: np.random.Generator) -> Scales:
+    def _resample(self, fitted: "Fitted", random: np.random.Generator) -> Scales:
         """Return draws by their weights, with new sizes and factors given effects by chance."""
         size = len(fitted.weights)
         draws = np.searchsorted(np.cumsum(fitted.weights), (np.arange(size) + 0.5) / size)
         draws = np.minimum(draws, size - 1)
-        again = fitted.scales.times(draws, np.ones(size), np.reshape(fitted.scales.deviation, -1)[draws], np.ones(size))
+        again = fitted.scales.with_multipliers(
+            draws, np.ones(size), np.reshape(fitted.scales.deviation, -1)[draws], np.ones(size)
+        )
         roots = np.linalg.cholesky(fitted.covariance[draws] + _LEAST * np.eye(len(self.shared)))
         effects = fitted.mean[draws] + np.einsum("sij,sj->si", roots, random.normal(size=(size, len(self.shared))))
         usual = self.prior(again.variances, np.ones((size, 1)))[:, self.shared]
@@ -460,12 +466,12 @@ class Hierarchy:
             if len(self.blocks[group].places) > _LARGE:
                 factors[group] = own[draws]
                 continue
-            others = squares_of(random.uniform(size=(size, _OTHERS)), again.freedom[:, None])
+            others = inverse_gamma_quantiles(random.uniform(size=(size, _OTHERS)), again.freedom[:, None])
             candidates = np.column_stack([own[draws], others])
-            factors[group], _ = self._factor_of(group, again, prior, effects, nothing, candidates, len(factors))
+            factors[group], _ = self._draw_factor(group, again, prior, effects, nothing, candidates, len(factors))
         return replace(again, factors=factors, sizes={**again.sizes, **sizes})
 
-    def _adapted(self, scales: Scales) -> Scales:
+    def _spread_multipliers(self, scales: Scales) -> Scales:
         """Return draws with multipliers: of a grid, so that no mode is missed, as often as the mean of the draws makes
         them likely, and weighted for what that leaves out."""
         if not self.blocks:
@@ -479,8 +485,8 @@ class Hierarchy:
             np.array([scales.weights @ scales.freedom]),
             {group: np.array([np.exp(scales.weights @ np.log(own))]) for group, own in scales.factors.items()},
             {effect: np.array([np.exp(scales.weights @ np.log(own))]) for effect, own in scales.sizes.items()},
-        ).times(np.zeros(len(prior), dtype=int), effects, deviations, prior)
-        of_known, logs = self._values(mean)
+        ).with_multipliers(np.zeros(len(prior), dtype=int), effects, deviations, prior)
+        of_known, logs = self._log_likelihoods(mean)
         likely = prior * np.exp(logs - logs.max())
         often = (1 - _BEYOND) * likely / likely.sum() + _BEYOND * prior / prior.sum()
         size = self.points
@@ -488,7 +494,7 @@ class Hierarchy:
         draws = np.arange(size) % len(scales.weights)
         known = np.exp(np.maximum(of_known - of_known.max(), -600.0))  # never 0, which has no logarithm
         weights = scales.weights[draws] * (prior * known / often)[points]
-        return scales.times(draws, effects[points], deviations[points], weights)
+        return scales.with_multipliers(draws, effects[points], deviations[points], weights)
 
     @property
     def points(self) -> int:
@@ -496,7 +502,7 @@ class Hierarchy:
         work = sum(len(block.places) ** 3 for block in self.blocks.values()) + len(self.shared) ** 3
         return int(np.clip(_WORK / (work + 1), _POINTS, _MOST_POINTS))
 
-    def _factor_of(
+    def _draw_factor(
         self,
         group: str,
         scales: Scales,
@@ -510,7 +516,7 @@ class Hierarchy:
         cells, and (S,) ln mean likelihoods. mean, covariance : of the shared effects"""
         block, draws = self.blocks[group], len(scales.weights)
         incidence = self.incidence[block.places]
-        rest, inside = self.given(block, scales.variances, np.zeros(draws), prior, scales.deviation)
+        rest, inside = self.block_covariance(block, scales.variances, np.zeros(draws), prior, scales.deviation)
         root = np.linalg.inv(np.linalg.cholesky(rest + incidence @ covariance @ incidence.T))
         # In these axes the covariance is 1 + factor * own, of all candidates: one decomposition a draw.
         own, axes = np.linalg.eigh(root @ inside @ root.swapaxes(1, 2))
@@ -526,7 +532,7 @@ class Hierarchy:
         return candidates[np.arange(draws), chosen], scale + top[:, 0] + np.log(likely.mean(axis=1))
 
 
-class Sums:
+class NormalEquations:
     """Precision (S, G, G) and right-hand side (S, G) of G shared effects, to which groups add; and ln likelihood.
 
     prior : (S, G) variances, before any group
@@ -546,12 +552,12 @@ class Sums:
         self.right[:, touched] += outcome @ weighed
         self.logs = self.logs - (outcome @ inverse @ outcome + np.linalg.slogdet(covariance)[1]) / 2
 
-    def solved(self) -> tuple[np.ndarray, np.ndarray]:
+    def solve(self) -> tuple[np.ndarray, np.ndarray]:
         """Return (S, G) means and (S, G, G) covariances."""
         covariance = np.linalg.inv(self.precision)
         return np.einsum("sij,sj->si", covariance, self.right), covariance
 
-    def value(self, mean: np.ndarray) -> np.ndarray:
+    def log_likelihood(self, mean: np.ndarray) -> np.ndarray:
         """Return (S,) ln likelihoods up to a constant. mean : as solved"""
         inside: np.ndarray = np.einsum("si,si->s", self.right, mean) - np.linalg.slogdet(self.precision)[1]
         return self.logs + inside / 2
@@ -562,7 +568,7 @@ class Fitted:
     """The posterior of G effects that several groups share.
 
     prior : (S, effects) variances; factors : group to (S,)
-    given : group to (S, n, n), the inverse of its cells' covariance without shared effects
+    inverses : group to (S, n, n), the inverse of its cells' covariance without shared effects
     weights : (S,); mean : (S, G); covariance : (S, G, G)
     """
 
@@ -570,26 +576,26 @@ class Fitted:
     scales: Scales
     prior: np.ndarray
     factors: Mapping[str, np.ndarray]
-    given: Mapping[str, np.ndarray]
+    inverses: Mapping[str, np.ndarray]
     weights: np.ndarray
     mean: np.ndarray
     covariance: np.ndarray
 
-    def without(self, group: str) -> "Fitted":
+    def leave_out(self, group: str) -> "Fitted":
         """Return the posterior that all other groups leave (Rasmussen and Williams 2006, 5.4.2), the draws weighted by
         how little they owe to the group."""
-        if group not in self.given:
+        if group not in self.inverses:
             return self
         incidence, outcome = self._cells(group)
-        own = np.linalg.inv(self.given[group])
+        own = np.linalg.inv(self.inverses[group])
         towards = incidence @ self.covariance  # (S, n, G)
         gain = np.linalg.solve(own - towards @ incidence.T, towards)
         mean = self.mean - np.einsum("sng,sn->sg", gain, outcome - self.mean @ incidence.T)
         covariance = self.covariance + towards.swapaxes(1, 2) @ gain
         spread = incidence @ covariance @ incidence.T + own
         logs = np.log(self.weights) - _log_density(outcome - mean @ incidence.T, spread)
-        others = {name: inverse for name, inverse in self.given.items() if name != group}
-        return replace(self, given=others, weights=weights_of(logs), mean=mean, covariance=covariance)
+        others = {name: inverse for name, inverse in self.inverses.items() if name != group}
+        return replace(self, inverses=others, weights=normalised_weights(logs), mean=mean, covariance=covariance)
 
     def _cells(self, group: str) -> tuple[np.ndarray, np.ndarray]:
         """Return incidence (n, G) and outcome (n,) of a group's cells."""
@@ -602,16 +608,16 @@ class Fitted:
         rows : DataFrame, index their names; CHOICES, load, storage and workload str, "" or no column where not stated;
             with a column share float, rows of one name are one treatment: the sum of their shares times ln speed
         """
-        names, sums = _together(rows)
-        asked = _Rows(self, rows.reindex(columns=[*CHOICES, "load", "storage", "workload"], fill_value=""))
+        names, sums = _treatments(rows)
+        asked = _RequestedRows(self, rows.reindex(columns=[*CHOICES, "load", "storage", "workload"], fill_value=""))
         here = self.hierarchy.cells["laboratory"] == laboratory
         own = str(self.hierarchy.cells["group"][here].iloc[0]) if here.any() else ""
         mean = np.zeros((len(self.weights), len(rows)))
         towards = np.broadcast_to(asked.incidence, (len(self.weights), *asked.incidence.shape)).copy()
         covariance = asked.effects.copy()
-        for group, inverse in self.given.items():
+        for group, inverse in self.inverses.items():
             incidence, outcome = self._cells(group)
-            common = asked.common(group, is_here=group == own, laboratory=laboratory)
+            common = asked.covariance_with(group, is_here=group == own, laboratory=laboratory)
             if common is not None:  # with what the group alone knows
                 weighed = common @ inverse
                 mean += weighed @ outcome
@@ -621,11 +627,11 @@ class Fitted:
         covariance += towards @ self.covariance @ towards.swapaxes(1, 2)
         mean = mean @ sums.T
         covariance, anywhere, inside = (sums @ part @ sums.T for part in (covariance, asked.anywhere, asked.inside))
-        if own in self.given:
+        if own in self.inverses:
             covariance += anywhere + self.factors[own][:, None, None] * inside
             return Posterior(names, self.weights, mean, covariance, np.zeros_like(covariance))
         shares = np.diff(_ENDS)
-        new = squares_of((_ENDS[1:] + _ENDS[:-1]) / 2, self.scales.freedom[:, None])
+        new = inverse_gamma_quantiles((_ENDS[1:] + _ENDS[:-1]) / 2, self.scales.freedom[:, None])
         extras = anywhere[:, None] + new[:, :, None, None] * inside[:, None]
         return Posterior(
             names,
@@ -643,7 +649,7 @@ class Knowledge:
     """
 
     def __init__(self, cells: pd.DataFrame, scales: Scales) -> None:
-        self.cells, self.scales = merged(cells), scales
+        self.cells, self.scales = merge_levels(cells), scales
         self._fitted: dict[tuple[frozenset[str], str], Fitted] = {}
 
     @property
@@ -669,10 +675,10 @@ class Knowledge:
         differ = {choice for choice in CHOICES if choice in rows and rows[choice].nunique() > 1}
         loads = set(rows["load"]) if "load" in rows else {""}
         fitted = self.fitted(differ, loads.pop() if len(loads) == 1 else "")
-        return (fitted.without(without) if without else fitted).posterior(rows, laboratory)
+        return (fitted.leave_out(without) if without else fitted).posterior(rows, laboratory)
 
 
-def merged(cells: pd.DataFrame) -> pd.DataFrame:
+def merge_levels(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the cells with the means of levels that compare the same and differ in nothing that an effect deviates by,
     such as numbers of machines: what differs between such levels tells of residuals alone.
 
@@ -687,7 +693,7 @@ def merged(cells: pd.DataFrame) -> pd.DataFrame:
     return first.assign(outcome=own["outcome"], variance=own["variance"] / count, levels=count).reset_index(drop=True)
 
 
-class _Rows:
+class _RequestedRows:
     """What makes up n rows that are asked for, given S draws.
 
     incidence : (n, G) of the shared effects; expected : (n,) sums of their prior means
@@ -720,7 +726,9 @@ class _Rows:
                     both = np.outer(here, here)
                     part = (variances[:, kind] * times * sizes)[:, None, None] * both
                     if effect.context and not effect.at:
-                        self.anywhere += self._at_some_place(effect, shared, variances[:, kind] * times * sizes) * both
+                        self.anywhere += (
+                            self._unstated_context(effect, shared, variances[:, kind] * times * sizes) * both
+                        )
                     elif number in shared:
                         self.incidence[here, shared[number]] = 1.0
                     else:
@@ -742,7 +750,7 @@ class _Rows:
             for at in sorted({*where[has]}):
                 yield Effect(f"{choice}={value}", name, at), has & (where == at), times[:, list(CONTEXTS).index(name)]
 
-    def _at_some_place(self, effect: Effect, shared: Mapping[int, int], prior: np.ndarray) -> np.ndarray:
+    def _unstated_context(self, effect: Effect, shared: Mapping[int, int], prior: np.ndarray) -> np.ndarray:
         """Return (S, 1, 1) variance of a deviation by a context that is not told: the mean square of those that several
         groups measured, where there are two or more."""
         known = [
@@ -755,7 +763,7 @@ class _Rows:
             prior = squares.mean(axis=1)
         return prior[:, None, None]
 
-    def common(self, group: str, laboratory: str, *, is_here: bool) -> np.ndarray | None:
+    def covariance_with(self, group: str, laboratory: str, *, is_here: bool) -> np.ndarray | None:
         """Return (S, n, cells) covariance with a group's cells that is not of shared effects; None where there is none.
         is_here : whether the rows are of this laboratory of it"""
         fitted = self.fitted
@@ -783,7 +791,7 @@ class _Rows:
         return common
 
 
-def _together(rows: pd.DataFrame) -> tuple[tuple[str, ...], np.ndarray]:
+def _treatments(rows: pd.DataFrame) -> tuple[tuple[str, ...], np.ndarray]:
     """Return the names of treatments, and (treatments, rows) the share that each row has in each."""
     if "share" not in rows:
         return tuple(rows.index), np.eye(len(rows))
@@ -796,7 +804,7 @@ def contexts_of(choice: str) -> dict[str, str]:
     return {name: column for name, column in CONTEXTS.items() if not (name == "platform" and choice in _PLATFORMS)}
 
 
-def weights_of(logs: np.ndarray) -> np.ndarray:
+def normalised_weights(logs: np.ndarray) -> np.ndarray:
     """Return the weights of draws from their logarithms; none counts much more than the median."""
     weights = np.minimum(np.exp(np.minimum(logs - np.median(logs), 50.0)), _HEAVIEST)
     return weights / weights.sum()

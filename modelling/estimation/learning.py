@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaincc, gammaln, ndtr, ndtri
 
-from .hierarchy import NAMES, PRIORS, SIZES, Hierarchy, Scales, squares_of
+from .hierarchy import NAMES, PRIORS, SIZES, Hierarchy, Scales, inverse_gamma_quantiles
 from .network import EvidenceError
 
 # Degrees of freedom of the groups' factors, each as likely before any evidence: with two or fewer, what groups find
@@ -93,7 +93,9 @@ def _at(hierarchy: Hierarchy, scores: np.ndarray, freedom: np.ndarray, cuts: np.
     of_scales, of_factors, of_sizes = np.split(scores, cuts, axis=1)
     ratio = ndtri((1 + ndtr(of_scales)) / 2)  # of a standard deviation to its prior's scale
     variances = (PRIORS * ratio) ** 2
-    factors, sizes = (squares_of(ndtr(part), own) for part, own in ((of_factors, freedom[:, None]), (of_sizes, SIZES)))
+    factors, sizes = (
+        inverse_gamma_quantiles(ndtr(part), own) for part, own in ((of_factors, freedom[:, None]), (of_sizes, SIZES))
+    )
     value, slopes = hierarchy.likelihood(variances, factors, sizes)
     along = (
         np.exp((ratio**2 - of_scales**2) / 2) / ratio,

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .bayes import Posterior, forecast
-from .value import Components, candidates, expected_gains, leading, reduced
+from .value import Components, candidate_sets, expected_gains, merge_components, order_by_lead
 
 VARIATION = 0.07  # coefficient of variation expected of a short run on one machine
 SURE, LOSS = 0.9, 0.02  # the decision stands at this probability of being within the margin, and this expected loss
@@ -78,7 +78,7 @@ class Standing:
     losses: np.ndarray
 
 
-def apart(
+def add_place_variance(
     known: Components, places: Sequence[str], workloads: Sequence[str] | None = None, *, are_alike: bool | np.ndarray
 ) -> Components:
     """Add what two places, and choices that are not alike but for their entries, may differ by.
@@ -91,9 +91,9 @@ def apart(
     return known._replace(extras=known.extras + PLACES**2 * same + np.diag(own))
 
 
-def before(known: Components, noise: float) -> Machine:
+def initial_machine(known: Components, noise: float) -> Machine:
     """Return what is known of a machine before it is measured. noise : expected variance of a run's ln speed, > 0"""
-    few = reduced(known)
+    few = merge_components(known)
     widths, shares = np.array(_WIDTHS).T
     spread = few.covariances + few.extras
     count = len(widths)
@@ -105,25 +105,25 @@ def before(known: Components, noise: float) -> Machine:
     )
 
 
-def among(machine: Machine, places: Sequence[int]) -> Machine:
+def select_entries(machine: Machine, places: Sequence[int]) -> Machine:
     """Return what is known of the entries at these places alone."""
     at = np.asarray(places)
     return machine._replace(means=machine.means[:, at], covariances=machine.covariances[:, at][:, :, at])
 
 
-def summed(machine: Machine, sums: np.ndarray) -> Machine:
+def sum_entries(machine: Machine, sums: np.ndarray) -> Machine:
     """Return what is known of sums of entries. sums : (m, n), the share of each entry in each sum"""
     return machine._replace(means=machine.means @ sums.T, covariances=sums @ machine.covariances @ sums.T)
 
 
-def after(machine: Machine, blocks: Iterable[Block]) -> Machine:
+def update(machine: Machine, blocks: Iterable[Block]) -> Machine:
     """Return what is known of the machine after these blocks of runs."""
     for block in blocks:
-        machine = _largest(_told(machine, block))
+        machine = _keep_largest(_update_with_block(machine, block))
     return machine
 
 
-def mixed(machines: Sequence[Machine], shares: Sequence[float]) -> Machine:
+def mix_machines(machines: Sequence[Machine], shares: Sequence[float]) -> Machine:
     """Return what is known of the sum of n entries' ln speeds under several workloads, each times its share.
 
     machines : one machine under each workload, of the same entries; what is known under two of them is independent
@@ -134,8 +134,8 @@ def mixed(machines: Sequence[Machine], shares: Sequence[float]) -> Machine:
     nothing = np.zeros((1, size, size))
     whole = Components(np.ones(1), nothing[0, :1], nothing, nothing)
     for machine, share in zip(machines, shares, strict=True):
-        told = reduced(Components(*machine[:3], np.zeros_like(machine.covariances)))
-        whole = reduced(whole)
+        told = merge_components(Components(*machine[:3], np.zeros_like(machine.covariances)))
+        whole = merge_components(whole)
         covariances = (whole.covariances[:, None] + share**2 * told.covariances).reshape(-1, size, size)
         whole = Components(
             np.outer(whole.weights, told.weights).ravel(),
@@ -146,7 +146,7 @@ def mixed(machines: Sequence[Machine], shares: Sequence[float]) -> Machine:
     return Machine(*whole[:3], np.zeros_like(whole.weights))
 
 
-def standing(machine: Machine, margin: float) -> Standing:
+def decide(machine: Machine, margin: float) -> Standing:
     """Return which entry to use, and how sure that is. margin : an entry slower by less than this share is as good"""
     told = forecast(machine.weights, machine.means, machine.covariances, margin)
     return Standing(int(np.argmin(told.loss)), 1.0 - told.slower, told.loss)
@@ -163,15 +163,15 @@ def next_block(machine: Machine, names: Sequence[str]) -> tuple[int, ...]:
     names : (n,) of the entries, n >= 2; ties go by name
     """
     known = Components(machine.weights, machine.means, machine.covariances, np.zeros_like(machine.covariances))
-    order = leading(known, names)[: 2 * LARGEST]
-    few = reduced(known.among(order))
-    sets = [candidate.places for candidate in candidates(len(order)) if len(candidate.places) <= LARGEST]
+    order = order_by_lead(known, names)[: 2 * LARGEST]
+    few = merge_components(known.select(order))
+    sets = [candidate.places for candidate in candidate_sets(len(order)) if len(candidate.places) <= LARGEST]
     gains = expected_gains(few, sets, float(machine.weights @ machine.noise))
     best = max(range(len(sets)), key=lambda number: (gains[number] / len(sets[number]), -number))
     return tuple(order[place] for place in sets[best])
 
 
-def _told(machine: Machine, block: Block) -> Machine:
+def _update_with_block(machine: Machine, block: Block) -> Machine:
     places, outcome = np.array(block.entries), np.array(block.outcomes)
     outcome = outcome - outcome.mean()
     size = len(places)
@@ -200,7 +200,7 @@ def _told(machine: Machine, block: Block) -> Machine:
     )
 
 
-def _largest(machine: Machine) -> Machine:
+def _keep_largest(machine: Machine) -> Machine:
     order = np.argsort(-machine.weights, kind="stable")[:_MOST]
     order = order[machine.weights[order] > 1e-5]
     weights = machine.weights[order]

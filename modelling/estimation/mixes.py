@@ -18,9 +18,9 @@ from kdb.content import Among
 from modelling.evidence.axes import Axis
 
 from .bayes import Forecast, Posterior
-from .cells import rows_of
+from .cells import entry_rows
 from .hierarchy import Knowledge
-from .ranking import RankedPart, Ranking, links_of, verdict_between
+from .ranking import RankedPart, Ranking, part_links, verdict_between
 from .recommendation import Option, Recommended, recommend
 from .verdict import CHOICES, DIFFER, NOT_KNOWN, Choice, Verdict, ladder
 
@@ -74,22 +74,22 @@ class Mix:
     against: int | None = None
     recommended: Recommended = field(default_factory=Recommended)
 
-    def having(self, verdict: str) -> tuple[str, ...]:
+    def keys_with(self, verdict: str) -> tuple[str, ...]:
         """Return the keys of the entries with this verdict, best first."""
         return tuple(entry.key for entry in self.entries if entry.verdict == verdict)
 
 
-Together = Callable[[Sequence[str]], Posterior]
+JointPosterior = Callable[[Sequence[str]], Posterior]
 
 
-def together(
+def joint_posterior(
     knowledge: Knowledge, axis: Axis, shares: Mapping[str, float], where: Mapping[str, Mapping[str, str]]
-) -> Together:
+) -> JointPosterior:
     """Return what gives the posterior of entries in a mix. shares : of sum one; where : of each workload, as of rank"""
 
     def posterior(keys: Sequence[str]) -> Posterior:
         rows = [
-            rows_of(axis, keys, knowledge.containers, where[workload]).assign(share=share)
+            entry_rows(axis, keys, knowledge.containers, where[workload]).assign(share=share)
             for workload, share in shares.items()
         ]
         return knowledge.posterior(pd.concat(rows))
@@ -100,13 +100,13 @@ def together(
 def mix(
     rankings: Mapping[str, Ranking],
     weights: Mapping[str, float],
-    posterior: Together,
+    posterior: JointPosterior,
     margin: float = 0.1,
     differ: float = DIFFER,
 ) -> Mix:
     """Rank by the weighted geometric mean; weights are positive and need not add up to 1.
 
-    posterior : of `together`; margin, differ : as of an answer
+    posterior : of `joint_posterior`; margin, differ : as of an answer
     """
     total = sum(weights.values())
     shares = {workload: weight / total for workload, weight in weights.items() if weight > 0}
@@ -137,13 +137,13 @@ def mix(
     order = sorted(ranked, key=lambda key: -effects[key])
     best = order[0]
     leads = np.array([effects[key] - effects[best] for key in order])
-    among = known.among(np.array([known.treatments.index(key) for key in order]))
-    scores = (among.new_certainties().sum(axis=1) - 0.5) / max(len(order) - 1, 1)
+    among = known.select(np.array([known.treatments.index(key) for key in order]))
+    scores = (among.predictive_certainties().sum(axis=1) - 0.5) / max(len(order) - 1, 1)
     means = known.forecast(margin)
     at = [known.treatments.index(key) for key in order]
     forecast = Forecast(means.best[at], means.slower[at], means.loss[at])
-    intervals = among.new_quantiles(np.arange(len(order)), np.zeros(len(order), dtype=int), _ENDS)
-    links = [links_of(part, rankings[workload].arms) for workload, part in parts.items()]
+    intervals = among.predictive_quantiles(np.arange(len(order)), np.zeros(len(order), dtype=int), _ENDS)
+    links = [part_links(part, rankings[workload].arms) for workload, part in parts.items()]
     choices = [
         Choice(
             -math.expm1(lead),
@@ -169,7 +169,7 @@ def mix(
             high=math.exp(intervals[n, 1]),
             tied=n > 0 and bool(intervals[n, 1] >= 0),
             p_score=float(scores[n]),
-            parts={workload: math.exp(_under(parts[workload], key, best)) for workload in shares},
+            parts={workload: math.exp(_difference(parts[workload], key, best)) for workload in shares},
             probability_best=float(forecast.best[n]),
             probability_slower=choices[n].slower,
             expected_loss=100 * choices[n].loss,
@@ -187,7 +187,7 @@ def mix(
     return Mix(entries, ranges, left_out, unmeasured, steps.kind, steps.against, recommended)
 
 
-def verdicts(mixed: Mix, rankings: Mapping[str, Ranking]) -> dict[str, Verdict]:
+def verdicts_by_share(mixed: Mix, rankings: Mapping[str, Ranking]) -> dict[str, Verdict]:
     """Return the verdict on the mix as each share bears it: workload to kind, strength and its steps.
 
     The kind is the mix's own and the same in each; strength and contrast are those of the share's evidence on the two
@@ -225,7 +225,7 @@ def _apart(places: Mapping[str, tuple[RankedPart, int]], key: str, ranked: list[
     return bool(ranked) and places[key][1] != places[ranked[0]][1]
 
 
-def _under(part: RankedPart, a: str, b: str) -> float:
+def _difference(part: RankedPart, a: str, b: str) -> float:
     return part.difference(a, b)[0] if a != b else 0.0
 
 
@@ -236,7 +236,7 @@ def _range(workload: str, order: list[str], leads: np.ndarray, part: RankedPart,
     if share == 1:
         return Range(workload, share, low, high, below, above)
     for other, lead in zip(order[1:], leads[1:].tolist(), strict=True):
-        here = _under(part, order[0], other)
+        here = _difference(part, order[0], other)
         elsewhere = (-lead - share * here) / (1 - share)
         if here == elsewhere:
             continue

@@ -21,7 +21,7 @@ from modelling.evidence.question import Grade
 
 from .arms import Spread, comparable_arms, trials
 from .bayes import Posterior
-from .cells import of_lists, of_numbers, rows_of, scored_findings
+from .cells import entry_rows, measurement_cells, scored_findings, tier_list_cells
 from .graph import connected
 from .hierarchy import Knowledge, Scales, published_scales
 from .links import Links
@@ -151,12 +151,12 @@ class RankedPart:
 
     @cached_property
     def _errors(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.posterior.errors(), self.posterior.new_errors()
+        return self.posterior.errors(), self.posterior.predictive_errors()
 
     def interval(self, a: str, b: str) -> tuple[float, float]:
         """Return the 95 % interval of effect(a) - effect(b) in a new laboratory."""
         places = np.array([self.members.index(a)]), np.array([self.members.index(b)])
-        low, high = self.posterior.new_quantiles(*places, _ENDS)[0]
+        low, high = self.posterior.predictive_quantiles(*places, _ENDS)[0]
         return float(low), float(high)
 
     def has_numbers_between(self, a: str, b: str) -> bool:
@@ -231,7 +231,7 @@ def rank(
     if knowledge is None:
         knowledge = alone({where.get("workload", ""): (arms, findings)}, axis, assumptions)
     members = sorted(entry for entries in joined for entry in entries)
-    everything = knowledge.posterior(rows_of(axis, members, knowledge.containers, where))
+    everything = knowledge.posterior(entry_rows(axis, members, knowledge.containers, where))
     meanings = _meanings(everything, facts, assumptions.margin)
     about = _About(used, scored, this_year)
     parts = [
@@ -245,8 +245,10 @@ def alone(evidence: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]], axis: Axis,
     """Return what evidence says by itself. evidence : workload to arms of one metric, and findings"""
     arms = pd.concat([arms.assign(workload=name) for name, (arms, _) in evidence.items()], ignore_index=True)
     findings = [own.assign(workload=workload) for workload, (_, own) in evidence.items() if len(own)]
-    lists = of_lists(pd.concat(findings) if findings else None, axis, assumptions.tier_scale, assumptions.tier_doubt)
-    cells = pd.concat([of_numbers(arms, assumptions.spread, METRICS), lists], ignore_index=True)
+    lists = tier_list_cells(
+        pd.concat(findings) if findings else None, axis, assumptions.tier_scale, assumptions.tier_doubt
+    )
+    cells = pd.concat([measurement_cells(arms, assumptions.spread, METRICS), lists], ignore_index=True)
     return Knowledge(cells, assumptions.scales)
 
 
@@ -254,11 +256,11 @@ def verdict_between(ranking: Ranking, part: RankedPart, kind: str, first: str, s
     """Return the verdict of this kind on two entries that numbers of the part join."""
     about = _About(ranking.arms, ranking.findings, ranking.this_year)
     of_key = {entry.key: entry for entry in part.entries}
-    links = links_of(part, ranking.arms)
+    links = part_links(part, ranking.arms)
     return _on_contrast(kind, of_key[first], of_key[second], part.members, part.posterior, links, about)
 
 
-def links_of(part: RankedPart, arms: pd.DataFrame) -> Links:
+def part_links(part: RankedPart, arms: pd.DataFrame) -> Links:
     """Return the links by which numbers join the part's entries. arms : those of its ranking"""
     return _links(part.networks, arms)
 
@@ -300,7 +302,7 @@ def _meanings(everything: Posterior, facts: Mapping[str, Mapping[str, Any]], mar
     may = np.array(fulfilling)[are_durable] if any(are_durable) else np.array([])
     if not len(may):
         return {}
-    forecast = everything.among(may).forecast(margin)
+    forecast = everything.select(may).forecast(margin)
     rows = zip(forecast.best.tolist(), forecast.slower.tolist(), (100 * forecast.loss).tolist(), strict=True)
     return {everything.treatments[place]: _Meaning(*row) for place, row in zip(may, rows, strict=True)}
 
@@ -320,10 +322,10 @@ def _part(
 ) -> RankedPart:
     inside = tuple(net for net in nets if net.treatments[0] in members)
     is_stated = any(entries[0] in members for entries in lists)
-    estimate = everything.among(np.array([everything.treatments.index(member) for member in members]))
+    estimate = everything.select(np.array([everything.treatments.index(member) for member in members]))
     effects = estimate.effects if inside else _listed(members, about.findings, assumptions)
     order = np.lexsort((np.array(members), -effects.round(9)))  # equal but for rounding: by name
-    certainties = estimate.new_certainties()
+    certainties = estimate.predictive_certainties()
     if inside:
         alike = (certainties >= _ENDS[0]) & (certainties <= _ENDS[1])
         ranks = list(range(1, len(order) + 1))
@@ -396,7 +398,7 @@ def _numbers(
     joined = np.array([i for i in order if net_of.get(members[i]) is net_of[members[reference]]])
     against = np.full(len(joined), reference)
     ratio = np.exp(estimate.effects[joined] - estimate.effects[reference])
-    low, high = np.exp(estimate.new_quantiles(joined, against, _ENDS)).T
+    low, high = np.exp(estimate.predictive_quantiles(joined, against, _ENDS)).T
     mean_low, mean_high = np.exp(estimate.mean_quantiles(joined, against, _ENDS)).T
     columns = (ratio, low, high, mean_low, mean_high)
     rows = zip(*(column.tolist() for column in columns), strict=True)
@@ -459,7 +461,7 @@ def _on_contrast(
 ) -> Verdict:
     """Return the verdict that is decided between two entries, as strong as the evidence on the two is."""
     place = np.array([members.index(first.key)]), np.array([members.index(second.key)])
-    new, mean = (quantiles(*place, _ENDS)[0] for quantiles in (estimate.new_quantiles, estimate.mean_quantiles))
+    new, mean = (quantiles(*place, _ENDS)[0] for quantiles in (estimate.predictive_quantiles, estimate.mean_quantiles))
     wider = float((new[1] - new[0]) / (mean[1] - mean[0])) if mean[1] > mean[0] else None
     measured = links.measured(first.key, second.key)
     arms = about.arms.loc[

@@ -44,10 +44,10 @@ class Components(NamedTuple):
     extras: np.ndarray
 
     @classmethod
-    def of(cls, posterior: Posterior) -> "Components":
+    def from_posterior(cls, posterior: Posterior) -> "Components":
         return cls(posterior.weights, posterior.means, posterior.covariances, posterior.extras)
 
-    def among(self, places: Sequence[int] | np.ndarray) -> "Components":
+    def select(self, places: Sequence[int] | np.ndarray) -> "Components":
         """Return the components of only the entries at these places."""
         places = np.asarray(places)
         inside = (part[:, places][:, :, places] for part in (self.covariances, self.extras))
@@ -92,12 +92,12 @@ def run_sets(
     grid : entry to its row and column, for factorials
     Of more than `MOST` entries the leading ones alone are looked at, and no set is of all.
     """
-    order = leading(components, names)
+    order = order_by_lead(components, names)
     is_cut = len(order) > MOST
     order = order[:MOST]
-    names, components = [names[place] for place in order], reduced(components.among(order))
+    names, components = [names[place] for place in order], merge_components(components.select(order))
     cells = [grid[name] for name in names] if grid else []
-    design = candidates(len(names), cells, is_cut=is_cut)
+    design = candidate_sets(len(names), cells, is_cut=is_cut)
     gains = expected_gains(components, [candidate.places for candidate in design], noise / repetitions)
     return [
         RunSet(candidate.kind, tuple(names[place] for place in candidate.places), repetitions, gain)
@@ -105,7 +105,7 @@ def run_sets(
     ]
 
 
-def proposed(sets: Sequence[RunSet], least: float) -> list[RunSet]:
+def propose_run_sets(sets: Sequence[RunSet], least: float) -> list[RunSet]:
     """Return the sets to propose, the one that gains most a run first, then the best factorial and the largest set.
 
     least : gain from which a set is worth its runs, ln speed
@@ -123,7 +123,7 @@ def proposed(sets: Sequence[RunSet], least: float) -> list[RunSet]:
     return chosen
 
 
-def leading(components: Components, names: Sequence[str]) -> list[int]:
+def order_by_lead(components: Components, names: Sequence[str]) -> list[int]:
     """Return the places of all entries: the one chosen now, then those that may be faster, by E[their lead where > 0].
 
     An entry that nobody measured stands before one that is known to be a little slower. Ties go by name.
@@ -139,8 +139,8 @@ def leading(components: Components, names: Sequence[str]) -> list[int]:
     return sorted(range(len(names)), key=lambda place: (place != now, -excess[place].round(9), names[place]))
 
 
-def candidates(size: int, cells: Sequence[Sequence[str]] = (), *, is_cut: bool = False) -> list[Candidate]:
-    """Return the sets of runs to consider, of entries in the order of `leading`; none twice.
+def candidate_sets(size: int, cells: Sequence[Sequence[str]] = (), *, is_cut: bool = False) -> list[Candidate]:
+    """Return the sets of runs to consider, of entries in the order of `order_by_lead`; none twice.
 
     cells : (size,) row and column of each entry; is_cut : whether there are more entries than these
     Each pair of the first six, the first k for each k, all, and the products of the first rows and columns of which
@@ -169,15 +169,15 @@ def expected_gains(components: Components, sets: Sequence[Sequence[int]], noise:
     noise : variance of the mean of an entry's runs, > 0
     """
     now = int(np.argmax(components.weights @ components.means))
-    seen = _foretold(components, noise)
+    seen = _predicted_values(components, noise)
     gains = []
     for places in sets:
-        means = after(components, places, noise, seen[:, places])
+        means = expected_after_runs(components, places, noise, seen[:, places])
         gains.append(float(np.mean(means.max(axis=1) - means[:, now])))
     return gains
 
 
-def after(components: Components, places: Sequence[int], noise: float, seen: np.ndarray) -> np.ndarray:
+def expected_after_runs(components: Components, places: Sequence[int], noise: float, seen: np.ndarray) -> np.ndarray:
     """Return (N, n) expectations of all entries' ln speed, each row up to a constant, after runs of some.
 
     places : (s,) the entries measured; noise : variance of the mean of an entry's runs; seen : (N, s) means of the runs
@@ -185,7 +185,7 @@ def after(components: Components, places: Sequence[int], noise: float, seen: np.
     measured = np.asarray(places)
     spread = components.covariances + components.extras
     across = spread[:, measured, :]
-    differences, log_scale = _of_differences(across[:, :, measured], noise)
+    differences, log_scale = _contrast_precision(across[:, :, measured], noise)
     moves = differences @ across  # (T, s, n)
     apart = seen.T - components.means[:, measured, None]  # (T, s, N)
     misfit = ((differences @ apart) * apart).sum(axis=1)
@@ -198,7 +198,7 @@ def after(components: Components, places: Sequence[int], noise: float, seen: np.
     return moved + weights.T @ components.means
 
 
-def _of_differences(covariances: np.ndarray, noise: float) -> tuple[np.ndarray, np.ndarray]:
+def _contrast_precision(covariances: np.ndarray, noise: float) -> tuple[np.ndarray, np.ndarray]:
     """Return what the density of s values seen, at a level that is not known, is made of.
 
     Values of covariance A = covariances + noise I, (T, s, s), and a flat level have ln density
@@ -214,7 +214,7 @@ def _of_differences(covariances: np.ndarray, noise: float) -> tuple[np.ndarray, 
     return differences, -(np.linalg.slogdet(total)[1] + np.log(every)) / 2
 
 
-def _foretold(components: Components, noise: float) -> np.ndarray:
+def _predicted_values(components: Components, noise: float) -> np.ndarray:
     """Return (points, n) values that runs of all entries may show, a fixed set of points of what is foretold."""
     size = components.means.shape[1]
     uniform, normal = _points(size)
@@ -241,7 +241,7 @@ def _points(size: int) -> tuple[np.ndarray, np.ndarray]:
 # What is known
 
 
-def reduced(components: Components, most: int = _COMPONENTS) -> Components:
+def merge_components(components: Components, most: int = _COMPONENTS) -> Components:
     """Return at most so many components: neighbours by their spread become one with the same means and covariances.
 
     The wide ones, of which long tails are made, stay apart longer than their weights alone would have it.

@@ -8,7 +8,7 @@ from math import isfinite
 
 from kdb.host_storage import FILE, host_storage_key, host_storage_parts
 from modelling.estimation.bayes import Mixture
-from modelling.estimation.cells import CONTAINER, choices, load_of
+from modelling.estimation.cells import CONTAINER, choices, load_class
 from modelling.evidence import names
 
 from .content import Foretold
@@ -60,7 +60,7 @@ def rows(text: str) -> Iterator[dict[str, str]]:
 def contrast_of(row: dict[str, str], containers: set[str]) -> Contrast:
     """Return what a row asks. containers : hypervisors that run containers. Raises UnknownNameError."""
     workload = _slug("workload", "workload", row["workload"])
-    where = {"workload": workload, "load": load_of(workload, row["operation"])}
+    where = {"workload": workload, "load": load_class(workload, row["operation"])}
     where["storage"] = _slug("storage", "storage", row["storage"])
     return Contrast(_side(row, "a", containers), _side(row, "b", containers), where)
 

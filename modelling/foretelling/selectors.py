@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from django.conf import settings
 
 from modelling.answers.knowledge import everything
-from modelling.estimation.cells import CONTAINER, choices, load_of
+from modelling.estimation.cells import CONTAINER, choices, load_class
 from modelling.evidence.axes import NATIVE
 
 from .content import Foretold, compares, foretell
@@ -26,7 +26,7 @@ def forecast(
     )
     if not compares(known.cells, first, second):
         return None
-    where = {"workload": workload, "load": load_of(workload, ""), "storage": storage or ""}
+    where = {"workload": workload, "load": load_class(workload, ""), "storage": storage or ""}
     return foretell(known, first, second, where, margin())
 
 

@@ -144,7 +144,7 @@ class SittingSerializer(serializers.ModelSerializer[Sitting]):
 
     @extend_schema_field(shape_of(Load))
     def get_load(self, sitting: Sitting) -> Any:
-        return shape_of(Load)(sittings.load_of(sitting)).data
+        return shape_of(Load)(sittings.load_class(sitting)).data
 
     @extend_schema_field(shape_of(PlannedRun)(many=True))
     def get_next(self, sitting: Sitting) -> Any:

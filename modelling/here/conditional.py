@@ -21,8 +21,8 @@ from modelling.answers.knowledge import assumptions, where_of
 from modelling.estimation import machine, verdict
 from modelling.estimation.bayes import Posterior
 from modelling.estimation.hierarchy import Knowledge
-from modelling.estimation.machine import SURE, VARIATION, Block, Machine, apart
-from modelling.estimation.mixes import together
+from modelling.estimation.machine import SURE, VARIATION, Block, Machine, add_place_variance
+from modelling.estimation.mixes import joint_posterior
 from modelling.evidence.axes import AXES, NATIVE, Axis, entry_key, entry_parts
 from modelling.evidence.durability import losing_options
 from modelling.evidence.names import label, names
@@ -113,7 +113,9 @@ def here(
     keys = list(dict.fromkeys([*measured, *beside, *compared]))
     shares = {workload: weight / sum(weights.values()) for workload, weight in weights.items()}
     known = knowledge_for(question, rankings)
-    published = together(known, axis, shares, {workload: where_of(own) for workload, own in questions.items()})(keys)
+    published = joint_posterior(known, axis, shares, {workload: where_of(own) for workload, own in questions.items()})(
+        keys
+    )
     is_told = [all(r.posterior and key in r.posterior.treatments for r in rankings.values()) for key in keys]
     count = sum(evidence.runs.total() for evidence in asked or newest.values())
     kind, sentence, rows = _decided(
@@ -190,7 +192,7 @@ def _now(
                 elements.append((evidence.sitting.workload, evidence.of[choice].key))
                 places.append(evidence.of[choice].place)
     before = in_laboratory(question, known, elements, laboratory)
-    before = apart(before, places, [workload for workload, _ in elements], are_alike=len(elements) == size)
+    before = add_place_variance(before, places, [workload for workload, _ in elements], are_alike=len(elements) == size)
     blocks = [
         Block(tuple(at[evidence.sitting.pk, choice] for choice in block.entries), block.outcomes)
         for evidence in reversed(told)
@@ -200,7 +202,7 @@ def _now(
     for place, (workload, key) in enumerate(elements[:size]):
         if workload in shares:
             sums[keys.index(key), place] = shares[workload]
-    return machine.summed(machine.after(machine.before(before, VARIATION**2), blocks), sums)
+    return machine.sum_entries(machine.update(machine.initial_machine(before, VARIATION**2), blocks), sums)
 
 
 def _elsewhere(published: Posterior, is_told: np.ndarray, first: int) -> np.ndarray:
@@ -209,7 +211,7 @@ def _elsewhere(published: Posterior, is_told: np.ndarray, first: int) -> np.ndar
     is_told : (n,) whether something is published of the entry; NaN where that is not so of one of the two
     """
     every = np.arange(len(is_told))
-    quantiles = published.new_quantiles(every, np.full_like(every, first), (0.5, 0.025, 0.975))
+    quantiles = published.predictive_quantiles(every, np.full_like(every, first), (0.5, 0.025, 0.975))
     return np.where((is_told & is_told[first])[:, None], quantiles, np.nan)
 
 
@@ -282,10 +284,10 @@ def _decided(
     """
     margin, size, measured = assumptions().margin, len(keys), len(runs)
     labels = [label(axis, key) for key in keys]
-    stands = machine.standing(now, margin)
+    stands = machine.decide(now, margin)
     ahead, told = stands, size
     if not machine.is_settled(stands):  # what was measured may be settled among itself
-        ahead, told = machine.standing(machine.among(now, range(measured)), margin), measured
+        ahead, told = machine.decide(machine.select_entries(now, range(measured)), margin), measured
     alike = [labels[place] for place in range(told) if ahead.within[place] >= SURE]
     settled = verdict.LEADS if told < size else verdict.NO_DIFFERENCE if len(alike) > 1 else verdict.USE
     kind = settled if machine.is_settled(ahead) else verdict.NOT_KNOWN

@@ -12,11 +12,11 @@ from kdb.host_storage import UNNAMED, host_storage_key
 from modelling.answers.estimate import ranking_of
 from modelling.answers.knowledge import assumptions, knowledge_of, where_of
 from modelling.estimation.bayes import Posterior
-from modelling.estimation.cells import rows_of
+from modelling.estimation.cells import entry_rows
 from modelling.estimation.hierarchy import Knowledge
-from modelling.estimation.machine import apart
+from modelling.estimation.machine import add_place_variance
 from modelling.estimation.ranking import Ranking, alone
-from modelling.estimation.value import Components, reduced
+from modelling.estimation.value import Components, merge_components
 from modelling.evidence.axes import AXES, Axis, entry_key
 from modelling.evidence.question import Question
 from modelling.models import Laboratory
@@ -32,7 +32,7 @@ class Known(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """Return it for a row: a sitting keeps what it began with, whatever is published meanwhile."""
-        few = reduced(self.components)
+        few = merge_components(self.components)
         parts = (few.weights, few.means, few.covariances, few.extras)
         return {"question": self.question, "parts": [np.round(part, 9).tolist() for part in parts]}
 
@@ -46,12 +46,12 @@ def known_of(workload: str, choices: Sequence[Choice]) -> Known:
     """Return what is known of these choices from everything published under this workload."""
     axis, places = axis_of(choices), [choice.place for choice in choices]
     if axis is None:
-        return Known(apart(_nothing(len(choices)), places, are_alike=False), "")
+        return Known(add_place_variance(_nothing(len(choices)), places, are_alike=False), "")
     question = Question(axis.name, workload)
     ranking = ranking_of(question)
     keys = [_key(axis, choice) for choice in choices]
     are_alike = len(set(keys)) == len(keys) and len({_rest(axis, choice) for choice in choices}) == 1
-    known = apart(among(foretold(question, ranking, keys), keys), places, are_alike=are_alike)
+    known = add_place_variance(among(foretold(question, ranking, keys), keys), places, are_alike=are_alike)
     return Known(known, "" if ranking.posterior is None else question.key)
 
 
@@ -78,27 +78,27 @@ def in_laboratory(
     for workload, key in of:
         keys_of[workload][key] = None
     rows = [
-        rows_of(axis, [*keys], known.containers, where_of(replace(question, workload=workload)))
+        entry_rows(axis, [*keys], known.containers, where_of(replace(question, workload=workload)))
         for workload, keys in keys_of.items()
     ]
     own = known.cells[known.cells["laboratory"] == laboratory.slug]
     is_shared = len(own) and laboratory.sittings.filter(case_study__slug__in=set(own["case_study"])).exists()
     whose = {"without": str(own["group"].iloc[0])} if is_shared else {"laboratory": laboratory.slug}
-    everything = Components.of(known.posterior(pd.concat(rows), **whose))
+    everything = Components.from_posterior(known.posterior(pd.concat(rows), **whose))
     place = {one: number for number, one in enumerate((w, key) for w, keys in keys_of.items() for key in keys)}
-    return everything.among([place[one] for one in of])
+    return everything.select([place[one] for one in of])
 
 
 def foretold(question: Question, ranking: Ranking, keys: Iterable[str]) -> Posterior:
     """Return what published evidence foretells of its own entries and of these, whether it speaks of them or not."""
     axis, known = AXES[question.axis], knowledge_for(question, {question.workload: ranking})
     entries = sorted({*(ranking.posterior.treatments if ranking.posterior else ()), *keys})
-    return known.posterior(rows_of(axis, entries, known.containers, where_of(question)))
+    return known.posterior(entry_rows(axis, entries, known.containers, where_of(question)))
 
 
 def among(everything: Posterior, keys: Sequence[str]) -> Components:
     """Return what is known of these entries, of which one may stand there several times."""
-    return Components.of(everything).among([everything.treatments.index(key) for key in keys])
+    return Components.from_posterior(everything).select([everything.treatments.index(key) for key in keys])
 
 
 def axis_of(choices: Sequence[Choice]) -> Axis | None:

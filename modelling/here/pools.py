@@ -4,7 +4,7 @@ Pools that nobody ran on are as published, beside disks that nobody knows.
 
 A run counts for the pool whose path or name is its place, in the newest sitting of that machine that ran on two pools
 or more under the workload. What it measured is the guest file system on that pool, or something else there: then it
-follows at a distance (`machine.apart`). Source: docs/models/here.md.
+follows at a distance (`machine.add_place_variance`). Source: docs/models/here.md.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -106,11 +106,13 @@ def _told(
             guests.append(choice.settings.get("guest_fs") or guest_fs)
     keys = [pair_key(guest, pools[pool]) for guest, pool in zip(guests, lie_on, strict=True)]
     is_the_guest = np.arange(len(keys)) < len(pools)
-    known = machine.apart(among(published, keys), lie_on, are_alike=is_the_guest)
-    now = machine.before(known, VARIATION**2)
-    now = machine.after(now, [Block(tuple(at[choice] for choice in block.entries), block.outcomes) for block in blocks])
+    known = machine.add_place_variance(among(published, keys), lie_on, are_alike=is_the_guest)
+    now = machine.initial_machine(known, VARIATION**2)
+    now = machine.update(
+        now, [Block(tuple(at[choice] for choice in block.entries), block.outcomes) for block in blocks]
+    )
     return OnPools(
-        machine.among(now, range(len(pools))),
+        machine.select_entries(now, range(len(pools))),
         frozenset(pool for pool, _ in ran.values()),
         sum(len(block.entries) for block in blocks),
         sitting.pk if sitting else None,

@@ -124,7 +124,7 @@ def planned(sitting: Sitting) -> tuple[PlannedRun, ...]:
     )
 
 
-def load_of(sitting: Sitting) -> Load:
+def load_class(sitting: Sitting) -> Load:
     """Return what each run of the sitting does."""
     if sitting.like:
         job = sitting.like["job"]
@@ -180,17 +180,17 @@ def warm_up_seconds(seconds: int) -> int:
 def decision(sitting: Sitting) -> Decision:
     """Return what is known of the machine so far, beside what was known before."""
     before = _before(sitting)
-    return _decided(sitting, before, machine.after(before, blocks_of(sitting)))
+    return _decided(sitting, before, machine.update(before, blocks_of(sitting)))
 
 
 def _before(sitting: Sitting) -> Machine:
-    return machine.before(Known.from_json(sitting.known).components, VARIATION**2)
+    return machine.initial_machine(Known.from_json(sitting.known).components, VARIATION**2)
 
 
 def _go_on(sitting: Sitting) -> None:
     """Plan the next block, or end the sitting."""
-    now = machine.after(_before(sitting), blocks_of(sitting))
-    stands, count = machine.standing(now, assumptions().margin), sitting.runs.count()
+    now = machine.update(_before(sitting), blocks_of(sitting))
+    stands, count = machine.decide(now, assumptions().margin), sitting.runs.count()
     is_decided = machine.is_settled(stands) and sitting.runs.filter(value__isnull=False).exists()
     has_ended = again.is_told(sitting) if sitting.before else is_decided or count >= sitting.most_runs
     if has_ended:
@@ -227,7 +227,7 @@ def blocks_of(sitting: Sitting, among: Collection[int] | None = None) -> list[Bl
 
 
 def _decided(sitting: Sitting, before: Machine, now: Machine) -> Decision:
-    stands = machine.standing(now, assumptions().margin)
+    stands = machine.decide(now, assumptions().margin)
     choices, blocks = choices_of(sitting), blocks_of(sitting)
     names = [choice.name for choice in choices]
     counted = [place for block in blocks for place in block.entries]
@@ -280,8 +280,8 @@ def _further(now: Machine, names: Sequence[str]) -> int | None:
     expected, runs = now.weights @ now.means, 0
     while runs < _AHEAD:
         places = machine.next_block(now, names)
-        now = machine.after(now, [Block(places, tuple(float(expected[place]) for place in places))])
+        now = machine.update(now, [Block(places, tuple(float(expected[place]) for place in places))])
         runs += len(places)
-        if machine.is_settled(machine.standing(now, assumptions().margin)):
+        if machine.is_settled(machine.decide(now, assumptions().margin)):
             return runs
     return None

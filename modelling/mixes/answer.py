@@ -10,7 +10,7 @@ from modelling.answers.caveats import caveats
 from modelling.answers.content import Decision
 from modelling.answers.decision import of_contrast, worded
 from modelling.answers.grounds import grounds
-from modelling.estimation.mixes import Mix, part_of, verdicts
+from modelling.estimation.mixes import Mix, part_of, verdicts_by_share
 from modelling.estimation.ranking import Ranking
 from modelling.estimation.recommendation import Recommended
 from modelling.estimation.verdict import NOT_KNOWN, STRENGTHS, Contrast, Verdict
@@ -69,7 +69,7 @@ def _used(ranking: Ranking, mix: Mix) -> Ranking:
 
 def _verdict(mix: Mix, rankings: Mapping[str, Ranking], label: partial[str]) -> Decision:
     """Return a verdict as strong as the weakest of its shares, whose reasons it has."""
-    verdict_of = verdicts(mix, rankings)
+    verdict_of = verdicts_by_share(mix, rankings)
     if not verdict_of:
         return _nothing_common((), label)
     weakest = min(verdict_of.values(), key=lambda verdict: STRENGTHS.index(verdict.strength))

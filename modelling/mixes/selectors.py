@@ -10,7 +10,7 @@ from typing import Any
 from kdb.units import METRICS, THROUGHPUT
 from modelling.answers.estimate import ranking_of
 from modelling.answers.knowledge import assumptions, knowledge_of, where_of
-from modelling.estimation.mixes import Mix, mix, together
+from modelling.estimation.mixes import Mix, joint_posterior, mix
 from modelling.estimation.ranking import METHOD, Ranking, alone
 from modelling.evidence import counts, names
 from modelling.evidence.axes import AXES
@@ -136,7 +136,11 @@ def _by_metric(
     evidence = {name: (own.arms, own.findings) for name, own in rankings.items()}
     known = knowledge_of(question, question.metric or THROUGHPUT, as_of) or alone(evidence, axis, taken)
     where = {workload: where_of(replace(question, workload=workload)) for workload in shares}
-    return question, rankings, mix(rankings, shares, together(known, axis, shares, where), taken.margin, taken.differ)
+    return (
+        question,
+        rankings,
+        mix(rankings, shares, joint_posterior(known, axis, shares, where), taken.margin, taken.differ),
+    )
 
 
 def _ranking(question: Question, as_of: int | None) -> Ranking:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from kdb.units import THROUGHPUT
 from modelling.estimation.arms import Spread, comparable_arms, trials
-from modelling.estimation.cells import load_of, of_lists, of_numbers, scored_findings
+from modelling.estimation.cells import load_class, measurement_cells, scored_findings, tier_list_cells
 from modelling.estimation.components import Components
 from modelling.estimation.hierarchy import Knowledge as Known
 from modelling.estimation.network import Trial, networks
@@ -139,7 +139,7 @@ def from_network(task: Task, known: Knowledge) -> Forecast:
     if part is None or len(entries) < 2:
         raise CannotPredict("no other case study compares two of these entries for this workload")
     place = {entry: part.members.index(entry) for entry in entries}
-    effects, errors = part.posterior.effects, part.posterior.new_errors()
+    effects, errors = part.posterior.effects, part.posterior.predictive_errors()
     ratios = {}
     for a, b in combinations(entries, 2):
         net = next((net for net in part.networks if {a, b} <= set(net.treatments)), None)
@@ -151,7 +151,7 @@ def from_network(task: Task, known: Knowledge) -> Forecast:
 
 def _parts(task: Task, known: Knowledge) -> tuple[RankedPart, ...]:
     arms, findings = known.arms(task.workload), known.findings(task.workload)
-    where = {"workload": task.workload, "load": load_of(task.workload, "")}
+    where = {"workload": task.workload, "load": load_class(task.workload, "")}
     everything = known.once("everything", work=lambda: _everything(known))
     return rank(arms, findings, task.axis, known.assumptions, knowledge=everything, where=where).parts
 
@@ -160,10 +160,14 @@ def _everything(known: Knowledge) -> Known:
     """Return what all workloads say together."""
     taken = known.assumptions
     arms = [known.arms(workload).assign(workload=workload) for workload in known.evidence.arms]
-    numbers = of_numbers(pd.concat([rows for rows in arms if len(rows)] or arms[:1], ignore_index=True), taken.spread)
+    numbers = measurement_cells(
+        pd.concat([rows for rows in arms if len(rows)] or arms[:1], ignore_index=True), taken.spread
+    )
     told = {workload: known.findings(workload) for workload in known.evidence.findings}
     findings = [own.assign(workload=workload) for workload, own in told.items() if len(own)]
-    lists = of_lists(pd.concat(findings) if findings else None, AXES["fs-pair"], taken.tier_scale, taken.tier_doubt)
+    lists = tier_list_cells(
+        pd.concat(findings) if findings else None, AXES["fs-pair"], taken.tier_scale, taken.tier_doubt
+    )
     return Known(pd.concat([numbers, lists], ignore_index=True), taken.scales)
 
 

@@ -208,7 +208,7 @@ def _mixtures(contrasts: list[Contrast], own: pd.DataFrame, known: Knowledge, gr
         rows = own.iloc[[contrast.a, contrast.b]]
         about = contrast.differ, str(rows["load"].iloc[0])
         if about not in without:
-            without[about] = known.fitted(*about).without(group)
+            without[about] = known.fitted(*about).leave_out(group)
         yield without[about].posterior(rows).contrast(0, 1, float(rows["variance"].sum()))
 
 
@@ -224,7 +224,7 @@ def _told(contrasts: list[Contrast], own: pd.DataFrame, known: Knowledge, group:
     for contrast, key in zip(contrasts, keys, strict=True):
         if key not in kept:
             places = sorted(asked[key])
-            posterior = given_other_workloads(known.fitted(*key[2:]).without(group), own.iloc[places], known.cells)
+            posterior = given_other_workloads(known.fitted(*key[2:]).leave_out(group), own.iloc[places], known.cells)
             kept[key] = posterior, {place: number for number, place in enumerate(places)}
         posterior, at = kept[key]
         noise = float(own["variance"].iloc[[contrast.a, contrast.b]].sum())

@@ -18,7 +18,7 @@ import pandas as pd
 from kdb.units import THROUGHPUT
 from modelling.estimation.arms import Spread, comparable_arms, trials
 from modelling.estimation.bayes import Posterior
-from modelling.estimation.cells import of_numbers, rows_of
+from modelling.estimation.cells import entry_rows, measurement_cells
 from modelling.estimation.hierarchy import Knowledge, Scales
 from modelling.estimation.links import Links
 from modelling.estimation.network import Trial
@@ -30,7 +30,7 @@ from .laboratories import WHERE
 
 ENTRIES = ("ext4", "btrfs", "xfs")  # the first is what one has without asking
 RUNS = 3
-_ASKED = rows_of(AXES["guest-fs"], ENTRIES, (), WHERE)
+_ASKED = entry_rows(AXES["guest-fs"], ENTRIES, (), WHERE)
 # ln of an arm's coefficient of variation around the expected one: standard deviations between and within case studies.
 BETWEEN, WITHIN = 0.6, 0.4
 KINDS = NORMAL, TAILS, ODD, GROUP = ("normal", "heavy tails", "one in four", "one group")
@@ -117,7 +117,7 @@ def simulate(
     trials_of: dict[int, list[Trial]] = {}
     for trial in trials(comparable_arms(frame, AXES["guest-fs"], spread)):
         trials_of.setdefault(int(trial.name.split("-")[0]), []).append(trial)
-    cells = of_numbers(frame, spread)
+    cells = measurement_cells(frame, spread)
     cells_of = dict(iter(cells.groupby(cells["laboratory"].str.split("-").str[0].astype(int))))
     group_of = dict(frame[["laboratory", "research_group"]].drop_duplicates().itertuples(index=False, name=None))
     tally = Tally()
@@ -189,7 +189,7 @@ def _hold(
     against = np.zeros_like(others)
     for name, quantiles, values in (
         ("held_mean", fitted.mean_quantiles, truth),
-        ("held_new", fitted.new_quantiles, new),
+        ("held_new", fitted.predictive_quantiles, new),
     ):
         low, high = quantiles(others, against, (0.025, 0.975)).T
         difference = values[1:] - values[0]

@@ -6,7 +6,7 @@ from itertools import product
 import pandas as pd
 
 from modelling.estimation.bayes import Posterior
-from modelling.estimation.cells import COLUMNS, rows_of
+from modelling.estimation.cells import COLUMNS, entry_rows
 from modelling.estimation.hierarchy import Knowledge, Scales
 from modelling.evidence.axes import AXES
 
@@ -19,7 +19,7 @@ GRID = {f"{guest}-on-{host}": (guest, host) for guest, host in product(GUESTS[:3
 def entries_of(size: int) -> pd.DataFrame:
     """Return what one asks for, index the names: 4 file systems or 9 pairs."""
     guests = size == len(GUESTS)
-    return rows_of(AXES["guest-fs" if guests else "fs-pair"], GUESTS if guests else list(GRID), (), WHERE)
+    return entry_rows(AXES["guest-fs" if guests else "fs-pair"], GUESTS if guests else list(GRID), (), WHERE)
 
 
 def known_by(

@@ -13,7 +13,16 @@ import numpy as np
 import pandas as pd
 
 from modelling.estimation.hierarchy import Scales
-from modelling.estimation.machine import VARIATION, Block, Machine, after, before, is_settled, next_block, standing
+from modelling.estimation.machine import (
+    VARIATION,
+    Block,
+    Machine,
+    decide,
+    initial_machine,
+    is_settled,
+    next_block,
+    update,
+)
 from modelling.estimation.value import Components
 
 from .laboratories import entries_of, known_by
@@ -71,15 +80,15 @@ def simulate(
         tau = abs(rng.normal(0, TAU)) / np.sqrt(2)
         speeds = effects + tau * rng.normal(size=(laboratories + 1, len(entries)))
         truth = speeds[-1]
-        known = before(_published(rng, entries, speeds[:-1], scales), VARIATION**2)
+        known = initial_machine(_published(rng, entries, speeds[:-1], scales), VARIATION**2)
         measure = TrueMachine(rng, truth, trouble)
         machine, runs = _decided(known, measure, list(entries.index), margin)
-        chosen = standing(machine, margin).first
+        chosen = decide(machine, margin).first
         whole = _whole_factorial(TrueMachine(rng, truth, trouble), len(entries))
         tally.runs.append(runs)
         for losses, place in (
             (tally.losses, chosen),
-            (tally.published, standing(known, margin).first),
+            (tally.published, decide(known, margin).first),
             (tally.factorial, whole),
         ):
             losses.append(-float(np.expm1(truth[place] - truth.max())))
@@ -91,7 +100,7 @@ def _published(rng: np.random.Generator, entries: pd.DataFrame, speeds: np.ndarr
     noise = VARIATION**2 / FACTORIAL
     shown = speeds + np.sqrt(noise) * rng.normal(size=speeds.shape)
     cells = [(number, place, value) for (number, place), value in np.ndenumerate(shown)]
-    return Components.of(known_by(entries, cells, noise, scales))
+    return Components.from_posterior(known_by(entries, cells, noise, scales))
 
 
 class TrueMachine:
@@ -115,10 +124,10 @@ class TrueMachine:
 def _decided(machine: Machine, measured: TrueMachine, names: list[str], margin: float) -> tuple[Machine, int]:
     runs, budget = 0, FACTORIAL * len(names)
     while runs < budget:
-        if runs and is_settled(standing(machine, margin)):
+        if runs and is_settled(decide(machine, margin)):
             break
         places = next_block(machine, names)
-        machine = after(machine, [measured.block(places)])
+        machine = update(machine, [measured.block(places)])
         runs += len(places)
     return machine, runs
 

@@ -182,7 +182,7 @@ def _only(known: Known, pairs: Sequence[str]) -> Known:
     numbers = tuple(joined & set(pairs) for joined in known.numbers)
     return replace(
         known,
-        posterior=posterior.among(np.array(at)),
+        posterior=posterior.select(np.array(at)),
         numbers=numbers,
     )
 

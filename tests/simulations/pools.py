@@ -14,7 +14,7 @@ from kdb.pairs import pair_key
 from modelling.estimation import machine
 from modelling.estimation.bayes import Posterior
 from modelling.estimation.machine import VARIATION, Machine
-from modelling.estimation.value import Components, reduced
+from modelling.estimation.value import Components, merge_components
 from modelling.estimation.verdict import STRENGTHS
 from modelling.fleet.placement.prospects import Known
 
@@ -46,13 +46,13 @@ def measured_on_pools(
     names = [pair_key(guest, pool_name(pool)) for guest in guests for pool in range(len(on))]
     for (workload, published), speeds in zip(known.items(), truth, strict=True):
         treatments = published.posterior.treatments
-        components = Components.of(published.posterior).among([treatments.index(pair) for pair in pairs])
+        components = Components.from_posterior(published.posterior).select([treatments.index(pair) for pair in pairs])
         places = [pool_name(pool) for _ in guests for pool in range(len(on))]
         now = machine.before(machine.apart(components, places, are_alike=True), VARIATION**2)
         true = TrueMachine(rng, speeds.ravel(), TROUBLES[-1])
         now, own = _measured(now, true, names, len(guests), runs * len(on), margin)
         made += own
-        few = reduced(Components(now.weights, now.means, now.covariances, np.zeros_like(now.covariances)))
+        few = merge_components(Components(now.weights, now.means, now.covariances, np.zeros_like(now.covariances)))
         posterior = Posterior(tuple(names), few.weights, few.means, few.covariances, few.extras)
         told[workload] = Known(posterior, (frozenset(names),), STRENGTHS[-1], 1)
     return told, made
@@ -65,10 +65,10 @@ def _measured(
     made, undecided = 0, [[*map(int, part)] for part in np.split(np.arange(len(names)), guests)]
     while undecided and made + 1 < most:  # a block is of two at least
         for left in [*undecided]:
-            few = machine.among(now, left)
+            few = machine.select(now, left)
             while len(left) > 1 and machine.is_settled(stands := machine.standing(few, margin)):
                 del left[stands.first]
-                few = machine.among(now, left)
+                few = machine.select(now, left)
             if len(left) == 1:
                 undecided.remove(left)
             elif made + 1 < most:

@@ -21,8 +21,8 @@ from modelling.estimation.value import (
     PAIR,
     Components,
     RunSet,
-    after,
-    proposed,
+    expected_after_runs,
+    propose_run_sets,
     run_sets,
 )
 
@@ -137,7 +137,7 @@ def _known(
     for number, own in enumerate(truth.laboratories(laboratories)):
         for place in rng.permutation(len(own))[: rng.integers(2, len(own) + 1)]:
             cells.append((number, int(place), own[place] + np.sqrt(noise) * rng.normal()))
-    return Components.of(known_by(entries, cells, noise, scales))
+    return Components.from_posterior(known_by(entries, cells, noise, scales))
 
 
 def _hold(
@@ -155,7 +155,7 @@ def _hold(
     errors = rng.normal(size=speed.shape)
     now = int(np.argmax(known.weights @ known.means))
     best = {kind: [runs for runs in sets if runs.kind == kind] for kind in KINDS}
-    best[FIRST] = proposed(sets, 0.0)[:1]
+    best[FIRST] = propose_run_sets(sets, 0.0)[:1]
     for kind, of_kind in best.items():
         if not of_kind:
             continue
@@ -163,6 +163,6 @@ def _hold(
         places = [names.index(entry) for entry in runs.entries]
         error = noise / runs.repetitions
         seen = (shown + np.sqrt(error) * errors)[:, places]
-        chosen = np.argmax(after(known, places, error, seen), axis=1)
+        chosen = np.argmax(expected_after_runs(known, places, error, seen), axis=1)
         promises[kind].promised.append(runs.gain)
         promises[kind].gained.append(float(np.mean(speed[np.arange(MACHINES), chosen] - speed[:, now])))

@@ -106,7 +106,7 @@ def test_runs_tell_pools_of_one_file_system_apart():
     known_there = told["varmail"]
     names = known_there.posterior.treatments
     fastest, slowest = (np.array([names.index(pair_key("ext4", pool_name(pool)))]) for pool in (1, 2))
-    low, high = known_there.posterior.new_quantiles(fastest, slowest, (0.025, 0.975))[0]
+    low, high = known_there.posterior.predictive_quantiles(fastest, slowest, (0.025, 0.975))[0]
     assert 0.6 < low < 1.6 < high < 2.4
     assert known_there.joins(names[0], names[-1])
     assert 0 < made <= 12
@@ -134,7 +134,7 @@ def test_learning_from_laboratories_is_the_posterior_of_their_trials():
     ours = measured(before, pairs, effects, extra, 1, noise, rng).posterior
     exact = posterior(pairs, [one, Trial.from_arms("two", pairs, seen, np.full(3, noise))], 0.3)
     assert ours.fit().effects == pytest.approx(exact.fit().effects, abs=1e-4)
-    assert ours.new_errors() == pytest.approx(exact.new_errors(), abs=1e-3)
+    assert ours.predictive_errors() == pytest.approx(exact.predictive_errors(), abs=1e-3)
 
 
 def test_the_pairs_simulated_are_those_that_most_workloads_know():

@@ -1,7 +1,7 @@
 """Join what runs and earlier moves on one host say of its pools, for machines of one load. No Django.
 
 What runs say under each workload is one mixture of normals of the pools' ln speed (`machine.Machine`); that of a load
-is their sum by its shares (`machine.mixed`). What came of moves between two pools is one block of two, the disks there
+is their sum by its shares (`machine.mix_machines`). What came of moves between two pools is one block of two, the disks there
 and the disks here, with an error of its own. Of one move
 
     ln speed[moved] = theta[there] - theta[here] + e + f,    variances v + 2 s² of e and 2 (a² months + d²) of f
@@ -22,7 +22,7 @@ from kdb.pairs import pair_key
 from modelling.estimation import machine
 from modelling.estimation.bayes import Posterior
 from modelling.estimation.machine import ALIKE, VARIATION, Block, Machine
-from modelling.estimation.value import Components, reduced
+from modelling.estimation.value import Components, merge_components
 from modelling.estimation.verdict import STRENGTHS
 
 from .prospects import Known
@@ -79,7 +79,7 @@ def before_moves(
 ) -> Home:
     """Return what is known of a load before any move. parts : share of each workload, and the pools under it"""
     total = sum(share for share, _ in parts)
-    known = machine.mixed([one for _, one in parts], [share / total for share, _ in parts])
+    known = machine.mix_machines([one for _, one in parts], [share / total for share, _ in parts])
     of = frozenset(measured)
     return Home(tuple(pools), known, of, runs, (), (of,) if len(of) > 1 else ())
 
@@ -102,7 +102,7 @@ def after_moves(home: Home, outcomes: Iterable[Outcome], load: Load, name: str =
             together = frozenset({outcome.here, outcome.there}).union(*touched)
             joined = [pools for pools in joined if pools not in touched] + [together]
     blocks = [block(home.pools, *key, pair_outcomes) for key, pair_outcomes in between.items()]
-    known = machine.after(home.machine, blocks)
+    known = machine.update(home.machine, blocks)
     return home._replace(machine=known, numbers=tuple(numbers), joined=tuple(joined))
 
 
@@ -137,7 +137,7 @@ def block(pools: Sequence[str], low: int, high: int, is_itself: bool, outcomes: 
 def components(home: Home) -> Components:
     """Return the home's mixture, of a few normals."""
     now = home.machine
-    return reduced(Components(now.weights, now.means, now.covariances, np.zeros_like(now.covariances)))
+    return merge_components(Components(now.weights, now.means, now.covariances, np.zeros_like(now.covariances)))
 
 
 def known_at(home: Home, guest_fs: str) -> Known:

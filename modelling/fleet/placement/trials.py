@@ -11,7 +11,7 @@ from dataclasses import replace
 from math import expm1, log1p
 
 from modelling.estimation.machine import ALIKE, VARIATION
-from modelling.estimation.value import expected_gains, proposed, run_sets
+from modelling.estimation.value import expected_gains, propose_run_sets, run_sets
 
 from .content import NO_CHOICE, NOT_KNOWN, NOT_SURE, RUNS, TRIAL, Advice, Machine, Pool, Proposal, Rules
 from .home import Home, components, error
@@ -76,13 +76,13 @@ def _of_load(
     )
     able = [name for name in home.pools if name != here and _takes(pools[name], one)]
     names = [here, *able]
-    known = components(home).among([home.pools.index(name) for name in names])
+    known = components(home).select([home.pools.index(name) for name in names])
     shares = [share / sum(one.shares.values()) for share in one.shares.values()]
     about = Proposal(RUNS, pools[here].site, one.guest_fs, dict(one.shares), len(group), (), 0.0)
     told = []
     if set(one.shares) <= set(runnable):
         side = sum(share**2 for share in shares) * (VARIATION**2 / REPETITIONS + ALIKE**2)  # on the host, at a distance
-        sets = proposed(run_sets(names, known, REPETITIONS * side, REPETITIONS), log1p(least))
+        sets = propose_run_sets(run_sets(names, known, REPETITIONS * side, REPETITIONS), log1p(least))
         if sets:
             ran = tuple(sorted(sets[-1].entries, key=lambda name: (name != here, name)))
             gain = -expm1(-sets[-1].gain)

@@ -68,7 +68,7 @@ def test_whatever_was_measured_and_listed_has_a_ranking_of_numbers(axis, numbers
         assert np.isfinite(np.array(told, dtype=float)).all()
     keys = list(ranking.posterior.treatments)
     if len(keys) > 1:
-        sets = run_sets(keys, Components.of(ranking.posterior), 0.0025, 2, None)
+        sets = run_sets(keys, Components.from_posterior(ranking.posterior), 0.0025, 2, None)
         assert np.isfinite([runs.gain for runs in sets]).all()
 
 

@@ -113,7 +113,7 @@ def test_the_mean_is_that_of_brute_force(both):
 def test_the_intervals_are_those_of_brute_force(both, new):
     fitted, brute = both
     places = np.array([1]), np.array([0])
-    (ends,) = (fitted.new_quantiles if new else fitted.mean_quantiles)(*places, PROBABILITIES)
+    (ends,) = (fitted.predictive_quantiles if new else fitted.mean_quantiles)(*places, PROBABILITIES)
     for end, probability in zip(ends, PROBABILITIES, strict=True):
         assert brute.below(end, new) == pytest.approx(probability, abs=0.003)
 
@@ -254,7 +254,7 @@ def test_errors_of_a_mixture_worked_by_hand():
 
 def test_errors_of_a_new_laboratory_are_those_of_a_normal_distribution_where_it_is_one():
     pair = mixture([[0.3, 0.0]], np.diag([0.02, 0.01]), taus=(0.2,))
-    assert pair.new_errors() == pytest.approx(np.sqrt([[0, 0.07], [0.07, 0]]))
+    assert pair.predictive_errors() == pytest.approx(np.sqrt([[0, 0.07], [0.07, 0]]))
 
 
 def test_a_contrast_is_the_mixture_that_a_new_laboratory_will_measure():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from modelling.estimation.arms import Spread
-from modelling.estimation.cells import COLUMNS, choices, load_of, of_lists, of_numbers, rows_of
+from modelling.estimation.cells import COLUMNS, choices, entry_rows, load_class, measurement_cells, tier_list_cells
 from modelling.evidence.axes import AXES
 from tests.modelling.frames import arm, arms, finding, findings
 
@@ -14,11 +14,11 @@ TIERS = [("btrfs", "ext4", "best"), ("ext4", "ext4", "unlisted"), ("xfs", "ext4"
 
 
 def numbers(*rows: dict, workload: str | list[str] = "random-read") -> pd.DataFrame:
-    return of_numbers(arms(*rows).assign(workload=workload), Spread(0.05))
+    return measurement_cells(arms(*rows).assign(workload=workload), Spread(0.05))
 
 
 def lists(*rows: dict, workload: str | list[str] = "varmail") -> pd.DataFrame:
-    return of_lists(findings(*rows).assign(workload=workload), AXES["fs-pair"], tier_scale=0.25, tier_doubt=0.5)
+    return tier_list_cells(findings(*rows).assign(workload=workload), AXES["fs-pair"], tier_scale=0.25, tier_doubt=0.5)
 
 
 def test_arms_that_differ_in_a_choice_are_cells_with_what_is_stated():
@@ -40,7 +40,7 @@ def test_latency_is_turned_so_that_more_is_faster():
         arm(value, metric="latency", unit="ms", cache_mode=mode) for value, mode in zip((2.0, 4.0), MODES, strict=True)
     )
 
-    cells = of_numbers(arms(*rows).assign(workload=""), Spread(0.05), ("latency",))
+    cells = measurement_cells(arms(*rows).assign(workload=""), Spread(0.05), ("latency",))
 
     assert cells["outcome"].diff().iloc[1] == pytest.approx(-np.log(2))
 
@@ -135,15 +135,15 @@ def test_choices_that_follow_from_what_is_stated(stated, follows):
     ],
 )
 def test_what_a_load_does_is_read_from_its_name_and_operation(workload, operation, load):
-    assert load_of(workload, operation) == load
+    assert load_class(workload, operation) == load
 
 
 def test_an_entry_is_asked_for_with_all_that_it_implies():
     where = {"workload": "varmail", "load": "synchronous", "storage": "ssd"}
 
-    pair = rows_of(AXES["fs-pair"], ["ext4-on-zfs"], (), where).loc["ext4-on-zfs"]
-    storage = rows_of(AXES["host-storage"], ["rbd"], (), where).loc["rbd"]
-    hypervisors = rows_of(AXES["hypervisor"], ["docker", "kvm"], {"docker"}, where)
+    pair = entry_rows(AXES["fs-pair"], ["ext4-on-zfs"], (), where).loc["ext4-on-zfs"]
+    storage = entry_rows(AXES["host-storage"], ["rbd"], (), where).loc["rbd"]
+    hypervisors = entry_rows(AXES["hypervisor"], ["docker", "kvm"], {"docker"}, where)
 
     assert (pair["guest_fs"], pair["host_fs"], pair["copy_on_write"], pair["storage"]) == ("ext4", "zfs", "yes", "ssd")
     assert (storage["backend"], storage["host_fs"], storage["networked"]) == ("rbd", "", "yes")

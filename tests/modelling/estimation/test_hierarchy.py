@@ -50,7 +50,7 @@ def leads(*by_laboratory: float, group: str = "") -> pd.DataFrame:
 
 def lead_of(posterior, *probabilities: float) -> list[float]:
     """Return the quantiles of xfs against ext4 in a new laboratory."""
-    return posterior.new_quantiles(SECOND, FIRST, probabilities)[0].tolist()
+    return posterior.predictive_quantiles(SECOND, FIRST, probabilities)[0].tolist()
 
 
 @pytest.mark.usefixtures("as_usual")
@@ -59,7 +59,7 @@ def test_where_laboratories_agree_the_mean_is_what_they_measured():
     # Variance of a difference 0.005, of the mean of four 0.00125; effects may be anything, so nothing is shrunk.
     assert fitted.effects[1] - fitted.effects[0] == pytest.approx(0.3, abs=1e-3)
     assert fitted.errors()[0, 1] == pytest.approx(np.sqrt(0.00125), rel=5e-3)
-    assert fitted.new_errors()[0, 1] == pytest.approx(np.sqrt(0.00125), rel=5e-3)
+    assert fitted.predictive_errors()[0, 1] == pytest.approx(np.sqrt(0.00125), rel=5e-3)
 
 
 @pytest.mark.usefixtures("as_usual")
@@ -75,7 +75,7 @@ def test_one_laboratory_is_shrunk_as_worked_by_hand():
     assert posterior.effects[1] - posterior.effects[0] == pytest.approx(0.3 * share, rel=1e-4)
     assert posterior.errors()[0, 1] ** 2 == pytest.approx(2 * 0.04 * (1 - share), rel=1e-4)
     # A new laboratory's factor is the median of its distribution's first quarter, 1.5 over a gamma quantile.
-    assert posterior.extras[0][0, 0] == pytest.approx(0.02 * hierarchy.squares_of(0.125, 3.0), rel=1e-4)
+    assert posterior.extras[0][0, 0] == pytest.approx(0.02 * hierarchy.inverse_gamma_quantiles(0.125, 3.0), rel=1e-4)
 
 
 def _covariance(rows: pd.DataFrame, scales: Scales, factors: dict[str, float]) -> np.ndarray:
@@ -174,7 +174,7 @@ def test_a_prediction_is_what_the_joint_normal_of_all_cells_says(several, left_o
     known = several[several["group"] != left_out].reset_index(drop=True)
 
     for number in (0, 4, 7):
-        factor = hierarchy.squares_of((hierarchy._ENDS[number] + hierarchy._ENDS[number + 1]) / 2, 3.0)
+        factor = hierarchy.inverse_gamma_quantiles((hierarchy._ENDS[number] + hierarchy._ENDS[number + 1]) / 2, 3.0)
         expected = _expected(known, rows, scales, factor=float(factor), group="new")
         got = posterior.means[number], posterior.covariances[number] + posterior.extras[number]
         np.testing.assert_allclose(_seen(*got), _seen(*expected), rtol=2e-5, atol=1e-6)
@@ -198,7 +198,7 @@ def test_a_laboratory_is_told_what_its_own_cells_of_another_workload_say(several
 def test_runs_of_an_unseen_laboratory_tell_it_what_its_own_cells_would(several):
     """What *here* does: ask for both workloads together, then condition on the runs under one of them."""
     there, here = _rows("new", workload="webserver", load="read"), _rows("new")
-    outcomes, factor = np.array([0.4, -1.0, 0.6]), float(hierarchy.squares_of((0.5 + 0.7) / 2, 3.0))
+    outcomes, factor = np.array([0.4, -1.0, 0.6]), float(hierarchy.inverse_gamma_quantiles((0.5 + 0.7) / 2, 3.0))
     both = Hierarchy(several).fit(scales_of(SQUARES, FACTORS)).posterior(pd.concat([there, here]))
     mean, covariance = both.means[2], both.covariances[2] + both.extras[2]
     gain = covariance[3:, :3] @ np.linalg.inv(covariance[:3, :3] + 100.0 + 0.01 * np.eye(3))
@@ -222,14 +222,14 @@ def test_the_mean_of_levels_that_compare_the_same_says_what_they_say_one_by_one(
     ]
     frame = pd.concat(more, ignore_index=True)
     scales, rows = scales_of(SQUARES, FACTORS), _rows("new")
-    means = hierarchy.merged(frame)
+    means = hierarchy.merge_levels(frame)
     assert (len(means), set(means["levels"])) == (len(several), {3})
 
     one_by_one, merged = (Hierarchy(own).fit(scales).posterior(rows) for own in (frame, means))
 
     for number in (0, 7):
         got, expected = (
-            (own.means[number], own.covariances[number] + own.extras[number]) for own in (merged, one_by_one)
+            (own.means[number], own.covariances[number] + own.extras[number]) for own in (merge_levels, one_by_one)
         )
         np.testing.assert_allclose(_seen(*got), _seen(*expected), rtol=1e-6, atol=1e-9)
 
@@ -429,7 +429,7 @@ def test_each_group_that_agrees_makes_an_answer_surer(ratio):
     for count in (1, 2, 3, 4, 6, 9):
         measured = leads(*[np.log(ratio)] * count).assign(**HERE)
         known = Knowledge(measured, published_scales()).posterior(asked("ext4", "xfs", **HERE))
-        faster.append(known.new_certainties()[1, 0])
+        faster.append(known.predictive_certainties()[1, 0])
     assert faster == sorted(faster)
     assert faster[3] > 0.8
     assert faster[-1] > 0.98
@@ -443,7 +443,7 @@ def test_one_more_group_that_agrees_makes_no_answer_less_sure(lead, count):
         Knowledge(leads(*[lead] * number).assign(**HERE), published_scales()).posterior(asked("ext4", "xfs", **HERE))
         for number in (count, count + 1)
     )
-    assert more.new_certainties()[1, 0] > fewer.new_certainties()[1, 0] - 0.01
+    assert more.predictive_certainties()[1, 0] > fewer.predictive_certainties()[1, 0] - 0.01
 
 
 def test_laboratories_of_one_group_tell_less_than_independent_ones():
@@ -451,7 +451,7 @@ def test_laboratories_of_one_group_tell_less_than_independent_ones():
         Knowledge(leads(*[0.4] * 5, group=group), published_scales()).posterior(asked("ext4", "xfs"))
         for group in ("", "one")
     )
-    assert together.new_certainties()[1, 0] < apart.new_certainties()[1, 0]
+    assert together.predictive_certainties()[1, 0] < apart.predictive_certainties()[1, 0]
 
 
 def test_an_odd_laboratory_does_not_drag_the_rest():
@@ -467,7 +467,7 @@ def test_numbers_from_hard_disks_speak_of_others_with_their_distance():
     hdd, ssd, anywhere = (known.posterior(asked("ext4", "xfs", storage=storage)) for storage in ("hdd", "ssd", ""))
     assert ssd.effects[1] - ssd.effects[0] <= hdd.effects[1] - hdd.effects[0]
     assert hdd.errors()[0, 1] < ssd.errors()[0, 1]
-    assert hdd.new_errors()[0, 1] < anywhere.new_errors()[0, 1]
+    assert hdd.predictive_errors()[0, 1] < anywhere.predictive_errors()[0, 1]
 
 
 def test_another_workload_of_one_class_speaks_louder_than_one_of_another():
@@ -475,7 +475,7 @@ def test_another_workload_of_one_class_speaks_louder_than_one_of_another():
     same, other, unknown = (
         known.posterior(asked("ext4", "xfs", load=load, workload="database")) for load in ("synchronous", "mixed", "")
     )
-    gained = [posterior.new_certainties()[1, 0] for posterior in (same, other, unknown)]
+    gained = [posterior.predictive_certainties()[1, 0] for posterior in (same, other, unknown)]
     assert gained[0] > gained[1]
     assert gained[0] > gained[2]
 

@@ -26,7 +26,7 @@ def sure_of_its_runs(monkeypatch):
 
 def test_a_pair_moves_the_difference_by_its_share_of_the_variance(sure_of_its_runs):
     # Difference a - b: before N(0, 2 * 0.2²); seen 0.3 with variance 2 * 0.07². A level common to both says nothing.
-    now = machine.after(machine.before(known([0, 0], 0.2), NOISE), [Block((0, 1), (5.3, 5.0))])
+    now = machine.update(machine.initial_machine(known([0, 0], 0.2), NOISE), [Block((0, 1), (5.3, 5.0))])
     share = 2 * 0.2**2 / (2 * 0.2**2 + 2 * NOISE)
     assert now.means[0, 0] - now.means[0, 1] == pytest.approx(0.3 * share, abs=1e-3)
     variance = now.covariances[0, 0, 0] + now.covariances[0, 1, 1] - 2 * now.covariances[0, 0, 1]
@@ -34,31 +34,31 @@ def test_a_pair_moves_the_difference_by_its_share_of_the_variance(sure_of_its_ru
 
 
 def test_what_drifts_between_blocks_changes_nothing(sure_of_its_runs):
-    start = machine.before(known([0, 0, 0], 0.2), NOISE)
+    start = machine.initial_machine(known([0, 0, 0], 0.2), NOISE)
     blocks = [Block((0, 1), (1.0, 1.2)), Block((1, 2), (1.1, 1.0))]
     drifted = [blocks[0], Block((1, 2), (0.1, 0.0))]
-    ours, theirs = (machine.standing(machine.after(start, those), 0.1) for those in (blocks, drifted))
+    ours, theirs = (machine.decide(machine.update(start, those), 0.1) for those in (blocks, drifted))
     assert ours.losses == pytest.approx(theirs.losses, abs=1e-3)
 
 
 def test_one_run_far_off_is_rather_disturbed_than_believed():
-    start = machine.before(known([0, 0], 0.1), NOISE)
+    start = machine.initial_machine(known([0, 0], 0.1), NOISE)
     alike = [Block((0, 1), (0.0, 0.02)), Block((0, 1), (0.01, 0.0))]
-    off = machine.standing(machine.after(start, [*alike, Block((0, 1), (0.0, -0.8))]), 0.1)
+    off = machine.decide(machine.update(start, [*alike, Block((0, 1), (0.0, -0.8))]), 0.1)
     assert off.within[1] > 0.7  # a believed mean of -0.26 would leave it far outside of the margin
 
 
 def test_clear_runs_decide_and_alike_ones_do_not():
-    start = machine.before(known([0, 0, 0], 0.3), NOISE)
-    clear = machine.standing(machine.after(start, [Block((0, 1, 2), (0.0, 0.7, -0.2))] * 3), 0.1)
+    start = machine.initial_machine(known([0, 0, 0], 0.3), NOISE)
+    clear = machine.decide(machine.update(start, [Block((0, 1, 2), (0.0, 0.7, -0.2))] * 3), 0.1)
     assert (clear.first, clear.within[1] > 0.95, clear.losses[1] < 0.01) == (1, True, True)
-    open_still = machine.standing(machine.after(start, [Block((0, 1), (0.0, 0.02))]), 0.1)
+    open_still = machine.decide(machine.update(start, [Block((0, 1), (0.0, 0.02))]), 0.1)
     assert open_still.within[open_still.first] < 0.9  # nobody ran the third
 
 
 def test_the_next_block_compares_what_may_be_the_best():
     spread = np.diag([0.3, 0.3, 0.001]) ** 2
-    start = machine.before(
+    start = machine.initial_machine(
         Components(np.ones(1), np.array([[0.0, -0.05, -2.0]]), spread[None], 0 * spread[None]), NOISE
     )
     assert sorted(machine.next_block(start, NAMES)) == [0, 1]
@@ -67,16 +67,16 @@ def test_the_next_block_compares_what_may_be_the_best():
 def test_a_sum_over_workloads_has_what_they_have_in_common(sure_of_its_runs):
     # Two entries under two workloads, correlated by 0.5; in equal shares (0.2² + 0.2² + 2 * 0.5 * 0.2²) / 4 an entry.
     together = 0.2**2 * np.kron([[1.0, 0.5], [0.5, 1.0]], np.eye(2))
-    start = machine.before(known([0, 0, 0, 0], 0.0)._replace(extras=together[None]), NOISE)
-    whole = machine.summed(start, np.array([[0.5, 0.0, 0.5, 0.0], [0.0, 0.5, 0.0, 0.5]]))
+    start = machine.initial_machine(known([0, 0, 0, 0], 0.0)._replace(extras=together[None]), NOISE)
+    whole = machine.sum_entries(start, np.array([[0.5, 0.0, 0.5, 0.0], [0.0, 0.5, 0.0, 0.5]]))
     np.testing.assert_allclose(whole.covariances[0], 0.2**2 * 0.75 * np.eye(2), rtol=1e-6)
     # Runs under the first alone move the other by half.
-    after = machine.after(start, [Block((0, 1), (0.3, 0.0))] * 200)
+    after = machine.update(start, [Block((0, 1), (0.3, 0.0))] * 200)
     assert after.means[0, 2] - after.means[0, 3] == pytest.approx(0.3 / 2, rel=0.02)
 
 
 def test_what_two_places_differ_by_is_half_the_same_under_another_workload():
     places, workloads = ["a", "b", "a"], ["mail", "mail", "web"]
-    extras = machine.apart(known([0, 0, 0], 0.0), places, workloads, are_alike=True).extras[0]
+    extras = machine.add_place_variance(known([0, 0, 0], 0.0), places, workloads, are_alike=True).extras[0]
     own, across = machine.PLACES**2, machine.PLACES**2 * machine.ACROSS
     np.testing.assert_allclose(extras, [[own, 0, across], [0, own, 0], [across, 0, own]])

@@ -11,12 +11,12 @@ from modelling.estimation.value import (
     Candidate,
     Components,
     RunSet,
-    after,
-    candidates,
+    candidate_sets,
+    expected_after_runs,
     expected_gains,
-    leading,
-    proposed,
-    reduced,
+    merge_components,
+    order_by_lead,
+    propose_run_sets,
     run_sets,
 )
 from tests.modelling.scales import asked, cells
@@ -59,7 +59,9 @@ def test_what_is_expected_after_runs_is_the_mean_of_drawn_machines_that_show_the
     seen = speed[:, [0, 2]] + 0.05 * rng.normal(size=(len(of), 2))
     for difference in (-0.5, 0.1):
         near = np.abs(seen[:, 1] - seen[:, 0] - difference) < 0.01
-        told = after(known, (0, 2), 0.0025, np.array([[7.0, 7.0 + difference]]))[0]  # whatever the machine's level
+        told = expected_after_runs(known, (0, 2), 0.0025, np.array([[7.0, 7.0 + difference]]))[
+            0
+        ]  # whatever the machine's level
         expected = speed[near].mean(axis=0)
         assert told - told[0] == pytest.approx(expected - expected[0], abs=0.012)
 
@@ -72,7 +74,7 @@ def test_the_gain_of_a_mixture_is_what_choosing_anew_gains_on_drawn_machines():
     )
     for places in ((0, 1), (0, 1, 2), (0, 1, 2, 3)):
         seen = (speed + 0.05 * rng.normal(size=speed.shape))[:, places]
-        chosen = after(known, places, 0.0025, seen).argmax(axis=1)
+        chosen = expected_after_runs(known, places, 0.0025, seen).argmax(axis=1)
         gained = np.mean(speed[np.arange(len(of)), chosen] - speed[:, 0])
         (gain,) = expected_gains(known, [places], 0.0025)
         assert gain == pytest.approx(gained, rel=0.05)
@@ -96,42 +98,42 @@ def test_one_alone_or_a_decided_question_gains_nothing():
     assert run_sets(["a"], normal([0.0], 0.2), 0.0025, 2) == []
     sets = run_sets(["a", "b"], normal([3.0, 0.0], 0.2), 0.0025, 2)
     assert sets[0].gain < 1e-6
-    assert proposed(sets, 0.005) == []
+    assert propose_run_sets(sets, 0.005) == []
 
 
 def test_an_entry_that_nobody_measured_leads_one_known_to_be_slower():
     known = normal([0.0, -0.3, -0.3], 0.1)
     known.extras[0, 2, 2] = 0.5
-    assert leading(known, ["a", "b", "c"]) == [0, 2, 1]
+    assert order_by_lead(known, ["a", "b", "c"]) == [0, 2, 1]
     sets = run_sets(["a", "b", "c"], known, 0.0025, 2)
-    assert proposed(sets, 0.005)[0].entries == ("a", "c")
+    assert propose_run_sets(sets, 0.005)[0].entries == ("a", "c")
 
 
 def test_candidates_are_pairs_leading_ones_factorials_and_all_each_once():
     cells = [("ext4", "xfs"), ("xfs", "ext4"), ("ext4", "ext4"), ("xfs", "xfs"), ("btrfs", "ext4")]
-    design = candidates(5, cells)
+    design = candidate_sets(5, cells)
     assert Candidate("all", (0, 1, 2, 3, 4)) in design
     assert Candidate("factorial", (0, 1, 2, 3)) in design  # and not the leading four once more
     assert {len(candidate.places) for candidate in design if candidate.kind == "leading"} == {3}
     assert sum(candidate.kind == "pair" for candidate in design) == 10
     assert len({candidate.places for candidate in design}) == len(design)
-    assert {candidate.kind for candidate in candidates(20, is_cut=True)} == {"pair", "leading"}
+    assert {candidate.kind for candidate in candidate_sets(20, is_cut=True)} == {"pair", "leading"}
 
 
 def test_the_best_a_run_comes_first_and_then_what_gains_more():
     small, large = RunSet("pair", ("a", "b"), 2, 0.04), RunSet("all", ("a", "b", "c", "d"), 2, 0.06)
     factorial = RunSet("factorial", ("a", "b", "c"), 2, 0.05)
     weak = RunSet("pair", ("c", "d"), 1, 0.003)
-    assert proposed([large, weak, factorial, small], 0.005) == [small, factorial, large]
-    assert proposed([weak, large], 0.005) == [large]  # what a run gains does not make up for gaining nothing
-    assert proposed([weak], 0.005) == []
+    assert propose_run_sets([large, weak, factorial, small], 0.005) == [small, factorial, large]
+    assert propose_run_sets([weak, large], 0.005) == [large]  # what a run gains does not make up for gaining nothing
+    assert propose_run_sets([weak], 0.005) == []
 
 
 def test_the_set_proposed_does_not_depend_on_how_entries_are_numbered():
     known, names = heavy(), ["d", "a", "c", "b"]
     sets = {runs.entries: runs.gain for runs in run_sets(names, known, 0.0025, 2)}
     turned = [3, 1, 0, 2]
-    again = {runs.entries: runs.gain for runs in run_sets([names[i] for i in turned], known.among(turned), 0.0025, 2)}
+    again = {runs.entries: runs.gain for runs in run_sets([names[i] for i in turned], known.select(turned), 0.0025, 2)}
     assert sets == pytest.approx(again)
 
 
@@ -146,8 +148,8 @@ def test_few_components_gain_what_many_do(monkeypatch):
         (0.03 * factors)[:, None, None] * np.eye(5),
     )
     few = [runs.gain for runs in run_sets("abcde", known, 0.0025, 2)]
-    assert len(reduced(known).weights) <= 12
-    monkeypatch.setattr(value, "reduced", lambda components: components)
+    assert len(merge_components(known).weights) <= 12
+    monkeypatch.setattr(value, "merge_components", lambda components: components)
     assert few == pytest.approx([runs.gain for runs in run_sets("abcde", known, 0.0025, 2)], rel=0.08)
 
 
@@ -161,6 +163,6 @@ def test_laboratories_that_agree_make_runs_worth_less():
     gains = []
     for count in (1, 8):
         frame = cells(*((f"lab{number}", name, 0.0) for number in range(count) for name in "ab"), variance=0.001)
-        known = Components.of(Knowledge(frame, scales).posterior(asked(*"ab")))
+        known = Components.from_posterior(Knowledge(frame, scales).posterior(asked(*"ab")))
         gains.append(run_sets(["a", "b"], known, 0.0025, 2)[0].gain)
     assert gains[1] < gains[0]

@@ -24,13 +24,13 @@ def files(tmp_path):
     return tmp_path
 
 
-def rows_of(path) -> list[dict[str, str]]:
+def entry_rows(path) -> list[dict[str, str]]:
     with path.open(newline="") as file:
         return list(csv.DictReader(file))
 
 
 def rewrite(path, change) -> None:
-    rows = rows_of(path)
+    rows = entry_rows(path)
     change(rows)
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))
@@ -44,7 +44,7 @@ def stored_rows():
 
 def test_every_row_of_the_fixtures_is_loaded_and_passes_full_clean():
     call_command("import_guidance", verbosity=0)
-    statements = [row for name in NAMES[:2] for row in rows_of(loading.PATH.with_name(name))]
+    statements = [row for name in NAMES[:2] for row in entry_rows(loading.PATH.with_name(name))]
     assert {row["id"] for row in statements} == set(Advice.objects.values_list("code", flat=True))
     assert (len(statements), Contradiction.objects.count()) == (413 + 73, 31)
     for row in (*Advice.objects.all(), *Contradiction.objects.all()):

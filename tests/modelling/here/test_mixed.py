@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from django.test import Client
 
-from modelling.estimation.machine import Machine, mixed
+from modelling.estimation.machine import Machine, mix_machines
 from modelling.evidence.question import Question
 from modelling.here.content import Choice
 from modelling.here.selectors import answer_here, mix_here
@@ -29,7 +29,7 @@ def test_the_sum_has_the_means_and_variances_of_its_parts():
     """Two workloads, 3 to 1: means add by share, variances by its square; two normals each make four together."""
     means, variances = np.array([[0.0, 1.0], [0.0, 3.0]]), np.array([0.1, 0.2])
     part = Machine(np.array([0.5, 0.5]), means, variances[:, None, None] * np.eye(2), np.zeros(2))
-    whole = mixed([part, part], [0.75, 0.25])
+    whole = mix_machines([part, part], [0.75, 0.25])
     assert whole.weights.tolist() == [0.25] * 4
     apart = whole.means[:, 1] - whole.means[:, 0]
     assert sorted(apart) == pytest.approx([1.0, 0.75 + 0.25 * 3, 0.75 * 3 + 0.25, 3.0])

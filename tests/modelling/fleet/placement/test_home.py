@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from modelling.estimation.machine import ALIKE, DISTURBED, VARIATION, Block, Machine, after
+from modelling.estimation.machine import ALIKE, DISTURBED, VARIATION, Block, Machine, update
 from modelling.fleet.placement.content import NOT_KNOWN, PINNED, RUNS, TRIAL, Advice, Pool, Prospect, Rules
 from modelling.fleet.placement.content import Machine as Guest
 from modelling.fleet.placement.home import Load, Outcome, after_moves, before_moves, block, distance, error, known_at
@@ -39,7 +39,7 @@ def at(known, there="new", here="old") -> Prospect | None:
 def test_an_outcome_is_a_normal_observation_of_the_difference_but_for_the_disturbed():
     """Prior N(0, 2 x 0.7²), seen 0.5 with variance 2e; three ways: neither side was disturbed, there, here."""
     e, prior = 0.02, 2 * 0.7**2
-    known = after(machine(pools=2), [Block((1, 0), (0.5, 0.0), e)])
+    known = update(machine(pools=2), [Block((1, 0), (0.5, 0.0), e)])
     weights, means, variances = [], [], []
     for share, lead, more in ((1 - DISTURBED * 2 / 3, 0.0, 0.0), (DISTURBED, -0.3, 0.09), (DISTURBED, 0.3, 0.09)):
         total = prior + 2 * e + more
@@ -56,9 +56,9 @@ def test_an_outcome_is_a_normal_observation_of_the_difference_but_for_the_distur
 
 
 def test_a_blocks_own_error_stands_in_place_of_that_of_a_run():
-    own, runs = (after(machine(pools=2), [Block((1, 0), (0.5, 0.0), e)]) for e in (VARIATION**2, None))
+    own, runs = (update(machine(pools=2), [Block((1, 0), (0.5, 0.0), e)]) for e in (VARIATION**2, None))
     assert own.means == pytest.approx(runs.means)
-    wide = after(machine(pools=2), [Block((1, 0), (0.5, 0.0), 1.0)])
+    wide = update(machine(pools=2), [Block((1, 0), (0.5, 0.0), 1.0)])
     assert abs(wide.weights @ wide.means)[1] < abs(own.weights @ own.means)[1]
 
 
@@ -128,7 +128,7 @@ def test_a_move_under_another_load_does_not_count():
 
 def test_runs_and_moves_are_one_posterior():
     """Runs say 0.2 ± 0.1 about, a move says the same: sure together where neither is alone."""
-    prior = after(machine(), [Block((1, 0), (0.12, 0.0), 0.008)])
+    prior = update(machine(), [Block((1, 0), (0.12, 0.0), 0.008)])
     ran = before_moves([(1.0, prior)], POOLS, ("old", "new"), 2)
     moves = [outcome(1.13, number=number, variance=0.001) for number in (1, 2)]
     together = at(after_moves(ran, moves, MAIL, "mail-1"))

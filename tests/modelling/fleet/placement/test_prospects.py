@@ -52,7 +52,9 @@ def test_it_is_what_answers_say_of_two_entries():
     assert ours.gain == pytest.approx(forecast.loss[0] - forecast.loss[1])
     assert ours.losing == pytest.approx(1 - forecast.best[1])
     assert ours.gaining == pytest.approx(forecast.slower[0])
-    assert (ours.low, ours.high) == pytest.approx(tuple(np.exp(fitted.new_quantiles([1], [0], (0.025, 0.975))[0])))
+    assert (ours.low, ours.high) == pytest.approx(
+        tuple(np.exp(fitted.predictive_quantiles([1], [0], (0.025, 0.975))[0]))
+    )
 
 
 def test_a_mix_adds_the_shares_of_independent_differences():
