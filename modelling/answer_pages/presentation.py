@@ -209,7 +209,9 @@ def caveats(page: AnswerPage, says_disks: bool, doubt: str) -> list[str]:
     doubt : what the newest test of forecasts says against this form of question, or ""
     """
     of_disks = "" if says_disks else page.never_tried
-    notes = [note for note in page.answer.notes if len(page.answer.parts) < 2 or not note.startswith("Nobody tested all")]
+    notes = [
+        note for note in page.answer.notes if len(page.answer.parts) < 2 or not note.startswith("Nobody tested all")
+    ]
     sentences = [doubt if page.tables else "", of_disks if page.tables else "", *notes]
     first = (text.partition(": in “")[0].partition(". ")[0] for text in sentences if text)
     return [f"{text.removesuffix('.')}." for text in first][: MOST_CAVEATS - bool(page.shelves)]

@@ -1,8 +1,8 @@
 """Join what runs and earlier moves on one host say of its pools, for machines of one load. No Django.
 
 What runs say under each workload is one mixture of normals of the pools' ln speed (`machine.Machine`); that of a load
-is their sum by its shares (`machine.mix_machines`). What came of moves between two pools is one block of two, the disks there
-and the disks here, with an error of its own. Of one move
+is their sum by its shares (`machine.mix_machines`). What came of moves between two pools is one block of two, the
+disks there and the disks here, with an error of its own. Of one move
 
     ln speed[moved] = theta[there] - theta[here] + e + f,    variances v + 2 s² of e and 2 (a² months + d²) of f
 
