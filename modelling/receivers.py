@@ -71,7 +71,7 @@ def answer_the_examples(sender: Any, **kwargs: Any) -> None:
     from .kept_answers import selectors, snapshots, standing
 
     most = settings.KDB_MOST_ARMS_AT_ONCE
-    asked = [question for question in standing.examples() if not frames.has_more_arms_than(most, question)]
+    asked = [question for question in standing.examples() if not frames.has_more_arms_than(most, question.workload)]
     if asked:
         snapshots.compute_snapshot(asked[0])
     kept = selectors.kept_answers(asked)

@@ -33,9 +33,8 @@ class Feature:
 
 FEATURES = [
     Feature("answers and their pages", EVERYBODY, "everybody: it is what KDB is for",
-        "modelling/answers modelling/answer_pages modelling/overview templates/modelling tests/modelling/answers "
-        "tests/modelling/answer_pages tests/modelling/overview docs/models/verdict.md docs/models/trade-off.md "
-        "docs/models/recommendation.md "
+        "modelling/answers modelling/answer_pages templates/modelling tests/modelling/answers "
+        "tests/modelling/answer_pages docs/models/verdict.md docs/models/trade-off.md docs/models/recommendation.md "
         "docs/models/reading.md docs/pages.md templates/modelling/_answer"),
     Feature("evidence: questions, arms, fair play", EVERYBODY, "all answers rest on it",
         "modelling/evidence tests/modelling/evidence tests/modelling/frames.py kdb/pairs.py kdb/units.py kdb/fair_play.py "
@@ -49,7 +48,9 @@ FEATURES = [
         "modelling/kept_answers tests/modelling/kept_answers modelling/models/kept.py "
         "modelling/management/commands/check_answers.py tests/data/golden.json.gz"),
     Feature("comparisons and mixes", ADMINISTRATORS, "who runs several loads on one machine",
-        "modelling/comparisons modelling/mixes tests/modelling/comparisons tests/modelling/mixes docs/models/mixes.md"),
+        "modelling/answers/mix.py modelling/answer_pages/mix.py modelling/answer_pages/comparison.py "
+        "modelling/answer_pages/compare.py modelling/answer_pages/fair_play_audit.py tests/modelling/answers/test_mix.py "
+        "tests/modelling/answer_pages/test_compar docs/models/mixes.md"),
     Feature("explanations", ADMINISTRATORS, "who must justify a choice",
         "modelling/explanations tests/modelling/explanations docs/models/explanations.md docs/models/environment.md"),
     Feature("workloads: language, profiles, mechanisms", ADMINISTRATORS, "who brings a personality of their own",

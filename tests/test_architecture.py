@@ -104,12 +104,9 @@ ROOMS = [
     ("modelling.explanations", False, "why one entry stands above another"),
     ("modelling.here", False, "decisions on the machines of readers, measured run by run"),
     ("modelling.changes", False, "what was measured in a laboratory over time, and what changed"),
-    ("modelling.comparisons", False, "entries side by side"),
     ("modelling.following", False, "who is told when an answer changes"),
     ("modelling.ask", False, "what a person has and says in his own words"),
-    ("modelling.overview", False, "what is recommended of every choice under every workload"),
-    ("modelling.answer_pages", False, "an answer as page and as data"),
-    ("modelling.mixes", False, "several workloads by their shares"),
+    ("modelling.answer_pages", False, "answers, comparisons and mixes as pages and as data"),
     ("modelling.advice", False, "from a personality to a recommendation"),
     ("modelling.fleet.placement", False, "which machines to move to which pool"),
     ("modelling.fleet.detection", False, "which workload a disk is under"),
@@ -130,19 +127,17 @@ PLAIN = [
         for name in ("abilities", "content", "differences", "measured", "trade_off", "words")
     ),
     *(
-        f"modelling.answer_pages.{name}"
+        f"modelling.answer_pages.layout.{name}"
         for name in (
-            *("ability_table", "heat_map", "meaning", "network", "presentation", "standing", "tabs"),
-            *("side_by_side", "trade_table"),
+            *("ability_table", "heat_map", "meaning", "mix_page", "network", "overview_table", "presentation"),
+            *("side_by_side", "standing", "tabs", "trade_table"),
         )
     ),
     *(
         f"modelling.explanations.{name}"
         for name in ("causes", "comparison", "content", "facts", "standing", "verdicts")
     ),
-    *(f"modelling.comparisons.{name}" for name in ("content", "words")),
-    *(f"modelling.overview.{name}" for name in ("content", "presentation")),
-    *(f"modelling.mixes.{name}" for name in ("content", "presentation", "words")),
+    "modelling.answer_pages.content",
     *(f"modelling.fleet.placement.{name}" for name in ("content", "prospects", "assignment", "planning", "fleet_file")),
     *(f"modelling.fleet.placement.{name}" for name in ("solver_output", "words", "home", "trials")),
     *(f"modelling.claims.{name}" for name in ("facts", "values", "evaluation", "condition_words", "hypotheses")),

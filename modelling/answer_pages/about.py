@@ -16,7 +16,7 @@ from modelling.kept_answers.selectors import answer_in
 
 from .api import FIGURES
 from .forms import VisitorForm
-from .standing import choices_of
+from .layout.standing import choices_of
 from .views import known_address, understood_of
 
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from modelling.answers.content import Answer
-from modelling.answers.words import THING, address
+from modelling.answers.words import THING, address, comparison_address
 from modelling.ask.selectors import BACKENDS, Machine
-from modelling.comparisons.words import address_of
 from modelling.evidence import names
 from modelling.evidence.axes import AXES
 from modelling.evidence.forms import CatalogueField
@@ -44,7 +43,7 @@ def chips(
     def asked(question: Question, given: Mapping[str, str], keys: Sequence[str] = keys) -> str:
         if len(keys) < 2:
             return address(question, as_of, given)
-        return address_of(question, keys, **given, **({"as_of": as_of} if as_of else {}))
+        return comparison_address(question, keys, **given, **({"as_of": as_of} if as_of else {}))
 
     given = machine.given
     chosen: list[tuple[str, Any, str]] = [("workload", question.workload, ""), ("axis", question.axis, "")]
@@ -79,8 +78,8 @@ def comparison_links(
     if len(keys) >= len(ENTRIES):
         return []
     then = {"as_of": as_of} if as_of else {}
-    others = [entry for entry in answer.entries if entry.key not in keys][:MOST_MORE]
-    return [(entry.label, address_of(answer.question, (*keys, entry.key), **beside, **then)) for entry in others]
+    others = [(entry.key, entry.label) for entry in answer.entries if entry.key not in keys][:MOST_MORE]
+    return [(label, comparison_address(answer.question, (*keys, key), **beside, **then)) for key, label in others]
 
 
 def _named(form: VisitorForm, name: str, value: Any) -> str:

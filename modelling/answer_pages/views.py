@@ -27,11 +27,11 @@ from modelling.answers import words
 from modelling.answers.content import Answer
 from modelling.answers.next_runs import campaign_address
 from modelling.ask.selectors import KEPT_FACTS, Machine, Word, fit, kept_machines
-from modelling.comparisons.words import address_of
 from modelling.evidence import counts, names
-from modelling.evidence.asking import page_method, page_revision
+from modelling.evidence.asking import page_version
 from modelling.evidence.axes import AXES
 from modelling.evidence.choices import compared_under
+from modelling.evidence.keeping import remembered
 from modelling.evidence.question import Question
 from modelling.explanations.selectors import explained
 from modelling.following.selectors import button
@@ -40,19 +40,18 @@ from modelling.here.selectors import HERE, answer_here, laboratories_on, laborat
 from modelling.kept_answers import releases
 from modelling.kept_answers.changes import earlier
 from modelling.kept_answers.editions import Edition, edition
-from modelling.kept_answers.pins import room_for
 from modelling.kept_answers.selectors import answer_in, waiting_for
 from modelling.kept_answers.snapshots import ahead_of
 from modelling.kept_answers.standing import examples
 from modelling.kept_answers.views import at_permanent_addresses
 from modelling.models import Laboratory
-from modelling.overview.selectors import recommendations
 
-from . import presentation, tabs
 from .chips import chips, comparison_links
 from .citing import Cited
 from .forms import RateForm, VisitorForm
-from .meaning import carried_lines
+from .layout import presentation, tabs
+from .layout.meaning import carried_lines
+from .overview import recommendations
 
 _KEPT_SECONDS = 60
 
@@ -73,50 +72,41 @@ def answer(request: HttpRequest) -> HttpResponse:
         return respond(request, _open_page(form, is_fragment), form)
     if form.leaves_choice_open:
         return to_page(request, known_address(form.cleaned_data["workload"], form.given))
-    as_of, method = page_revision(request), page_method(request)
+    as_of, method = page_version(request)
     here = laboratory.slug if laboratory and as_of is None else ""
     asked = Asked(form.question(), Machine.of(form.cleaned_data), form.cleaned_data["text"], _tab_in(request), here)
     question = asked.question
     if form.compared:
         beside = {name: value for name, value in asked.beside.items() if name in ("text", HERE)}
-        return to_page(request, address_of(question, form.compared, **beside, **words.edition(as_of, method)))
+        beside |= words.edition(as_of, method)
+        return to_page(request, words.comparison_address(question, form.compared, **beside))
     address = words.address(question, as_of, asked.beside, method)
     if not is_fragment and request.get_full_path() != reverse("answer") + address.removeprefix("/"):
         return redirect(address)
     operator = request.user if permissions.may_operate(request.user) else None
-    kept = edition(question, as_of, method, room_for(request.user))
+    kept = edition(question, as_of, method, request.user)
     if kept and not asked.tab:
         budget.lift()  # the rest only shows what is there, however slow the machine is
     site = site_of(request)
     wanted = Wanted(is_fragment, is_fragment and target_of(request) == "answer-tabs", operator, site)
-    content = _answered(asked, kept, wanted, laboratory)
+    content, linked = _answered(asked, kept, wanted, laboratory)
     if wanted.tabs_alone:
         return at_address(request, HttpResponse(content), address)
     if is_fragment:
         return at_address(request, respond(request, content, form), address)
     title = words.title(question, names.names())
     permanent, feed = words.address(question, as_of, method=method), words.feed_address(question)
-    linked = _linked(question, kept, site) if kept else ""
     return respond(request, content, form, title=title, address=permanent, feed_address=feed, linked_data=linked)
 
 
 def _linked(question: Question, kept: Edition, site: str) -> str:
-    """Return what search engines read of the answer, as an element of the page; nothing where nothing is published.
-
-    Kept for as long as the rendered answer, as the result of a kept answer is read only where it is looked at.
-    """
-
-    def made() -> str:
-        cited = _cited(question, kept, site)
-        if cited is None:
-            return ""
-        slugs = dict.fromkeys(row["case_study"] for row in kept.snapshot.result.get("evidence", []))
-        addresses = {slug: site + reverse("case-study-detail", args=[slug]) for slug in slugs}
-        return linked_data.script(cited.linked(addresses))
-
-    key = f"modelling.linked:{kept.digest}:{sha256(f'{question}{site}'.encode()).hexdigest()}"
-    script: Any = caches["bodies"].get_or_set(key, made, _KEPT_SECONDS)
-    return script
+    """Return what search engines read of the answer, as an element of the page; "" where nothing is published."""
+    cited = _cited(question, kept, site)
+    if cited is None:
+        return ""
+    slugs = dict.fromkeys(row["case_study"] for row in kept.result.get("evidence", []))
+    addresses = {slug: site + reverse("case-study-detail", args=[slug]) for slug in slugs}
+    return linked_data.script(cited.linked(addresses))
 
 
 def _cited(question: Question, kept: Edition, site: str) -> Cited | None:
@@ -125,10 +115,10 @@ def _cited(question: Question, kept: Edition, site: str) -> Cited | None:
         return None
     return Cited(
         title=words.title(question, names.names()),
-        says=kept.snapshot.result["verdict"]["sentence"],
+        says=kept.result["verdict"]["sentence"],
         address=site + words.address(question, named["as_of"], method=named.get("method")),
         revision=named["as_of"],
-        method=kept.snapshot.method,
+        method=kept.method,
         given_on=(kept.snapshot.computed_at or now()).date(),
     )
 
@@ -203,9 +193,9 @@ class Wanted:
     site: str
 
 
-def _answered(asked: Asked, kept: Edition | None, wanted: Wanted, laboratory: Laboratory | None) -> str:
-    """Render form and answer as HTML, kept for a while: rendering them costs six times the looking up. What is said of
-    a laboratory's machine is not kept."""
+def _answered(asked: Asked, kept: Edition | None, wanted: Wanted, laboratory: Laboratory | None) -> tuple[str, str]:
+    """Return form and answer as HTML, and what search engines read of a page; kept for a while: rendering them costs
+    six times the looking up. What is said of a laboratory's machine is not kept."""
     if kept is None:
         row = waiting_for(asked.question)
         waiting = {
@@ -214,7 +204,7 @@ def _answered(asked: Asked, kept: Edition | None, wanted: Wanted, laboratory: La
             "row": row,
             "ahead": ahead_of(row) if row else None,
         }
-        return rendered(wanted.is_fragment, form=VisitorForm(), waiting=waiting)
+        return rendered(wanted.is_fragment, form=VisitorForm(), waiting=waiting), ""
 
     def body() -> str:
         on_machine = answer_here(asked.question, laboratory) if asked.here and laboratory else None
@@ -227,7 +217,7 @@ def _answered(asked: Asked, kept: Edition | None, wanted: Wanted, laboratory: La
         if shown["tab"] == tabs.EVIDENCE and kept.as_of is None:
             seen = [releases.of_hosts(permissions.hosts_visible_to(wanted.operator))] if wanted.operator else []
             seen += [releases.of_laboratory(laboratory)] if asked.here and laboratory else []
-            shown["releases"] = releases.releases(asked.question, kept.snapshot.result, *seen)
+            shown["releases"] = releases.releases(asked.question, kept.result, *seen)
         is_open = kept.as_of is None and not (on_machine and on_machine.is_decided)
         shown["measure"] = measure_command(shown["page"].answer, asked.here) if is_open else None
         if wanted.tabs_alone:
@@ -237,11 +227,14 @@ def _answered(asked: Asked, kept: Edition | None, wanted: Wanted, laboratory: La
         shown["chips"] = chips(form, asked.question, asked.machine, kept.as_of)
         return rendered(wanted.is_fragment, form=form, understood=understood, **shown)
 
+    def page() -> tuple[str, str]:
+        return body(), "" if wanted.is_fragment else _linked(asked.question, kept, wanted.site)
+
     if asked.here:
-        return body()
+        return page()
     key = f"modelling.answer:{kept.digest}:{sha256(f'{asked}{wanted}'.encode()).hexdigest()}"
-    kept_body: Any = caches["bodies"].get_or_set(key, body, _KEPT_SECONDS)
-    return kept_body
+    kept_page: tuple[str, str] = remembered(key, page, cache="bodies", seconds=_KEPT_SECONDS)
+    return kept_page
 
 
 def _open_page(form: VisitorForm, is_fragment: bool) -> str:
@@ -274,7 +267,7 @@ def _loads(form: VisitorForm) -> list[tuple[str, str]]:
         if is_whole:
             return known_address(workload, form.given)
         if form.compared:
-            return address_of(asked, form.compared, text=text)
+            return words.comparison_address(asked, form.compared, text=text)
         return words.address(asked, beside={**machine, "text": text})
 
     return [
@@ -388,13 +381,13 @@ def capacity(request: HttpRequest) -> HttpResponse:
     if "workload" not in request.GET:  # nobody's answer: they are asked for on the first page
         return to_page(request, reverse("answer"))
     is_fragment = wants_fragment(request)
-    form, as_of, method = RateForm(request.GET), page_revision(request), page_method(request)
+    form, (as_of, method) = RateForm(request.GET), page_version(request)
     context: dict[str, Any] = {"form": form, "lines": None, "unit": "", "rate": "", "address": ""}
     context |= {"title": "", "as_of": as_of, "method": method}
     status = 422 if is_fragment else 400
     if form.is_valid():
         question = form.question()
-        kept = edition(question, as_of, method, room_for(request.user))
+        kept = edition(question, as_of, method, request.user)
         if kept is None:
             return to_page(request, words.address(question))
         answer, rate = answer_in(kept.snapshot), form.cleaned_data["rate"]

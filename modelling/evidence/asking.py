@@ -1,9 +1,10 @@
 """The form of a question in an address of the API and in its answers."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Annotated, TypeVar
+from typing import Annotated, NamedTuple, TypeVar
 
 from django.http import Http404, HttpRequest
 from drf_spectacular.utils import OpenApiParameter
@@ -100,36 +101,50 @@ class NoSuchAnswer(FaultyRequest):
         )
 
 
-def method_named(text: str) -> int | None:
-    """Return the number of a method, be there one or not; None where the text is none."""
-    return int(text) if re.fullmatch(r"[1-9][0-9]{0,3}", text) else None
+class Version(NamedTuple):
+    """The one of many answers to a question that an address names; None where it names none."""
+
+    as_of: int | None
+    method: int | None
 
 
-def asked_method(request: Request) -> int | None:
-    """Return the method in the address; None where none is."""
-    text = request.query_params.get(BY_METHOD)
-    if text is None:
-        return None
-    method = method_named(text)
-    if method is None:
-        raise FaultyRequest([{"field": BY_METHOD, "message": f"{text!r} is no method; they are whole numbers from 1."}])
-    if AS_OF not in request.query_params:
+def version_asked(request: Request) -> Version:
+    """Return the version that the address names. Raises FaultyRequest where it has another form."""
+    version = Version(asked_revision(request), _method_in(request.query_params))
+    if version.method is not None and version.as_of is None:
         raise FaultyRequest(
             [{"field": BY_METHOD, "message": "A method names an answer only beside a revision (as_of)."}]
         )
-    return method
+    return version
 
 
 def asked_revision(request: Request) -> int | None:
-    """Return the knowledge revision in the address; None where none is."""
-    text = request.query_params.get(AS_OF)
-    if text is None:
-        return None
-    revision = revision_named(text)
-    if revision is None:
+    """Return the knowledge revision in the address; None where none is. Raises FaultyRequest."""
+    return _revision_in(request.query_params)
+
+
+def page_version(request: HttpRequest) -> Version:
+    """Return the version that the address of a page names. Raises Http404 where there is none such."""
+    try:
+        return Version(_revision_in(request.GET), _method_in(request.GET))
+    except FaultyRequest as error:
+        raise Http404(str(error)) from error
+
+
+def _revision_in(query: Mapping[str, str]) -> int | None:
+    text = query.get(AS_OF)
+    revision = None if text is None else revision_named(text)
+    if text is not None and revision is None:
         message = f"{text!r} is no knowledge revision; there are 1 to {counts.revision()}."
         raise FaultyRequest([{"field": AS_OF, "message": message}])
     return revision
+
+
+def _method_in(query: Mapping[str, str]) -> int | None:
+    text = query.get(BY_METHOD)
+    if text is not None and not re.fullmatch(r"[1-9][0-9]{0,3}", text):
+        raise FaultyRequest([{"field": BY_METHOD, "message": f"{text!r} is no method; they are whole numbers from 1."}])
+    return None if text is None else int(text)
 
 
 def question_asked(
@@ -144,23 +159,3 @@ def question_asked(
     form = form_class(query, axis=axis)
     refuse_faults(form, query, *further)
     return form.question(), form
-
-
-def page_method(request: HttpRequest) -> int | None:
-    """Return the method in the address; None where none is."""
-    if BY_METHOD not in request.GET:
-        return None
-    method = method_named(request.GET[BY_METHOD])
-    if method is None:
-        raise Http404(f"no method {request.GET[BY_METHOD]}")
-    return method
-
-
-def page_revision(request: HttpRequest) -> int | None:
-    """Return the knowledge revision in the address; None where none is."""
-    if "as_of" not in request.GET:
-        return None
-    revision = revision_named(request.GET["as_of"])
-    if revision is None:
-        raise Http404(f"no knowledge revision {request.GET['as_of']}")
-    return revision

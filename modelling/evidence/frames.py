@@ -23,7 +23,7 @@ from experiments.models import CaseStudy, Configuration, MechanismCost, OrdinalF
 from experiments.models.case_study import CaseStudyQuerySet, laboratory
 from experiments.models.testbed import setting_keys, storage_kind
 from kdb.disk_path import SETTINGS
-from kdb.host_storage import BACKENDS, FILE, UNNAMED, host_storage_key, host_storage_parts
+from kdb.host_storage import FILE, UNNAMED, host_storage_key, host_storage_parts
 from kdb.units import SCORE, SPEEDS, THROUGHPUT
 from modelling.models import Arm
 
@@ -428,10 +428,10 @@ def every_arm(
     return research_groups.add_to(every, research_groups.of(_counting(with_draft, as_of)))
 
 
-def has_more_arms_than(number: int, question: Question) -> bool:
-    """Tell whether the question admits more published arms than this, of any metric."""
-    rows = _arms_in_any_metric(question).filter(_counts("configuration__case_study", None, None)).order_by()
-    return rows[number : number + 1].exists()
+def has_more_arms_than(number: int, workload: str) -> bool:
+    """Tell whether more arms than this are published under the workload: all of them are read to answer a question."""
+    counts = _counts("configuration__case_study", None, None)
+    return Arm.objects.filter(counts, variant__workload__slug=workload).order_by()[number : number + 1].exists()
 
 
 def arms_of(case_study: CaseStudy) -> pd.DataFrame:
@@ -532,7 +532,7 @@ def reached(questions: Iterable[Question], case_study_ids: list[int]) -> set[Que
 
 
 def _admitting_arms(case_study_ids: list[int]) -> list[dict[str, Any]]:
-    """Return the distinct kinds of arms: filter to the values that admit it, as _arms_in_any_metric has it. Those of
+    """Return the distinct kinds of arms: filter to the values that admit it, as _passes has it. Those of
     before rows ended too: what they joined falls apart.
 
     Of any metric: an answer says in which others the load was measured.
@@ -617,37 +617,6 @@ def _counts(case_study: str, with_draft: int | None, as_of: int | None) -> Q:
     if as_of is not None:
         return Q(**{f"{case_study}__in": CaseStudy.objects.known_at(as_of)})
     return Q(**{f"{case_study}__status": CaseStudy.Status.PUBLISHED}) | Q(**{case_study: with_draft or 0})
-
-
-def _arms_in_any_metric(question: Question) -> QuerySet[Arm]:
-    is_native = question.hypervisor == NATIVE
-    rows = Arm.objects.filter(variant__workload__slug=question.workload, configuration__hypervisor__isnull=is_native)
-    if question.hypervisor != EMULATOR:
-        rows = rows.exclude(configuration__virtualisation="emulated")
-    asked = replace(question, hypervisor=None) if is_native else question
-    rows = rows.annotate(kind_of_storage=storage_kind("configuration__"), **setting_keys("configuration__")).filter(
-        **{_ARM_FILTERS[name]: value for name, value in asked.filters.items() if name in _ARM_FILTERS}
-    )
-    if question.host_storage:
-        rows = rows.filter(_on_host_storage(question.host_storage))
-    reviewed = "configuration__case_study__publication__is_reviewed"
-    if question.evidence == PAPERS:
-        rows = rows.filter(**{reviewed: True})
-    if question.grade in ("A", "B"):
-        rows = rows.filter(Q(**{f"{reviewed}__isnull": True}) | Q(**{reviewed: True}), origin=Arm.Origin.MEASURED)
-    if question.grade == "A":
-        rows = rows.filter(variance__isnull=False)
-    return rows
-
-
-def _on_host_storage(key: str) -> Q:
-    """Return the condition that the arm's configuration has this key (kdb.host_storage.host_storage_key)."""
-    if key in BACKENDS:
-        return Q(configuration__backend=key)
-    if key == UNNAMED:
-        return Q(configuration__backend=FILE, configuration__host_fs__isnull=True)
-    host_fs = key.removeprefix(f"{UNNAMED}-")
-    return Q(configuration__backend__in=[FILE, ""], configuration__host_fs__slug=host_fs)
 
 
 def _admitted_findings(question: Question, counts: Q) -> QuerySet[OrdinalFinding]:

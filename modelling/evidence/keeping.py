@@ -124,7 +124,7 @@ def _no_patience() -> Iterator[None]:
             cursor.execute(f"PRAGMA busy_timeout = {patience}")
 
 
-def remembered(key: str, work_out: Callable[[], Any], cache: str = "worked-out") -> Any:
+def remembered(key: str, work_out: Callable[[], Any], cache: str = "worked-out", seconds: int = _SECONDS) -> Any:
     """Return a value from memory where it is there, else work it out and keep it for a while. That memory is bounded:
     settings.CACHES."""
-    return caches[cache].get_or_set(key, work_out, _SECONDS)
+    return caches[cache].get_or_set(key, work_out, seconds)

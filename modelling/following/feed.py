@@ -13,9 +13,8 @@ from modelling.answers import words
 from modelling.evidence import names
 from modelling.evidence.forms import AskForm
 from modelling.evidence.question import Question
-from modelling.kept_answers import snapshots
 from modelling.kept_answers.changes import changes, published_at
-from modelling.kept_answers.pins import room_for
+from modelling.kept_answers.pins import pin_ranking, room_for
 from modelling.kept_answers.selectors import answer_in, answer_or_none
 from modelling.models import RankingSnapshot
 
@@ -29,7 +28,7 @@ def feed(request: HttpRequest) -> HttpResponseBase:
     question = form.question()
     current = answer_or_none(question)  # asked for, and so kept and answered again with what is published
     changed = changes(question)
-    is_kept = {row.pk: snapshots.pin(row, room_for(request.user)) for row in changed}
+    is_kept = {row.pk: pin_ranking(row, room_for(request.user)) for row in changed}
     if not changed and current is not None and current.revision:  # not worth keeping, but an answer
         changed = [current]
     editions = [(row.revision, row.method, is_kept.get(row.pk, False)) for row in changed]

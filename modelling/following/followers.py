@@ -117,7 +117,7 @@ def _digest(snapshot: RankingSnapshot | None) -> str:
 
 def _announce(question: Question, revision: int, snapshot: RankingSnapshot, users: list[int]) -> None:
     """Tell the users, with the permanent address of what they are told."""
-    snapshots.pin(snapshot, pins.UNLIMITED, revision)
+    pins.pin_ranking(snapshot, pins.UNLIMITED, revision)
     answer = answer_in(snapshot)
     verdict, title = answer.verdict, words.title(question, names.names())
     announcing.announce(

@@ -18,6 +18,7 @@ from experiments.models import CaseStudy
 from modelling.answers.decision import CONFIDENCE
 from modelling.estimation.verdict import weaker
 from modelling.evidence.axes import AXES, entry_parts
+from modelling.evidence.keeping import remembered
 from modelling.evidence.question import Question
 from modelling.evidence.words import fact_words
 from modelling.models import RankingSnapshot, SeriesChange
@@ -114,8 +115,8 @@ def forget() -> None:
 
 
 def _known() -> list[Aged]:
-    known: Any = caches["worked-out"].get_or_set(_KEY, _public, _SECONDS)
-    return list(known)
+    known: list[Aged] = remembered(_KEY, _public, seconds=_SECONDS)
+    return known
 
 
 def _public() -> list[Aged]:

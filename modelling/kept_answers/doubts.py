@@ -9,6 +9,7 @@ from typing import Any
 from django.core.cache import caches
 
 from modelling.evidence.axes import AXES
+from modelling.evidence.keeping import remembered
 from modelling.models import QualityReport
 
 _KEY = "modelling.doubts"
@@ -20,8 +21,8 @@ def doubt(axis: str) -> str:
 
     It is read where an answer is shown, not kept with it: the report of a revision comes after its answers.
     """
-    doubts: Any = caches["worked-out"].get_or_set(_KEY, _doubts, _SECONDS)
-    return str(doubts.get(axis, ""))
+    doubts: dict[str, str] = remembered(_KEY, _doubts, seconds=_SECONDS)
+    return doubts.get(axis, "")
 
 
 def forget_doubts() -> None:

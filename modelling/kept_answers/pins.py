@@ -9,58 +9,20 @@ then on answers say that they are not kept; what users ask for and followers are
 import hashlib
 import json
 import zlib
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.utils.timezone import now
 
 from modelling.estimation.ranking import METHOD
 from modelling.evidence.asking import NoSuchAnswer
 from modelling.evidence.keeping import Busy, at_once
-from modelling.models import PinnedAnswer
-
-from .aged import Aged
+from modelling.models import PinnedAnswer, RankingSnapshot
 
 # Shares of visitors' room, up to which a pin may be made:
 COMBINED = 0.25  # for what anybody can put together in any number, comparisons and mixes: by them alone
 SHOWN = 0.5  # for the mere showing of an address
 ASKED = 1.0
 UNLIMITED = None
-
-
-@dataclass(frozen=True)
-class Given:
-    """An answer as it stands at an address.
-
-    result : as JSON has it; revision, method : those that make the address permanent
-    is_pinned : whether it is kept for good; None: not asked for by its permanent address
-    changes : of speed since its evidence was measured; none at a permanent address
-    """
-
-    result: dict[str, Any]
-    revision: int
-    method: int
-    given_at: datetime
-    is_pinned: bool | None
-    changes: tuple[Aged, ...] = ()
-
-    @property
-    def is_of_today(self) -> bool:
-        """Tell whether the method of today gave it."""
-        return self.method == METHOD
-
-    @property
-    def named(self) -> dict[str, int]:
-        """Return what the permanent address ends with; nothing where nothing is published."""
-        return {"as_of": self.revision, "method": self.method} if self.revision else {}
-
-    def as_json(self, address: Callable[..., str]) -> dict[str, Any]:
-        """Return the result with what modelling.evidence.asking.Permanence has. address : takes as_of and method"""
-        permanent = address(**self.named) if self.named else None
-        return {**self.result, "method": self.method, "permanent": permanent, "pinned": self.is_pinned}
 
 
 def asked(kind: str, key: str) -> str:
@@ -73,12 +35,12 @@ def room_for(user: Any, share: float = ASKED) -> float | None:
     return UNLIMITED if user.is_authenticated else share
 
 
-def pinned(what: str, revision: int, method: int) -> Given | None:
-    """Return what the permanent address gave first; None where that was not kept."""
+def pinned(what: str, revision: int, method: int) -> RankingSnapshot | None:
+    """Return what the permanent address gave first, as a row that is not stored; None where that was not kept."""
     row = PinnedAnswer.objects.filter(asked=what, revision=revision, method=method).first()
     if row is None:
         return None
-    return Given(json.loads(zlib.decompress(row.body)), revision, method, row.given_at, is_pinned=True)
+    return RankingSnapshot.unsaved(json.loads(zlib.decompress(row.body)), method, row.given_at)
 
 
 def editions(what: str) -> set[tuple[int, int]]:
@@ -86,21 +48,21 @@ def editions(what: str) -> set[tuple[int, int]]:
     return set(PinnedAnswer.objects.filter(asked=what).values_list("revision", "method"))
 
 
-def pin(what: str, given: Given, room: float | None) -> bool:
+def pin(what: str, snapshot: RankingSnapshot, room: float | None, revision: int | None = None) -> bool:
     """Keep the answer for good; tell whether it is kept now.
 
     room : the share of visitors' room up to which it may be; None: it needs none
+    revision : that of the address, where it is another than that it was computed from
     """
-    if PinnedAnswer.objects.filter(asked=what, revision=given.revision, method=given.method).exists():
+    place = {"asked": what, "revision": revision or snapshot.revision, "method": snapshot.method}
+    if PinnedAnswer.objects.filter(**place).exists():
         return True
     if room is not None and not _is_free(room):
         return False
     row = PinnedAnswer(
-        asked=what,
-        revision=given.revision,
-        method=given.method,
-        body=zlib.compress(json.dumps(given.result).encode()),
-        given_at=given.given_at,
+        **place,
+        body=zlib.compress(json.dumps(snapshot.result).encode()),
+        given_at=snapshot.computed_at,
         is_visitors=room is not None,
         is_combined=room == COMBINED,
     )
@@ -110,6 +72,11 @@ def pin(what: str, given: Given, room: float | None) -> bool:
     except Busy:  # somebody else writes, and readers do not wait for that: the next request pins it
         return False
     return True
+
+
+def pin_ranking(snapshot: RankingSnapshot, room: float | None, revision: int | None = None) -> bool:
+    """Keep the answer to a question for good; see pin."""
+    return pin(asked("ranking", snapshot.question), snapshot, room, revision)
 
 
 def taken() -> int:
@@ -134,28 +101,3 @@ def refuse_other_methods(method: int) -> None:
     raise NoSuchAnswer(
         f"{why}; the method of today is {METHOD}. Without a method the address gives what is known.", is_gone=is_gone
     )
-
-
-def given(
-    what: str,
-    as_of: int | None,
-    method: int | None,
-    room: float | None,
-    work_out: Callable[[], dict[str, Any]],
-    is_worth: Callable[[dict[str, Any]], bool],
-) -> Given:
-    """Return what stands at the address. With a revision it is the pinned answer, else what today's method says, pinned
-    from now on where there is room and it says something.
-
-    method : None: today's
-    Raises NoSuchAnswer where another method than today's is named and its answer was not kept.
-    """
-    if as_of is not None:
-        if (there := pinned(what, as_of, method or METHOD)) is not None:
-            return there
-        refuse_other_methods(method or METHOD)
-    result = json.loads(json.dumps(work_out()))  # as it is read again
-    if as_of is None:
-        return Given(result, result["revision"], METHOD, now(), is_pinned=None)
-    fresh = Given(result, as_of, METHOD, now(), is_pinned=False)
-    return replace(fresh, is_pinned=is_worth(result) and pin(what, fresh, room))

@@ -49,7 +49,7 @@ def answer_or_none(question: Question) -> RankingSnapshot | None:
     """
     if (kept := _kept(question)) is not None:
         return kept
-    if frames.has_more_arms_than(settings.KDB_MOST_ARMS_AT_ONCE, question):
+    if frames.has_more_arms_than(settings.KDB_MOST_ARMS_AT_ONCE, question.workload):
         snapshots.ask_worker(question)
         return None
     return _computed(question)

@@ -4,13 +4,12 @@ A question waits to be answered again while its newest snapshot is superseded. T
 whatever message, job or worker was lost, the tick finds the question and asks for the work again.
 """
 
-import hashlib
 import json
 import logging
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -59,19 +58,8 @@ def compute_snapshot(question: Question) -> RankingSnapshot:
     """
     snapshot = _answered(question, counts.revision())
     if is_worth_keeping(question, snapshot) and keep(snapshot.revision, lambda: _store(snapshot), wait=False):
-        pin(snapshot, pins.SHOWN)
+        pins.pin_ranking(snapshot, pins.SHOWN)
     return snapshot
-
-
-def pin(snapshot: RankingSnapshot, room: float | None, revision: int | None = None) -> bool:
-    """Keep the answer for good at its permanent address; tell whether it is kept now.
-
-    room : as of pins.pin; revision : that of the address, where it is another than that it was computed from
-    """
-    given = pins.Given(
-        snapshot.result, revision or snapshot.revision, snapshot.method, snapshot.computed_at, is_pinned=False
-    )
-    return pins.pin(pins.asked("ranking", snapshot.question), given, room)
 
 
 def ask_worker(*questions: Question) -> None:
@@ -116,7 +104,10 @@ def answer_as_of(question: Question, revision: int) -> RankingSnapshot:
 
 def keep_given(answers: Mapping[Question, dict[str, Any]]) -> int:
     """Keep answers to what is published now that were worked out elsewhere; returns how many."""
-    rows = [snapshot_of(question, result, METHOD, now()) for question, result in answers.items()]
+    rows = [
+        RankingSnapshot.unsaved(result, METHOD, now(), question.key, question.workload)
+        for question, result in answers.items()
+    ]
     for row in rows:
         row.asked_at = now() - ASKED_WITHIN  # so that each is pinned when it is first shown
     return len(rows) if keep(counts.revision(), lambda: _store(*rows), wait=True) else 0
@@ -133,7 +124,7 @@ def previous_answer(question: Question, error: Exception) -> RankingSnapshot | N
         return None
     snapshot.superseded_by, snapshot.error = max(revision, snapshot.revision + 1), fit_to_show(error)
     if snapshot.method != METHOD:
-        pin(snapshot, pins.SHOWN)  # its permanent address is shown, and nothing works it out again
+        pins.pin_ranking(snapshot, pins.SHOWN)  # its permanent address is shown, and nothing works it out again
     elif is_worth_keeping(question, snapshot, snapshot.revision):
         keep(revision, lambda: _store(snapshot), wait=False)
     return snapshot
@@ -160,7 +151,7 @@ def note_asked(snapshot: RankingSnapshot) -> None:
     permanent address, so it is pinned where there is room."""
     if snapshot.pk is None or snapshot.asked_at > now() - ASKED_WITHIN:
         return
-    pin(snapshot, pins.SHOWN)
+    pins.pin_ranking(snapshot, pins.SHOWN)
     try:
         with at_once():
             free = RankingSnapshot.objects.select_for_update(skip_locked=True).filter(pk=snapshot.pk)
@@ -179,20 +170,7 @@ def _answered(question: Question, revision: int, as_of: int | None = None) -> Ra
     budget.look(ahead=0.05)  # what is said takes a twentieth of a second, of many entries a tenth
     content = answer(estimated, revision)
     result = json.loads(json.dumps(content, default=vars))  # as it is read again; an answer is of dataclasses
-    return snapshot_of(question, result, METHOD, now())
-
-
-def snapshot_of(question: Question, result: dict[str, Any], method: int, computed_at: datetime) -> RankingSnapshot:
-    """Return the answer as a row that is not stored."""
-    return RankingSnapshot(
-        question=question.key,
-        method=method,
-        revision=result["revision"],
-        workload=question.workload,
-        result=result,
-        digest=hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest(),
-        computed_at=computed_at,
-    )
+    return RankingSnapshot.unsaved(result, METHOD, now(), question.key, question.workload)
 
 
 def _store(*snapshots: RankingSnapshot) -> None:
@@ -275,7 +253,7 @@ def _answer_again(pk: int, question: Question, attempts: int, asked_at: Any) -> 
         snapshot.asked_at = asked_at
         kept = keep(snapshot.revision, lambda: _store(snapshot), wait=True)
         if kept and asked_at > now() - ASKED_WITHIN:  # the next requests are not noted
-            pin(snapshot, pins.SHOWN)
+            pins.pin_ranking(snapshot, pins.SHOWN)
     except Exception as error:  # whatever it is, it concerns this question alone
         logger.exception("could not answer question=%s attempt=%s", question.key, attempts + 1)
         mine.update(error=fit_to_show(error))

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from modelling.estimation.ranking import METHOD
-from modelling.evidence.asking import BY_METHOD, NoSuchAnswer, page_revision
+from modelling.evidence.asking import BY_METHOD, NoSuchAnswer, page_version
 
 
 def at_permanent_addresses(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -18,7 +18,7 @@ def at_permanent_addresses(view: Callable[..., HttpResponse]) -> Callable[..., H
     @wraps(view)
     def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         query = request.GET.copy()
-        if BY_METHOD not in query and page_revision(request) is not None:
+        if BY_METHOD not in query and page_version(request).as_of is not None:
             query[BY_METHOD] = str(METHOD)
             return redirect(f"{request.path}?{query.urlencode()}")
         try:

@@ -13,9 +13,9 @@ from experiments.published_evidence import load as evidence
 from experiments.published_evidence import studies
 from experiments.published_evidence.files import EvidenceError
 from experiments.tables.conditions import as_toml, read_conditions
+from modelling.answer_pages.fair_play_audit import audit
 from modelling.answers.answer import answer
 from modelling.answers.estimate import assumptions, estimate
-from modelling.comparisons.fair_play_audit import audit
 from modelling.estimation.arms import in_comparison
 from modelling.evidence import frames
 from modelling.evidence.question import Question

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from modelling.answer_pages.side_by_side import pair_lines, workload_tables
-from modelling.comparisons.comparison import compare
-from modelling.comparisons.content import WorkloadRatio
+from modelling.answer_pages.comparison import compare
+from modelling.answer_pages.content import WorkloadRatio
+from modelling.answer_pages.layout.side_by_side import pair_lines, workload_tables
 from modelling.evidence.question import Question
 from tests.factories import make_case_study, make_configuration, make_measurement, publish
 

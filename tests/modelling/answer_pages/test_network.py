@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from modelling.answer_pages import network
-from modelling.answer_pages.network import SIZE, network_picture
+from modelling.answer_pages.layout import network
+from modelling.answer_pages.layout.network import SIZE, network_picture
 from modelling.answers.content import LaboratoryComparison
 from modelling.evidence.question import Question
 from modelling.kept_answers.selectors import answer_in, current_ranking

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from modelling.answer_pages.standing import Choice, choices_of
+from modelling.answer_pages.layout.standing import Choice, choices_of
 from modelling.answers.content import START, Answer
 from modelling.evidence.axes import AXES, NATIVE, NATIVE_AXES
 from modelling.evidence.question import Question, choices_for

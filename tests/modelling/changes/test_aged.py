@@ -8,13 +8,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from experiments.models import CaseStudy
+from modelling.answers.words import mix_address
 from modelling.changes import keeping
 from modelling.estimation.verdict import STRENGTHS, weaker
 from modelling.evidence import choices, names
 from modelling.evidence.question import Question
 from modelling.kept_answers import aged
 from modelling.kept_answers.snapshots import answer_waiting, check
-from modelling.mixes.words import mix_address
 from modelling.models import RankingSnapshot, SeriesChange
 from tests.factories import make_case_study, make_measurement, make_user, publish
 from tests.modelling.changes.conftest import reboot

@@ -13,8 +13,8 @@ from modelling.here.content import Choice
 from modelling.here.selectors import answer_here, mix_here
 from tests.factories import make_sitting, make_user
 from tests.modelling.answer_pages.test_pages import text_of
+from tests.modelling.answers.test_mix import publish
 from tests.modelling.here.test_conditional import CHOICES, SPEED, measured
-from tests.modelling.mixes.test_mixes import publish
 
 MAIL = {"ext4": 2000.0, "xfs": 1000.0, "btrfs": 500.0}
 ASKED = Question("guest-fs", "")

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from experiments.case_studies import life
-from modelling.answer_pages.heat_map import heat_map
+from modelling.answer_pages.layout.heat_map import heat_map
 from modelling.claims import verdicts
 from modelling.estimation.ranking import METHOD
 from modelling.evidence.question import Question

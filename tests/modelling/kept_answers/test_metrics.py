@@ -10,7 +10,6 @@ from modelling.evidence import choices, frames
 from modelling.evidence.question import Question
 from modelling.kept_answers import snapshots
 from modelling.kept_answers.selectors import current_ranking
-from modelling.mixes.selectors import mixed
 from modelling.models import RankingSnapshot
 from tests.factories import make_case_study, make_finding, make_measurement, make_publication, publish
 
@@ -96,7 +95,7 @@ def test_a_question_by_latency_is_spelled_out_in_its_key_and_read_back():
 def test_the_shares_of_a_mix_are_all_throughput():
     published("throughput", "MiB/s", {"ext4": 100.0, "xfs": 50.0})
     published("latency", "ms", {"ext4": 8.0, "xfs": 2.0}, workload="webserver")
-    mix = mixed(Question(axis="guest-fs", workload=""), {"varmail": 1.0, "webserver": 1.0})
+    mix = mix_answer(Question(axis="guest-fs", workload=""), {"varmail": 1.0, "webserver": 1.0})
     assert not mix.entries  # nothing is known of the web server's throughput
 
 

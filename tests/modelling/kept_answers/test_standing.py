@@ -13,12 +13,12 @@ from experiments.models import CaseStudy, KnowledgeRevision
 from kdb.cost import budget
 from kdb.models import Job, LeftRequest
 from kdb.work import jobs
+from modelling.answer_pages.content import WAITING
+from modelling.answer_pages.overview import overview
 from modelling.evidence import choices, names
 from modelling.evidence.question import Question
 from modelling.kept_answers import snapshots, standing
 from modelling.models import RankingSnapshot
-from modelling.overview.content import WAITING
-from modelling.overview.selectors import overview
 from tests.factories import make_case_study, make_measurement
 
 pytestmark = pytest.mark.django_db

@@ -4,11 +4,14 @@ every two of them whether and why their numbers may be compared.
 Source: docs/models/ranking.md, sections 1 to 6.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from itertools import combinations
+from typing import Any
 
 import pandas as pd
+from django.conf import settings
 
 from experiments.case_studies.tables import FACTS
 from experiments.models import Configuration
@@ -18,10 +21,11 @@ from modelling.answers.content import Answer
 from modelling.answers.estimate import ranking_of
 from modelling.answers.subset import answer_for_subset
 from modelling.estimation.arms import entry_keys, with_entry
-from modelling.estimation.ranking import Ranking
-from modelling.evidence import frames
+from modelling.estimation.ranking import METHOD, Ranking
+from modelling.evidence import counts, frames, names
 from modelling.evidence.axes import AXES, COLUMN_LABELS, Axis
 from modelling.evidence.fairplay import MEASUREMENT_FIELDS
+from modelling.evidence.keeping import remembered
 from modelling.evidence.names import label, publications, studies
 from modelling.evidence.question import Question
 from modelling.evidence.words import counted, listed, some
@@ -33,10 +37,16 @@ from modelling.explanations.selectors import (
     shared_part,
     tiers_between,
 )
+from modelling.here.selectors import Here, answer_here
+from modelling.kept_answers import pins
+from modelling.kept_answers.aged import concerning
+from modelling.kept_answers.editions import Edition, combined_edition
+from modelling.kept_answers.selectors import answer_at
+from modelling.models import Laboratory
 
-from .content import ComparedEntry, ComparedPair, Comparison, EnvironmentFact
+from .content import ComparedEntry, ComparedPair, Comparison, EnvironmentFact, WorkloadRatio
 
-MOST = 6
+MOST_WORKLOADS = 20
 MOST_NAMED = 2  # case studies in a sentence
 Named = tuple[Mapping[str, str], Mapping[str, str]]  # case studies and publications as a sentence names them
 # Words for the fields of arms that can differ in one case study, besides those that the axis holds fixed.
@@ -50,27 +60,86 @@ _COORDINATES = {
 }
 
 
-def compare(question: Question, keys: Sequence[str], revision: int, as_of: int | None = None) -> Comparison:
-    """Return what compare_and_answer does, without the answer."""
-    return compare_and_answer(question, keys, revision, as_of)[0]
+def comparison_edition(
+    question: Question, keys: Sequence[str], as_of: int | None, method: int | None, user: Any
+) -> Edition:
+    """Return the comparison as its address has it, pinned where that is permanent. That of now comes with the changes
+    of its entries since they were measured."""
+    edition = combined_edition(
+        pins.asked("comparison", f"{question.key}|{','.join(keys)}"),
+        as_of,
+        method,
+        user,
+        work_out=lambda: asdict(compared(question, keys, as_of)[0]),
+        is_worth=lambda result: any(pair["ratio"] is not None for pair in result["pairs"]),
+    )
+    if as_of is not None:
+        return edition
+    studies = {slug for entry in edition.result["entries"] for slug in entry["case_studies"]}
+    return replace(edition, changes=concerning(question, keys, studies))
 
 
-def compare_and_answer(
+def compared_here(question: Question, keys: Sequence[str], laboratory: Laboratory) -> Here | None:
+    """Return how entries stand on the machine of a laboratory, beside the one to use there; see answer_here."""
+    here = answer_here(question, laboratory)
+    if here is None:
+        return None
+    first, *others = here.entries
+    return replace(here, entries=(first, *(entry for entry in others if entry.key in keys)))
+
+
+def compared(question: Question, keys: Sequence[str], as_of: int | None = None) -> tuple[Comparison, Answer]:
+    """Compare two to six entries side by side, with the answer told of them. Kept in memory as an explanation is."""
+    snapshot = answer_at(question, as_of)
+    entries = hashlib.sha256(",".join(keys).encode()).hexdigest()
+    revision = as_of or counts.revision()
+    key = f"modelling.comparison_and_answer:{snapshot.digest}:{revision}:{entries}"
+    return remembered(key, lambda: compare(question, keys, revision, as_of))
+
+
+def over_workloads(question: Question, keys: Sequence[str], as_of: int | None = None) -> tuple[WorkloadRatio, ...]:
+    """Return what is known of the first entry against each other under every workload. Kept in memory alike."""
+    asked = hashlib.sha256(f"{question.key}|{','.join(keys)}".encode()).hexdigest()
+    key = f"modelling.over_workloads:{METHOD}:{as_of or counts.revision()}:{as_of is None}:{asked}"
+    return remembered(key, lambda: tuple(ratios(question, keys, as_of)))
+
+
+def ratios(question: Question, keys: Sequence[str], as_of: int | None = None) -> Iterator[WorkloadRatio]:
+    """Yield what is known of the first entry against each other, workload by workload, the question's own first.
+
+    The number of queries grows with the workloads of the catalogue, of which MOST_WORKLOADS are looked at, and not with
+    evidence or entries. A workload with more evidence than is ranked on the way to a page is left out.
+    """
+    first, *others = keys
+    known = names.names()["workload"]
+    workloads = sorted(known, key=lambda workload: workload != question.workload)[:MOST_WORKLOADS]
+    for workload in workloads:
+        if frames.has_more_arms_than(settings.KDB_MOST_ARMS_AT_ONCE, workload):
+            continue
+        ranking = ranking_of(replace(question, workload=workload), as_of)
+        for other in others:
+            contrast = contrast_between(shared_part(ranking, first, other), first, other)
+            if contrast is not None:
+                yield WorkloadRatio(
+                    workload, known[workload], ranking.metric, other, contrast.ratio, contrast.low, contrast.high
+                )
+
+
+def compare(
     question: Question, keys: Sequence[str], revision: int, as_of: int | None = None
 ) -> tuple[Comparison, Answer]:
     """Return the comparison, at `revision`, and the answer told of its entries. A constant number of queries, whatever
     is compared.
 
-    keys : two to MOST different entries of the question's axis, ranked or not
+    keys : two to MOST_ENTRIES different entries of the question's axis, ranked or not
     as_of : what counted at this knowledge revision, in place of what counts now
     """
     axis = AXES[question.axis]
     ranking = ranking_of(question, as_of)
-    asked = replace(question, metric=ranking.metric)
-    all_arms = with_entry(frames.arms(asked, as_of=as_of), axis)
+    all_arms = with_entry(frames.arms(replace(question, metric=ranking.metric), as_of=as_of), axis)
     all_arms = all_arms.assign(entry=entry_keys(all_arms, axis))
     all_arms = all_arms[all_arms["entry"].isin(keys)]
-    told = of_newest_studies(all_arms)
+    newest = of_newest_studies(all_arms)
     named = studies(all_arms["case_study"].unique()), publications(ranking.findings["publication"].unique())
     answer = answer_for_subset(question, keys, ranking, revision, as_of)
     comparison = Comparison(
@@ -78,10 +147,10 @@ def compare_and_answer(
         revision=revision,
         metric=ranking.metric,
         entries=tuple(_entry(axis, key, ranking, all_arms) for key in keys),
-        environment=_environment(configurations_behind(keys, ranking, told)),
+        environment=_environment(configurations_behind(keys, ranking, newest)),
         environment_of=(
             "all configurations behind each entry"
-            if len(told) == len(all_arms)
+            if len(newest) == len(all_arms)
             else f"the {MOST_STUDIES} newest case studies behind each entry"
         ),
         pairs=tuple(_pair(axis, a, b, ranking, all_arms, named) for a, b in combinations(keys, 2)),

@@ -1,4 +1,4 @@
-"""What is recommended of every choice under every workload, read from the kept answers."""
+"""The overview: what is recommended of every choice under every workload, read from the kept answers."""
 
 from kdb.cost import budget
 from modelling.answers.words import address
@@ -9,7 +9,7 @@ from modelling.kept_answers.selectors import KeptVerdict, kept_verdicts
 from modelling.kept_answers.snapshots import ask_worker
 
 from .content import NOTHING, WAITING, Overview, OverviewCell, OverviewColumn, OverviewRow
-from .presentation import RecommendationTable, present
+from .layout.overview_table import RecommendationTable, present_overview
 
 
 def overview() -> Overview:
@@ -47,7 +47,7 @@ def overview() -> Overview:
 
 def recommendations() -> RecommendationTable:
     """Return the overview as the first page shows it."""
-    return present(overview())
+    return present_overview(overview())
 
 
 def _unanswered(row: OverviewRow) -> int:

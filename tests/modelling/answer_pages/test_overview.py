@@ -6,6 +6,9 @@ import re
 import pytest
 
 from kdb.models import Job
+from modelling.answer_pages.content import WAITING, Overview, OverviewCell, OverviewColumn, OverviewRow
+from modelling.answer_pages.layout.overview_table import SIGNS, present_overview
+from modelling.answer_pages.overview import overview
 from modelling.answers.words import THING
 from modelling.evidence import choices, names
 from modelling.evidence.axes import AXES
@@ -13,9 +16,6 @@ from modelling.evidence.question import Question
 from modelling.kept_answers import snapshots
 from modelling.kept_answers.selectors import answer_in, current_ranking
 from modelling.models import RankingSnapshot
-from modelling.overview.content import WAITING, Overview, OverviewCell, OverviewColumn, OverviewRow
-from modelling.overview.presentation import SIGNS, present
-from modelling.overview.selectors import overview
 from tests.factories import make_case_study, make_configuration, make_measurement, make_variant, publish
 
 pytestmark = pytest.mark.django_db
@@ -178,7 +178,7 @@ def test_an_answer_that_is_being_worked_out_is_said_to_be_and_not_kept(client):
 
 def shown(*cells: OverviewCell):
     columns = tuple(OverviewColumn(cell.axis, cell.axis) for cell in cells)
-    return present(Overview(1, columns, (OverviewRow("varmail", "Mail server", cells),)))
+    return present_overview(Overview(1, columns, (OverviewRow("varmail", "Mail server", cells),)))
 
 
 def test_a_cell_names_what_to_choose_and_what_not_to_with_the_strength_as_a_sign():
@@ -220,7 +220,7 @@ def test_a_choice_of_which_nothing_is_recommended_takes_no_cell():
         OverviewCell("host-kernel", "leads", "weak", groups=1),
         OverviewCell("cache-mode", WAITING),
     )
-    table = present(Overview(1, (), (OverviewRow("varmail", "Mail server", cells),)))
+    table = present_overview(Overview(1, (), (OverviewRow("varmail", "Mail server", cells),)))
     (line,) = table.lines
     shown = [cell for cell in (*line.cells, *line.further) if cell]
     assert [(cell.cell.axis, cell.names) for cell in shown] == [("guest-fs", "ext4"), ("cache-mode", "")]

@@ -7,8 +7,17 @@ from functools import cached_property
 from kdb.units import METRICS, Metric
 from modelling.answers.content import Answer, AnswerPart, Decision, RankedEntry
 from modelling.answers.measured import DotChart, Shelves, dot_charts, shelves
-from modelling.answers.words import GRADES, Bar, Chart, address, forest_plot, grounds_line, never_tried, title
-from modelling.comparisons.words import address_of
+from modelling.answers.words import (
+    GRADES,
+    Bar,
+    Chart,
+    address,
+    comparison_address,
+    forest_plot,
+    grounds_line,
+    never_tried,
+    title,
+)
 from modelling.evidence.axes import COLUMN_LABELS
 from modelling.evidence.question import Question
 from modelling.evidence.words import capital, counted
@@ -307,7 +316,7 @@ def _table(
                 if len(entries) - 1 == len(entry.tied_with) > 2
                 else [labels[key] for key in entry.tied_with],
                 other.label,
-                address_of(question, (entry.key, other.key), **then),
+                comparison_address(question, (entry.key, other.key), **then),
             )
             for entry, other in zip(entries, others, strict=True)
             if not entry.lacks

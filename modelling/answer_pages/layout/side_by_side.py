@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kdb.units import METRICS
-from modelling.answers.words import Bar, Chart, forest_plot
-from modelling.comparisons.content import ComparedPair, Comparison, WorkloadRatio
-from modelling.comparisons.words import address_of
+from modelling.answers.words import Bar, Chart, comparison_address, forest_plot
 from modelling.evidence.words import capital, times
+
+from ..content import ComparedPair, Comparison, WorkloadRatio
 
 _TAGS = {"side by side": "measured", "through others": "estimated", "lists": "stated", "not at all": "open"}
 
@@ -50,7 +50,7 @@ def pair_lines(comparison: Comparison, order: Sequence[str], then: Mapping[str, 
             (labels[pair.a], labels[pair.b]),
             _interval(pair.low, pair.high),
             _TAGS[pair.basis],
-            address_of(comparison.question, (pair.a, pair.b), **then),
+            comparison_address(comparison.question, (pair.a, pair.b), **then),
         )
         for pair in pairs
     ]
@@ -83,7 +83,7 @@ def workload_tables(
     """
 
     def address(workload: str) -> str:
-        return address_of(replace(comparison.question, workload=workload), order, **then)
+        return comparison_address(replace(comparison.question, workload=workload), order, **then)
 
     labels = {entry.key: entry.label for entry in comparison.entries}
     relative = capital(METRICS[comparison.metric].relative)

@@ -3,7 +3,7 @@
 import pytest
 
 from kdb.units import METRICS
-from modelling.comparisons.fair_play_audit import audit
+from modelling.answer_pages.fair_play_audit import audit
 from tests.factories import make_case_study, make_configuration, make_measurement, make_variant, publish
 
 pytestmark = pytest.mark.django_db

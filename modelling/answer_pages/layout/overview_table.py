@@ -7,7 +7,7 @@ from modelling.estimation.verdict import STRENGTHS
 from modelling.evidence.axes import AXES
 from modelling.evidence.words import capital, counted, listed
 
-from .content import WAITING, Overview, OverviewCell
+from ..content import WAITING, Overview, OverviewCell
 
 MOST_NAMES = 2  # that a cell has room for
 # Strength of the evidence to its sign, which tells it without the colour.
@@ -52,7 +52,7 @@ class RecommendationTable:
     waiting: int
 
 
-def present(overview: Overview) -> RecommendationTable:
+def present_overview(overview: Overview) -> RecommendationTable:
     """Make the overview ready for its template, without rows and columns that nobody compared.
 
     Settings of the disk's path and whole configurations share a column: few workloads have any of them. Loads of

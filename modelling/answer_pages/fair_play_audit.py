@@ -8,8 +8,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
 
+from experiments import visible
 from experiments.models import CaseStudy, Configuration
+from kdb.web.htmx import varies_for_htmx, wants_fragment
 from modelling.answers.knowledge import assumptions
 from modelling.estimation.arms import comparable_arms
 from modelling.evidence import frames
@@ -46,6 +51,15 @@ class Audit:
     alone: list[str]
     alone_count: int
     doubts: list[str]
+
+
+@require_safe
+@varies_for_htmx
+def fair_play(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show which numbers of the case study may be compared with which."""
+    case_study = get_object_or_404(visible.case_studies(), slug=slug)
+    template = "_audit" if wants_fragment(request) else "audit"
+    return render(request, f"modelling/{template}.html", {"case_study": case_study, "audit": audit(case_study)})
 
 
 def audit(case_study: CaseStudy) -> Audit | None:

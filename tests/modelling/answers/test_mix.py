@@ -13,7 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.case_studies import life
+from modelling.answer_pages.forms import WeightsField
+from modelling.answer_pages.mix import mix_answer
+from modelling.answers import mix as mixes
 from modelling.answers.estimate import ranking_of
+from modelling.answers.words import mix_address, mix_api_address
 from modelling.estimation.bayes import Posterior
 from modelling.estimation.mixes import mix
 from modelling.estimation.ranking import METHOD, Ranking
@@ -21,10 +25,6 @@ from modelling.estimation.verdict import STRENGTHS
 from modelling.evidence import names
 from modelling.evidence.question import Question
 from modelling.kept_answers.selectors import answer_in, current_ranking
-from modelling.mixes import selectors
-from modelling.mixes.forms import WeightsField
-from modelling.mixes.selectors import mixed
-from modelling.mixes.words import mix_address, mix_api_address
 from modelling.models import PinnedAnswer
 from tests.factories import make_case_study, make_configuration, make_measurement
 
@@ -45,7 +45,7 @@ def publish(slug: str = "lab", values=FAST_MAIL, **fields):
 
 
 def answer(**weights: float):
-    return mixed(Question("fs-pair", "", hypervisor="kvm"), weights)
+    return mix_answer(Question("fs-pair", "", hypervisor="kvm"), weights)
 
 
 @pytest.mark.usefixtures("laboratories_alike")
@@ -165,10 +165,10 @@ def test_the_filters_and_the_metric_of_an_answer_narrow_a_mix():
     publish()
     publish("rates", {"xfs_on_ext4": (9.0, 9.0), "ext4_on_ext4": (3.0, 3.0)}, metric="operation_rate", unit="ops/s")
     question = Question("fs-pair", "", hypervisor="kvm")
-    by_rate = mixed(replace(question, metric="operation_rate"), {"varmail": 1, "webserver": 1})
+    by_rate = mix_answer(replace(question, metric="operation_rate"), {"varmail": 1, "webserver": 1})
     assert [entry.key for entry in by_rate.entries] == ["xfs-on-ext4", "ext4-on-ext4"]
-    assert mixed(question, {"varmail": 1, "webserver": 1}).question.metric == "throughput"
-    assert mixed(replace(question, grade="A"), {"varmail": 1, "webserver": 1}).entries == ()
+    assert mix_answer(question, {"varmail": 1, "webserver": 1}).question.metric == "throughput"
+    assert mix_answer(replace(question, grade="A"), {"varmail": 1, "webserver": 1}).entries == ()
 
 
 def test_a_mix_as_of_a_revision_is_what_it_was(client):
@@ -188,7 +188,7 @@ def test_a_mix_as_of_a_revision_is_what_it_was(client):
 @pytest.mark.sqlite
 def test_a_share_that_only_lists_speak_of_is_answered_by_itself(client, published_evidence):
     """Mail on KVM was published as lists of best and worst pairs: they cannot be mixed, but they say something."""
-    mix_ranking = mixed(Question("fs-pair", "", hypervisor="kvm"), {"varmail": 60, "fileserver": 40})
+    mix_ranking = mix_answer(Question("fs-pair", "", hypervisor="kvm"), {"varmail": 60, "fileserver": 40})
     mail = next(share for share in mix_ranking.shares if share.workload == "varmail")
     assert mix_ranking.verdict.kind == "not known"
     assert not mail.has_numbers
@@ -323,7 +323,7 @@ def test_other_weights_solve_no_ranking_again_and_metrics_that_a_workload_lacks_
         solved.append((question.workload, question.metric))
         return ranking_of(question, as_of)
 
-    monkeypatch.setattr(selectors, "ranking_of", counted)
+    monkeypatch.setattr(mixes, "ranking_of", counted)
     asked = {"axis": "guest-fs", "hypervisor": "kvm", "weights": "varmail:1,webserver:1"}
     first = client.get("/api/v1/mixes/", asked).json()
     client.get("/api/v1/mixes/", asked | {"weights": "varmail:3,webserver:2"})

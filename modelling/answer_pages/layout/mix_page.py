@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kdb.units import METRICS, THROUGHPUT, Metric
+from modelling.answers.content import MixAnswer, NamedMixEntry, Share
 from modelling.answers.words import Bar, Chart, address, forest_plot, grounds_line, never_tried
 from modelling.estimation.verdict import AVOID, LEADS, NO_DIFFERENCE, USE
 from modelling.evidence.axes import AXES, entry_label
 from modelling.evidence.question import Question
 from modelling.evidence.words import capital, listed
-
-from .content import MixAnswer, NamedMixEntry, Share
 
 
 @dataclass(frozen=True)
