@@ -15,8 +15,8 @@ from .answer_pages import api as views
 from .changes.api import SeriesChangeViewSet, SeriesViewSet
 from .fleet.detection.api import DetectedMixViewSet, DetectionModelViewSet
 from .fleet.moving import api as moving
-from .following.api import FollowedQuestionViewSet
-from .here.api import LaboratoryViewSet, SittingViewSet
+from .own_lab.api import LaboratoryViewSet, SittingViewSet
+from .subscriptions.api import FollowedQuestionViewSet
 
 private_router = SimpleRouter(use_regex_path=False)
 private_router.register("placement/plans", moving.PlanViewSet, "placement-plan")

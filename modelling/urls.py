@@ -15,12 +15,12 @@ from .changes.feed import ChangeFeed
 from .claims import views as claim_views
 from .fleet.detection import views as detection_views
 from .fleet.moving import views as moving_views
-from .following import feed as answer_feed
-from .following import views as following_views
 from .guidance import views as guidance_views
 from .guides import views as guide_views
-from .here import views as here_views
+from .own_lab import views as here_views
 from .previews import views as preview_views
+from .subscriptions import feed as answer_feed
+from .subscriptions import views as following_views
 from .validation import views as validation_views
 
 urlpatterns = [

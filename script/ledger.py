@@ -45,7 +45,7 @@ FEATURES = [
         "modelling/management/commands/fit_scales.py tests/data/reference tests/data/contrasts.csv"),
     Feature("simulations", DEVELOPERS, "statisticians who check the intervals", "tests/simulations"),
     Feature("kept answers and permanent addresses", EVERYBODY, "who cites; and every answer is quick by it",
-        "modelling/kept_answers tests/modelling/kept_answers modelling/models/kept.py "
+        "modelling/answer_store tests/modelling/answer_store modelling/models/kept.py "
         "modelling/management/commands/check_answers.py tests/data/golden.json.gz"),
     Feature("comparisons and mixes", ADMINISTRATORS, "who runs several loads on one machine",
         "modelling/answers/mix.py modelling/answer_pages/mix.py modelling/answer_pages/comparison.py "
@@ -74,9 +74,9 @@ FEATURES = [
         "modelling/management/commands/check_coherence.py modelling/management/commands/model_quality.py"),
     Feature("previews", REVIEWERS, "who publishes", "modelling/previews tests/modelling/previews"),
     Feature("following", ADMINISTRATORS, "who waits for an answer to change",
-        "modelling/following tests/modelling/following"),
+        "modelling/subscriptions tests/modelling/subscriptions"),
     Feature("measurements at home", ADMINISTRATORS, "who decides on a machine of their own",
-        "modelling/here tests/modelling/here script/client tests/test_client.py tests/test_measure tests/test_one_file.py "
+        "modelling/own_lab tests/modelling/own_lab script/client tests/test_client.py tests/test_measure tests/test_one_file.py "
         "docs/models/here.md docs/client.md modelling/models/here.py"),
     Feature("series and their changes", ADMINISTRATORS, "who measures every night",
         "modelling/changes tests/modelling/changes docs/models/change.md tests/data/changes modelling/models/changes.py"),

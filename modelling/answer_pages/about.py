@@ -6,13 +6,13 @@ from django.views.decorators.http import require_safe
 
 from kdb import __version__
 from kdb.operating import status
+from modelling.answer_store.selectors import answer_in
+from modelling.answer_store.versions import current_answers
 from modelling.answers import words
 from modelling.ask.selectors import KEPT_FACTS, facts_in_words
 from modelling.evidence import names
 from modelling.evidence.axes import NATIVE
 from modelling.evidence.question import choices_for
-from modelling.kept_answers.editions import answers_now
-from modelling.kept_answers.selectors import answer_in
 
 from .api import FIGURES
 from .forms import VisitorForm
@@ -64,7 +64,7 @@ def known(request: HttpRequest, slug: str) -> HttpResponse:
     if request.get_full_path() != address:
         return redirect(address)
     beside = {name: facts[name] for name in KEPT_FACTS[1:] if name in facts}
-    given = answers_now(choices_for(slug, hypervisor))
+    given = current_answers(choices_for(slug, hypervisor))
     answers = {question: answer_in(snapshot) for question, snapshot in given.items() if snapshot}
     choices = choices_of(answers, beside)
     told = {choice.axis for choice in choices}

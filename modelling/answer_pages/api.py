@@ -25,11 +25,17 @@ from kdb.api.shapes import shape_of
 from kdb.cost import budget
 from kdb.operating import status
 from kdb.web.entity_tags import tagged, tagged_json
+from modelling.answer_store import releases, snapshots
+from modelling.answer_store.selectors import answer_in, waiting_for
+from modelling.answer_store.versions import AnswerVersion, answer_version, current_answers
 from modelling.answers import words
 from modelling.answers.content import Answer, RankedEntry
 from modelling.ask.selectors import BACKENDS, DISKS, Machine, fit
 from modelling.evidence import counts, names
-from modelling.evidence.asking import (
+from modelling.evidence.axes import AXES
+from modelling.evidence.forms import QuestionForm
+from modelling.evidence.question import Question
+from modelling.evidence.serialization import (
     AS_OF_PARAMETER,
     EDITION,
     FILTERS,
@@ -38,21 +44,15 @@ from modelling.evidence.asking import (
     question_asked,
     version_asked,
 )
-from modelling.evidence.axes import AXES
-from modelling.evidence.forms import QuestionForm
-from modelling.evidence.keeping import remembered
-from modelling.evidence.question import Question
-from modelling.here.selectors import HERE, HERE_PARAMETER, answer_here, laboratory_asked, mix_here
-from modelling.kept_answers import releases, snapshots
-from modelling.kept_answers.editions import Edition, answers_now, edition
-from modelling.kept_answers.selectors import answer_in, waiting_for
+from modelling.evidence.storage import get_or_compute
 from modelling.models import Laboratory, RankingSnapshot
+from modelling.own_lab.selectors import HERE, HERE_PARAMETER, answer_here, laboratory_asked, mix_here
 
 from . import serializers
-from .comparison import compared_here, comparison_edition
+from .comparison import compared_here, comparison_version
 from .forms import MOST_WORKLOADS, ComparisonForm, MixApiForm, RankingForm, TableForm
 from .layout.heat_map import heat_map
-from .mix import mix_edition
+from .mix import mix_version
 from .overview import overview
 from .table import table
 
@@ -116,7 +116,7 @@ class RankingView(PublicOrOwnView):
         question, form = question_asked(request, axis, RankingForm, further=(*EDITION, HERE))
         machine = Machine.of(form.cleaned_data)
         file_format, (as_of, method) = request.accepted_renderer.format, version_asked(request)
-        kept = edition(question, as_of, method, request.user)
+        kept = answer_version(question, as_of, method, request.user)
         if kept is None:
             return being_worked_out(question)
         budget.lift()  # the rest only shows what is there, however slow the machine is
@@ -150,7 +150,7 @@ class TableView(PublicView):
         """Return the answers under several workloads in one table: every entry of an axis, every workload."""
         axis = request.query_params.get("axis", "")
         _, form = question_asked(request, axis, TableForm, ("axis",))
-        answers = answers_now(form.questions())
+        answers = current_answers(form.questions())
         digests = [f"{row.digest}{row.superseded_by or ''}" if row else "waiting" for row in answers.values()]
         tag = hashlib.sha256(",".join([axis, *(question.key for question in answers), *digests]).encode()).hexdigest()
 
@@ -172,7 +172,7 @@ class HeatMapView(PublicView):
         """Return the answer on file-system pairs as a grid of guest and host, with gaps where evidence is missing."""
         question, _ = question_asked(request, "fs-pair", QuestionForm, EDITION)
         as_of, method = version_asked(request)
-        kept = edition(question, as_of, method, request.user)
+        kept = answer_version(question, as_of, method, request.user)
         if kept is None:
             return being_worked_out(question)
         answer = answer_in(kept.snapshot)
@@ -208,7 +208,7 @@ class ComparisonView(PublicOrOwnView):
         axis, laboratory = request.query_params.get("axis", ""), laboratory_asked(request)
         question, form = question_asked(request, axis, ComparisonForm, ("axis", HERE, *EDITION))
         keys, (as_of, method) = form.cleaned_data["entries"], version_asked(request)
-        kept = comparison_edition(question, keys, as_of, method, request.user)
+        kept = comparison_version(question, keys, as_of, method, request.user)
         body = {
             **kept.result,
             **kept.permanence(partial(words.comparison_api_address, question, keys)),
@@ -242,7 +242,7 @@ class MixView(PublicOrOwnView):
         axis, laboratory = request.query_params.get("axis", ""), laboratory_asked(request)
         question, form = question_asked(request, axis, MixApiForm, ("axis", HERE, *EDITION))
         weights, (as_of, method) = form.cleaned_data["weights"], version_asked(request)
-        kept = mix_edition(question, weights, as_of, method, request.user)
+        kept = mix_version(question, weights, as_of, method, request.user)
         mix = {**kept.result, **kept.permanence(partial(words.mix_api_address, question, weights))}
         body = {"axis": axis, "filters": question.asked, "metric": mix.pop("question")["metric"], **mix}
         if laboratory:
@@ -264,7 +264,7 @@ class OverviewView(PublicView):
 def figures() -> dict[str, Any]:
     """Return what is published now, which answers wait, and when a worker was last seen."""
     revision = counts.revision()
-    published = {"revision": revision, **counts.published(revision), "answers": snapshots.state()}
+    published = {"revision": revision, **counts.published(revision), "answers": snapshots.renewal_state()}
     return {"published": published, "worker_seen_at": status.worker_seen_at()}
 
 
@@ -312,11 +312,11 @@ def being_worked_out(question: Question) -> Response:
 
 def _kept_body(key: str, written: Callable[[], str]) -> HttpResponse:
     """Return JSON that is kept for a while as it is sent: to read and write it again costs most of a warm answer."""
-    body = remembered(key, lambda: written().encode(), cache="bodies", seconds=60)
+    body = get_or_compute(key, lambda: written().encode(), cache="bodies", seconds=60)
     return HttpResponse(body, content_type="application/json")
 
 
-def as_json(kept: Edition, question: Question, machine: Machine, laboratory: Laboratory | None = None) -> str:
+def as_json(kept: AnswerVersion, question: Question, machine: Machine, laboratory: Laboratory | None = None) -> str:
     """Write the whole answer, its permanent address, and how the machine stands to its evidence.
 
     laboratory : whose member asks for the answer on its machine

@@ -13,22 +13,22 @@ from django.views.decorators.http import require_safe
 from experiments import permissions
 from kdb.web.htmx import at_address, target_of, to_page, varies_for_htmx, wants_fragment
 from kdb.web.private import private_with
+from modelling.answer_store.selectors import answer_at, answer_in
+from modelling.answer_store.versions import AnswerVersion
+from modelling.answer_store.views import at_permanent_addresses
 from modelling.answers import words
 from modelling.answers.content import Answer
 from modelling.ask.selectors import Machine, fit
 from modelling.evidence import names
-from modelling.evidence.asking import page_version
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
+from modelling.evidence.serialization import page_version
 from modelling.explanations.selectors import explained
 from modelling.guide_texts import guide_for_axis
-from modelling.here.selectors import HERE, laboratory_in, measure_command
-from modelling.kept_answers.editions import Edition
-from modelling.kept_answers.selectors import answer_at, answer_in
-from modelling.kept_answers.views import at_permanent_addresses
+from modelling.own_lab.selectors import HERE, laboratory_in, measure_command
 
 from .chips import chips, comparison_links
-from .comparison import compared, compared_here, comparison_edition, over_workloads
+from .comparison import compared, compared_here, comparison_version, over_workloads
 from .content import Comparison
 from .forms import VisitorForm
 from .layout import presentation, tabs
@@ -58,7 +58,7 @@ def compare(request: HttpRequest) -> HttpResponse:
     keys = form.compared or (*ranked[:1], *ranked[1:][-1:])
     if len(keys) < 2:
         return to_page(request, words.address(question, as_of, machine.given, method))
-    edition = comparison_edition(question, keys, as_of, method, request.user)
+    edition = comparison_version(question, keys, as_of, method, request.user)
     here = laboratory.slug if laboratory and as_of is None else ""
     beside = {name: value for name, value in {**machine.given, "text": text, HERE: here}.items() if value}
     shown = _context(question, keys, edition, as_of, request.GET.get("tab", ""), beside)
@@ -79,7 +79,12 @@ def compare(request: HttpRequest) -> HttpResponse:
 
 
 def _context(
-    question: Question, keys: tuple[str, ...], edition: Edition, as_of: int | None, opened: str, beside: dict[str, str]
+    question: Question,
+    keys: tuple[str, ...],
+    edition: AnswerVersion,
+    as_of: int | None,
+    opened: str,
+    beside: dict[str, str],
 ) -> dict[str, Any]:
     """Return what the templates print; what only a tab shows, where it is open.
 

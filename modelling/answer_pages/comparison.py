@@ -16,18 +16,22 @@ from django.conf import settings
 from experiments.case_studies.tables import FACTS
 from experiments.models import Configuration
 from kdb.content import taken
-from modelling.answers.configurations import MOST_STUDIES, configurations_behind, of_newest_studies
+from modelling.answer_store import permalinks
+from modelling.answer_store.selectors import answer_at
+from modelling.answer_store.staleness import changes_concerning
+from modelling.answer_store.versions import AnswerVersion, combined_version
+from modelling.answers.configurations import MOST_STUDIES, configurations_behind, from_newest_studies
 from modelling.answers.content import Answer
 from modelling.answers.estimate import ranking_of
 from modelling.answers.subset import answer_for_subset
 from modelling.estimation.arms import entry_keys, with_entry
 from modelling.estimation.ranking import METHOD, Ranking
-from modelling.evidence import counts, frames, names
+from modelling.evidence import counts, dataframes, names
 from modelling.evidence.axes import AXES, COLUMN_LABELS, Axis
 from modelling.evidence.fairplay import MEASUREMENT_FIELDS
-from modelling.evidence.keeping import remembered
 from modelling.evidence.names import label, publications, studies
 from modelling.evidence.question import Question
+from modelling.evidence.storage import get_or_compute
 from modelling.evidence.words import counted, listed, some
 from modelling.explanations.selectors import (
     came_with,
@@ -37,12 +41,8 @@ from modelling.explanations.selectors import (
     shared_part,
     tiers_between,
 )
-from modelling.here.selectors import Here, answer_here
-from modelling.kept_answers import pins
-from modelling.kept_answers.aged import concerning
-from modelling.kept_answers.editions import Edition, combined_edition
-from modelling.kept_answers.selectors import answer_at
 from modelling.models import Laboratory
+from modelling.own_lab.selectors import Here, answer_here
 
 from .content import ComparedEntry, ComparedPair, Comparison, EnvironmentFact, WorkloadRatio
 
@@ -60,13 +60,13 @@ _COORDINATES = {
 }
 
 
-def comparison_edition(
+def comparison_version(
     question: Question, keys: Sequence[str], as_of: int | None, method: int | None, user: Any
-) -> Edition:
+) -> AnswerVersion:
     """Return the comparison as its address has it, pinned where that is permanent. That of now comes with the changes
     of its entries since they were measured."""
-    edition = combined_edition(
-        pins.asked("comparison", f"{question.key}|{','.join(keys)}"),
+    edition = combined_version(
+        permalinks.permalink_key("comparison", f"{question.key}|{','.join(keys)}"),
         as_of,
         method,
         user,
@@ -76,7 +76,7 @@ def comparison_edition(
     if as_of is not None:
         return edition
     studies = {slug for entry in edition.result["entries"] for slug in entry["case_studies"]}
-    return replace(edition, changes=concerning(question, keys, studies))
+    return replace(edition, changes=changes_concerning(question, keys, studies))
 
 
 def compared_here(question: Question, keys: Sequence[str], laboratory: Laboratory) -> Here | None:
@@ -94,14 +94,14 @@ def compared(question: Question, keys: Sequence[str], as_of: int | None = None) 
     entries = hashlib.sha256(",".join(keys).encode()).hexdigest()
     revision = as_of or counts.revision()
     key = f"modelling.comparison_and_answer:{snapshot.digest}:{revision}:{entries}"
-    return remembered(key, lambda: compare(question, keys, revision, as_of))
+    return get_or_compute(key, lambda: compare(question, keys, revision, as_of))
 
 
 def over_workloads(question: Question, keys: Sequence[str], as_of: int | None = None) -> tuple[WorkloadRatio, ...]:
     """Return what is known of the first entry against each other under every workload. Kept in memory alike."""
     asked = hashlib.sha256(f"{question.key}|{','.join(keys)}".encode()).hexdigest()
     key = f"modelling.over_workloads:{METHOD}:{as_of or counts.revision()}:{as_of is None}:{asked}"
-    return remembered(key, lambda: tuple(ratios(question, keys, as_of)))
+    return get_or_compute(key, lambda: tuple(ratios(question, keys, as_of)))
 
 
 def ratios(question: Question, keys: Sequence[str], as_of: int | None = None) -> Iterator[WorkloadRatio]:
@@ -114,7 +114,7 @@ def ratios(question: Question, keys: Sequence[str], as_of: int | None = None) ->
     known = names.names()["workload"]
     workloads = sorted(known, key=lambda workload: workload != question.workload)[:MOST_WORKLOADS]
     for workload in workloads:
-        if frames.has_more_arms_than(settings.KDB_MOST_ARMS_AT_ONCE, workload):
+        if dataframes.has_more_arms_than(settings.KDB_MOST_ARMS_AT_ONCE, workload):
             continue
         ranking = ranking_of(replace(question, workload=workload), as_of)
         for other in others:
@@ -136,10 +136,10 @@ def compare(
     """
     axis = AXES[question.axis]
     ranking = ranking_of(question, as_of)
-    all_arms = with_entry(frames.arms(replace(question, metric=ranking.metric), as_of=as_of), axis)
+    all_arms = with_entry(dataframes.arms(replace(question, metric=ranking.metric), as_of=as_of), axis)
     all_arms = all_arms.assign(entry=entry_keys(all_arms, axis))
     all_arms = all_arms[all_arms["entry"].isin(keys)]
-    newest = of_newest_studies(all_arms)
+    newest = from_newest_studies(all_arms)
     named = studies(all_arms["case_study"].unique()), publications(ranking.findings["publication"].unique())
     answer = answer_for_subset(question, keys, ranking, revision, as_of)
     comparison = Comparison(

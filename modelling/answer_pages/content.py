@@ -7,7 +7,7 @@ from kdb.content import Among, MetricName
 from modelling.answers.content import Decision
 from modelling.estimation.verdict import KINDS, STRENGTHS
 from modelling.evidence.question import AxisName, Grade, Question
-from modelling.here.content import Here, MixHere
+from modelling.own_lab.content import Here, MixHere
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from experiments.models import CaseStudy, Configuration
 from kdb.web.htmx import varies_for_htmx, wants_fragment
 from modelling.answers.knowledge import assumptions
 from modelling.estimation.arms import comparable_arms
-from modelling.evidence import frames
+from modelling.evidence import dataframes
 from modelling.evidence.axes import AXES, COLUMN_LABELS
 from modelling.evidence.fairplay import group_numbers
 from modelling.evidence.names import arm_label
@@ -64,7 +64,7 @@ def fair_play(request: HttpRequest, slug: str) -> HttpResponse:
 
 def audit(case_study: CaseStudy) -> Audit | None:
     """Audit a published or retracted case study; None where it has no numbers that count."""
-    arms = frames.arms_of(case_study)
+    arms = dataframes.arms_of(case_study)
     if arms.empty:
         return None
     used: set[int] = set()
@@ -107,7 +107,7 @@ def _alone(row: Any, group: pd.DataFrame) -> str:
 def _doubts(case_study: CaseStudy, arms: pd.DataFrame) -> list[str]:
     """Name what the source leaves open that fair play rests on, each with what follows from it."""
     doubts = []
-    if below := int(arms[frames.ANECDOTE].sum()):
+    if below := int(arms[dataframes.ANECDOTE].sum()):
         doubts.append(
             f"Below the minimum of what a result needs to count, so that no answer uses them: {below} of "
             f"{counted(len(arms), 'number')}."

@@ -14,22 +14,22 @@ from django.views.decorators.http import require_safe
 
 from kdb.units import THROUGHPUT
 from kdb.web.private import private_with
+from modelling.answer_store import permalinks
+from modelling.answer_store.selectors import answer_at, answer_in, answers_or_none
+from modelling.answer_store.staleness import SpeedChange, changes_since, may_be_stale, weaken_verdict
+from modelling.answer_store.versions import AnswerVersion, combined_version
+from modelling.answer_store.views import at_permanent_addresses
 from modelling.answers.content import MixAnswer, Share
 from modelling.answers.mix import MixEstimate, answer_mix, estimate_mix, name_workloads
 from modelling.answers.words import mix_address, mix_api_address
 from modelling.estimation.ranking import METHOD
 from modelling.evidence import counts, names
-from modelling.evidence.asking import page_version
 from modelling.evidence.axes import AXES
-from modelling.evidence.keeping import remembered
 from modelling.evidence.question import Question
+from modelling.evidence.serialization import page_version
+from modelling.evidence.storage import get_or_compute
 from modelling.explanations.selectors import forecast_between
-from modelling.here.selectors import HERE, laboratories_on, laboratory_in, mix_here
-from modelling.kept_answers import pins
-from modelling.kept_answers.aged import Aged, changes_since, may_have_aged, weaken
-from modelling.kept_answers.editions import Edition, combined_edition
-from modelling.kept_answers.selectors import answer_at, answer_in, answers_or_none
-from modelling.kept_answers.views import at_permanent_addresses
+from modelling.own_lab.selectors import HERE, laboratories_on, laboratory_in, mix_here
 
 from .forms import MixForm
 from .layout.mix_page import present_mix
@@ -48,7 +48,7 @@ def mix_page(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return render(request, "modelling/mix.html", {"form": form, "page": None}, status=400)
     question, weights = form.question(), form.cleaned_data["weights"]
-    edition = mix_edition(question, weights, as_of, method, request.user)
+    edition = mix_version(question, weights, as_of, method, request.user)
     named = edition.named
     shown = {
         "form": form,
@@ -88,16 +88,16 @@ def mix_answer(question: Question, weights: Mapping[str, float], as_of: int | No
         return answer_mix(estimate, [_share(estimate, workload, as_of) for workload in shares], revision)
 
     digest = hashlib.sha256(_key(question, shares).encode()).hexdigest()
-    return remembered(f"modelling.mixed:{METHOD}:{revision}:{as_of is None}:{digest}", work_out)
+    return get_or_compute(f"modelling.mixed:{METHOD}:{revision}:{as_of is None}:{digest}", work_out)
 
 
-def mix_edition(
+def mix_version(
     question: Question, weights: Mapping[str, float], as_of: int | None, method: int | None, user: Any
-) -> Edition:
+) -> AnswerVersion:
     """Return the mix as its address has it, pinned where that is permanent. That of now is weaker where its evidence
     aged."""
-    edition = combined_edition(
-        pins.asked("mix", _key(question, _shares(weights))),
+    edition = combined_version(
+        permalinks.permalink_key("mix", _key(question, _shares(weights))),
         as_of,
         method,
         user,
@@ -107,7 +107,7 @@ def mix_edition(
     return edition if as_of is not None else _with_age(question, edition)
 
 
-def _with_age(question: Question, edition: Edition) -> Edition:
+def _with_age(question: Question, edition: AnswerVersion) -> AnswerVersion:
     """Return the mix of now: a share is as weak as the answer on it alone, and the mix a step weaker where one of its
     entries changed under a share that has numbers.
 
@@ -115,22 +115,22 @@ def _with_age(question: Question, edition: Edition) -> Edition:
     """
     by = replace(question, metric=edition.result["question"]["metric"])
     alone = {workload: _alone(by, workload) for workload in edition.result["weights"]}
-    concerned = [own for own in alone.values() if may_have_aged(own)]
+    concerned = [own for own in alone.values() if may_be_stale(own)]
     changes = changes_since(answers_or_none(concerned)) if concerned else {}
     if not any(changes.values()):
         return edition
     result = copy.deepcopy(edition.result)
     keys = [entry["key"] for entry in result["entries"]]
-    of_mix: dict[str, list[Aged]] = {}
+    of_mix: dict[str, list[SpeedChange]] = {}
     for share in result["shares"]:
         own = alone[share["workload"]]
         own_changes = changes.get(own, ())
         if own_changes:
-            weaken(share["verdict"], [aged.sentence for aged in own_changes])
+            weaken_verdict(share["verdict"], [aged.sentence for aged in own_changes])
         of_mix[own.workload] = [aged for aged in own_changes if share["has_numbers"] and aged.is_of(own, keys)]
     if any(of_mix.values()):
         sentences = {workload: [aged.sentence for aged in aged_there] for workload, aged_there in of_mix.items()}
-        weaken(result["verdict"], name_workloads(sentences))
+        weaken_verdict(result["verdict"], name_workloads(sentences))
     snapshot = copy.copy(edition.snapshot)
     snapshot.result = result
     return replace(edition, snapshot=snapshot, changes=tuple(aged for there in of_mix.values() for aged in there))

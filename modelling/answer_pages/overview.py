@@ -1,12 +1,12 @@
 """The overview: what is recommended of every choice under every workload, read from the kept answers."""
 
 from kdb.cost import budget
+from modelling.answer_store.selectors import KeptVerdict, kept_verdicts
+from modelling.answer_store.snapshots import enqueue_questions
 from modelling.answers.words import address
 from modelling.evidence import choices, counts, names
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
-from modelling.kept_answers.selectors import KeptVerdict, kept_verdicts
-from modelling.kept_answers.snapshots import ask_worker
 
 from .content import NOTHING, WAITING, Overview, OverviewCell, OverviewColumn, OverviewRow
 from .layout.overview_table import RecommendationTable, present_overview
@@ -28,7 +28,7 @@ def overview() -> Overview:
         if question not in kept and (compared is None or compared[workload][axis])
     ]
     if missing:
-        ask_worker(*missing)
+        enqueue_questions(*missing)
         kept |= dict.fromkeys(missing)
     cells = {
         place: _cell(question, kept[question]) if question in kept else _empty(question, NOTHING)

@@ -9,12 +9,12 @@ from rest_framework import serializers
 from kdb.api.bodies import Fields
 from kdb.api.shapes import shape_of
 from kdb.units import METRICS
+from modelling.answer_store.releases import ReleaseThen
 from modelling.answers.content import STATUSES, Answer, Decision, MixAnswer, RankedEntry
 from modelling.ask.selectors import Fit
-from modelling.evidence.asking import Permanence
 from modelling.evidence.question import Question
-from modelling.here.selectors import Here
-from modelling.kept_answers.releases import ReleaseThen
+from modelling.evidence.serialization import Permanence
+from modelling.own_lab.selectors import Here
 
 from .content import BesideComparison, Comparison, MixAsked, Overview
 from .layout.heat_map import Grid

@@ -23,28 +23,28 @@ from kdb.web import linked_data
 from kdb.web.addresses import site_of
 from kdb.web.htmx import at_address, target_of, to_page, varies_for_htmx, wants_fragment
 from kdb.web.private import private_with
+from modelling.answer_store import releases
+from modelling.answer_store.history import earlier_answers
+from modelling.answer_store.selectors import answer_in, waiting_for
+from modelling.answer_store.snapshots import count_ahead
+from modelling.answer_store.standing import examples
+from modelling.answer_store.versions import AnswerVersion, answer_version
+from modelling.answer_store.views import at_permanent_addresses
 from modelling.answers import words
 from modelling.answers.content import Answer
 from modelling.answers.next_runs import campaign_address
 from modelling.ask.selectors import KEPT_FACTS, Machine, Word, fit, kept_machines
 from modelling.evidence import counts, names
-from modelling.evidence.asking import page_version
 from modelling.evidence.axes import AXES
 from modelling.evidence.choices import compared_under
-from modelling.evidence.keeping import remembered
 from modelling.evidence.question import Question
+from modelling.evidence.serialization import page_version
+from modelling.evidence.storage import get_or_compute
 from modelling.explanations.selectors import explained
-from modelling.following.selectors import button
 from modelling.guide_texts import guide_for_axis
-from modelling.here.selectors import HERE, answer_here, laboratories_on, laboratory_in, measure_command
-from modelling.kept_answers import releases
-from modelling.kept_answers.changes import earlier
-from modelling.kept_answers.editions import Edition, edition
-from modelling.kept_answers.selectors import answer_in, waiting_for
-from modelling.kept_answers.snapshots import ahead_of
-from modelling.kept_answers.standing import examples
-from modelling.kept_answers.views import at_permanent_addresses
 from modelling.models import Laboratory
+from modelling.own_lab.selectors import HERE, answer_here, laboratories_on, laboratory_in, measure_command
+from modelling.subscriptions.selectors import button
 
 from .chips import chips, comparison_links
 from .citing import Cited
@@ -78,13 +78,13 @@ def answer(request: HttpRequest) -> HttpResponse:
     question = asked.question
     if form.compared:
         beside = {name: value for name, value in asked.beside.items() if name in ("text", HERE)}
-        beside |= words.edition(as_of, method)
+        beside |= words.version_parameters(as_of, method)
         return to_page(request, words.comparison_address(question, form.compared, **beside))
     address = words.address(question, as_of, asked.beside, method)
     if not is_fragment and request.get_full_path() != reverse("answer") + address.removeprefix("/"):
         return redirect(address)
     operator = request.user if permissions.may_operate(request.user) else None
-    kept = edition(question, as_of, method, request.user)
+    kept = answer_version(question, as_of, method, request.user)
     if kept and not asked.tab:
         budget.lift()  # the rest only shows what is there, however slow the machine is
     site = site_of(request)
@@ -99,7 +99,7 @@ def answer(request: HttpRequest) -> HttpResponse:
     return respond(request, content, form, title=title, address=permanent, feed_address=feed, linked_data=linked)
 
 
-def _linked(question: Question, kept: Edition, site: str) -> str:
+def _linked(question: Question, kept: AnswerVersion, site: str) -> str:
     """Return what search engines read of the answer, as an element of the page; "" where nothing is published."""
     cited = _cited(question, kept, site)
     if cited is None:
@@ -109,7 +109,7 @@ def _linked(question: Question, kept: Edition, site: str) -> str:
     return linked_data.script(cited.linked(addresses))
 
 
-def _cited(question: Question, kept: Edition, site: str) -> Cited | None:
+def _cited(question: Question, kept: AnswerVersion, site: str) -> Cited | None:
     named = kept.named
     if not named:
         return None
@@ -193,7 +193,9 @@ class Wanted:
     site: str
 
 
-def _answered(asked: Asked, kept: Edition | None, wanted: Wanted, laboratory: Laboratory | None) -> tuple[str, str]:
+def _answered(
+    asked: Asked, kept: AnswerVersion | None, wanted: Wanted, laboratory: Laboratory | None
+) -> tuple[str, str]:
     """Return form and answer as HTML, and what search engines read of a page; kept for a while: rendering them costs
     six times the looking up. What is said of a laboratory's machine is not kept."""
     if kept is None:
@@ -202,7 +204,7 @@ def _answered(asked: Asked, kept: Edition | None, wanted: Wanted, laboratory: La
             "title": words.title(asked.question, names.names()),
             "address": words.address(asked.question, beside=asked.beside),
             "row": row,
-            "ahead": ahead_of(row) if row else None,
+            "ahead": count_ahead(row) if row else None,
         }
         return rendered(wanted.is_fragment, form=VisitorForm(), waiting=waiting), ""
 
@@ -233,7 +235,7 @@ def _answered(asked: Asked, kept: Edition | None, wanted: Wanted, laboratory: La
     if asked.here:
         return page()
     key = f"modelling.answer:{kept.digest}:{sha256(f'{asked}{wanted}'.encode()).hexdigest()}"
-    kept_page: tuple[str, str] = remembered(key, page, cache="bodies", seconds=_KEPT_SECONDS)
+    kept_page: tuple[str, str] = get_or_compute(key, page, cache="bodies", seconds=_KEPT_SECONDS)
     return kept_page
 
 
@@ -313,7 +315,7 @@ def _without_indentation(html: str) -> str:
     return mark_safe("\n".join(filter(None, map(str.lstrip, html.split("\n")))))  # noqa: S308 as the templates left it
 
 
-def _context(asked: Asked, kept: Edition, site: str) -> dict[str, Any]:
+def _context(asked: Asked, kept: AnswerVersion, site: str) -> dict[str, Any]:
     """Return what the answer's templates print; what only a tab shows, where it is open."""
     question, machine = asked.question, asked.machine
     answer = answer_in(kept.snapshot)
@@ -359,7 +361,7 @@ def known_address(workload: str, facts: Mapping[str, Any]) -> str:
     return reverse("known", args=[workload]) + (f"?{urlencode(asked)}" if asked else "")
 
 
-def _history(asked: Asked, answer: Answer, kept: Edition, site: str) -> dict[str, Any]:
+def _history(asked: Asked, answer: Answer, kept: AnswerVersion, site: str) -> dict[str, Any]:
     """Return the addresses of the answer as data and for good, and what else may be asked."""
     question, given, named = asked.question, asked.machine.given, kept.named
     this = {} if kept.as_of is None else named
@@ -367,7 +369,7 @@ def _history(asked: Asked, answer: Answer, kept: Edition, site: str) -> dict[str
         "permanent_address": words.address(question, named.get("as_of"), method=named.get("method")) if named else "",
         "cited": _cited(question, kept, site),
         "feed_address": words.feed_address(question),
-        "earlier": earlier(question, answer),
+        "earlier": earlier_answers(question, answer),
         "api_address": words.api_address(question, **given, **this),
         "csv_address": words.api_address(question, format="csv", **given, **this),
     }
@@ -387,7 +389,7 @@ def capacity(request: HttpRequest) -> HttpResponse:
     status = 422 if is_fragment else 400
     if form.is_valid():
         question = form.question()
-        kept = edition(question, as_of, method, request.user)
+        kept = answer_version(question, as_of, method, request.user)
         if kept is None:
             return to_page(request, words.address(question))
         answer, rate = answer_in(kept.snapshot), form.cleaned_data["rate"]

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from experiments.published_evidence.abilities import ABILITIES, facts
-from modelling.evidence.needs import fulfilment, parts_of
 from modelling.evidence.question import Question
+from modelling.evidence.requirements import fulfilment, parts_of
 
 from .content import AbilityGround, EntryAbility
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from experiments.models import CaseStudy
 from modelling.estimation.arms import trials
-from modelling.evidence.frames import ANECDOTE
+from modelling.evidence.dataframes import ANECDOTE
 from modelling.evidence.words import counted, times
 
 from .content import Anecdote
@@ -15,7 +15,7 @@ from .content import Anecdote
 MOST = 20  # case studies that are told one by one
 
 
-def anecdotes(arms: pd.DataFrame, label: Callable[[str], str]) -> tuple[Anecdote, ...]:
+def describe_anecdotes(arms: pd.DataFrame, label: Callable[[str], str]) -> tuple[Anecdote, ...]:
     """Tell what the anecdotes of each case study say. arms : of modelling.answers.estimate._comparable_anecdotes"""
     slugs = sorted(arms["case_study"].unique())[:MOST]
     titles = dict(CaseStudy.objects.filter(slug__in=slugs).values_list("slug", "title")) if slugs else {}
@@ -23,7 +23,7 @@ def anecdotes(arms: pd.DataFrame, label: Callable[[str], str]) -> tuple[Anecdote
     return tuple(anecdote for of_study in told for anecdote in of_study)
 
 
-def caveat(told: tuple[Anecdote, ...]) -> list[str]:
+def anecdote_caveat(told: tuple[Anecdote, ...]) -> list[str]:
     """Say how many there are, where there are some."""
     if not told:
         return []

@@ -17,7 +17,7 @@ from .grounds import Study
 MOST_STUDIES = 3  # told by name, those with the greatest excess
 
 
-def answered(
+def cache_caveats(
     question: Question, ranking: Ranking, studies: Mapping[str, Study], label_of: Callable[[str], str]
 ) -> list[str]:
     """Say which entries moved more bytes than the storage of their case study can carry, in one sentence; []: none.

@@ -28,7 +28,7 @@ _LABORATORY = ("laboratory", "laboratories")
 LONGEST_CAUSE = 90  # characters of what came along with entries, in one sentence with what it may have caused
 
 
-def caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
+def list_caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
     """Say what a careful reader must know about this answer, in sentences."""
     arms, findings, parts = ranking.arms, ranking.findings, ranking.parts
     notes = _confounding(axis, arms)
@@ -178,7 +178,9 @@ def _measured_with(axis: Axis, column: str, pairs: pd.DataFrame) -> str:
     return "; ".join(clauses)
 
 
-def by_machines(best: Mapping[int, Sequence[str]], on_average: Collection[str], label_of: Callable[[str], str]) -> str:
+def describe_by_machines(
+    best: Mapping[int, Sequence[str]], on_average: Collection[str], label_of: Callable[[str], str]
+) -> str:
     """Say which entries come first at each number of machines, where they are not those on average; else "".
 
     best : number of machines to the entries that come first at it; label_of : an entry's key to what a reader calls it
@@ -189,7 +191,7 @@ def by_machines(best: Mapping[int, Sequence[str]], on_average: Collection[str], 
     return f"By their number alone the first is: with {'; with '.join(clauses)}."
 
 
-def missing(
+def describe_missing(
     axis: Axis,
     question: Question,
     ranking: Ranking,

@@ -15,8 +15,8 @@ from modelling.estimation.ranking import Entry, Place
 from modelling.estimation.recommendation import BASES, FORCES
 from modelling.estimation.value import KINDS as RUN_KINDS
 from modelling.estimation.verdict import KINDS, STRENGTHS
-from modelling.evidence.needs import LACKING, STANDINGS
 from modelling.evidence.question import Question
+from modelling.evidence.requirements import LACKING, STANDINGS
 from modelling.workloads.curves import CurvePanel
 
 STATUSES = ("ranked", "indistinguishable", "ranked apart", "no comparison")

@@ -19,7 +19,7 @@ _ORDER = ["case_study", "vm_count", "operation", "block_size_bytes"]  # equal wi
 _TOLD = [*_ORDER, "group", "entry", "mean_log", "unit", "origin", "source"]
 
 
-def differences(parts: Sequence[RankedPart], arms: Mapping[str, pd.DataFrame]) -> tuple[MeasuredDifference, ...]:
+def find_differences(parts: Sequence[RankedPart], arms: Mapping[str, pd.DataFrame]) -> tuple[MeasuredDifference, ...]:
     """Find what each entry of a part reached, beside the part's reference, the best ranked first.
 
     arms : metric to a frame of modelling.estimation.arms.comparable_arms
@@ -85,7 +85,7 @@ def _value(mean_log: float) -> float:
     return float(f"{math.exp(mean_log):.12g}")
 
 
-def measured_ratios(ranking: Ranking, choice: Collection[str]) -> tuple[MeasuredRatio, ...]:
+def find_ratios(ranking: Ranking, choice: Collection[str]) -> tuple[MeasuredRatio, ...]:
     """Find how many times as fast each laboratory measured the recommended entry as the others, the best ranked first.
 
     choice : keys of what is recommended
@@ -124,7 +124,7 @@ def _ratio(part: int, pair: tuple[str, str], trial: Trial, arms: pd.DataFrame) -
     )
 
 
-def tier_lists(ranking: Ranking) -> tuple[TierList, ...]:
+def list_tiers(ranking: Ranking) -> tuple[TierList, ...]:
     """Return the published orders without numbers, each in three tiers."""
     return tuple(
         TierList(

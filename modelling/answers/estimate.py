@@ -12,19 +12,19 @@ from kdb.units import METRICS, THROUGHPUT
 from modelling.estimation.arms import comparable_arms
 from modelling.estimation.ranking import Ranking, rank
 from modelling.estimation.value import Components, RunSet, run_sets
-from modelling.evidence import frames, names
+from modelling.evidence import dataframes, names
 from modelling.evidence.axes import AXES, Axis, entry_parts
+from modelling.evidence.dataframes import Evidence
 from modelling.evidence.families import may_be_offered
-from modelling.evidence.frames import Evidence
-from modelling.evidence.needs import lacking
 from modelling.evidence.question import Question
+from modelling.evidence.requirements import lacking
 from modelling.guidance.content import Advised
 from modelling.guidance.selectors import advised
 
 from .content import TradeOff
 from .knowledge import assumptions, knowledge_of, where_of
 from .nearest import Nearby, nearby
-from .trade_off import trade_offs
+from .trade_off import weigh_trade_offs
 
 MOST_COUNTS = 6  # numbers of machines that are looked at one by one
 REPETITIONS = 2  # of each entry that is still to be measured: the fewest that show how far runs differ
@@ -73,7 +73,7 @@ def estimate(question: Question, as_of: int | None = None, *, with_draft: int | 
         others=others,
         best_by_machines=_best_by_machines(question, ranking),
         run_sets=run_sets_among(ranking, AXES[question.axis]),
-        trade_offs=trade_offs(ranking, others, AXES[question.axis], assumptions()),
+        trade_offs=weigh_trade_offs(ranking, others, AXES[question.axis], assumptions()),
         anecdotes=_comparable_anecdotes(evidence, ranking),
         nearby=near,
         is_ranked=is_ranked,
@@ -106,7 +106,7 @@ def ranking_of(question: Question, as_of: int | None = None, *, with_draft: int 
 
 
 def _ranking(evidence: Evidence) -> Ranking:
-    names.forget()  # what is made of it is kept with names: those that are public now
+    names.clear_cache()  # what is made of it is kept with names: those that are public now
     asked = evidence.question.metric
     ranking = _in_one_metric(evidence, asked or THROUGHPUT)
     if asked or ranking.parts:
@@ -145,9 +145,9 @@ def _comparable_anecdotes(evidence: Evidence, ranking: Ranking) -> pd.DataFrame:
     others = [] if question.metric or ranking.parts else [metric for metric in told if metric != first]
     for metric in (first, *others) if told else ():
         arms = evidence.arms(metric, with_anecdotes=True)
-        beside = arms[arms["case_study"].isin(arms["case_study"][arms[frames.ANECDOTE]])]
+        beside = arms[arms["case_study"].isin(arms["case_study"][arms[dataframes.ANECDOTE]])]
         beside = comparable_arms(beside, AXES[question.axis], assumptions().spread)
-        beside = beside[beside["group"].isin(beside["group"][beside[frames.ANECDOTE]])]
+        beside = beside[beside["group"].isin(beside["group"][beside[dataframes.ANECDOTE]])]
         if len(beside):
             break
     return beside

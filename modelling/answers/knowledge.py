@@ -11,7 +11,7 @@ from modelling.estimation.arms import Spread
 from modelling.estimation.cells import load_of, of_lists, of_numbers
 from modelling.estimation.hierarchy import Knowledge
 from modelling.estimation.ranking import Assumptions
-from modelling.evidence import counts, frames
+from modelling.evidence import counts, dataframes
 from modelling.evidence.axes import AXES, NATIVE
 from modelling.evidence.question import Question
 
@@ -42,11 +42,13 @@ def knowledge_of(
     effects may deviate; native runs where they are asked for by name. None where the metric is not of speed: then
     nothing but its own numbers does.
 
-    as_of, with_draft : as for modelling.evidence.frames.Evidence
+    as_of, with_draft : as for modelling.evidence.dataframes.Evidence
     """
     if metric not in SPEEDS:
         return None
-    admitting = replace(question, axis="fs-pair", workload=frames.ANY_WORKLOAD, needs=(), **dict.fromkeys(_CONTEXTS))
+    admitting = replace(
+        question, axis="fs-pair", workload=dataframes.ANY_WORKLOAD, needs=(), **dict.fromkeys(_CONTEXTS)
+    )
     admitting = replace(admitting, metric=LATENCY if metric == LATENCY else None)
     if question.hypervisor == NATIVE:
         admitting = replace(admitting, hypervisor=NATIVE)
@@ -56,7 +58,7 @@ def knowledge_of(
 
 def everything(as_of: int | None = None, *, with_native: bool = True) -> Knowledge:
     """Return all that is published, or that counted at a revision."""
-    admitting = Question("fs-pair", frames.ANY_WORKLOAD, hypervisor=NATIVE if with_native else None)
+    admitting = Question("fs-pair", dataframes.ANY_WORKLOAD, hypervisor=NATIVE if with_native else None)
     return _kept(counts.revision(), as_of, admitting, None, "")  # as knowledge_of does, which so keeps the same
 
 
@@ -73,11 +75,11 @@ def cells(admitting: Question, as_of: int | None = None, with_draft: int | None 
     taken, with_native = assumptions(), admitting.hypervisor == NATIVE
     metrics = (LATENCY,) if admitting.metric == LATENCY else [metric for metric in SPEEDS if metric != LATENCY]
     admitting = replace(admitting, hypervisor=None, metric=None)
-    arms = frames.every_arm(admitting, as_of=as_of, with_draft=with_draft)
+    arms = dataframes.every_arm(admitting, as_of=as_of, with_draft=with_draft)
     numbers = of_numbers(arms if with_native else arms[arms["hypervisor"] != NATIVE], taken.spread, metrics)
     if LATENCY in metrics:
         return numbers
-    findings = frames.findings(admitting, as_of=as_of, with_draft=with_draft)
+    findings = dataframes.findings(admitting, as_of=as_of, with_draft=with_draft)
     lists = of_lists(findings, AXES["fs-pair"], taken.tier_scale, taken.tier_doubt)
     return pd.concat([part for part in (numbers, lists) if len(part)] or [numbers], ignore_index=True)
 

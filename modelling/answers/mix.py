@@ -17,16 +17,16 @@ from modelling.estimation.recommendation import Recommended
 from modelling.estimation.verdict import NOT_KNOWN, STRENGTHS, Contrast, Verdict
 from modelling.evidence import counts, names
 from modelling.evidence.axes import AXES
-from modelling.evidence.frames import Evidence
-from modelling.evidence.keeping import remembered
+from modelling.evidence.dataframes import Evidence
 from modelling.evidence.question import Question
+from modelling.evidence.storage import get_or_compute
 from modelling.evidence.words import listed
 
-from .caveats import caveats
+from .caveats import list_caveats
 from .content import Decision, MixAnswer, NamedMixEntry, Share
-from .decision import of_contrast, worded
+from .decision import describe_contrast, word_decision
 from .estimate import ranking_of
-from .grounds import grounds
+from .grounds import summarize_grounds
 from .knowledge import assumptions, knowledge_of, where_of
 
 
@@ -78,7 +78,7 @@ def _kept_ranking(question: Question, as_of: int | None) -> Ranking:
     """Return the ranking under one workload, kept in memory: it does not depend on the weights."""
     digest = hashlib.sha256(question.key.encode()).hexdigest()
     key = f"modelling.mixed.ranking:{METHOD}:{as_of or counts.revision()}:{as_of is None}:{digest}"
-    return remembered(key, partial(ranking_of, question, as_of), cache="rankings")
+    return get_or_compute(key, partial(ranking_of, question, as_of), cache="rankings")
 
 
 def answer_mix(estimate: MixEstimate, known: Sequence[Share], revision: int) -> MixAnswer:
@@ -87,7 +87,7 @@ def answer_mix(estimate: MixEstimate, known: Sequence[Share], revision: int) -> 
     axis = AXES[question.axis]
     label, in_words = partial(names.label, axis), partial(names.in_sentence, axis)
     used = {name: _used(ranking, mixed) for name, ranking in estimate.rankings.items()} if mixed.entries else {}
-    notes = {name: caveats(axis, replace(question, workload=name), ranking) for name, ranking in used.items()}
+    notes = {name: list_caveats(axis, replace(question, workload=name), ranking) for name, ranking in used.items()}
     empty = next(iter(estimate.rankings.values()))
     arms, findings = ([getattr(ranking, kind) for ranking in used.values()] for kind in ("arms", "findings"))
     everything = Ranking(
@@ -100,7 +100,7 @@ def answer_mix(estimate: MixEstimate, known: Sequence[Share], revision: int) -> 
         weights=estimate.shares,
         revision=revision,
         verdict=_verdict(mixed, estimate.rankings, in_words) if mixed.entries else _nothing_common(known, in_words),
-        grounds=grounds(everything),
+        grounds=summarize_grounds(everything),
         entries=tuple(NamedMixEntry(**vars(entry), label=label(entry.key)) for entry in mixed.entries),
         ranges=mixed.ranges,
         left_out=mixed.left_out,
@@ -140,11 +140,11 @@ def _verdict(mixed: Mix, rankings: Mapping[str, Ranking], label: Callable[[str],
             cost=one.expected_loss / max(1 - one.probability_best, 1e-9),
             is_mixed=True,
         )
-    return worded(
+    return word_decision(
         Verdict(weakest.kind, weakest.strength, tuple(("", reason) for reason in reasons), contrast),
         mixed.recommended,
         label,
-        of_contrast(contrast, label, [entry.key for entry in mixed.entries]),
+        describe_contrast(contrast, label, [entry.key for entry in mixed.entries]),
         f"Runs of {listed(label(entry.key) for entry in mixed.entries[:2])} on your machine would tell most.",
         offered=len(mixed.entries),
     )
@@ -153,7 +153,7 @@ def _verdict(mixed: Mix, rankings: Mapping[str, Ranking], label: Callable[[str],
 def _nothing_common(known: Sequence[Share], label: Callable[[str], str]) -> Decision:
     bare = [_workload_name(share.workload) for share in known if not share.has_numbers]
     reasons = [f"No numbers compare anything under {listed(bare)}."] if bare else []
-    return worded(
+    return word_decision(
         Verdict(NOT_KNOWN, STRENGTHS[0], tuple(("", reason) for reason in reasons)),
         Recommended(),
         label,

@@ -15,8 +15,8 @@ from modelling.estimation.verdict import INDEPENDENT
 from modelling.evidence.axes import AXES, Axis, entry_key
 from modelling.evidence.durability import losing_options
 from modelling.evidence.families import RUNS, may_be_offered
-from modelling.evidence.needs import lacking
 from modelling.evidence.question import Question
+from modelling.evidence.requirements import lacking
 
 from .knowledge import knowledge_of, where_of
 
@@ -40,7 +40,7 @@ def nearby(question: Question, as_of: int | None = None, *, with_draft: int | No
     """Return what the one model expects of choices that comparisons under other workloads join: of those that were
     measured under the hypervisor that the question names, and by two research groups where there are two such.
 
-    as_of, with_draft : as for modelling.evidence.frames.Evidence
+    as_of, with_draft : as for modelling.evidence.dataframes.Evidence
     None where nobody compared two that may be recommended.
     """
     axis, known = (

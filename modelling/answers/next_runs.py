@@ -23,7 +23,7 @@ from .words import THING
 _FILE_SYSTEMS = {"guest_file_systems": "guest_fs", "host_file_systems": "host_fs"}
 
 
-def next_runs(question: Question, sets: Sequence[RunSet]) -> tuple[NextRun, ...]:
+def propose_runs(question: Question, sets: Sequence[RunSet]) -> tuple[NextRun, ...]:
     """Return the sets of runs to propose: the one that gains most a run, then larger ones that gain more."""
     axis = AXES[question.axis]
     runs: list[NextRun] = []
@@ -52,10 +52,10 @@ def next_runs(question: Question, sets: Sequence[RunSet]) -> tuple[NextRun, ...]
     return tuple(runs)
 
 
-def in_words(question: Question, sets: Sequence[RunSet], runs: Sequence[NextRun]) -> str:
+def describe_runs(question: Question, sets: Sequence[RunSet], runs: Sequence[NextRun]) -> str:
     """Say what to measure next, or that nothing is worth it; "" where there is nothing to choose from.
 
-    runs : of next_runs, from the same sets
+    runs : of propose_runs, from the same sets
     """
     if runs or not sets:
         return " ".join(run.sentence for run in runs)

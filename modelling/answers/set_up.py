@@ -21,7 +21,7 @@ from modelling.estimation.ranking import Entry, Ranking
 from modelling.evidence.durability import losing_options
 from modelling.evidence.words import listed
 
-from .configurations import configurations_behind, of_newest_studies, told_from
+from .configurations import configurations_behind, from_newest_studies, selection_note
 from .content import NOT_STATED, SetUp, SetUpFact, SetUpLine, StatedValue
 
 _CACHE_MODES = tuple(mode for mode in disks.CHOICES["cache_mode"] if not losing_options(mode, "", ""))
@@ -60,13 +60,13 @@ _STORAGES = {
 }
 
 
-def set_ups(ranking: Ranking, label: Callable[[str], str]) -> tuple[SetUp, ...]:
+def describe_set_ups(ranking: Ranking, label: Callable[[str], str]) -> tuple[SetUp, ...]:
     """Return for each part the entry that comes first, as it was measured; one query. label : of an entry's key"""
     firsts = [(part, next(e for e in part.entries if e.key in part.leading)) for part in ranking.parts if part.leading]
     if not firsts:
         return ()
     keys = [entry.key for _, entry in firsts]
-    told = of_newest_studies(ranking.arms[ranking.arms["entry"].isin(keys)])
+    told = from_newest_studies(ranking.arms[ranking.arms["entry"].isin(keys)])
     behind = configurations_behind(keys, ranking, told)
     return tuple(
         SetUp(
@@ -74,7 +74,7 @@ def set_ups(ranking: Ranking, label: Callable[[str], str]) -> tuple[SetUp, ...]:
             key=entry.key,
             label=label(entry.key),
             durability=_durability(entry, stated),
-            told_from=told_from(entry.case_studies),
+            told_from=selection_note(entry.case_studies),
             facts=tuple(_facts(stated)),
             lines=tuple(_lines(stated)),
         )

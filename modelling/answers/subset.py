@@ -17,7 +17,7 @@ from modelling.guidance.content import Advised
 
 from .answer import answer
 from .content import Answer
-from .decision import options_of
+from .decision import list_options
 from .estimate import Estimate, advised_on, run_sets_among
 from .knowledge import assumptions
 from .nearest import nearby
@@ -74,7 +74,7 @@ def _restrict_part(
     places = np.array([whole.members.index(key) for key in members])
     entries = [entry for entry in whole.entries if entry.key in keys]
     part = replace(whole, members=members, posterior=whole.posterior.among(places), entries=tuple(entries))
-    options, posterior = options_of(entries, part.posterior, advised)
+    options, posterior = list_options(entries, part.posterior, advised)
     deciding = {option.key for option in options if option.verdict == whole.verdict.kind}
     is_its = is_whole and deciding and (whole.verdict.kind == USE or deciding == {*keys})
     kind = whole.verdict.kind if is_its else NOT_KNOWN

@@ -56,10 +56,10 @@ def address(
     beside : what else a visitor said, which changes nothing in the answer: his machine, his words
     """
     asked = {"axis": question.axis, "workload": question.workload, **question.asked}
-    return "/?" + urlencode({**asked, **(beside or {}), **edition(as_of, method)})
+    return "/?" + urlencode({**asked, **(beside or {}), **version_parameters(as_of, method)})
 
 
-def edition(as_of: int | None, method: int | None) -> dict[str, int]:
+def version_parameters(as_of: int | None, method: int | None) -> dict[str, int]:
     """Name one answer of many to a question, as an address does: by its revision and its method."""
     named = {"as_of": as_of, "method": method} if as_of else {}
     return {name: value for name, value in named.items() if value}

@@ -24,7 +24,7 @@ from modelling.estimation.links import Links
 from modelling.estimation.network import Trial
 from modelling.estimation.verdict import AVOID, LEADS, NO_DIFFERENCE, USE, Choice, ladder
 from modelling.evidence.axes import AXES
-from modelling.evidence.frames import NO_ARMS
+from modelling.evidence.dataframes import NO_ARMS
 
 from .laboratories import WHERE
 

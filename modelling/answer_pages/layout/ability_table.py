@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from experiments.published_evidence.abilities import ABILITIES, GUEST, HOST, HYPERVISOR, IMAGE, WITH_LIMITS, Ability
 from modelling.answers.abilities import abilities_of
 from modelling.answers.content import AbilityGround, Answer, EntryAbility
-from modelling.evidence.needs import LEFT_OPEN
+from modelling.evidence.requirements import LEFT_OPEN
 from modelling.evidence.words import listed
 
 MOST_ROWS = 40  # entries, in the order of the answer

@@ -21,8 +21,8 @@ from modelling.answers.words import address, comparison_address
 from modelling.evidence import counts, names
 from modelling.evidence.question import Question
 from modelling.fleet.placement.selectors import MODEL, RUNS, FleetError, Measured, Rules, document, planned
-from modelling.here.selectors import laboratories_of
 from modelling.models import Laboratory, PlacementDecision, PlacementPlan, PlacementPolicy, StatedMix
+from modelling.own_lab.selectors import laboratories_of
 
 from .fleet import Fleet, WhatIf, fleet_of, name_of, with_measured_rate
 from .outcomes import came_of

@@ -8,9 +8,9 @@ import pytest
 from experiments.case_studies import life
 from experiments.models import CaseStudy, Measurement
 from kdb.disk_path import SETTINGS
+from modelling.answer_store.selectors import current_ranking
 from modelling.estimation.ranking import METHOD
 from modelling.evidence.question import Question
-from modelling.kept_answers.selectors import current_ranking
 from tests import factories
 
 MAIL_ON_KVM = "/api/v1/rankings/fs-pair/?workload=varmail&hypervisor=kvm"

@@ -9,12 +9,12 @@ from kdb.models import Job
 from modelling.answer_pages.content import WAITING, Overview, OverviewCell, OverviewColumn, OverviewRow
 from modelling.answer_pages.layout.overview_table import SIGNS, present_overview
 from modelling.answer_pages.overview import overview
+from modelling.answer_store import snapshots
+from modelling.answer_store.selectors import answer_in, current_ranking
 from modelling.answers.words import THING
 from modelling.evidence import choices, names
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
-from modelling.kept_answers import snapshots
-from modelling.kept_answers.selectors import answer_in, current_ranking
 from modelling.models import RankingSnapshot
 from tests.factories import make_case_study, make_configuration, make_measurement, make_variant, publish
 
@@ -30,8 +30,8 @@ def published_guests(workload: str = "varmail", slow: float = 100.0):
     for guest_fs, value in (("ext4", slow), ("xfs", 400.0)):
         make_measurement(value, case_study=case_study, guest_fs=guest_fs, workload=workload)
     publish(case_study)
-    choices.forget()
-    names.forget()
+    choices.clear_cache()
+    names.clear_cache()
 
 
 def cell_of(workload: str, axis: str) -> OverviewCell:
@@ -41,7 +41,7 @@ def cell_of(workload: str, axis: str) -> OverviewCell:
 
 def answer_all() -> None:
     overview()
-    snapshots.answer_waiting(lambda done, total: None)
+    snapshots.answer_waiting_questions(lambda done, total: None)
 
 
 def test_a_cell_says_what_its_answer_says():
@@ -58,7 +58,7 @@ def test_a_cell_says_what_its_answer_says():
 def test_what_nobody_compared_is_said_to_be_so_and_asked_of_no_worker():
     published_guests()
     make_variant("webserver")
-    names.forget()
+    names.clear_cache()
     assert cell_of("webserver", "guest-fs") == OverviewCell(
         "guest-fs", "nothing compared", address="/?axis=guest-fs&workload=webserver"
     )
@@ -75,7 +75,7 @@ def test_what_nobody_asked_yet_is_left_to_a_worker_once():
     overview()
     assert set(asked.values_list("question", flat=True)) == waiting
     assert Job.objects.filter(kind=snapshots.JOB).count() == 1
-    snapshots.answer_waiting(lambda done, total: None)
+    snapshots.answer_waiting_questions(lambda done, total: None)
     assert cell_of("varmail", "guest-fs").kind == "leads"
 
 
@@ -83,7 +83,7 @@ def test_an_answer_that_ranks_nothing_is_nothing_compared(settings):
     """With more evidence than is counted on the way to a page a worker is asked for everything."""
     published_guests()
     settings.KDB_MOST_ARMS_AT_ONCE = 1
-    choices.forget()
+    choices.clear_cache()
     assert cell_of("varmail", "hypervisor").kind == "being worked out"
     answer_all()
     assert cell_of("varmail", "hypervisor").kind == "nothing compared"
@@ -100,7 +100,7 @@ def test_an_answer_that_is_being_renewed_is_shown_with_the_revision_that_is_comi
 
 @pytest.mark.sqlite
 def test_nothing_is_compared_exactly_where_no_answer_ranks_anything(published_evidence):
-    choices.forget()
+    choices.clear_cache()
     compared = choices.compared_under(names.names()["workload"])
     for workload in names.names()["workload"]:
         for axis in AXES:
@@ -111,7 +111,7 @@ def test_nothing_is_compared_exactly_where_no_answer_ranks_anything(published_ev
 def test_every_axis_has_a_column_and_the_best_known_workloads_come_first():
     published_guests()
     make_variant("atto")
-    names.forget()
+    names.clear_cache()
     answer_all()
     told = overview()
     assert [column.axis for column in told.columns] == list(AXES)
@@ -169,7 +169,7 @@ def test_without_evidence_the_page_says_so(client):
 def test_an_answer_that_is_being_worked_out_is_said_to_be_and_not_kept(client):
     published_guests()
     assert "being worked out. <a" in client.get(PAGE).content.decode()
-    snapshots.answer_waiting(lambda done, total: None)
+    snapshots.answer_waiting_questions(lambda done, total: None)
     assert "being worked out" not in client.get(PAGE).content.decode()
 
 

@@ -11,8 +11,8 @@ from kdb.models import Job
 from kdb.signals import web_server_began
 from kdb.work import jobs
 from modelling.answer_pages.views import examples
+from modelling.answer_store import selectors, snapshots
 from modelling.estimation.ranking import METHOD
-from modelling.kept_answers import selectors, snapshots
 from modelling.models import RankingSnapshot
 from tests.factories import make_configuration, make_measurement, publish
 
@@ -437,7 +437,7 @@ def test_htmx_that_asks_again_adds_no_entry_to_the_history(client: Client, publi
 
 
 def test_an_answer_that_is_not_there_yet_is_asked_for_as_it_was_asked(client: Client, published_evidence, monkeypatch):
-    monkeypatch.setattr("modelling.answer_pages.views.edition", lambda *args, **options: None)
+    monkeypatch.setattr("modelling.answer_pages.views.answer_version", lambda *args, **options: None)
     asked = f"{MAIL_ON_KVM}&disks=ssd&text=mail+on+kvm&tab=evidence"
     for headers in ({}, {"HX-Request": "true"}):
         page = html.unescape(client.get(asked, headers=headers).content.decode())

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from experiments.case_studies import life
 from modelling.answer_pages.forms import WeightsField
 from modelling.answer_pages.mix import mix_answer
+from modelling.answer_store.selectors import answer_in, current_ranking
 from modelling.answers import mix as mixes
 from modelling.answers.estimate import ranking_of
 from modelling.answers.words import mix_address, mix_api_address
@@ -24,7 +25,6 @@ from modelling.estimation.ranking import METHOD, Ranking
 from modelling.estimation.verdict import STRENGTHS
 from modelling.evidence import names
 from modelling.evidence.question import Question
-from modelling.kept_answers.selectors import answer_in, current_ranking
 from modelling.models import PinnedAnswer
 from tests.factories import make_case_study, make_configuration, make_measurement
 
