@@ -124,7 +124,7 @@ def install() -> None:
     """Put it in the place of what KDB remembers with, in this process."""
     for name in CACHES:
         settings.CACHES[name]["BACKEND"] = f"{__name__}.{Cache.__name__}"
-    snapshots._answered = _shared(snapshots._answered)
+    snapshots._answer = _shared(snapshots._answer)
     reports._result = _shared(reports._result)
     estimate._in_one_metric = _shared(estimate._in_one_metric)
     knowledge.cells = _shared(knowledge.cells)

@@ -1,7 +1,7 @@
-"""Tell the doubt that a kept report casts on an answer: how such forecasts did on groups that were left out.
+"""Say how forecasts of this form did on research groups that were left out, by the newest quality report.
 
-The forecasts are those of the model of all published results; rankings come from the model of a question's entries,
-which takes its scales from there (docs/models/hierarchy.md).
+Those are forecasts of the model of all published results; rankings come from the model of a question's entries, which
+takes its scales from there (docs/models/hierarchy.md).
 """
 
 from typing import Any
@@ -17,9 +17,9 @@ _SECONDS = 60  # that another process may go on with the report before
 
 
 def forecast_caveat(axis: str) -> str:
-    """Say what the newest report found against forecasts on an axis; "" where nothing, or none is kept.
+    """Return what the newest report says against forecasts on an axis; "" where nothing, or there is none.
 
-    It is read where an answer is shown, not kept with it: the report of a revision comes after its answers.
+    Read when an answer is shown, not stored with it: the report of a revision comes after its answers.
     """
     caveats: dict[str, str] = get_or_compute(_KEY, _caveats, seconds=_SECONDS)
     return caveats.get(axis, "")

@@ -1,4 +1,4 @@
-"""Find the answers to one question that differ from the one before, for its feed and its page."""
+"""Find the answers to a question that differ from the one before, for its feed and its page."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ MOST = 20  # answers that nobody asks for are forgotten sooner (modelling.answer
 
 
 def changed_answers(question: Question, until: int | None = None) -> list[RankingSnapshot]:
-    """Return the kept answers that said something else than the one before them, newest first.
+    """Return the stored answers that say something else than the one before them, newest first.
 
-    Of a revision the answer of the earliest method, which was given then: a new method makes no news of old revisions.
+    Each revision counts with the answer of its earliest method: a new method makes no news of old revisions.
     until : the last revision that is looked at; None: all are
     """
     rows = RankingSnapshot.objects.filter(question=question.key, revision__gt=0)
@@ -42,8 +42,7 @@ def _changes(rows: Iterator[RankingSnapshot]) -> Iterator[RankingSnapshot]:
 
 @dataclass(frozen=True)
 class EarlierAnswer:
-    """sentence : of its verdict; address : the permanent one, "" where an earlier method's answer was not kept;
-    published_at : when its revision was"""
+    """An earlier answer in a sentence. address : the permanent one, "" where an earlier method's was not kept"""
 
     revision: int
     published_at: datetime

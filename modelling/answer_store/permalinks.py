@@ -1,9 +1,9 @@
-"""Pinned answers: what a permanent address gave first, and gives from then on, whatever is published or mended later.
+"""Pin answers: a permanent address names revision and method, and gives for ever what it gave first.
 
-A permanent address names revision and method. Its answer is pinned when the address is asked for, fed or told. An
-answer that is only shown is pinned too, while pins take less than half of visitors' room: whoever copies an address has
-not asked for it yet. A pin is never evicted, so a stranger who asks for a million addresses uses up the room, and from
-then on answers say that they are not kept; what users ask for and followers are told needs no room.
+An answer is pinned when its permanent address is asked for, fed or sent. One that is only shown is pinned too, while
+pins take less than half of visitors' room: whoever copies an address has not asked for it yet. Pins are never evicted.
+A stranger who asks for a million addresses uses up the room, after which answers say that they are not kept; what users
+ask for and followers are told needs no room.
 """
 
 import hashlib
@@ -31,12 +31,12 @@ def permalink_key(kind: str, key: str) -> str:
 
 
 def allowed_share(user: Any, share: float = ASKED) -> float | None:
-    """Return up to which share of visitors' room may be used up for this user; None: it needs none."""
+    """Return up to which share of visitors' room this user may fill it; None: without limit."""
     return UNLIMITED if user.is_authenticated else share
 
 
 def load_pinned(what: str, revision: int, method: int) -> RankingSnapshot | None:
-    """Return what the permanent address gave first, as a row that is not stored; None where that was not kept."""
+    """Return what the permanent address gave first, as an unsaved row; None where that was not kept."""
     row = PinnedAnswer.objects.filter(asked=what, revision=revision, method=method).first()
     if row is None:
         return None
@@ -80,7 +80,7 @@ def pin_answer(snapshot: RankingSnapshot, room: float | None, revision: int | No
 
 
 def count_visitors_pins() -> int:
-    """Count the pins that use up visitors' room."""
+    """Count the pins that take visitors' room."""
     return PinnedAnswer.objects.filter(is_visitors=True).count()
 
 

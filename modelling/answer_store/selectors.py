@@ -33,19 +33,18 @@ def _in_memory(question: Question, revision: int, as_of: bool) -> str:
 
 
 def current_ranking(question: Question) -> RankingSnapshot:
-    """Return the newest answer to the question: one indexed read, computed only where none was kept.
+    """Return the newest answer to the question: one indexed read, computed only where none is stored.
 
-    While a publication's answers are being worked out the previous one is given; `superseded_by`
-    names the revision that is coming. An answer that is not kept in the database (modelling.answer_store.snapshots says
-    which) stays in memory for a while.
+    While a publication's answers are being computed the previous one is given; `superseded_by` names the next revision.
+    An answer that is not worth storing (snapshots.is_worth_keeping) stays in memory for a while.
     """
     return _kept(question) or _computed(question)
 
 
 def answer_or_none(question: Question) -> RankingSnapshot | None:
-    """Return what current_ranking does, but None while a worker works out an answer for which nobody should wait.
+    """Return what current_ranking does, but None while a worker computes an answer that nobody should wait for.
 
-    Those are answers that were never given, from more than settings.KDB_MOST_ARMS_AT_ONCE arms.
+    Those are first answers under workloads with more than settings.KDB_MOST_ARMS_AT_ONCE arms.
     """
     if (kept := _kept(question)) is not None:
         return kept
@@ -56,7 +55,7 @@ def answer_or_none(question: Question) -> RankingSnapshot | None:
 
 
 def answers_or_none(questions: Sequence[Question]) -> dict[Question, RankingSnapshot | None]:
-    """Return what answer_or_none gives for each, those that are kept by one query."""
+    """Return what answer_or_none gives for each; one query for those that are stored."""
     of_key = {question.key: question for question in questions}
     rows = RankingSnapshot.objects.filter(question__in=of_key, method=METHOD, revision__gt=0).defer("result")
     kept = {of_key[row.question]: row for row in rows.order_by("revision")}  # the newest of each comes last
@@ -66,7 +65,7 @@ def answers_or_none(questions: Sequence[Question]) -> dict[Question, RankingSnap
 
 
 def waiting_for(question: Question) -> RankingSnapshot | None:
-    """Return the row of a question that a worker is to answer for the first time, with what went wrong so far."""
+    """Return the row of a question that a worker is to answer for the first time, with its last error."""
     return RankingSnapshot.objects.filter(question=question.key, method=METHOD, revision=0).first()
 
 
@@ -92,7 +91,7 @@ def _computed(question: Question) -> RankingSnapshot:
 
 
 def _worked_out(question: Question) -> RankingSnapshot:
-    """Work out the answer; where that fails, return the previous one, which says so."""
+    """Compute the answer; where that fails, return the previous one with the error."""
     try:
         return compute_snapshot(question)
     except DatabaseError:
@@ -107,8 +106,7 @@ def _worked_out(question: Question) -> RankingSnapshot:
 def ranking_as_of(question: Question, revision: int) -> RankingSnapshot:
     """Return the answer as it was at this revision, whatever was published or retracted since.
 
-    One that was kept then, or any earlier one that no publication up to then touched; else it is worked out
-    from what counted then, and kept in memory.
+    One that was stored then, or an earlier one that no publication touched; else it is computed, and kept in memory.
     """
     stood = Q(superseded_by__isnull=True) | Q(superseded_by__gt=revision)
     then = RankingSnapshot.objects.filter(stood, question=question.key, method=METHOD, revision__range=(1, revision))
@@ -124,12 +122,12 @@ def answer_at(question: Question, as_of: int | None) -> RankingSnapshot:
 
 
 def answer_in(snapshot: RankingSnapshot) -> Answer:
-    """Return what the snapshot keeps as JSON, with its types."""
+    """Return the snapshot's JSON with its types."""
     return cattrs.structure(snapshot.result, Answer)
 
 
 def kept_answers(questions: list[Question]) -> dict[Question, bool]:
-    """Return those of the questions that have a kept answer, and whether it ranks anything; one query."""
+    """Return those of the questions that have a stored answer, and whether it ranks anything; one query."""
     of_key = {question.key: question for question in questions}
     rows = RankingSnapshot.objects.filter(question__in=of_key, method=METHOD, revision__gt=0).order_by("revision")
     return {of_key[key]: first is not None for key, first in rows.values_list("question", "result__entries__0__key")}
@@ -137,9 +135,9 @@ def kept_answers(questions: list[Question]) -> dict[Question, bool]:
 
 @dataclass(frozen=True)
 class KeptVerdict:
-    """The newest kept answer to a question in short.
+    """The newest stored answer to a question in short.
 
-    best : keys of the entries to use, rather_not : of those not to; first : key of the first, None: nothing is ranked
+    best, rather_not : keys of entries to use, and not to; first : key of the first entry, None: nothing is ranked
     """
 
     revision: int
@@ -155,10 +153,9 @@ class KeptVerdict:
 
 
 def kept_verdicts(questions: Iterable[Question]) -> dict[Question, KeptVerdict | None]:
-    """Return what the newest kept answers say in short, None where a worker is at the first; of questions that are
-    neither, nothing. Those that aged are a step weaker, as they are shown.
+    """Return the newest stored answers in short, stale ones a step weaker; None where a worker is at the first.
 
-    One query, and one more where something changed under one of their workloads.
+    Questions that are neither are left out. One query, and one more where something changed under a workload.
     """
     of_key = {question.key: question for question in questions}
     newest = RankingSnapshot.objects.followed().filter(Q(is_followed=False), question__in=of_key, method=METHOD)

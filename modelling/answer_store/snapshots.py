@@ -1,7 +1,7 @@
-"""Answers that are kept: made when asked for, superseded by publications, answered again, checked, and forgotten.
+"""Store answers as snapshots: when asked for, again after a publication superseded them, until nobody asks any more.
 
-A question waits to be answered again while its newest snapshot is superseded. That is read from the rows themselves:
-whatever message, job or worker was lost, the tick finds the question and asks for the work again.
+A question waits while its newest snapshot is superseded. Nothing but the rows says so: whatever message, job or worker
+was lost, the tick finds the question and enqueues the work again.
 """
 
 import json
@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -51,24 +52,15 @@ class NotAnswered(Exception):  # noqa: N818
 
 
 def compute_snapshot(question: Question) -> RankingSnapshot:
-    """Answer the question on the knowledge as it is, for a visitor who waits, and keep the answer.
-
-    Where a publication is being committed meanwhile, the answer is given but not kept: no snapshot outlives the
-    evidence it was computed from, and no visitor waits for a publication.
-    """
-    snapshot = _answer(question, counts.revision())
-    if is_worth_keeping(question, snapshot) and store_if_current(
-        snapshot.revision, lambda: _store(snapshot), wait=False
-    ):
+    """Answer the question for a visitor who waits, and store the answer unless a publication is being committed."""
+    snapshot = answer_now(question)
+    if is_worth_keeping(question, snapshot) and _store(snapshot.revision, snapshot):
         permalinks.pin_answer(snapshot, permalinks.SHOWN)
     return snapshot
 
 
 def enqueue_questions(*questions: Question) -> None:
-    """Have a worker answer questions that were never answered: they wait like those whose answers were superseded.
-
-    The row that waits is of revision 0, at which nothing is known.
-    """
+    """Have a worker answer questions for the first time: each waits as a superseded row of revision 0."""
     revision = counts.revision()
     waiting = [
         RankingSnapshot(
@@ -81,43 +73,38 @@ def enqueue_questions(*questions: Question) -> None:
         )
         for question in questions
     ]
-    store_if_current(revision, lambda: _store(*waiting), wait=False)
+    _store(revision, *waiting)
     jobs.enqueue_once(JOB)
 
 
 def is_worth_keeping(question: Question, snapshot: RankingSnapshot, as_of: int | None = None) -> bool:
-    """Tell whether to keep the answer: not what anybody can make up in any number, questions without an answer, or with
-    filters that change nothing, or needs: those are many, and another version of KDB may know more of them.
-
-    What takes the place of a kept answer is kept, whatever it says.
-    """
+    """Tell whether to store the answer: not if anybody can make up any number of such questions, which are those
+    without an answer, with needs, or with a filter that changes nothing. What replaces a stored answer is stored."""
     if RankingSnapshot.objects.filter(question=question.key, method=METHOD).exists():
         return True
     return not question.needs and bool(snapshot.result["entries"]) and not dataframes.has_idle_filter(question, as_of)
 
 
 def answer_as_of(question: Question, revision: int) -> RankingSnapshot:
-    """Return the answer that the knowledge gave at an earlier revision, worked out again and not kept.
-
-    What was published then never changes: case studies are retracted, not edited.
-    """
+    """Work out the answer that the knowledge gave at an earlier revision; it is not stored."""
     return _answer(question, revision, as_of=revision)
 
 
 def store_shipped(answers: Mapping[Question, dict[str, Any]]) -> int:
-    """Keep answers to what is published now that were worked out elsewhere; returns how many."""
+    """Store answers to what is published now that were worked out elsewhere; return how many."""
     rows = [
         RankingSnapshot.unsaved(result, METHOD, now(), question.key, question.workload)
         for question, result in answers.items()
     ]
     for row in rows:
         row.asked_at = now() - ASKED_WITHIN  # so that each is pinned when it is first shown
-    return len(rows) if store_if_current(counts.revision(), lambda: _store(*rows), wait=True) else 0
+    return len(rows) if _store(counts.revision(), *rows, wait=True) else 0
 
 
 def previous_answer(question: Question, error: Exception) -> RankingSnapshot | None:
-    """Return what was answered before the newest evidence, of which the answer fails, with the reason; None where that
-    cannot be had either. It waits to be answered again like all that was superseded.
+    """Return the answer from before the newest evidence, where the answer fails with this error; None: it fails too.
+
+    It is superseded, so the question waits to be answered again.
     """
     revision = counts.revision()
     by_others = RankingSnapshot.objects.filter(question=question.key, method__lt=METHOD, revision__gt=0)
@@ -126,11 +113,10 @@ def previous_answer(question: Question, error: Exception) -> RankingSnapshot | N
         return None
     snapshot.superseded_by, snapshot.error = max(revision, snapshot.revision + 1), displayable_error(error)
     if snapshot.method != METHOD:
-        permalinks.pin_answer(
-            snapshot, permalinks.SHOWN
-        )  # its permanent address is shown, and nothing works it out again
+        # Its permanent address is shown, and nothing works it out again.
+        permalinks.pin_answer(snapshot, permalinks.SHOWN)
     elif is_worth_keeping(question, snapshot, snapshot.revision):
-        store_if_current(revision, lambda: _store(snapshot), wait=False)
+        _store(revision, snapshot)
     return snapshot
 
 
@@ -145,14 +131,13 @@ def _as_of_before(question: Question, revision: int) -> RankingSnapshot | None:
 
 
 def displayable_error(error: Exception) -> str:
-    """Return what an error says, or its kind where it says nothing or names hosts and statements."""
+    """Return the error's text, or its type where it has none or may name hosts and SQL."""
     is_fit = str(error) and not isinstance(error, DatabaseError)
     return str(error)[:500] if is_fit else type(error).__name__
 
 
 def record_request(snapshot: RankingSnapshot) -> None:
-    """Remember that somebody asked for it, once a day at most, and not while another writes. It is shown with its
-    permanent address, so it is pinned where there is room."""
+    """Note that it was asked for, once a day and without waiting for a lock; pin it, as its address is shown."""
     if snapshot.pk is None or snapshot.asked_at > now() - ASKED_WITHIN:
         return
     permalinks.pin_answer(snapshot, permalinks.SHOWN)
@@ -165,7 +150,7 @@ def record_request(snapshot: RankingSnapshot) -> None:
 
 
 def answer_now(question: Question) -> RankingSnapshot:
-    """Return the answer on the knowledge as it is, worked out and not kept."""
+    """Work out the answer on the knowledge as it is; it is not stored."""
     return _answer(question, counts.revision())
 
 
@@ -177,18 +162,20 @@ def _answer(question: Question, revision: int, as_of: int | None = None) -> Rank
     return RankingSnapshot.unsaved(result, METHOD, now(), question.key, question.workload)
 
 
-def _store(*snapshots: RankingSnapshot) -> None:
-    RankingSnapshot.objects.bulk_create(snapshots, ignore_conflicts=True)
+def _store(revision: int, *snapshots: RankingSnapshot, wait: bool = False) -> bool:
+    """Store the answers if the knowledge is still at the revision; tell whether. wait : for a publication under way"""
+    store = partial(RankingSnapshot.objects.bulk_create, snapshots, ignore_conflicts=True)
+    return store_if_current(revision, store, wait=wait)
 
 
 # Superseded
 
 
 def supersede(case_study_ids: list[int], revision: int) -> int:
-    """Mark the answers that the evidence of these case studies may change; returns how many wait because of them.
+    """Mark the answers that evidence of these case studies may change; return how many wait because of them.
 
-    Only those: an answer on another workload, or whose filters none of the evidence passes, stands. One that waits
-    already is tried at once, however often it failed before. The number of queries does not grow with the answers.
+    An answer stands if its workload or filters admit none of the evidence. Those that wait already are tried at once.
+    The number of queries does not grow with the answers.
     """
     open_ends = Q(superseded_by__isnull=True) | Q(is_followed=False)
     current = RankingSnapshot.objects.followed().filter(open_ends, method=METHOD)
@@ -200,10 +187,9 @@ def supersede(case_study_ids: list[int], revision: int) -> int:
 
 
 def answer_waiting_questions(progress: Callable[[int, int], None]) -> None:
-    """Answer every question that waits, each by itself; `progress(done, total)` is called after each.
+    """Answer every question that waits; call `progress(done, total)` after each. Raise NotAnswered if some fail.
 
-    A question that fails keeps its reason and is tried again later; the others go on. Raises NotAnswered at the end
-    where some fail, be it since earlier.
+    A question that fails keeps the reason and is tried again later.
     """
     done = 0
     while due := list(_due().values_list("pk", "question", "attempts", "asked_at")):
@@ -231,7 +217,7 @@ def waiting_questions() -> QuerySet[RankingSnapshot, Any]:
 
 
 def _due() -> QuerySet[RankingSnapshot]:
-    """Return the waiting answers to try now: those that never failed first, then what people asked lately."""
+    """Return the answers to try now: those that never failed first, then what people asked for lately."""
     return _waiting().filter(Q(retry_at__isnull=True) | Q(retry_at__lte=Now())).order_by("attempts", "-asked_at", "pk")
 
 
@@ -244,7 +230,7 @@ def count_ahead(row: RankingSnapshot) -> int:
 
 
 def _claim(pk: int, attempts: int) -> bool:
-    """Count the attempt before it is made: a question that kills its worker is put off like one that fails."""
+    """Count the attempt beforehand, so that a question that kills its worker is put off like one that fails."""
     delay = min(FIRST_DELAY * 2 ** min(attempts, 20), LONGEST_DELAY)
     mine = RankingSnapshot.objects.filter(pk=pk, attempts=attempts)
     return mine.update(attempts=F("attempts") + 1, retry_at=Now() + Value(delay)) == 1
@@ -255,7 +241,7 @@ def _renew_answer(pk: int, question: Question, attempts: int, asked_at: Any) -> 
     try:
         snapshot = _answer(question, counts.revision())
         snapshot.asked_at = asked_at
-        kept = store_if_current(snapshot.revision, lambda: _store(snapshot), wait=True)
+        kept = _store(snapshot.revision, snapshot, wait=True)
         if kept and asked_at > now() - ASKED_WITHIN:  # the next requests are not noted
             permalinks.pin_answer(snapshot, permalinks.SHOWN)
     except Exception as error:  # whatever it is, it concerns this question alone
@@ -272,7 +258,7 @@ def reason(snapshot: RankingSnapshot) -> str:
 
 
 def renewal_state() -> dict[str, Any]:
-    """Return how the renewal of the kept answers stands, as the API gives it: two queries, JSON-ready."""
+    """Return how many answers wait and which fail, as the API gives it; two queries."""
     failing = _waiting().failing().order_by("question")[:MOST_SHOWN]
     return {
         "waiting": _waiting().count(),
@@ -287,17 +273,16 @@ def renewal_state() -> dict[str, Any]:
 
 
 def look_after() -> None:
-    """Have waiting questions answered, whatever was lost, and delete answers that nobody asks for any more."""
+    """Enqueue waiting questions, whatever job was lost, and delete answers that nobody asks for any more."""
     if _due().exists():
         jobs.enqueue_for_leftovers(JOB)
     delete_least_asked()
 
 
 def delete_least_asked() -> int:
-    """Delete snapshots beyond settings.KDB_KEPT_ANSWERS; returns how many.
+    """Delete snapshots beyond settings.KDB_KEPT_ANSWERS; return how many. Pinned copies stay.
 
-    First those of earlier ways to the answer and of earlier revisions, then the answers themselves: each least recently
-    asked first. What is pinned stays where it is pinned.
+    Those of earlier methods and revisions go first, then current ones, each least recently asked first.
     """
     excess = min(RankingSnapshot.objects.count() - settings.KDB_KEPT_ANSWERS, MOST_FORGOTTEN)
     if excess <= 0:
@@ -314,12 +299,7 @@ def delete_least_asked() -> int:
 
 @dataclass
 class Check:
-    """The kept answers, computed again.
-
-    standing : answers that were computed again and compared
-    differing : question to what differs first
-    waiting : question to what it waits for
-    """
+    """Stored answers computed again: how many, and question to what differs, or to what it waits for."""
 
     standing: int = 0
     differing: dict[str, str] = field(default_factory=dict)

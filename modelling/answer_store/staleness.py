@@ -1,7 +1,7 @@
-"""Answers age: where what an answer rests on was measured before a change of speed that is public now, it says so.
+"""Weaken answers whose evidence was measured before a change of speed that is public now.
 
-It is read where the answer of now is shown, not kept with it: nothing that was published ended, and what stands at a
-permanent address never changes. docs/models/verdict.md has the rule.
+Applied when the answer of now is shown, not stored with it: nothing that was published ended, and what stands at a
+permanent address never changes. Rule: docs/models/verdict.md.
 """
 
 import copy
@@ -30,7 +30,7 @@ _SECONDS = 60  # that another process may go on without a change that was confir
 
 @dataclass(frozen=True)
 class SpeedChange:
-    """A change of speed since evidence was measured. case_studies : slugs of those measured before it"""
+    """A confirmed change of speed. case_studies : slugs of those measured before it"""
 
     change: int
     workload: str
@@ -48,12 +48,12 @@ class SpeedChange:
 
 
 def may_be_stale(question: Question) -> bool:
-    """Tell whether anything changed under the question's workload. No query but two once a minute."""
+    """Tell whether anything changed under the question's workload: from memory, and two queries once a minute."""
     return any(change.workload == question.workload for change in _known())
 
 
 def changes_concerning(question: Question, keys: Iterable[str], studies: Iterable[str]) -> tuple[SpeedChange, ...]:
-    """Return the changes of what is compared since it was measured: the one rule of what ages.
+    """Return the changes of compared entries since they were measured: the one rule of staleness.
 
     keys : of the entries that are compared; studies : slugs of the case studies that this rests on
     """
@@ -67,8 +67,7 @@ def changes_in(question: Question, evidence: Sequence[Any], entries: Sequence[An
 
 
 def changes_since(answers: Mapping[Question, RankingSnapshot | None]) -> dict[Question, tuple[SpeedChange, ...]]:
-    """Return the changes that concern each answer that there is. Results that were not read yet take one query, and
-    only where something changed under their workload."""
+    """Return the changes that concern each answer that is there. At most one query, for results not read yet."""
     given = {question: row for question, row in answers.items() if row is not None and may_be_stale(question)}
     unread = {row.pk: row for row in given.values() if "result" in row.get_deferred_fields()}
     if unread:
@@ -80,7 +79,7 @@ def changes_since(answers: Mapping[Question, RankingSnapshot | None]) -> dict[Qu
 
 
 def weaken_stale(answers: Mapping[Question, RankingSnapshot | None]) -> dict[Question, RankingSnapshot | None]:
-    """Return the answers as they are shown now: those that aged are a step weaker. At most one query."""
+    """Return the answers as they are shown now: stale ones a step weaker. At most one query."""
     changes = changes_since(answers)
     return {
         question: weakened_copy(row, changes[question]) if row is not None and changes.get(question) else row
@@ -89,7 +88,7 @@ def weaken_stale(answers: Mapping[Question, RankingSnapshot | None]) -> dict[Que
 
 
 def weakened_copy(snapshot: RankingSnapshot, changes: Sequence[SpeedChange]) -> RankingSnapshot:
-    """Return the answer, not to be stored, a step weaker for all these changes together, each a reason."""
+    """Return a copy of the answer, not to be stored, one step weaker, with a reason for each change."""
     result = copy.deepcopy(snapshot.result)
     for verdict in (result["verdict"], *(part["verdict"] for part in result["parts"])):
         weaken_verdict(verdict, [change.sentence for change in changes])
@@ -101,7 +100,7 @@ def weakened_copy(snapshot: RankingSnapshot, changes: Sequence[SpeedChange]) -> 
 
 
 def weaken_verdict(verdict: dict[str, Any], reasons: Sequence[str]) -> None:
-    """Make a verdict, as JSON has it, a step weaker for these reasons."""
+    """Make a verdict, as JSON has it, one step weaker for these reasons."""
     stronger = verdict["strength"]
     verdict["strength"] = weaker(stronger)
     if text := verdict.get("confidence"):

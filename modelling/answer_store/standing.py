@@ -1,8 +1,7 @@
-"""The standing answers: every choice under every workload, and with each hypervisor where anything compares any.
+"""The standing answers: every choice under every workload, and with each hypervisor that anything compares.
 
-A release ships those to its own evidence, so that a new instance has them before anybody asks. They are taken over only
-where the database holds exactly the evidence they were worked out from; else they are worked out as all others are.
-`script/standing-answers` makes the file anew.
+A release ships those to its own evidence, so that a new instance has them before anybody asks. They are loaded only
+where the database holds exactly the evidence they were computed from. `script/standing-answers` makes the file.
 """
 
 import gzip
@@ -45,14 +44,16 @@ EXAMPLES = (
 
 
 def examples() -> list[Question]:
-    """Return what a first visitor may ask."""
+    """Return the questions that a first visitor is offered."""
     known = names.names()["workload"]
     return [question for question in EXAMPLES if question.workload in known]
 
 
 def questions(*, only_compared: bool = False) -> list[Question]:
-    """Return the standing questions; only_compared : those in which published evidence compares something, where it is
-    not too much to tell."""
+    """Return the standing questions.
+
+    only_compared : those on which published evidence compares something; none where there is too much of it to tell
+    """
     workloads = names.names()["workload"]
     standing = [] if only_compared else [*examples(), *(Question(axis, slug) for slug in workloads for axis in AXES)]
     for hypervisor in (None, *names.names()["hypervisor"]):
@@ -74,7 +75,7 @@ def enqueue_missing() -> None:
 
 
 def build_file() -> bytes:
-    """Work out the standing answers to what this database holds, as the content of FILE."""
+    """Compute the standing answers to what this database holds; return the content of FILE."""
     asked, first = questions(), _newest().created_at.year  # the year of the knowledge is that of answers
     answers: dict[int, dict[str, Any]] = {first: {}}
     for year in range(first, first + YEARS):
@@ -91,8 +92,7 @@ def build_file() -> bytes:
 
 
 def shipped_answers() -> dict[str, Any]:
-    """Return the shipped answers to the evidence of this database, by the keys of their questions; {} where the file is
-    of another method, of other evidence, or too old."""
+    """Return the shipped answers by question key; {} where the file is too old, or of other method or evidence."""
     if not FILE.exists():
         return {}
     content = json.loads(gzip.decompress(FILE.read_bytes()))
@@ -105,7 +105,7 @@ def shipped_answers() -> dict[str, Any]:
 
 
 def load_shipped() -> int:
-    """Keep the shipped answers in a database that has none by this method; returns how many."""
+    """Store the shipped answers in a database that has none by this method; return how many."""
     if not counts.revision() or RankingSnapshot.objects.filter(method=METHOD, revision__gt=0).exists():
         return 0
     kept = snapshots.store_shipped({Question.from_key(key): result for key, result in shipped_answers().items()})

@@ -84,8 +84,7 @@ class AnswerVersion:
 
 
 def answer_version(question: Question, as_of: int | None, method: int | None, user: Any) -> AnswerVersion | None:
-    """Return the answer at this address; None while a worker works it out. With a revision it is a permanent one:
-    pinned from now on, where there is room for this user's.
+    """Return the answer at this address; None while a worker computes it. One of a revision is pinned, given room.
 
     method : None: today's
     Raises NoSuchAnswer where another method than today's is named and its answer was not kept.
@@ -146,8 +145,8 @@ def _permanent(
 
 
 def current_answers(questions: Sequence[Question]) -> dict[Question, RankingSnapshot | None]:
-    """Return each answer as the edition of now has it; None while a worker is at it.
+    """Return each answer as its address of now has it; None while a worker is at it.
 
-    Those that are kept take one query, and one more where something changed under their workload.
+    Stored ones take one query, and one more where something changed under their workload.
     """
     return weaken_stale(answers_or_none(questions))
