@@ -1,4 +1,4 @@
-"""The one door out of the database: evidence as DataFrames, with their columns written down."""
+"""The one way from the database to numbers and findings: evidence as DataFrames, with their columns."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -151,7 +151,7 @@ _FINDING_FILTERS = {
 class Evidence:
     """All published evidence that a question admits, in any metric; read once, however often an answer asks for it.
 
-    question : its metric admits nothing and excludes nothing here
+    question : its metric admits and excludes nothing here
     with_draft : a case study that counts as if it were published (modelling.previews.preview)
     as_of : what counted at this knowledge revision, in place of what counts now
     """
@@ -161,14 +161,14 @@ class Evidence:
     as_of: int | None = None
 
     def arms(self, metric: str, *, as_reported: bool = False, with_anecdotes: bool = False) -> pd.DataFrame:
-        """Return every arm of one metric, one row an arm; numbers of the same quantity count in it
-        (fairplay.in_metric). Native ones count where NATIVE is asked for.
+        """Return every arm of one metric, a row each, with numbers of the same quantity (fairplay.in_metric).
 
-        as_reported : leave out what was reported in another metric of the same quantity
-        with_anecdotes : those as well that are below the minimum, with a column ANECDOTE that tells which
+        Native arms count where NATIVE is asked for.
+        as_reported : without what was reported in another metric of the same quantity
+        with_anecdotes : also those below the minimum, with a column ANECDOTE that tells which
         Columns: the keys of _ARM_COLUMNS, with types and units there, and backend (of kdb.host_storage, empty: not
         stated), host_storage (a key of it, missing: not stated) and research_group; texts as categories.
-        Scores of several benchmarks are none: they measure nothing in common, so not even their ratios may be pooled.
+        Scores of several benchmarks are left out: they measure nothing in common, so not even ratios may be pooled.
         """
         rows = self._rows if with_anecdotes else self._counting_rows
         rows = rows[rows["metric"] == metric] if as_reported else in_metric(rows, metric)
@@ -178,7 +178,7 @@ class Evidence:
         return rows.drop(columns=without).reset_index(drop=True)
 
     def metrics_measured(self) -> list[tuple[str, str, str]]:
-        """Return metric, unit and case study of everything, in whatever it is measured, each once."""
+        """Return metric, unit and case study of everything admitted, each once."""
         rows, admits = self._admitted
         told = rows.loc[admits & ~rows[ANECDOTE], ["metric", "unit", "case_study"]]
         return sorted(told.drop_duplicates().itertuples(index=False, name=None))
@@ -189,8 +189,8 @@ class Evidence:
         return sorted(rows["metric"][admits & rows[ANECDOTE]].unique())
 
     def findings(self, metric: str) -> pd.DataFrame:
-        """Return every ordinal finding, one row a finding; lists speak of throughput alone. of ANY_WORKLOAD those of
-        any.
+        """Return every ordinal finding, a row each; those of any workload under ANY_WORKLOAD. Lists speak of
+        throughput.
 
         Columns: the keys of _FINDING_COLUMNS, and case_studies tuple of slugs; research_groups tuple of names;
         host_storage str, that of a file on host_fs; cache_mode str, where all configurations of its publication under
@@ -222,13 +222,13 @@ class Evidence:
 
     @cached_property
     def _admitted(self) -> tuple[pd.DataFrame, np.ndarray]:
-        """Return the arms of the workload as they are kept, and (arms,) bool, whether the question admits each."""
+        """Return the kept arms of the workload, and (arms,) bool, whether the question admits each."""
         rows = _of_workload(self.question.workload, self._counting_studies, self.with_draft, self.as_of)
         return rows, _admits(self.question, rows)
 
     @cached_property
     def _rows(self) -> pd.DataFrame:
-        """Return the arms with the columns of `arms`, benchmark, and ANECDOTE; those below the minimum, too."""
+        """Return the admitted arms with the columns of `arms`, benchmark, and ANECDOTE."""
         rows, admits = self._admitted
         columns = (*_COLUMNS, "benchmark", ANECDOTE)
         shown = pd.DataFrame({name: _as_shown(name, rows[name].array[admits]) for name in columns})
@@ -242,8 +242,11 @@ class Evidence:
 
     @cached_property
     def _counting_studies(self) -> dict[int, tuple[datetime, int | None]]:
-        """Return the case studies that count, each to when it was published and the latest revision at which single
-        rows of it ended: another database has no other of the same."""
+        """Return the case studies that count, each to its publication time and the latest revision that ended rows of
+        it.
+
+        The two tell a case study from those of the same number in another database.
+        """
         rows = _counting(self.with_draft, self.as_of).order_by()
         return {
             pk: (published, ended)
@@ -256,12 +259,12 @@ class Evidence:
 
 
 def arms(question: Question, *, as_of: int | None = None, with_draft: int | None = None) -> pd.DataFrame:
-    """Return every arm in the question's metric, else in throughput, as Evidence gives it. as_of, with_draft : of it"""
+    """Return the arms in the question's metric, else in throughput, as Evidence does."""
     return Evidence(question, with_draft, as_of).arms(question.metric or THROUGHPUT)
 
 
 def findings(question: Question, *, as_of: int | None = None, with_draft: int | None = None) -> pd.DataFrame:
-    """Return every ordinal finding that the question admits, as Evidence gives it. as_of, with_draft : of it"""
+    """Return the ordinal findings that the question admits, as Evidence does."""
     return Evidence(question, with_draft, as_of).findings(question.metric or THROUGHPUT)
 
 
@@ -303,7 +306,7 @@ def _passes(question: Question, rows: pd.DataFrame) -> np.ndarray:
 
 
 def _as_shown(name: str, values: Any) -> Any:
-    """Return the values of a column as `arms` gives them: what is kept as categories because it is few, as numbers.
+    """Return a column as `arms` gives it: numbers that are kept as categories become numbers.
 
     As astype does it for one column after the other, in a tenth of the time.
     """
@@ -318,12 +321,11 @@ def _as_shown(name: str, values: Any) -> Any:
 def _of_workload(
     workload: str, counting: dict[int, tuple[datetime, int | None]], with_draft: int | None, as_of: int | None
 ) -> pd.DataFrame:
-    """Return the workload's arms of these case studies, by case study, in each in the order of summaries.
+    """Return the workload's arms of these case studies, by case study and then in the order of summaries.
 
     counting : of Evidence
-
-    What is published does not change until rows of it end, so the arms of each case study are read once and kept for a
-    while: a publication costs its own arms. Drafts do change.
+    The arms of each case study are read once and kept, as they do not change until rows of it end: a publication costs
+    its own arms alone. Drafts are read each time.
     """
     name = f"{workload} in form {_FORM}"
     kept = kept_arms.in_memory(name)
@@ -348,7 +350,7 @@ def _of_workload(
 
 
 def _missing(kept: Kept, counting: Mapping[int, Any], with_draft: int | None) -> set[int]:
-    """Return the case studies that have to be read, for they are not kept as they are now."""
+    """Return the case studies that have to be read, as they are not kept in their present state."""
     return {pk for pk, told in counting.items() if pk != with_draft and kept.case_studies.get(pk) != told}
 
 
@@ -366,22 +368,22 @@ def _read_arms(arms: QuerySet[Arm], workload: str, case_studies: Collection[int]
 
 
 def _stood(revision: int) -> Q:
-    """Return the condition that an arm stood for its rows at this revision; those of before rows ended may."""
+    """Return the condition that an arm stood for its rows at this revision."""
     begun = Q(since_revision__isnull=True) | Q(since_revision__lte=revision)
     return begun & (Q(until_revision__isnull=True) | Q(until_revision__gt=revision))
 
 
 def _together(frames: Iterable[pd.DataFrame | None]) -> pd.DataFrame:
-    """Return one frame of several from _read, by case study and the number of the arm.
+    """Return one frame of several from _read, by case study and arm number.
 
-    No order in which case studies came matters: sums differ in their last digits by it, and the same evidence must give
-    the same answer wherever it was loaded.
+    The order must not depend on which case study was read first: sums differ in their last digits by it, and the same
+    evidence must give the same answer everywhere.
     """
     return _joined(frames).sort_values(["case_study", "arm_id"], ignore_index=True)
 
 
 def _joined(frames: Iterable[pd.DataFrame | None]) -> pd.DataFrame:
-    """Return one frame of several with the same columns, one below the other."""
+    """Concatenate frames with the same columns."""
     some = [frame for frame in frames if frame is not None]
     some = [frame for frame in some if len(frame)] or some[:1]
     columns = {
@@ -394,8 +396,7 @@ def _joined(frames: Iterable[pd.DataFrame | None]) -> pd.DataFrame:
 
 
 def arms_of_every_workload() -> dict[str, pd.DataFrame]:
-    """Return workload to its published arms under hypervisors in metrics of speed, as `arms` gives them; two
-    queries."""
+    """Return workload to its published arms under hypervisors in metrics of speed; two queries."""
     rows = Arm.objects.filter(configuration__hypervisor__isnull=False, metric__in=SPEEDS).order_by(*_IN_ORDER)
     rows = rows.exclude(configuration__virtualisation="emulated").filter(
         _counts("configuration__case_study", None, None)
@@ -413,10 +414,10 @@ def every_arm(
     with_draft: int | None = None,
     with_anecdotes: bool = False,
 ) -> pd.DataFrame:
-    """Return all published arms, native ones too, of any metric, as `arms` gives them, with workload and benchmark.
+    """Return all published arms, native ones too, of any metric, with workload and benchmark.
 
-    admitting : take only those that its filters admit, of any workload; as_of, with_draft : as for Evidence
-    One query, as a publication between two would part them; the research groups are another.
+    admitting : only those that its filters admit, of any workload; as_of, with_draft : as for Evidence
+    One query, as a publication between two would part them, and one for the research groups.
     """
     stood = Arm.objects.all() if as_of is None else Arm.ever.filter(_stood(as_of))
     rows = stood.filter(_counts("configuration__case_study", with_draft, as_of)).order_by(*_IN_ORDER)
@@ -435,14 +436,13 @@ def has_more_arms_than(number: int, workload: str) -> bool:
 
 
 def arms_of(case_study: CaseStudy) -> pd.DataFrame:
-    """Return every arm of one case study, whatever was measured; columns as for `arms`, and ANECDOTE."""
+    """Return every arm of one case study, with ANECDOTE."""
     arms = _frame(Arm.objects.filter(configuration__case_study=case_study).order_by("pk"))
     return research_groups.add_groups(arms, research_groups.groups_of(_counting(case_study.pk, None)))
 
 
 def _frame(rows: QuerySet[Arm], further: Mapping[str, str] = MappingProxyType({})) -> pd.DataFrame:
-    """Return the arms as `arms` gives them, but for the research group, and with ANECDOTE. further : more columns, with
-    the path to each"""
+    """Return the arms as `arms` does, without research group and with ANECDOTE. further : column to its path"""
     reviewed = "configuration__case_study__publication__is_reviewed"
     rows = rows.annotate(
         laboratory=laboratory("configuration__case_study__"),
@@ -472,8 +472,10 @@ def _frame(rows: QuerySet[Arm], further: Mapping[str, str] = MappingProxyType({}
 
 
 def _with_anecdotes(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with ANECDOTE in place of _TOLD_BY, and with the length of a run by the load's parameters where
-    the case study states none; one query."""
+    """Replace _TOLD_BY by ANECDOTE; take the length of runs from the load's parameters where it is not stated.
+
+    One query.
+    """
     loads = WorkloadVariant.objects.in_bulk(rows["variant_id"].unique().tolist())
     seconds_of = {pk: protocol.seconds_of(load.parameters) for pk, load in loads.items()}
     seconds = rows["run_seconds"].fillna(rows["variant_id"].map(seconds_of).astype("float64"))
@@ -513,7 +515,7 @@ def _categories(values: Sequence[Any]) -> pd.Categorical:
 def reached(questions: Iterable[Question], case_study_ids: list[int]) -> set[Question]:
     """Return the questions whose answer evidence of these case studies, published or not, can change.
 
-    Two queries, however many the questions: each piece of evidence says which values of the filters admit it.
+    Two queries, however many questions: each piece of evidence says which values of the filters admit it.
     """
     evidence = [*_admitting_arms(case_study_ids), *_admitting_findings(case_study_ids)]
 
@@ -532,10 +534,9 @@ def reached(questions: Iterable[Question], case_study_ids: list[int]) -> set[Que
 
 
 def _admitting_arms(case_study_ids: list[int]) -> list[dict[str, Any]]:
-    """Return the distinct kinds of arms: filter to the values that admit it, as _passes has it. Those of
-    before rows ended too: what they joined falls apart.
+    """Return the distinct kinds of arms: filter to the values that admit it, as _admits has it.
 
-    Of any metric: an answer says in which others the load was measured.
+    Arms of before rows ended count too: what they joined falls apart. So does any metric: an answer names all.
     """
     reviewed = "configuration__case_study__publication__is_reviewed"
     paths = {"workload": "variant__workload__slug", **_ARM_FILTERS, "backend": "configuration__backend"}
@@ -565,7 +566,7 @@ def _admitting_arms(case_study_ids: list[int]) -> list[dict[str, Any]]:
 
 
 def _admitting_findings(case_study_ids: list[int]) -> list[dict[str, Any]]:
-    """Return the findings of these case studies: filter to the values that admit it, as _admitted_findings has it."""
+    """Return these case studies' findings: filter to the values that admit it, as _admitted_findings has it."""
     paths = {
         "workload": "variant__workload__slug",
         **_FINDING_FILTERS,
@@ -587,8 +588,7 @@ def _admitting_findings(case_study_ids: list[int]) -> list[dict[str, Any]]:
 
 
 def has_idle_filter(question: Question, as_of: int | None = None) -> bool:
-    """Tell whether some filter of the question changes nothing: without it, or with the next weaker grade, the
-    published evidence is the same, now or as of a revision."""
+    """Tell whether some filter changes nothing: the evidence is the same without it, or with the next weaker grade."""
     unset: list[dict[str, Any]] = [{name: None} for name in question.filters if name != "grade"]
     wider = [replace(question, **without) for without in unset]
     if question.grade:
@@ -620,7 +620,7 @@ def _counts(case_study: str, with_draft: int | None, as_of: int | None) -> Q:
 
 
 def _admitted_findings(question: Question, counts: Q) -> QuerySet[OrdinalFinding]:
-    """Return the findings with a case study that counts; it is also the one that the filters look at."""
+    """Return the findings with a case study that counts and passes the filters."""
     asked = Q(**{_FINDING_FILTERS[name]: value for name, value in question.filters.items() if name in _FINDING_FILTERS})
     if question.guest_os_family:
         studies = CaseStudy.objects.filter(configurations__guest_os__family=question.guest_os_family)
@@ -641,8 +641,11 @@ def _admitted_findings(question: Question, counts: Q) -> QuerySet[OrdinalFinding
 def _options(
     findings: pd.DataFrame,
 ) -> tuple[dict[tuple[str, ...], str], dict[tuple[str, ...], list[tuple[str, ...]]]]:
-    """Return (publication, hypervisor) to the one cache mode its configurations agree in; and (publication, hypervisor,
-    guest, host) to what each of its configurations can lose writes by."""
+    """Return the options of the configurations behind findings.
+
+    (publication, hypervisor) to the one cache mode its configurations agree in, and (publication, hypervisor, guest,
+    host) to what each of its configurations can lose writes by.
+    """
     rows = Configuration.objects.filter(
         case_study__slug__in={slug for slugs in findings["case_studies"] for slug in slugs},
         hypervisor__slug__in=set(findings["hypervisor"]),
@@ -658,8 +661,8 @@ def _options(
 
 
 def mechanism_costs() -> list[tuple[str, str, str, str]]:
-    """Return file system, operation (a key of mechanisms.RULES), code and mechanism of each cell of the cost matrix
-    C1.1-C3.7, as the catalogue holds it; one query."""
+    """Return file system, operation (a key of mechanisms.RULES), code and mechanism of each cell of the cost matrix;
+    one query."""
     rows = MechanismCost.objects.values_list("file_system__slug", "operation", "code", "mechanism")
     return [
         (file_system, MechanismCost.Operation(operation).name.lower(), code, mechanism)

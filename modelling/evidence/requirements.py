@@ -1,8 +1,8 @@
 """Tell whether an entry can do what a person must have. No Django.
 
-An entry stands for the parts it names, and with it those that the question fixes: hypervisor, file system of the guest,
-what images lie on, image format. Which of them an ability rests on, and whether one is enough, is said in one table,
-ABILITIES of experiments.published_evidence.abilities. Source: docs/models/verdict.md, needs before speed.
+An entry stands for the parts it names, and for those that the question fixes: hypervisor, guest file system, what
+images lie on, image format. ABILITIES of experiments.published_evidence.abilities says which parts an ability rests on.
+Source: docs/models/verdict.md, needs before speed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +39,7 @@ Parts = Mapping[str, tuple[str, str]]  # part of an entry to kind and slug of it
 
 @dataclass(frozen=True)
 class Fulfilment:
-    """The knowledge of whether one entry has one ability.
+    """Whether one entry has one ability.
 
     found : of STANDINGS; left open: it rests on parts that neither the entry nor the question names
     facts : what it follows from; not_known : choices of which it is not known, as (kind, slug)
@@ -57,7 +57,7 @@ class Fulfilment:
 
 
 def parts_of(axis: str, key: str, filters: Mapping[str, Any]) -> Parts:
-    """Return the parts that an entry names, and those that the filters of a question fix beside it.
+    """Return the parts that an entry names, and those that the question's filters fix.
 
     The image format counts for images in files alone: a volume is the disk itself.
     """
@@ -80,8 +80,8 @@ def parts_of(axis: str, key: str, filters: Mapping[str, Any]) -> Parts:
 def fulfilment(ability: Ability, parts: Parts, known: Facts) -> Fulfilment:
     """Tell whether parts together have an ability.
 
-    Each named part of `all_of` has to have it, and so has one of those named of `any_of`. A part that has it through
-    another counts where that other is not named: where it is, the other is asked.
+    Each named part of `all_of` must have it, and one of those named of `any_of`. A part that has it through another
+    counts only where that other is not named.
     """
     told = [_of_choice(ability, parts[part], known) for part in ability.all_of if part in parts]
     either = [_of_choice(ability, parts[part], known) for part in ability.any_of if part in parts]
@@ -92,7 +92,7 @@ def fulfilment(ability: Ability, parts: Parts, known: Facts) -> Fulfilment:
 
 
 def lacking(question: Question) -> Callable[[str], tuple[str, ...]]:
-    """Return what tells which needs of the question an entry, by its key, lacks or is not known to have."""
+    """Return a function from an entry's key to the needs of the question that it lacks or is not known to have."""
     return partial(_lacking, question)
 
 

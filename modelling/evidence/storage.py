@@ -1,4 +1,4 @@
-"""Keeping what was worked out: in the database only where the knowledge is still what it was worked out from."""
+"""Store what was computed: in the database only while the knowledge is what it was computed from; or in memory."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,10 +23,9 @@ class Busy(Exception):  # noqa: N818 - an event, not a mistake
 
 
 def store_if_current(revision: int, store: Callable[[], object], *, wait: bool) -> bool:
-    """Call `store` in a transaction if the knowledge is at `revision` and stays there until its end; whether it did.
+    """Call `store` in a transaction if the knowledge is at `revision` until its end; tell whether.
 
-    wait : for a publication under way, as workers do; a visitor does not wait, and then nothing is kept
-
+    wait : for a publication under way, as workers do; a visitor does not wait, and then nothing is stored
     The row of the latest revision is the lock that publications hold until they are committed. It is locked by its
     number, and the latest number is read again afterwards: whoever waited for a publication finds a newer row.
     """
@@ -46,14 +45,14 @@ Made = TypeVar("Made", bound=models.Model, covariant=True)
 
 
 class Compute(Protocol[Made]):
-    """Makes the report on the knowledge as it is, and keeps it; wait : as of `store_if_current`."""
+    """Makes the report on the knowledge as it is, and stores it; wait : as of store_if_current."""
 
     def __call__(self, *, wait: bool = True) -> Made: ...
 
 
 @dataclass(frozen=True)
 class KeptReport(Generic[Row]):
-    """A report on everything published, of which a row is kept by revision and method.
+    """A report on everything published, with a row by revision and method.
 
     job : that makes a new one; is_wanted : whether one is made before anybody asks
     """
@@ -65,7 +64,7 @@ class KeptReport(Generic[Row]):
     is_wanted: bool = False
 
     def current(self) -> Row | None:
-        """Return the newest, by one read. None kept: None while a worker makes it, unless it takes no time."""
+        """Return the newest; where there is none, compute it, or None while a worker does as it takes long."""
         kept = self._of_method().order_by("-revision").first()
         if kept is not None:
             return kept
@@ -75,12 +74,12 @@ class KeptReport(Generic[Row]):
         return self.compute(wait=False)
 
     def renew(self) -> None:
-        """Ask a worker for a new one, if anybody has ever asked for one."""
+        """Enqueue a new one, if anybody has ever asked for one."""
         if self.rows._default_manager.exists():
             jobs.enqueue_once(self.job)
 
     def look_after(self) -> None:
-        """Ask again for one that is behind, whatever became of the job."""
+        """Enqueue one again that is behind, whatever became of the job."""
         newest = self._of_method().aggregate(last=Max("revision"))["last"]
         if newest is None and not self.is_wanted:
             return
@@ -88,7 +87,7 @@ class KeptReport(Generic[Row]):
             jobs.enqueue_for_leftovers(self.job)
 
     def bring_up_to_date(self) -> None:
-        """Make that of the current revision, unless it is kept; again where a publication came in between."""
+        """Make that of the current revision; again where a publication came in between."""
         while not self._of_method().filter(revision=counts.revision()).exists():
             self.compute()
 
@@ -98,8 +97,10 @@ class KeptReport(Generic[Row]):
 
 @contextmanager
 def nowait_transaction() -> Iterator[None]:
-    """Open a transaction that raises Busy where SQLite would wait for its one writer. Rows of PostgreSQL are locked
-    with skip_locked inside."""
+    """Open a transaction that raises Busy where SQLite would wait for its one writer.
+
+    Rows of PostgreSQL are locked with skip_locked inside.
+    """
     with _no_patience():
         try:
             with transaction.atomic():
@@ -125,6 +126,5 @@ def _no_patience() -> Iterator[None]:
 
 
 def get_or_compute(key: str, work_out: Callable[[], Any], cache: str = "worked-out", seconds: int = _SECONDS) -> Any:
-    """Return a value from memory where it is there, else work it out and keep it for a while. That memory is bounded:
-    settings.CACHES."""
+    """Return a value from memory, else compute and keep it for a while; settings.CACHES bound the memory."""
     return caches[cache].get_or_set(key, work_out, seconds)

@@ -1,4 +1,4 @@
-"""Laboratories of readers: who belongs to one, and how one comes about. Every door asks here."""
+"""Laboratories of readers: members, sessions, removal. Pages, API and client all ask here."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ MOST_SITTINGS = 10_000
 
 
 def laboratories_of(user: Any) -> QuerySet[Laboratory]:
-    """Return the laboratories that the user is a member of: to others they look like what is not there."""
+    """Return the user's laboratories; those of others look as if they did not exist."""
     return Laboratory.objects.filter(members=user) if user.is_authenticated else Laboratory.objects.none()
 
 
@@ -28,7 +28,7 @@ def sessions_of(user: Any) -> QuerySet[Sitting]:
 
 
 def create_laboratory(user: Any, slug: str, name: str) -> Laboratory:
-    """Make a laboratory whose only member is this user. Raises Refused."""
+    """Create a laboratory whose only member is this user. Raises Refused."""
     if laboratories_of(user).count() >= MOST_LABORATORIES:
         raise Refused(f"You belong to {MOST_LABORATORIES} laboratories, as many as one may.")
     try:
@@ -59,7 +59,7 @@ def add_member(laboratory: Laboratory, username: str, *, user: Any = None) -> No
 
 
 def remove_member(laboratory: Laboratory, username: str, *, user: Any = None) -> None:
-    """Let this user see nothing of the laboratory any more. Raises Refused."""
+    """Take the laboratory away from this member. Raises Refused."""
     with transaction.atomic():
         members = Laboratory.objects.select_for_update().get(pk=laboratory.pk).members
         member = members.filter(username=username).first()
@@ -72,7 +72,7 @@ def remove_member(laboratory: Laboratory, username: str, *, user: Any = None) ->
 
 
 def remove_session(session: Sitting, *, user: Any = None) -> None:
-    """Forget a session, its runs and the changes that it showed. What was shared of it stays. Raises Refused."""
+    """Delete a session with its runs and changes; what was shared of it stays. Raises Refused."""
     with transaction.atomic():
         if not _removable(Sitting.objects.filter(pk=session.pk)).exists():
             raise Refused("A change that everybody may see rests on it.")
@@ -81,10 +81,10 @@ def remove_session(session: Sitting, *, user: Any = None) -> None:
 
 
 def remove_laboratory(laboratory: Laboratory, *, user: Any = None) -> None:
-    """Forget what was measured in a laboratory; nobody is a member of it any more.
+    """Delete a laboratory's sessions and members.
 
-    Its row stays, with its audit trail: what tells of its runs, such as a plan, stays closed to others. So do sessions
-    on which a change rests that everybody may see.
+    Its row and audit trail stay, so that plans made from its runs stay closed to others, and so do sessions on which a
+    public change rests.
     """
     with transaction.atomic():
         laboratory = Laboratory.objects.select_for_update().get(pk=laboratory.pk)
@@ -95,7 +95,7 @@ def remove_laboratory(laboratory: Laboratory, *, user: Any = None) -> None:
 
 
 def _removable(sessions: QuerySet[Sitting]) -> QuerySet[Sitting]:
-    """Leave out the sessions on which a public change rests."""
+    """Exclude the sessions on which a public change rests."""
     public = SeriesChange.objects.public()
     for name in ("sitting", "shown_by", "confirmed_by", "earlier"):
         sessions = sessions.exclude(pk__in=public.exclude(**{name: None}).values(name))

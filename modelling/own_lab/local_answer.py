@@ -43,7 +43,7 @@ Where = tuple[str, tuple[object, ...]]  # a machine, and what choices that may b
 
 
 class Bearing(NamedTuple):
-    """A choice of a session that is an entry of a question. beside : what only choices that may be compared share"""
+    """A session's choice that is an entry of the question. beside : equal for choices that may be compared"""
 
     key: str
     place: str
@@ -51,7 +51,7 @@ class Bearing(NamedTuple):
 
 
 class SessionEvidence(NamedTuple):
-    """A session, as it bears on a question.
+    """What a session says of a question.
 
     of : its choices that are entries; blocks : of these alone, each of two or more runs
     """
@@ -62,16 +62,16 @@ class SessionEvidence(NamedTuple):
 
     @property
     def runs(self) -> Counter[int]:
-        """Return the choices with the number of their runs that count."""
+        """Count each choice's runs that count."""
         return Counter(choice for block in self.blocks for choice in block.entries)
 
     def runs_of(self, key: str) -> int:
-        """Return how many of them are of this entry."""
+        """Count the runs of an entry."""
         return self.runs[choice] if (choice := self.compared.get(key)) is not None else 0
 
     @property
     def compared(self) -> dict[str, int]:
-        """Return the entries of the largest set of choices that may be compared, and the choice that is each."""
+        """Return the entries of the largest set of comparable choices, each with its choice."""
         runs = self.runs
         sets: dict[tuple[object, ...], dict[str, int]] = {}
         for choice in sorted(runs):
@@ -94,9 +94,9 @@ def evidence_of_sessions(question: Question, sessions: Iterable[Sitting]) -> lis
 def answer_on_machine(
     question: Question, weights: Mapping[str, float], laboratory: Laboratory, told: Sequence[SessionEvidence]
 ) -> MixHere | None:
-    """Return the answer on a machine of the laboratory; None where no session of it bears on the question.
+    """Return the answer on a machine of the laboratory; None where no session bears on the question.
 
-    The machine is the one that was measured last under every workload, else under one of them, else under any other.
+    The machine is the one measured last under all workloads, else under most of them, else under any other.
     weights : workload to share, positive, in any unit; told : of evidence_of_sessions, newest first
     """
     where = _measured_at(told, weights)
@@ -147,7 +147,7 @@ def workload_labels(workloads: Iterable[str]) -> list[str]:
 
 
 def _measured_at(told: Sequence[SessionEvidence], weights: Mapping[str, float]) -> Where | None:
-    """Return where choices were compared last under the most of the workloads; None: nowhere under any."""
+    """Return where choices were compared last under the most of the workloads; None: nowhere."""
     under: dict[Where, set[str]] = {}
     for evidence in told:
         if where := evidence.where:
@@ -156,7 +156,7 @@ def _measured_at(told: Sequence[SessionEvidence], weights: Mapping[str, float]) 
 
 
 def _measured(sessions: Sequence[SessionEvidence]) -> list[str]:
-    """Return the entries that each of these compared; of any, where there are no two of them."""
+    """Return the entries that each of these compared; where that is no pair, those that any compared."""
     everyone = list(dict.fromkeys(key for evidence in sessions for key in evidence.compared))
     by_all = [key for key in everyone if all(key in evidence.compared for evidence in sessions)]
     return by_all if len(by_all) > 1 else everyone
@@ -171,7 +171,7 @@ def _posterior(
     told: Sequence[SessionEvidence],
     newest: Mapping[str, SessionEvidence],
 ) -> Machine:
-    """Return what sessions and published evidence say of the entries' ln speed, summed by the shares of workloads.
+    """Return the entries' ln speed given sessions and published evidence, summed by the shares of workloads.
 
     newest : workload to the session that rules; what the others measured follows at a distance
     """
@@ -205,7 +205,7 @@ def _posterior(
 
 
 def _elsewhere(published: Posterior, is_told: np.ndarray, first: int) -> np.ndarray:
-    """Return (n, 3) ln ratios to the first in a laboratory that nobody has seen: middle, low and high of 95 %.
+    """Return (n, 3) ln ratios to the first in a new laboratory: median and ends of the 95 % interval.
 
     is_told : (n,) whether something is published of the entry; NaN where that is not so of one of the two
     """
@@ -215,7 +215,7 @@ def _elsewhere(published: Posterior, is_told: np.ndarray, first: int) -> np.ndar
 
 
 def _place(axis: Axis, told: SessionEvidence) -> str:
-    """Return the disk or folder that the session compares its entries on; "" where they are on several."""
+    """Return the disk or folder on which the session compares its entries; "" where they are on several."""
     return "" if compares_disks(axis) else choices_of(told.session)[next(iter(told.compared.values()))].place
 
 
@@ -257,7 +257,7 @@ def _lies_on(axis: Axis, key: str) -> tuple[str, ...]:
 
 
 def _is_asked_of(question: Question, session: Sitting) -> bool:
-    """Tell whether the question is of what the session measured: operations a second of one Linux system by itself."""
+    """Tell whether the question is about what was measured: operations a second of one Linux system alone."""
     is_virtual = {"yes": True, "no": False}.get(str(session.facts.get("virtual", "")))
     asks_native = None if question.hypervisor is None else question.hypervisor == NATIVE
     return (
@@ -278,8 +278,8 @@ def _decision(
 ) -> tuple[str, str, tuple[EntryHere, ...]]:
     """Return kind, sentence and rows of the answer.
 
-    keys : entries, first those that were measured; runs : of these, under the workloads; count : runs that rule
-    now : of the keys; elsewhere : place of an entry to (n, 3) ln ratios to it
+    keys : entries, those that were measured first; runs : of these, under the workloads; count : runs that rule
+    now : posterior of the keys; elsewhere : place of an entry to (n, 3) ln ratios to it
     """
     margin, size, measured = assumptions().margin, len(keys), len(runs)
     labels = [label(axis, key) for key in keys]

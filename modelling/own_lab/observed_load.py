@@ -1,4 +1,4 @@
-"""The load of an observed machine, made into a job that a session keeps: who may ask for it, and what it is made of."""
+"""The load of an observed machine as a job for a session: who may ask for it, and what it is made of."""
 
 from dataclasses import asdict
 from datetime import timedelta
@@ -23,7 +23,7 @@ def make_load(user: Any, name: str, *, seconds: int, more: str, version: str) ->
     """Return the load of an observed machine as the row of a session keeps it. Raises Refused.
 
     name : "vm-117", or "lab-1/vm-117" with its host; seconds : of one run
-    more : lines that every job of a session ends with; version : of the machine's fio
+    more : lines that end every job of a session; version : of the machine's fio
     """
     machine = _machine(user, name)
     called = f"{machine.host.slug}/{machine.name}"
@@ -46,7 +46,7 @@ def make_load(user: Any, name: str, *, seconds: int, more: str, version: str) ->
 
 
 def _machine(user: Any, name: str) -> ObservedMachine:
-    """Return the machine. What the user may not see is told like what is not there."""
+    """Return the machine; one that the user may not see looks as if it did not exist. Raises Refused."""
     host, slash, inside = name.rpartition("/")
     rows = machines_called(inside).filter(host__in=permissions.hosts_visible_to(user)).select_related("host")
     by_host = {machine.host.slug: machine for machine in reversed(rows) if not slash or machine.host.slug == host}

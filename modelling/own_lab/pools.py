@@ -1,10 +1,8 @@
-"""Read from a laboratory's runs on the pools of one host what a guest gains by moving between them.
+"""What a guest gains by moving between the pools of a host, from a laboratory's runs on them.
 
-Pools that nobody ran on are as published, beside disks that nobody knows.
-
-A run counts for the pool whose path or name is its place, in the newest session of that machine that ran on two pools
-or more under the workload. What it measured is the guest file system on that pool, or something else there: then it
-follows at a distance (`machine.apart`). Source: docs/models/here.md.
+A run counts for the pool whose path or name is its place, in the newest session of that machine with runs on two pools
+or more under the workload. It measured the guest file system on that pool, or something else there, which then follows
+at a distance (`machine.apart`). Pools without runs are as published, on unknown disks. Source: docs/models/here.md.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,7 +41,7 @@ class OnPools(NamedTuple):
 
 
 class Runs(NamedTuple):
-    """Where to look for runs: of a laboratory's machine. places : place of a run to its pool"""
+    """Where to look for runs: on a laboratory's machine. places : place of a run to its pool"""
 
     laboratory: Laboratory
     machine: str
@@ -51,7 +49,7 @@ class Runs(NamedTuple):
 
 
 def published_on(question: Question, pairs: Iterable[str]) -> Posterior:
-    """Return what is published of these pairs of file systems, whether anything speaks of them or not."""
+    """Return the forecast for these pairs of file systems, whether anything is published of them or not."""
     return forecast_entries(question, ranking_of(question), pairs)
 
 
@@ -75,7 +73,7 @@ _Ran = Mapping[int, tuple[str, Choice]]  # choice of a session to its pool and w
 
 
 def _newest(question: Question, runs: Runs) -> tuple[Sitting, _Ran, list[Block]] | None:
-    """Return the newest session that ran on two of the pools or more, and what it ran; None where there is none."""
+    """Return the newest session with runs on two of the pools or more, what it ran and its blocks; None: none."""
     rows = Sitting.objects.filter(laboratory=runs.laboratory, machine=runs.machine, workload=question.workload)
     for session in rows.order_by("-pk").prefetch_related("runs")[:_MOST_SESSIONS]:
         choices = choices_of(session)

@@ -1,4 +1,4 @@
-"""The knowledge that published evidence gives of a machine's choices before anything is measured on it."""
+"""What published evidence says of a machine's choices before anything is measured on it."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,25 +25,25 @@ from .content import Choice
 
 
 class Prior(NamedTuple):
-    """The knowledge of n choices on a machine that nobody measured, and the question that it comes from."""
+    """The prior of n choices on an unmeasured machine, and the key of the question that it comes from."""
 
     components: Components
     question: str  # its key; "" where nothing published bears on it
 
     def as_json(self) -> dict[str, Any]:
-        """Return it for a row: a session keeps what it began with, whatever is published meanwhile."""
+        """Return it as a session keeps it, whatever is published meanwhile."""
         few = reduced(self.components)
         parts = (few.weights, few.means, few.covariances, few.extras)
         return {"question": self.question, "parts": [np.round(part, 9).tolist() for part in parts]}
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> "Prior":
-        """Return what a row keeps."""
+        """Return what a session keeps."""
         return cls(Components(*map(np.array, kept["parts"])), kept["question"])
 
 
 def prior_of_choices(workload: str, choices: Sequence[Choice]) -> Prior:
-    """Return what is known of these choices from everything published under this workload."""
+    """Return the prior of these choices from everything published under this workload."""
     axis, places = compared_axis(choices), [choice.place for choice in choices]
     if axis is None:
         return Prior(apart(_nothing(len(choices)), places, are_alike=False), "")
@@ -56,8 +56,10 @@ def prior_of_choices(workload: str, choices: Sequence[Choice]) -> Prior:
 
 
 def knowledge_for(question: Question, rankings: Mapping[str, Ranking]) -> Knowledge:
-    """Return what bears on the question under these workloads; under a load that no workload is, and of what is no
-    speed, the evidence of their rankings alone."""
+    """Return what bears on the question under these workloads.
+
+    Where the load is no workload, or the metric no speed, that is the evidence of their rankings alone.
+    """
     known = knowledge_of(question, next(iter(rankings.values())).metric)
     if known is None or "" in rankings:
         evidence = {workload: (ranking.arms, ranking.findings) for workload, ranking in rankings.items()}
@@ -68,10 +70,10 @@ def knowledge_for(question: Question, rankings: Mapping[str, Ranking]) -> Knowle
 def prior_in_laboratory(
     question: Question, known: Knowledge, of: Sequence[tuple[str, str]], laboratory: Laboratory
 ) -> Components:
-    """Return what is known of n entries under workloads in a laboratory before its sessions tell of it.
+    """Return what is known of n entries under workloads in a laboratory, without its sessions.
 
-    of : (n,) workload and entry, of which one may stand there several times
-    What it published counts as its own; where sessions are part of that its group is left out: they tell it themselves.
+    of : (n,) workload and entry, which may repeat
+    What it published counts as its own; its group is left out if sessions are part of that, as they say it themselves.
     """
     axis = AXES[question.axis]
     keys_of: dict[str, dict[str, None]] = defaultdict(dict)
@@ -90,21 +92,21 @@ def prior_in_laboratory(
 
 
 def forecast_entries(question: Question, ranking: Ranking, keys: Iterable[str]) -> Posterior:
-    """Return what published evidence foretells of its own entries and of these, whether it speaks of them or not."""
+    """Return the forecast of the ranking's entries and of these, whether anything is published of them or not."""
     axis, known = AXES[question.axis], knowledge_for(question, {question.workload: ranking})
     entries = sorted({*(ranking.posterior.treatments if ranking.posterior else ()), *keys})
     return known.posterior(rows_of(axis, entries, known.containers, where_of(question)))
 
 
 def select_entries(everything: Posterior, keys: Sequence[str]) -> Components:
-    """Return what is known of these entries, of which one may stand there several times."""
+    """Return the components of these entries, which may repeat."""
     return Components.of(everything).among([everything.treatments.index(key) for key in keys])
 
 
 def compared_axis(choices: Sequence[Choice]) -> Axis | None:
     """Return the axis on which the choices differ; None where nothing published compares what they differ in.
 
-    Where no axis has all that differs it is that of one column: guest file system before host storage before the rest.
+    Where no axis has all that differs: guest file system before host storage before the other settings.
     """
     columns = {column for choice in choices for column in choice.settings}
     differ = {column for column in columns if len({choice.settings.get(column, "") for choice in choices}) > 1}
@@ -125,7 +127,7 @@ def _key(axis: Axis, choice: Choice) -> str:
 
 
 def _rest(axis: Axis, choice: Choice) -> tuple[tuple[str, str], ...]:
-    """Return the settings of a choice that its entry of the axis does not have."""
+    """Return the settings of a choice that are no part of its entry."""
     own = {*axis.entry, *(("backend", "host_fs") if "host_storage" in axis.entry else ())}
     return tuple(sorted(setting for setting in choice.settings.items() if setting[0] not in own))
 

@@ -1,4 +1,4 @@
-"""Says what changed on a machine since a decision: its leading choices, measured again."""
+"""Measure the leading choices of a decision again, and say what changed on the machine since."""
 
 from collections.abc import Mapping, Sequence
 from math import erf, exp, log, sqrt
@@ -19,7 +19,7 @@ LEAST_RUNS, MOST_RUNS = 4, 8
 
 
 def last_decision(laboratory: Laboratory, machine: str, workload: str, like: str = "") -> Sitting | None:
-    """Return the machine's last decided session under this workload; where that is "", under the load of `like`."""
+    """Return the machine's last decided session under this workload, or where that is "", under the load of `like`."""
     decided = laboratory.sittings.filter(machine=machine, workload=workload, state=Sitting.State.DECIDED)
     if not workload:
         decided = decided.filter(Q(like__machine=like) | Q(like__machine__endswith=f"/{like}"))
@@ -27,8 +27,9 @@ def last_decision(laboratory: Laboratory, machine: str, workload: str, like: str
 
 
 def find_unchanged(before: Sitting, choices: Sequence[Choice], facts: Mapping[str, object]) -> Sitting | None:
-    """Return the last session of the machine that showed something under the load of `before`, if nothing that is known
-    of the machine and of these choices changed since; else None."""
+    """Return the machine's last session under the load of `before` that measured anything; None where a known fact of
+    the machine, or a setting of these choices, changed since.
+    """
     alike = Sitting.objects.filter(laboratory=before.laboratory, machine=before.machine, workload=before.workload)
     if before.like:
         alike = alike.filter(like__machine=before.like["machine"])
@@ -42,9 +43,9 @@ def find_unchanged(before: Sitting, choices: Sequence[Choice], facts: Mapping[st
 
 
 def compare_with_before(session: Sitting) -> tuple[Change, ...]:
-    """Return how fast each choice is as a multiple of before; none where the session measures nothing again.
+    """Return each choice's speed as a multiple of before; empty where the session measures nothing again.
 
-    Runs vary by VARIATION, or more where they show more. What all runs of a day have in common is part of a change.
+    Runs vary by VARIATION, or more where they show more. What all runs of a day share is part of the change.
     """
     if session.before is None:
         return ()

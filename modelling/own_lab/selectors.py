@@ -1,4 +1,4 @@
-"""Tells other rooms what holds on the machine of a laboratory: for its members alone."""
+"""What holds on the machine of a laboratory, for its members alone, as other rooms ask for it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -44,7 +44,7 @@ HERE_PARAMETER = OpenApiParameter(
 
 
 def laboratory_of(user: Any, slug: str) -> Laboratory | None:
-    """Return this laboratory of the user's; None: there is none of that name, or it is of others, which looks alike."""
+    """Return this laboratory of the user's; None: there is none of that name, or it is of others."""
     return laboratories_of(user).filter(slug=slug).first()
 
 
@@ -59,8 +59,10 @@ def laboratory_in(request: HttpRequest) -> Laboratory | None:
 
 
 def laboratory_asked(request: Request) -> Laboratory | None:
-    """Return the laboratory on whose machine an answer is asked as data. Raises Http404 where it is none of the
-    reader's, and FaultyRequest where the answer there is not to be had."""
+    """Return the laboratory on whose machine an API answer is asked.
+
+    Raises Http404 where it is none of the reader's, FaultyRequest where that answer is not to be had.
+    """
     laboratory = laboratory_in(request)
     if laboratory and (AS_OF in request.GET or request.accepted_renderer.format == "csv"):
         raise FaultyRequest([{"field": HERE, "message": "It is told as JSON and of now: leave out as_of, and CSV."}])
@@ -102,8 +104,7 @@ def laboratories_on(question: Question, user: Any) -> list[Laboratory]:
 def _evidence(
     question: Question, shares: Mapping[str, float], laboratories: list[Laboratory]
 ) -> dict[Laboratory, list[local_answer.SessionEvidence]]:
-    """Return each laboratory with what its newest sessions under each of these workloads, and under all others, say of
-    the question; two queries."""
+    """Return what each laboratory's newest sessions, under each workload and under all others, say; two queries."""
     rows = Sitting.objects.filter(laboratory__in=laboratories).exclude(workload="")
     rows = rows.filter(Exists(SittingRun.objects.filter(sitting=OuterRef("pk"), value__isnull=False)))
     under = Case(When(workload__in=[*shares], then="workload"), default=Value(""))

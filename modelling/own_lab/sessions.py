@@ -1,4 +1,4 @@
-"""Sessions: begun, told of runs, and decided. Whatever dies meanwhile, the rows say what is to be run next."""
+"""Sessions: begun, told of runs, decided. The rows alone say what to run next, whatever process dies."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
@@ -43,8 +43,8 @@ def begin_session(
 ) -> Sitting:
     """Begin a session with its first runs planned. workload : of engines.WORKLOADS; "" under a load of `like`
 
-    like : of observed_load.make_load; what others published is of other loads, and it begins with nothing of it
-    before : what it measures again; runs : made without a server, with which it ends; sent again they are one session
+    like : of observed_load.make_load; nothing published is of that load, so the prior says nothing
+    before : what it measures again; runs : made without a server, with which it ends; sent again they are the same one
     """
     names = [choice.name for choice in choices]
     with transaction.atomic():
@@ -86,10 +86,9 @@ def begin_session(
 
 
 def report_run(session: Sitting, number: int, value: float | None, disturbed: str = "") -> None:
-    """Keep what a planned run showed, operations a second, or what disturbed it. Raises Refused.
+    """Store what a planned run measured, in operations a second, or what disturbed it. Raises Refused.
 
-    The same report twice does no harm. When the last run of a block is reported, the next ones are planned or the
-    session ends.
+    The same report twice does no harm. The last run of a block plans the next block, or ends the session.
     """
     with transaction.atomic():
         # Two reports of one session wait for each other: only one of them plans the next block.
@@ -131,7 +130,7 @@ def load_of(session: Sitting) -> Load:
 
 
 def load_numbers(engine: str, job: str) -> Load:
-    """Return the numbers of a job of our own; the client makes this job of them again, as a test compares."""
+    """Return the numbers of a job of our own; the client makes the same job of them, as a test compares."""
     options = dict(line.split("=", 1) for line in job.splitlines()[1:])
     numbers = {key: int(value) for key, value in options.items() if value.isdecimal()}
     # "16384,8192", or "4096/60:8192/40,12288/100": sizes, each perhaps with shares of it and of its double.
@@ -158,18 +157,18 @@ def load_numbers(engine: str, job: str) -> Load:
 
 
 def direct_io_lines(seconds: int) -> str:
-    """Return the lines that every job ends with, so that the disk answers: the files are far smaller than memory."""
+    """Return the lines that end every job: direct I/O, as the files are far smaller than memory."""
     return f"direct=1\nramp_time={warm_up_seconds(seconds)}\n"
 
 
 def is_guest(session: Sitting) -> bool:
-    """Tell whether the machine is virtual: as its program found, else as a guest's file system among the choices."""
+    """Tell whether the machine is virtual: as its program found, else if choices name a guest's file system."""
     virtual = session.facts.get("virtual")
     return virtual == "yes" or (virtual is None and any("guest_fs" in c.settings for c in choices_of(session)))
 
 
 def warm_up_seconds(seconds: int) -> int:
-    """Return how long a run of so many seconds goes on before what counts."""
+    """Return how long a run goes on before it counts."""
     return max(1, seconds // 10)
 
 
@@ -207,7 +206,7 @@ def _continue(session: Sitting) -> None:
 
 
 def blocks_of(session: Sitting, among: Collection[int] | None = None) -> list[Block]:
-    """Return the runs that count, by block; a block of which one alone counts tells nothing.
+    """Return the runs that count, by block; a single run of a block says nothing.
 
     among : the choices whose runs are asked for; None: all
     """
@@ -260,7 +259,7 @@ def _decision(session: Sitting, before: Machine, now: Machine) -> Decision:
 
 
 def _set_up(session: Sitting, choice: Choice) -> tuple[str, ...]:
-    """Return the command lines that make a choice, as far as its settings say."""
+    """Return the commands that set up a choice, as far as its settings say."""
     settings: dict[str, Any] = {**choice.settings}
     for side in {"guest_fs", "host_fs"} & settings.keys():
         settings[side] = FileSystem(slug=settings[side])
@@ -272,14 +271,14 @@ def _set_up(session: Sitting, choice: Choice) -> tuple[str, ...]:
 
 
 def ratios_to_first(known: Machine, first: int, names: Sequence[str]) -> list[tuple[float, float, float]]:
-    """Return ratio, low and high of each choice against the one that comes first, 95 %."""
+    """Return ratio, low and high (95 %) of each choice against this one."""
     every = np.arange(len(names))
     quantiles = known.posterior(names).mean_quantiles(every, np.full_like(every, first), (0.5, 0.025, 0.975))
     return [(float(middle), float(low), float(high)) for middle, low, high in np.exp(quantiles)]
 
 
 def _expected_runs(now: Machine, names: Sequence[str]) -> int | None:
-    """Return how many runs it takes yet, if they show what is expected now; None where more than are looked at."""
+    """Return how many more runs it takes if they show what is expected; None: more than _AHEAD."""
     expected, runs = now.weights @ now.means, 0
     while runs < _AHEAD:
         places = machine.next_block(now, names)

@@ -1,4 +1,4 @@
-"""Makes a draft case study of what was measured on a machine, by the door that published tables come in by."""
+"""Make a draft case study of a session, by the import of published tables."""
 
 import csv
 import io
@@ -22,9 +22,9 @@ from .content import Choice, Refused
 
 
 def share_session(session: Sitting, user: User, door: ImportBatch.Door) -> CaseStudy:
-    """Return the draft that the session becomes; again it is the same one. Raises Refused.
+    """Return the draft that the session becomes, the same one each time. Raises Refused.
 
-    Members of its laboratory may see the session; who may begin a draft is asked before (experiments.permissions).
+    Callers check that the user may see the session and begin a draft.
     """
     with transaction.atomic():
         # Two members may share it at once; and whatever dies meanwhile leaves no draft that the session does not know.
@@ -59,7 +59,7 @@ def _draft(session: Sitting, user: User, door: ImportBatch.Door) -> CaseStudy:
 
 
 def _conditions(session: Sitting, header: list[str]) -> Conditions:
-    """Return what is said of all runs: no name of the machine, which nobody else needs."""
+    """Return the conditions of all runs, without the machine's name, which nobody else needs."""
     facts = session.facts
     of_machine = {} if sessions.is_guest(session) else {"cpu": facts.get("cpu", ""), "cores": facts.get("cores", "")}
     if not sessions.is_guest(session):
@@ -97,7 +97,7 @@ def _procedure(session: Sitting) -> str:
 
 
 def _rows(session: Sitting) -> list[dict[str, str]]:
-    """Return a row of the template for each run that counts."""
+    """Return a row of the import template for each run that counts."""
     of_choices = [_settings(session, place, choice) for place, choice in enumerate(sessions.choices_of(session))]
     shape = engines.SHAPES[session.workload]
     of_load = {

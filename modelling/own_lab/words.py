@@ -1,4 +1,4 @@
-"""The sentences of a session. No Django."""
+"""The sentences of sessions and of answers on a machine. No Django."""
 
 import shlex
 from collections.abc import Sequence
@@ -58,7 +58,7 @@ def under_load_of(machine: str, text: str) -> str:
 
 
 def describe_load(machine: str, profile: Profile, at: datetime, hours: float, left_open: Sequence[str]) -> str:
-    """Say what the load of an observed machine is made of. hours : of the 24 before `at` that were watched"""
+    """Say what the load of an observed machine is made of. hours : watched, of the 24 before `at`"""
     assert profile.requests is not None
     assert profile.mean_io_bytes is not None
     asked, moved, size = profile.requests, profile.bytes.reads, profile.mean_io_bytes / 1024
@@ -106,14 +106,14 @@ def recommendation_sentence(
 def borrowed_sentence(missing: Sequence[str], others: Sequence[str]) -> str:
     """Say, after an answer, that runs under other workloads tell it.
 
-    missing : labels of workloads that were asked for, and not measured there; others : of those that were
+    missing : labels of workloads asked for and not measured; others : of those that were
     """
     told = f" Nothing was measured there under {listed(missing)}" if missing else ""
     return told and told + (f": runs under {listed(others)} say this." if others else ".")
 
 
 def not_measured(workloads: Sequence[str]) -> str:
-    """Say why there is no answer under a mix of workloads in a laboratory. workloads : labels"""
+    """Say why a laboratory has no answer under a mix. workloads : labels"""
     return f"Measure first: no two of these choices were measured, under {listed(workloads)} or any other workload."
 
 
@@ -122,7 +122,7 @@ def _lead(ratio: float, low: float, high: float, other: str) -> str:
 
 
 def change_sentence(kind: str, name: str, ratio: float, low: float, high: float, margin: float) -> str:
-    """Say what became of a choice."""
+    """Say how a choice changed."""
     now = f"{ratio:.2f} times as fast as before ({low:.2f} to {high:.2f})"
     if kind == NO_CHANGE:
         return f"{name}: no change that matters; it is {now}, within {margin:.0%}."
