@@ -64,10 +64,10 @@ def known(request: HttpRequest, slug: str) -> HttpResponse:
     if request.get_full_path() != address:
         return redirect(address)
     beside = {name: facts[name] for name in KEPT_FACTS[1:] if name in facts}
-    given = current_answers(choices_for(slug, hypervisor))
-    answers = {question: answer_in(snapshot) for question, snapshot in given.items() if snapshot}
+    snapshots = current_answers(choices_for(slug, hypervisor))
+    answers = {question: answer_in(snapshot) for question, snapshot in snapshots.items() if snapshot}
     choices = choices_of(answers, beside)
-    told = {choice.axis for choice in choices}
+    chosen = {choice.axis for choice in choices}
     under = f" on {hypervisors[hypervisor]}" if hypervisor else ""
     under = " without a hypervisor" if hypervisor == NATIVE else under
     context = {
@@ -76,8 +76,8 @@ def known(request: HttpRequest, slug: str) -> HttpResponse:
         "title": f"{workloads[slug]}{under}: what to choose",
         "workload": slug,
         "choices": choices,
-        "unknown": [words.THING[question.axis] for question, answer in answers.items() if question.axis not in told],
-        "waiting": [words.THING[question.axis] for question, snapshot in given.items() if not snapshot],
+        "unknown": [words.THING[question.axis] for question, answer in answers.items() if question.axis not in chosen],
+        "waiting": [words.THING[question.axis] for question, snapshot in snapshots.items() if not snapshot],
         "others": [(slug_, label) for slug_, label in hypervisors.items() if slug_ != hypervisor],
         "hypervisor": hypervisor,
     }

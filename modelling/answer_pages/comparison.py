@@ -161,10 +161,10 @@ def compare(
 
 def _entry(axis: Axis, key: str, ranking: Ranking, all_arms: pd.DataFrame) -> ComparedEntry:
     ranked = next((entry for part in ranking.parts for entry in part.entries if entry.key == key), None)
-    told = set(all_arms[all_arms["entry"] == key]["case_study"])
+    sources = set(all_arms[all_arms["entry"] == key]["case_study"])
     lists = ranking.findings[ranking.findings["entry"] == key]["case_studies"]
-    told |= {slug for slugs in lists for slug in slugs}
-    return taken(ComparedEntry, ranked, key=key, label=label(axis, key), case_studies=tuple(sorted(told)))
+    sources |= {slug for slugs in lists for slug in slugs}
+    return taken(ComparedEntry, ranked, key=key, label=label(axis, key), case_studies=tuple(sorted(sources)))
 
 
 def _environment(of_entries: list[list[Configuration]]) -> tuple[EnvironmentFact, ...]:

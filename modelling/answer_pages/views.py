@@ -143,25 +143,25 @@ def respond(
     form : valid, with the facts of a machine that whoever is signed in may keep
     """
     is_fragment = wants_fragment(request)
-    mine: dict[str, Any] = {"machines": None, "facts": form.facts if form else {}, "follow": None, "on_machines": []}
+    of_user: dict[str, Any] = {"machines": None, "facts": form.facts if form else {}, "follow": None, "on_machines": []}
     if request.user.is_authenticated:
         if form and not form.is_open:
             question = form.question()
-            mine["follow"] = button(request.user, question)
+            of_user["follow"] = button(request.user, question)
             if HERE not in request.GET:
-                mine["on_machines"] = [
+                of_user["on_machines"] = [
                     (laboratory.name, words.address(question, beside={HERE: laboratory.slug}))
                     for laboratory in laboratories_on(question, request.user)
                 ]
-        mine["machines"] = kept_machines(request.user, form.cleaned_data["workload"] or "" if form else "")
+        of_user["machines"] = kept_machines(request.user, form.cleaned_data["workload"] or "" if form else "")
     if is_fragment:
         beside = "".join(
-            render_to_string(f"modelling/{name}.html", {**mine, "is_fragment": True}, request)
+            render_to_string(f"modelling/{name}.html", {**of_user, "is_fragment": True}, request)
             for name in ("_on_machines", "_follow", "_machines")
         )
         return HttpResponse(content + beside, status=status)
     context = {"title": "", "address": "", "feed_address": "", "linked_data": "", **context}
-    return render(request, "modelling/answer.html", {"content": content, **context, **mine}, status=status)
+    return render(request, "modelling/answer.html", {"content": content, **context, **of_user}, status=status)
 
 
 @dataclass(frozen=True)
@@ -363,15 +363,15 @@ def known_address(workload: str, facts: Mapping[str, Any]) -> str:
 
 def _history(asked: Asked, answer: Answer, kept: AnswerVersion, site: str) -> dict[str, Any]:
     """Return the addresses of the answer as data and for good, and what else may be asked."""
-    question, given, named = asked.question, asked.machine.given, kept.named
+    question, facts, named = asked.question, asked.machine.given, kept.named
     this = {} if kept.as_of is None else named
     return {
         "permanent_address": words.address(question, named.get("as_of"), method=named.get("method")) if named else "",
         "cited": _cited(question, kept, site),
         "feed_address": words.feed_address(question),
         "earlier": earlier_answers(question, answer),
-        "api_address": words.api_address(question, **given, **this),
-        "csv_address": words.api_address(question, format="csv", **given, **this),
+        "api_address": words.api_address(question, **facts, **this),
+        "csv_address": words.api_address(question, format="csv", **facts, **this),
     }
 
 

@@ -175,8 +175,8 @@ def kept_verdicts(questions: Iterable[Question]) -> dict[Question, KeptVerdict |
     concerned = [key for key, question in of_key.items() if kept.get(question) and staleness.may_be_stale(question)]
     if concerned:
         behind = newest.filter(question__in=concerned, revision__gt=0)
-        for key, *told in behind.values_list("question", "result__evidence", "result__entries"):
+        for key, *rests_on in behind.values_list("question", "result__evidence", "result__entries"):
             verdict = kept[of_key[key]]
-            if verdict is not None and staleness.changes_in(of_key[key], *told):
+            if verdict is not None and staleness.changes_in(of_key[key], *rests_on):
                 kept[of_key[key]] = replace(verdict, strength=weaker(verdict.strength))
     return kept

@@ -232,12 +232,12 @@ def count_ahead(row: RankingSnapshot) -> int:
 def _claim(pk: int, attempts: int) -> bool:
     """Count the attempt beforehand, so that a question that kills its worker is put off like one that fails."""
     delay = min(FIRST_DELAY * 2 ** min(attempts, 20), LONGEST_DELAY)
-    mine = RankingSnapshot.objects.filter(pk=pk, attempts=attempts)
-    return mine.update(attempts=F("attempts") + 1, retry_at=Now() + Value(delay)) == 1
+    row = RankingSnapshot.objects.filter(pk=pk, attempts=attempts)
+    return row.update(attempts=F("attempts") + 1, retry_at=Now() + Value(delay)) == 1
 
 
 def _renew_answer(pk: int, question: Question, attempts: int, asked_at: Any) -> None:
-    mine = RankingSnapshot.objects.filter(pk=pk, attempts=attempts + 1)
+    row = RankingSnapshot.objects.filter(pk=pk, attempts=attempts + 1)
     try:
         snapshot = _answer(question, counts.revision())
         snapshot.asked_at = asked_at
@@ -246,10 +246,10 @@ def _renew_answer(pk: int, question: Question, attempts: int, asked_at: Any) -> 
             permalinks.pin_answer(snapshot, permalinks.SHOWN)
     except Exception as error:  # whatever it is, it concerns this question alone
         logger.exception("could not answer question=%s attempt=%s", question.key, attempts + 1)
-        mine.update(error=displayable_error(error))
+        row.update(error=displayable_error(error))
         return
     if not kept:  # the knowledge changed meanwhile: at once again, as if not tried
-        mine.update(attempts=attempts, retry_at=None)
+        row.update(attempts=attempts, retry_at=None)
 
 
 def reason(snapshot: RankingSnapshot) -> str:

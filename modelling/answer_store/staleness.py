@@ -68,13 +68,14 @@ def changes_in(question: Question, evidence: Sequence[Any], entries: Sequence[An
 
 def changes_since(answers: Mapping[Question, RankingSnapshot | None]) -> dict[Question, tuple[SpeedChange, ...]]:
     """Return the changes that concern each answer that is there. At most one query, for results not read yet."""
-    given = {question: row for question, row in answers.items() if row is not None and may_be_stale(question)}
-    unread = {row.pk: row for row in given.values() if "result" in row.get_deferred_fields()}
+    concerned = {question: row for question, row in answers.items() if row is not None and may_be_stale(question)}
+    unread = {row.pk: row for row in concerned.values() if "result" in row.get_deferred_fields()}
     if unread:
         for pk, result in RankingSnapshot.objects.filter(pk__in=unread).values_list("pk", "result"):
             unread[pk].result = result
     return {
-        question: changes_in(question, row.result["evidence"], row.result["entries"]) for question, row in given.items()
+        question: changes_in(question, row.result["evidence"], row.result["entries"])
+        for question, row in concerned.items()
     }
 
 
@@ -92,11 +93,11 @@ def weakened_copy(snapshot: RankingSnapshot, changes: Sequence[SpeedChange]) -> 
     result = copy.deepcopy(snapshot.result)
     for verdict in (result["verdict"], *(part["verdict"] for part in result["parts"])):
         weaken_verdict(verdict, [change.sentence for change in changes])
-    told = copy.copy(snapshot)
-    told.result = result
-    told.digest = hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest()
-    told.computed_at = max(snapshot.computed_at, *(change.since for change in changes))
-    return told
+    weakened = copy.copy(snapshot)
+    weakened.result = result
+    weakened.digest = hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest()
+    weakened.computed_at = max(snapshot.computed_at, *(change.since for change in changes))
+    return weakened
 
 
 def weaken_verdict(verdict: dict[str, Any], reasons: Sequence[str]) -> None:

@@ -27,10 +27,10 @@ def abilities_of(
 def _of_entry(
     question: Question, key: str, label: str, slug: str, names: Mapping[str, Mapping[str, str]]
 ) -> EntryAbility:
-    told = fulfilment(ABILITIES[slug], parts_of(question.axis, key, question.filters), facts())
-    unknown = [names.get(_NAMED.get(kind, kind), {}).get(choice, choice) for kind, choice in told.not_known]
+    fulfilled = fulfilment(ABILITIES[slug], parts_of(question.axis, key, question.filters), facts())
+    unknown = [names.get(_NAMED.get(kind, kind), {}).get(choice, choice) for kind, choice in fulfilled.not_known]
     grounds = [
-        *(AbilityGround(fact.sentence, fact.source, fact.read_on) for fact in told.facts),
+        *(AbilityGround(fact.sentence, fact.source, fact.read_on) for fact in fulfilled.facts),
         *(AbilityGround(f"{name}: not known.", "", "") for name in unknown),
     ]
-    return EntryAbility(key, label, slug, told.found, tuple(grounds))
+    return EntryAbility(key, label, slug, fulfilled.found, tuple(grounds))

@@ -19,18 +19,18 @@ def describe_anecdotes(arms: pd.DataFrame, label: Callable[[str], str]) -> tuple
     """Tell what the anecdotes of each case study say. arms : of modelling.answers.estimate._comparable_anecdotes"""
     slugs = sorted(arms["case_study"].unique())[:MOST]
     titles = dict(CaseStudy.objects.filter(slug__in=slugs).values_list("slug", "title")) if slugs else {}
-    told = (_of_study(slug, titles[slug], arms[arms["case_study"] == slug], label) for slug in slugs)
-    return tuple(anecdote for of_study in told for anecdote in of_study)
+    described = (_of_study(slug, titles[slug], arms[arms["case_study"] == slug], label) for slug in slugs)
+    return tuple(anecdote for of_study in described for anecdote in of_study)
 
 
-def anecdote_caveat(told: tuple[Anecdote, ...]) -> list[str]:
+def anecdote_caveat(anecdotes: tuple[Anecdote, ...]) -> list[str]:
     """Say how many there are, where there are some."""
-    if not told:
+    if not anecdotes:
         return []
-    numbers = sum(anecdote.numbers for anecdote in told)
-    those = f"{counted(numbers, 'number')} of {counted(len(told), 'case study', 'case studies')}".capitalize()
+    numbers = sum(anecdote.numbers for anecdote in anecdotes)
+    which = f"{counted(numbers, 'number')} of {counted(len(anecdotes), 'case study', 'case studies')}".capitalize()
     return [
-        f"{those} {'is an anecdote' if numbers == 1 else 'are anecdotes'}: neither repeated nor, as far as is stated, "
+        f"{which} {'is an anecdote' if numbers == 1 else 'are anecdotes'}: neither repeated nor, as far as is stated, "
         "measured for long enough. The evidence shows what they found; nothing here counts them."
     ]
 

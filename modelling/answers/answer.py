@@ -33,13 +33,13 @@ def answer(estimate: Estimate, revision: int) -> Answer:
     evidence = grounds.list_evidence(ranking, studies)
     equal = [grounds.describe_equal(axis, question, ranking, part) for part in parts]
     networks = [tuple(grounds.network_fit(network) for network in part.networks) for part in parts]
-    told = anecdotes.describe_anecdotes(estimate.anecdotes, entry_name)
-    missing = caveats.describe_missing(axis, question, ranking, estimate.measured, told)
+    told_anecdotes = anecdotes.describe_anecdotes(estimate.anecdotes, entry_name)
+    missing = caveats.describe_missing(axis, question, ranking, estimate.measured, told_anecdotes)
     notes = [
         *caches.cache_caveats(question, ranking, studies, entry_name),
         *caveats.list_caveats(axis, question, ranking),
     ]
-    notes += anecdotes.anecdote_caveat(told)
+    notes += anecdotes.anecdote_caveat(told_anecdotes)
     leading = tuple(key for part in parts for key in part.leading)
     by_machines = caveats.describe_by_machines(estimate.best_by_machines, leading, entry_name)
     runs = next_runs.propose_runs(question, estimate.run_sets)
@@ -106,7 +106,7 @@ def answer(estimate: Estimate, revision: int) -> Answer:
         notes=tuple(notes),
         evidence=evidence,
         compared=grounds.list_comparisons(ranking),
-        anecdotes=told,
+        anecdotes=told_anecdotes,
         missing=tuple(missing),
         makers=makers_say(advised, verdict, in_words),
     )

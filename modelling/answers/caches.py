@@ -37,9 +37,9 @@ def cache_caveats(
     ]
     others = len(clauses) - MOST_STUDIES
     more = [f"likewise in {others} other case studies" if others > 1 else "likewise in another case study"]
-    told = [*clauses[:MOST_STUDIES], *(more if others > 0 else [])]
+    shown = [*clauses[:MOST_STUDIES], *(more if others > 0 else [])]
     return [
-        f"These tests measured memory, not disks. {capital('; '.join(told))}. They say little about data that do not "
+        f"These tests measured memory, not disks. {capital('; '.join(shown))}. They say little about data that do not "
         "fit into memory."
     ]
 

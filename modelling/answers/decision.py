@@ -83,8 +83,8 @@ def decide_answer(
     assert ranking.posterior is not None
     options, posterior = list_options(entries, ranking.posterior, advised)
     recommended = recommend(options, posterior, kind, margin)
-    told = ((name, part.measured) for name, part in zip(names, parts, strict=True) if part.measured)
-    sentences = " ".join(f"{capital(name)}: {measured}" for name, measured in told)
+    measured_parts = ((name, part.measured) for name, part in zip(names, parts, strict=True) if part.measured)
+    sentences = " ".join(f"{capital(name)}: {measured}" for name, measured in measured_parts)
     measured = f"Nobody tested all of these together. {sentences}"
     settle = " ".join(filter(None, (_JOINING, measure_next)))
     return word_decision(verdict, recommended, label, measured, settle, rests_on, offered=len(options))
@@ -154,11 +154,11 @@ def decide_part(
         measured = f"Only {only} is known to have all that was asked for ({needs})." if only and needs else ""
     else:
         measured = describe_contrast(verdict.contrast, label, recommended.choice or [entry.key for entry in fulfilling])
-    told = {*recommended.choice, *recommended.rather_not}
+    named = {*recommended.choice, *recommended.rather_not}
     if verdict.contrast is not None:
-        told |= {verdict.contrast.first, verdict.contrast.second}
+        named |= {verdict.contrast.first, verdict.contrast.second}
     measured += _passed_over(part, recommended, label) + _durability(part, recommended, label)
-    measured += _families(told, recommended.rather_not, [entry.key for entry in part.entries])
+    measured += _families(named, recommended.rather_not, [entry.key for entry in part.entries])
     settle = "" if recommended.force == STRONG else measure_next
     nothing = f"nothing that was measured is known to have all that was asked for ({_needs(part)})."
     if all(entry.always_unsafe for entry in part.entries):
@@ -309,9 +309,9 @@ def describe_contrast(contrast: Contrast | None, label: Naming, entries: Sequenc
     return f"{_measured(contrast, label)}. {_elsewhere(contrast)}"
 
 
-def _families(told: Collection[str], avoid: Collection[str], entries: Collection[str]) -> str:
+def _families(named: Collection[str], avoid: Collection[str], entries: Collection[str]) -> str:
     """Say of hypervisors that are set against each other, or one of which is to be avoided, that one runs the other."""
-    against = {*families.shared(avoid, entries), *families.shared(told, told)}
+    against = {*families.shared(avoid, entries), *families.shared(named, named)}
     names = catalogue.names()["hypervisor"] if against else {}
     return "".join(
         f" {names.get(product, product)} runs {names.get(runs, runs)}: between the two, defaults and releases differ."
@@ -405,7 +405,9 @@ def part_names(ranking: Ranking, label: Naming, name_of: Callable[[str, str], st
         rows = pd.concat([rows, ranking.findings.reindex(columns=columns)])
     inside = [rows["entry"].isin(part.members) for part in ranking.parts]
     for column, wording in _TELLS_APART:
-        values = [sorted({value for value in rows[column][mine].dropna().unique() if value}) for mine in inside]
+        values = [
+            sorted({value for value in rows[column][is_member].dropna().unique() if value}) for is_member in inside
+        ]
         together = [value for own in values for value in own]
         if all(values) and len(together) == len(set(together)):
             return [wording.format(listed([name_of(column, value) for value in own], "or")) for own in values]

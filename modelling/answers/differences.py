@@ -26,13 +26,14 @@ def find_differences(parts: Sequence[RankedPart], arms: Mapping[str, pd.DataFram
     Only what one fair-play group holds: nothing is worked out from a ratio for a machine that nobody measured.
     """
     pairs = list(islice(_pairs(parts, {metric: arms[metric] for metric in METRICS if metric in arms}), MOST))
-    told = {}
+    records = {}
     for metric in {metric for _, metric, _, _ in pairs}:
-        places = sorted({place for _, of, *both in pairs if of == metric for place in both})
+        places = sorted({place for _, of_metric, *both in pairs if of_metric == metric for place in both})
         rows = arms[metric][_TOLD].iloc[places].to_dict("records")
-        told[metric] = dict(zip(places, rows, strict=True))
+        records[metric] = dict(zip(places, rows, strict=True))
     return tuple(
-        _difference(part, metric, told[metric][first], told[metric][other]) for part, metric, first, other in pairs
+        _difference(part, metric, records[metric][first], records[metric][other])
+        for part, metric, first, other in pairs
     )
 
 
@@ -94,12 +95,12 @@ def find_ratios(ranking: Ranking, choice: Collection[str]) -> tuple[MeasuredRati
     ratios = []
     for part in ranking.parts:
         links, contrast = links_of(part, ranking.arms), part.verdict.contrast
-        told = [(contrast.first, contrast.second)] if contrast else []
+        contrasted = [(contrast.first, contrast.second)] if contrast else []
         keys = [entry.key for entry in part.entries]
-        ahead = sorted([*(first for first, _ in told), *keys], key=lambda key: key not in choice)
+        ahead = sorted([*(first for first, _ in contrasted), *keys], key=lambda key: key not in choice)
         first = next((key for key in ahead if key in links.place), None)
         pairs = [(first, key) for key in keys if first and key != first]
-        pairs += [pair for pair in told if first not in pair]
+        pairs += [pair for pair in contrasted if first not in pair]
         ratios += [
             _ratio(part.number, pair, trial, ranking.arms)
             for pair in pairs

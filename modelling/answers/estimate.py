@@ -140,10 +140,10 @@ def _comparable_anecdotes(evidence: Evidence, ranking: Ranking) -> pd.DataFrame:
     """Return the arms below the minimum that may be compared, with those beside them: by the metric of the ranking, or
     where there is no ranking and the question names no metric, by the first that has some."""
     question, beside = evidence.question, ranking.arms.iloc[:0]
-    told = evidence.metrics_of_anecdotes()
+    metrics = evidence.metrics_of_anecdotes()
     first = question.metric or ranking.metric
-    others = [] if question.metric or ranking.parts else [metric for metric in told if metric != first]
-    for metric in (first, *others) if told else ():
+    others = [] if question.metric or ranking.parts else [metric for metric in metrics if metric != first]
+    for metric in (first, *others) if metrics else ():
         arms = evidence.arms(metric, with_anecdotes=True)
         beside = arms[arms["case_study"].isin(arms["case_study"][arms[dataframes.ANECDOTE]])]
         beside = comparable_arms(beside, AXES[question.axis], assumptions().spread)

@@ -130,15 +130,15 @@ def describe_protocols(arms: pd.DataFrame) -> dict[str, str]:
     slugs, arms_of = arms["case_study"].iloc[first_of_each(study)], np.bincount(study)
     runs, seconds = (_spans(study, arms[column].to_numpy(dtype=float)) for column in ("runs", "run_seconds"))
     of_all, spreads = np.bincount(study, arms["runs"].notna()), np.bincount(study, ~arms["assumed"])
-    told = {}
+    described = {}
     for place, slug in enumerate(slugs):
         every, spread = int(arms_of[place]), int(spreads[place])
         counts = runs[place] if of_all[place] == every else ""
         repeated = f"{counts} run{'' if counts == '1' else 's'} a number" if counts else "number of runs not stated"
         length = f"of {seconds[place]} s" if seconds[place] else "length not stated"
         stated = "spread stated" if spread == every else f"spread of {spread} of {every}" if spread else "no spread"
-        told[slug] = f"{repeated}, {length}; {stated}"
-    return told
+        described[slug] = f"{repeated}, {length}; {stated}"
+    return described
 
 
 def _spans(number: np.ndarray, values: np.ndarray) -> list[str]:

@@ -66,8 +66,8 @@ def describe_set_ups(ranking: Ranking, label: Callable[[str], str]) -> tuple[Set
     if not firsts:
         return ()
     keys = [entry.key for _, entry in firsts]
-    told = from_newest_studies(ranking.arms[ranking.arms["entry"].isin(keys)])
-    behind = configurations_behind(keys, ranking, told)
+    newest = from_newest_studies(ranking.arms[ranking.arms["entry"].isin(keys)])
+    behind = configurations_behind(keys, ranking, newest)
     return tuple(
         SetUp(
             part=part.number,

@@ -35,7 +35,7 @@ def answer_for_subset(
     near = None if is_ranked else nearby(question, as_of)
     advised = advised_on(question, keys)
     few = _restrict_ranking(ranking, keys, advised)
-    told = answer(
+    answered = answer(
         Estimate(
             question,
             few if is_ranked else replace(few, parts=()),
@@ -51,7 +51,7 @@ def answer_for_subset(
         ),
         revision,
     )
-    return told if is_ranked else replace(told, missing=(), verdict=replace(told.verdict, reasons=()))
+    return answered if is_ranked else replace(answered, missing=(), verdict=replace(answered.verdict, reasons=()))
 
 
 def _restrict_ranking(ranking: Ranking, keys: Sequence[str], advised: Advised) -> Ranking:

@@ -180,8 +180,8 @@ class Evidence:
     def metrics_measured(self) -> list[tuple[str, str, str]]:
         """Return metric, unit and case study of everything admitted, each once."""
         rows, admits = self._admitted
-        told = rows.loc[admits & ~rows[ANECDOTE], ["metric", "unit", "case_study"]]
-        return sorted(told.drop_duplicates().itertuples(index=False, name=None))
+        measured = rows.loc[admits & ~rows[ANECDOTE], ["metric", "unit", "case_study"]]
+        return sorted(measured.drop_duplicates().itertuples(index=False, name=None))
 
     def metrics_of_anecdotes(self) -> list[str]:
         """Return the metrics of what would be admitted if it were not below the minimum."""
@@ -351,7 +351,7 @@ def _of_workload(
 
 def _missing(kept: Kept, counting: Mapping[int, Any], with_draft: int | None) -> set[int]:
     """Return the case studies that have to be read, as they are not kept in their present state."""
-    return {pk for pk, told in counting.items() if pk != with_draft and kept.case_studies.get(pk) != told}
+    return {pk for pk, state in counting.items() if pk != with_draft and kept.case_studies.get(pk) != state}
 
 
 def _read(workload: str, case_studies: Collection[int]) -> pd.DataFrame:
@@ -573,8 +573,8 @@ def _admitting_findings(case_study_ids: list[int]) -> list[dict[str, Any]]:
         "guest_os_family": "case_studies__configurations__guest_os__family",
         "is_reviewed": "publication__is_reviewed",
     }
-    mine = OrdinalFinding.objects.filter(case_studies__in=case_study_ids).values("pk")
-    rows = OrdinalFinding.objects.filter(pk__in=mine).order_by()
+    of_studies = OrdinalFinding.objects.filter(case_studies__in=case_study_ids).values("pk")
+    rows = OrdinalFinding.objects.filter(pk__in=of_studies).order_by()
     by_finding: dict[int, dict[str, Any]] = {}
     for pk, vm_counts, *values in rows.values_list("pk", "case_studies__vm_counts", *paths.values()).distinct():
         empty = {"grade": {"D"}, "needs": set(), "vm_count": set(), "metric": {THROUGHPUT}}
@@ -595,9 +595,10 @@ def has_idle_filter(question: Question, as_of: int | None = None) -> bool:
         wider.append(replace(question, grade=[*GRADES, None][GRADES.index(question.grade) + 1]))
     if not wider:
         return False
-    mine = arms(question, as_of=as_of), findings(question, as_of=as_of)
+    admitted = arms(question, as_of=as_of), findings(question, as_of=as_of)
     return any(
-        arms(other, as_of=as_of).equals(mine[0]) and findings(other, as_of=as_of).equals(mine[1]) for other in wider
+        arms(other, as_of=as_of).equals(admitted[0]) and findings(other, as_of=as_of).equals(admitted[1])
+        for other in wider
     )
 
 

@@ -83,12 +83,12 @@ def fulfilment(ability: Ability, parts: Parts, known: Facts) -> Fulfilment:
     Each named part of `all_of` must have it, and one of those named of `any_of`. A part that has it through another
     counts only where that other is not named.
     """
-    told = [_of_choice(ability, parts[part], known) for part in ability.all_of if part in parts]
+    fulfilled = [_of_choice(ability, parts[part], known) for part in ability.all_of if part in parts]
     either = [_of_choice(ability, parts[part], known) for part in ability.any_of if part in parts]
     if either:
         own = [one for one in either if not any(fact.through in parts for fact in one.facts)]
-        told.append(_joined(ability, own, max))
-    return _joined(ability, told, min) if told else Fulfilment(ability, LEFT_OPEN)
+        fulfilled.append(_joined(ability, own, max))
+    return _joined(ability, fulfilled, min) if fulfilled else Fulfilment(ability, LEFT_OPEN)
 
 
 def lacking(question: Question) -> Callable[[str], tuple[str, ...]]:
@@ -108,13 +108,13 @@ def _of_choice(ability: Ability, choice: tuple[str, str], known: Facts) -> Fulfi
     return Fulfilment(ability, fact.found, (fact,))
 
 
-def _joined(ability: Ability, told: Sequence[Fulfilment], decisive: Callable[[Sequence[int]], int]) -> Fulfilment:
+def _joined(ability: Ability, fulfilled: Sequence[Fulfilment], decisive: Callable[[Sequence[int]], int]) -> Fulfilment:
     """Join the facts of several parts: the worst of them decides, or the best."""
-    standing = _FROM_WORST[decisive([_FROM_WORST.index(one.found) for one in told])]
-    those = [one for one in told if one.found == standing]
+    standing = _FROM_WORST[decisive([_FROM_WORST.index(one.found) for one in fulfilled])]
+    decisive_ones = [one for one in fulfilled if one.found == standing]
     return Fulfilment(
         ability,
         standing,
-        tuple(dict.fromkeys(fact for one in those for fact in one.facts)),
-        tuple(dict.fromkeys(choice for one in those for choice in one.not_known)),
+        tuple(dict.fromkeys(fact for one in decisive_ones for fact in one.facts)),
+        tuple(dict.fromkeys(choice for one in decisive_ones for choice in one.not_known)),
     )

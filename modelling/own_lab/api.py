@@ -324,9 +324,9 @@ def _opened_by(request: Request) -> QuerySet[Laboratory]:
 
 def _checked(request: Request, shape: type[serializers.Serializer[Any]]) -> dict[str, Any]:
     """Return the fields of the body, in the limits of the shape. Raises FaultyRequest or ValidationError."""
-    given = shape(data=fields_of(request, shape))
-    given.is_valid(raise_exception=True)
-    return given.validated_data
+    fields = shape(data=fields_of(request, shape))
+    fields.is_valid(raise_exception=True)
+    return fields.validated_data
 
 
 def _check_report(report: Mapping[str, Any], of: str = "") -> None:

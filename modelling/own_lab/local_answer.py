@@ -87,23 +87,23 @@ class SessionEvidence(NamedTuple):
 
 def evidence_of_sessions(question: Question, sessions: Iterable[Sitting]) -> list[SessionEvidence]:
     """Return what these sessions say of the question; [] where none compares two of its entries."""
-    told = [evidence for session in sessions if (evidence := _evidence_of(question, session)).blocks]
-    return told if any(evidence.where for evidence in told) else []
+    relevant = [evidence for session in sessions if (evidence := _evidence_of(question, session)).blocks]
+    return relevant if any(evidence.where for evidence in relevant) else []
 
 
 def answer_on_machine(
-    question: Question, weights: Mapping[str, float], laboratory: Laboratory, told: Sequence[SessionEvidence]
+    question: Question, weights: Mapping[str, float], laboratory: Laboratory, relevant: Sequence[SessionEvidence]
 ) -> MixHere | None:
     """Return the answer on a machine of the laboratory; None where no session bears on the question.
 
     The machine is the one measured last under all workloads, else under most of them, else under any other.
-    weights : workload to share, positive, in any unit; told : of evidence_of_sessions, newest first
+    weights : workload to share, positive, in any unit; relevant : of evidence_of_sessions, newest first
     """
-    where = _measured_at(told, weights)
+    where = _measured_at(relevant, weights)
     if where is None:
         return None
     axis = AXES[question.axis]
-    newest = {evidence.session.workload: evidence for evidence in reversed(told) if evidence.where == where}
+    newest = {evidence.session.workload: evidence for evidence in reversed(relevant) if evidence.where == where}
     asked = [newest[workload] for workload in weights if workload in newest]
     measured = _measured(asked or [*newest.values()])
     questions = {workload: replace(question, workload=workload) for workload in weights}
@@ -121,7 +121,7 @@ def answer_on_machine(
         keys,
         {key: sum(evidence.runs_of(key) for evidence in asked) for key in measured},
         count,
-        _posterior(question, known, laboratory, shares, keys, told, newest),
+        _posterior(question, known, laboratory, shares, keys, relevant, newest),
         lambda first: _elsewhere(published, np.array(is_told), first),
     )
     missing = tuple(workload for workload in weights if workload not in newest)
@@ -131,7 +131,7 @@ def answer_on_machine(
         name=laboratory.name,
         machine=where[0],
         place=_place(axis, ruling[0]),
-        sittings=tuple(dict.fromkeys(evidence.session.pk for evidence in (*ruling, *told))),
+        sittings=tuple(dict.fromkeys(evidence.session.pk for evidence in (*ruling, *relevant))),
         kind=kind,
         sentence=sentence
         + words.borrowed_sentence(workload_labels(missing), workload_labels(newest.keys() - weights.keys())),
@@ -146,10 +146,10 @@ def workload_labels(workloads: Iterable[str]) -> list[str]:
     return sorted(of_workloads.get(workload, workload) for workload in workloads)
 
 
-def _measured_at(told: Sequence[SessionEvidence], weights: Mapping[str, float]) -> Where | None:
+def _measured_at(relevant: Sequence[SessionEvidence], weights: Mapping[str, float]) -> Where | None:
     """Return where choices were compared last under the most of the workloads; None: nowhere."""
     under: dict[Where, set[str]] = {}
-    for evidence in told:
+    for evidence in relevant:
         if where := evidence.where:
             under.setdefault(where, set()).add(evidence.session.workload)
     return max(under, key=lambda where: len(under[where] & weights.keys()), default=None)  # of equals the first: newest
@@ -168,7 +168,7 @@ def _posterior(
     laboratory: Laboratory,
     shares: Mapping[str, float],
     keys: Sequence[str],
-    told: Sequence[SessionEvidence],
+    relevant: Sequence[SessionEvidence],
     newest: Mapping[str, SessionEvidence],
 ) -> Machine:
     """Return the entries' ln speed given sessions and published evidence, summed by the shares of workloads.
@@ -184,7 +184,7 @@ def _posterior(
     ruling = {(own.session.pk, choice): (w, key) for w, own in newest.items() for key, choice in own.compared.items()}
     at = {run: elements.index(one) for run, one in ruling.items()}
     size = len(elements)
-    for evidence in told:
+    for evidence in relevant:
         for choice in sorted(evidence.runs):
             if (run := (evidence.session.pk, choice)) not in at:
                 at[run] = len(elements)
@@ -194,7 +194,7 @@ def _posterior(
     before = apart(before, places, [workload for workload, _ in elements], are_alike=len(elements) == size)
     blocks = [
         Block(tuple(at[evidence.session.pk, choice] for choice in block.entries), block.outcomes)
-        for evidence in reversed(told)
+        for evidence in reversed(relevant)
         for block in evidence.blocks
     ]
     sums = np.zeros((len(keys), len(elements)))
@@ -214,14 +214,14 @@ def _elsewhere(published: Posterior, is_told: np.ndarray, first: int) -> np.ndar
     return np.where((is_told & is_told[first])[:, None], quantiles, np.nan)
 
 
-def _place(axis: Axis, told: SessionEvidence) -> str:
+def _place(axis: Axis, ruling: SessionEvidence) -> str:
     """Return the disk or folder on which the session compares its entries; "" where they are on several."""
-    return "" if compares_disks(axis) else choices_of(told.session)[next(iter(told.compared.values()))].place
+    return "" if compares_disks(axis) else choices_of(ruling.session)[next(iter(ruling.compared.values()))].place
 
 
 def _evidence_of(question: Question, session: Sitting) -> SessionEvidence:
-    of = _bearings(question, session)
-    return SessionEvidence(session, of, blocks_of(session, of))
+    bearings = _bearings(question, session)
+    return SessionEvidence(session, bearings, blocks_of(session, bearings))
 
 
 def _bearings(question: Question, session: Sitting) -> dict[int, Bearing]:
@@ -284,11 +284,11 @@ def _decision(
     margin, size, measured = assumptions().margin, len(keys), len(runs)
     labels = [label(axis, key) for key in keys]
     stands = machine.standing(now, margin)
-    ahead, told = stands, size
+    ahead, compared = stands, size
     if not machine.is_settled(stands):  # what was measured may be settled among itself
-        ahead, told = machine.standing(machine.among(now, range(measured)), margin), measured
-    alike = [labels[place] for place in range(told) if ahead.within[place] >= SURE]
-    settled = verdict.LEADS if told < size else verdict.NO_DIFFERENCE if len(alike) > 1 else verdict.USE
+        ahead, compared = machine.standing(machine.among(now, range(measured)), margin), measured
+    alike = [labels[place] for place in range(compared) if ahead.within[place] >= SURE]
+    settled = verdict.LEADS if compared < size else verdict.NO_DIFFERENCE if len(alike) > 1 else verdict.USE
     kind = settled if machine.is_settled(ahead) else verdict.NOT_KNOWN
     here_ratios = ratios_to_first(now, ahead.first, keys)
     rows = [
@@ -304,6 +304,6 @@ def _decision(
         for place, (key, there) in enumerate(zip(keys, np.exp(elsewhere(ahead.first)), strict=True))
     ]
     rows.sort(key=lambda row: (row.key != keys[ahead.first], row.key not in runs, row.loss, row.key))
-    among_them = [row for row in rows if told == size or row.key in runs]
-    open_ = [row.label for row in rows if row.key not in runs and row.within >= OPEN and told < size]
+    among_them = [row for row in rows if compared == size or row.key in runs]
+    open_ = [row.label for row in rows if row.key not in runs and row.within >= OPEN and compared < size]
     return kind, words.recommendation_sentence(kind, among_them, alike, margin, open_, count), tuple(rows)

@@ -77,11 +77,13 @@ def _newest(question: Question, runs: Runs) -> tuple[Sitting, _Ran, list[Block]]
     rows = Sitting.objects.filter(laboratory=runs.laboratory, machine=runs.machine, workload=question.workload)
     for session in rows.order_by("-pk").prefetch_related("runs")[:_MOST_SESSIONS]:
         choices = choices_of(session)
-        of = {number: runs.places[choice.place] for number, choice in enumerate(choices) if choice.place in runs.places}
-        blocks = blocks_of(session, of)
+        pool_of = {
+            number: runs.places[choice.place] for number, choice in enumerate(choices) if choice.place in runs.places
+        }
+        blocks = blocks_of(session, pool_of)
         ran = sorted({choice for block in blocks for choice in block.entries})
-        if len({of[choice] for choice in ran}) > 1:
-            return session, {choice: (of[choice], choices[choice]) for choice in ran}, blocks
+        if len({pool_of[choice] for choice in ran}) > 1:
+            return session, {choice: (pool_of[choice], choices[choice]) for choice in ran}, blocks
     return None
 
 

@@ -68,16 +68,16 @@ def knowledge_for(question: Question, rankings: Mapping[str, Ranking]) -> Knowle
 
 
 def prior_in_laboratory(
-    question: Question, known: Knowledge, of: Sequence[tuple[str, str]], laboratory: Laboratory
+    question: Question, known: Knowledge, elements: Sequence[tuple[str, str]], laboratory: Laboratory
 ) -> Components:
     """Return what is known of n entries under workloads in a laboratory, without its sessions.
 
-    of : (n,) workload and entry, which may repeat
+    elements : (n,) workload and entry, which may repeat
     What it published counts as its own; its group is left out if sessions are part of that, as they say it themselves.
     """
     axis = AXES[question.axis]
     keys_of: dict[str, dict[str, None]] = defaultdict(dict)
-    for workload, key in of:
+    for workload, key in elements:
         keys_of[workload][key] = None
     rows = [
         rows_of(axis, [*keys], known.containers, where_of(replace(question, workload=workload)))
@@ -88,7 +88,7 @@ def prior_in_laboratory(
     whose = {"without": str(own["group"].iloc[0])} if is_shared else {"laboratory": laboratory.slug}
     everything = Components.of(known.posterior(pd.concat(rows), **whose))
     place = {one: number for number, one in enumerate((w, key) for w, keys in keys_of.items() for key in keys)}
-    return everything.among([place[one] for one in of])
+    return everything.among([place[one] for one in elements])
 
 
 def forecast_entries(question: Question, ranking: Ranking, keys: Iterable[str]) -> Posterior:

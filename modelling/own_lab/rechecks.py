@@ -38,7 +38,7 @@ def find_unchanged(before: Sitting, choices: Sequence[Choice], facts: Mapping[st
         return None
     settings = {choice["name"]: choice["settings"] for choice in last.choices}
     is_same = all(settings.get(choice.name) == choice.settings for choice in choices)
-    then, today = ({**told, "measured_at": ""} for told in (last.facts, facts))
+    then, today = ({**known, "measured_at": ""} for known in (last.facts, facts))
     return last if is_same and then == today else None
 
 
@@ -56,7 +56,7 @@ def compare_with_before(session: Sitting) -> tuple[Change, ...]:
     seen = sum(float(np.var(group)) * len(group) for group in groups) / freedom if freedom else 0.0
     variation = sqrt(max(VARIATION**2, seen))
     margin = log(1 + assumptions().margin)
-    told = []
+    compared = []
     for name in shared:
         middle = float(np.mean(now[name]) - np.mean(before[name]))
         error = variation * sqrt(1 / len(before[name]) + 1 / len(now[name]))
@@ -64,14 +64,14 @@ def compare_with_before(session: Sitting) -> tuple[Change, ...]:
         kind = NO_CHANGE if within >= SURE else CHANGED if within <= 1 - SURE else NOT_SURE
         low, high = exp(middle - NORMAL_95 * error), exp(middle + NORMAL_95 * error)
         sentence = words.change_sentence(kind, name, exp(middle), low, high, assumptions().margin)
-        told.append(Change(name, kind, exp(middle), low, high, sentence))
-    return tuple(told)
+        compared.append(Change(name, kind, exp(middle), low, high, sentence))
+    return tuple(compared)
 
 
 def is_conclusive(session: Sitting) -> bool:
     """Tell whether enough was measured again."""
-    count, told = session.runs.count(), compare_with_before(session)
-    is_sure = len(told) == COMPARED and all(change.kind != NOT_SURE for change in told)
+    count, compared = session.runs.count(), compare_with_before(session)
+    is_sure = len(compared) == COMPARED and all(change.kind != NOT_SURE for change in compared)
     return count >= min(session.most_runs, MOST_RUNS) or (count >= LEAST_RUNS and is_sure)
 
 

@@ -97,8 +97,8 @@ def _answer(question: Question, shares: Mapping[str, float], laboratory: Laborat
 
 def laboratories_on(question: Question, user: Any) -> list[Laboratory]:
     """Return the user's laboratories of which a session bears on the question; three queries."""
-    told = _evidence(question, {question.workload: 1.0}, list(laboratories_of(user)))
-    return [laboratory for laboratory, sessions in told.items() if sessions]
+    evidence = _evidence(question, {question.workload: 1.0}, list(laboratories_of(user)))
+    return [laboratory for laboratory, sessions in evidence.items() if sessions]
 
 
 def _evidence(

@@ -131,7 +131,7 @@ def _settings(session: Sitting, place: int, choice: Choice) -> dict[str, Any]:
     is_known = is_guest and backend in BACKENDS
     below = f"Place {choice.place}" + (f": {backend}" if backend and not is_known else "")
     kernel = "guest_kernel" if is_guest else "host_kernel"
-    given = {
+    columns = {
         "configuration": f"{slugify(choice.name)[:70]}-{place + 1}".lstrip("-"),
         "hypervisor": facts.get("hypervisor", "") if is_guest else "native",
         "backend": backend if is_known else "",
@@ -140,8 +140,8 @@ def _settings(session: Sitting, place: int, choice: Choice) -> dict[str, Any]:
         **{name: value for name, value in settings.items() if is_guest or name == "host_fs" or _is_native(name)},
     }
     if is_guest:
-        given |= {"vm_vcpus": facts.get("cores", ""), "vm_ram_gib": facts.get("ram_gib", ""), "vm_count": 1}
-    return given
+        columns |= {"vm_vcpus": facts.get("cores", ""), "vm_ram_gib": facts.get("ram_gib", ""), "vm_count": 1}
+    return columns
 
 
 def _is_native(column: str) -> bool:

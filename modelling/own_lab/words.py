@@ -108,8 +108,8 @@ def borrowed_sentence(missing: Sequence[str], others: Sequence[str]) -> str:
 
     missing : labels of workloads asked for and not measured; others : of those that were
     """
-    told = f" Nothing was measured there under {listed(missing)}" if missing else ""
-    return told and told + (f": runs under {listed(others)} say this." if others else ".")
+    sentence = f" Nothing was measured there under {listed(missing)}" if missing else ""
+    return sentence and sentence + (f": runs under {listed(others)} say this." if others else ".")
 
 
 def not_measured(workloads: Sequence[str]) -> str:

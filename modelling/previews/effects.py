@@ -101,7 +101,7 @@ def _effects(revision: KnowledgeRevision, progress: Callable[[int, int], None]) 
         )
         if headline(before) != headline(after):
             title = words.title(question, names.names())
-            addresses = [words.address(question, given.revision, method=METHOD) for given in (before, after)]
+            addresses = [words.address(question, answered.revision, method=METHOD) for answered in (before, after)]
             moved.append(
                 MovedHeadline(title, summarize_answer(before), addresses[0], summarize_answer(after), addresses[1])
             )

@@ -44,10 +44,10 @@ def follow(user: Any, question: Question) -> FollowedQuestion:
     revision, snapshot = _stands(question)
     with transaction.atomic():
         get_user_model().objects.select_for_update().get(pk=user.pk)  # the count holds until it is written
-        mine = FollowedQuestion.objects.filter(user=user)
-        if (row := mine.filter(question=question.key).first()) is not None:
+        followed = FollowedQuestion.objects.filter(user=user)
+        if (row := followed.filter(question=question.key).first()) is not None:
             return row
-        if mine.count() >= MOST:
+        if followed.count() >= MOST:
             raise TooManyQuestions(f"You follow {MOST} questions, as many as one may. Stop following one first.")
         return FollowedQuestion.objects.create(
             user=user, question=question.key, method=METHOD, revision=revision, said=_digest(snapshot)

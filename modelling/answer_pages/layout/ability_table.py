@@ -47,28 +47,28 @@ def ability_table(answer: Answer, names: Mapping[str, Mapping[str, str]]) -> Abi
     columns = [
         ability
         for slug, ability in ABILITIES.items()
-        if any(told.ability == slug and told.found != LEFT_OPEN for told in all_told)
+        if any(standing.ability == slug and standing.found != LEFT_OPEN for standing in all_told)
     ]
     shown = {ability.slug for ability in columns}
     by_entry: dict[str, list[EntryAbility]] = {}
-    for told in all_told:
-        if told.ability in shown:
-            by_entry.setdefault(told.key, []).append(told)
-    open_needs = dict.fromkeys(told.ability for told in answer.abilities if told.found == LEFT_OPEN)
+    for standing in all_told:
+        if standing.ability in shown:
+            by_entry.setdefault(standing.key, []).append(standing)
+    open_needs = dict.fromkeys(standing.ability for standing in answer.abilities if standing.found == LEFT_OPEN)
     return AbilityTable(
-        lacking=_grouped(told for told in answer.abilities if told.is_lacking),
-        limited=_grouped(told for told in answer.abilities if told.found == WITH_LIMITS),
+        lacking=_grouped(standing for standing in answer.abilities if standing.is_lacking),
+        limited=_grouped(standing for standing in answer.abilities if standing.found == WITH_LIMITS),
         left_open=[_left_open(ABILITIES[slug]) for slug in open_needs],
         columns=columns,
-        rows=[(told[0].label, told) for told in by_entry.values()],
+        rows=[(standing[0].label, standing) for standing in by_entry.values()],
         is_whole=len(entries) <= MOST_ROWS,
     )
 
 
-def _grouped(those: Iterable[EntryAbility]) -> list[Standing]:
+def _grouped(abilities: Iterable[EntryAbility]) -> list[Standing]:
     labels: dict[tuple[str, tuple[AbilityGround, ...]], list[str]] = {}
-    for told in those:
-        labels.setdefault((told.ability, told.grounds), []).append(told.label)
+    for standing in abilities:
+        labels.setdefault((standing.ability, standing.grounds), []).append(standing.label)
     return [Standing(ABILITIES[slug].name, of_entries, grounds) for (slug, grounds), of_entries in labels.items()]
 
 

@@ -75,8 +75,8 @@ def heat_map(entries: Sequence[RankedEntry], labels: Mapping[str, str]) -> Grid:
 def _cell(guest: str, host: str, entry: RankedEntry | None, shades: Mapping[str, int]) -> Cell:
     if entry is None:
         return Cell(guest, host)
-    told = entry.recommended or BETWEEN
-    return taken(Cell, entry, guest_fs=guest, host_fs=host, shade=shades[entry.key], standing=told)
+    standing = entry.recommended or BETWEEN
+    return taken(Cell, entry, guest_fs=guest, host_fs=host, shade=shades[entry.key], standing=standing)
 
 
 def _shades(entries: Sequence[RankedEntry]) -> dict[str, int]:

@@ -81,9 +81,11 @@ def _sentence(first: str, lines: Sequence[DifferenceLine], basis: str) -> str:
         return f"What it means in units of its own is not known: {why}."
     nearest, difference = lines[0], lines[0].difference
     more = "more" if nearest.more >= 0 else "less"
-    mine, other, between = (_rounded(v) for v in (difference.first_value, difference.other_value, abs(nearest.more)))
+    first_value, other, between = (
+        _rounded(v) for v in (difference.first_value, difference.other_value, abs(nearest.more))
+    )
     return (
-        f"{first} reached {mine} {difference.unit}, {nearest.other} {other} {difference.unit}: "
+        f"{first} reached {first_value} {difference.unit}, {nearest.other} {other} {difference.unit}: "
         f"{between} {difference.unit} {more} (“{nearest.study}”, {nearest.place})."
     )
 
@@ -96,8 +98,8 @@ def _script(set_up: SetUp) -> str:
     """Write the lines as one text, the last of which names what no case study states."""
     left_open = [line.text for line in set_up.lines if line.text.endswith(NOT_STATED)]
     named = ", ".join(text.removeprefix("# ").removesuffix(f": {NOT_STATED}") for text in left_open)
-    told = [line.text for line in set_up.lines if line.text not in left_open]
-    return "".join(f"{text}\n" for text in (*told, *([f"# {NOT_STATED}: {named}"] if named else [])))
+    stated = [line.text for line in set_up.lines if line.text not in left_open]
+    return "".join(f"{text}\n" for text in (*stated, *([f"# {NOT_STATED}: {named}"] if named else [])))
 
 
 @dataclass(frozen=True)

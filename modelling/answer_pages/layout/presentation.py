@@ -256,14 +256,14 @@ def _told_apart(panel: CurvePanel, panels: Sequence[CurvePanel], names: Names) -
     """Say what tells a panel from the others of its case study."""
     beside = [other.held for other in panels if other.case_study == panel.case_study]
     kinds = {"hypervisor": "hypervisor", "guest_fs": "file_system", "host_fs": "file_system"}
-    told = [
+    differing = [
         f"{COLUMN_LABELS[column]} {names[kinds[column]].get(value, value) if column in kinds else value}"
         for column, value in panel.held.items()
         if len({held.get(column) for held in beside}) > 1
     ]
-    told += [panel.operation] if panel.operation != "mixed" else []
-    told += [f"{panel.block_size_bytes // 1024} KiB"] if panel.block_size_bytes else []
-    return told
+    differing += [panel.operation] if panel.operation != "mixed" else []
+    differing += [f"{panel.block_size_bytes // 1024} KiB"] if panel.block_size_bytes else []
+    return differing
 
 
 def _bounds(point: CurvePoint | None) -> dict[str, float] | None:

@@ -44,15 +44,15 @@ def _table(number: int, trade_off: TradeOff, labels: Mapping[str, str]) -> Trade
 
 def _sentence(x: str, y: str, lines: list[tuple[str, TradePoint]]) -> str:
     front = [label for label, point in lines if point.on_front]
-    of = {standing: [label for label, point in lines if point.standing == standing] for standing in _TONES}
+    labels_of = {standing: [label for label, point in lines if point.standing == standing] for standing in _TONES}
     sentence = (
         f"By the estimates no other is better in {x} and {y} at once than {listed(front, 'or')}." if front else ""
     )
-    if len(of[UNDECIDED]) == len(lines):
+    if len(labels_of[UNDECIDED]) == len(lines):
         return f"{sentence} Beyond the intervals nothing can be told.".strip()
-    sure = [f"{listed(of[EFFICIENT])} surely in the Pareto set"] if of[EFFICIENT] else []
-    sure += [f"{listed(of[DOMINATED])} surely beaten"] if of[DOMINATED] else []
-    sure += [f"of {listed(of[UNDECIDED])} it cannot be told"] if of[UNDECIDED] else []
+    sure = [f"{listed(labels_of[EFFICIENT])} surely in the Pareto set"] if labels_of[EFFICIENT] else []
+    sure += [f"{listed(labels_of[DOMINATED])} surely beaten"] if labels_of[DOMINATED] else []
+    sure += [f"of {listed(labels_of[UNDECIDED])} it cannot be told"] if labels_of[UNDECIDED] else []
     return f"{sentence} Beyond the intervals: {'; '.join(sure)}.".strip()
 
 
