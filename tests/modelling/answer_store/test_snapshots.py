@@ -185,7 +185,7 @@ def test_who_waited_for_a_publication_does_not_keep_what_came_before_it():
     kept = []
 
     def keep():
-        kept.append(storage.keep(1, lambda: None, wait=True))
+        kept.append(storage.store_if_current(1, lambda: None, wait=True))
         connection.close()
 
     waiting = threading.Thread(target=keep)

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from experiments.models import CaseStudy
 from modelling.answer_store import staleness
-from modelling.answer_store.snapshots import answer_waiting_questions, check
+from modelling.answer_store.snapshots import answer_waiting_questions, check_answers
 from modelling.answers.words import mix_address
 from modelling.changes import keeping
 from modelling.estimation.verdict import STRENGTHS, weaker
@@ -68,7 +68,7 @@ def test_the_answer_names_a_change_that_was_confirmed_and_is_weaker(shared, ada,
     page = client.get("/?axis=guest-fs&workload=fileserver&hypervisor=kvm", follow=True).content.decode()
     assert f'<a href="/series-changes/{shared.pk}/">The change</a>' in page
     assert list(RankingSnapshot.objects.values("result", "digest")) == kept
-    assert not check().differing
+    assert not check_answers().differing
     keeping.handle(shared, ada, "reopen")
     assert answered() == before
 

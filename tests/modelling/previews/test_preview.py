@@ -31,7 +31,7 @@ def study(slug: str, values: dict[str, float], **fields) -> CaseStudy:
 
 
 def preview(draft: CaseStudy) -> dict:
-    previews.compute(draft.pk, lambda done, total: None)
+    previews.compute_preview(draft.pk, lambda done, total: None)
     return PublicationPreview.objects.get(case_study=draft).result
 
 
@@ -119,7 +119,7 @@ def test_publication_ends_the_preview(draft):
     preview(draft)
     life.publish([draft], reason="now")
     assert not PublicationPreview.objects.exists()
-    previews.compute(draft.pk, lambda done, total: None)
+    previews.compute_preview(draft.pk, lambda done, total: None)
     assert not PublicationPreview.objects.exists()
 
 
