@@ -215,8 +215,14 @@ def room_of(module: str) -> str | None:
 
 @cache
 def of_the_project(module: str) -> list[str]:
-    """Return the modules of the project that a module imports; packages count where they hold something themselves."""
-    return sorted(name for name in imports(module) & modules().keys() if modules()[name].read_text().strip())
+    """Return the modules of the project that a module imports; packages count where they hold more than a docstring."""
+    return sorted(name for name in imports(module) & modules().keys() if holds_code(name))
+
+
+@cache
+def holds_code(module: str) -> bool:
+    statements = ast.parse(modules()[module].read_text()).body
+    return any(not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)) for node in statements)
 
 
 ROOM_NAMES = [room for room, *_ in ROOMS]
