@@ -77,7 +77,7 @@ FEATURES = [
         "modelling/subscriptions tests/modelling/subscriptions"),
     Feature("measurements at home", ADMINISTRATORS, "who decides on a machine of their own",
         "modelling/own_lab tests/modelling/own_lab script/client tests/test_client.py tests/test_measure tests/test_one_file.py "
-        "docs/models/here.md docs/client.md modelling/models/here.py"),
+        "docs/models/here.md docs/client.md modelling/models/own_lab.py"),
     Feature("series and their changes", ADMINISTRATORS, "who measures every night",
         "modelling/changes tests/modelling/changes docs/models/change.md tests/data/changes modelling/models/changes.py"),
     Feature("placement", OPERATORS, "who has more than one storage pool",
