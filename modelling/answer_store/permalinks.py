@@ -54,7 +54,7 @@ def pin(what: str, snapshot: RankingSnapshot, room: float | None, revision: int 
     room : the share of visitors' room up to which it may be; None: it needs none
     revision : that of the address, where it is another than that it was computed from
     """
-    place = {"asked": what, "revision": revision or snapshot.revision, "method": snapshot.method}
+    place: dict[str, Any] = {"asked": what, "revision": revision or snapshot.revision, "method": snapshot.method}
     if PinnedAnswer.objects.filter(**place).exists():
         return True
     if room is not None and not _is_free(room):
