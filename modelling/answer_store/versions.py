@@ -116,7 +116,7 @@ def combined_version(
 ) -> AnswerVersion:
     """Return the comparison or mix at this address, as `answer_version` does.
 
-    what : as of permalinks.asked; work_out : makes the result; is_worth : whether a result says anything
+    what : as of permalinks.permalink_key; work_out : makes the result; is_worth : whether a result says anything
     """
 
     def worked_out() -> RankingSnapshot:

@@ -1,4 +1,4 @@
-"""Says how the entries of an answer stand to abilities, and where that is documented. No Django."""
+"""How the entries of an answer stand to abilities, and where that is documented. No Django."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

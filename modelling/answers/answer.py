@@ -1,4 +1,4 @@
-"""Turns the estimate into the answer: each room of it is asked once, from what it rests on to what is to be done."""
+"""Turn an estimate into the answer: what it rests on, the verdict, and what to do next."""
 
 from functools import partial
 

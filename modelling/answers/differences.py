@@ -1,4 +1,4 @@
-"""Finds what the entries of an answer reached beside another, in the units of the sources and as ratios. No Django."""
+"""What entries of an answer reached side by side, in the sources' units and as ratios. No Django."""
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -20,10 +20,10 @@ _TOLD = [*_ORDER, "group", "entry", "mean_log", "unit", "origin", "source"]
 
 
 def find_differences(parts: Sequence[RankedPart], arms: Mapping[str, pd.DataFrame]) -> tuple[MeasuredDifference, ...]:
-    """Find what each entry of a part reached, beside the part's reference, the best ranked first.
+    """Return what each entry of a part reached beside the part's reference, best ranked first.
 
     arms : metric to a frame of modelling.estimation.arms.comparable_arms
-    Only what one fair-play group holds: nothing is worked out from a ratio for a machine that nobody measured.
+    Only what one fair-play group holds: no ratio is applied to a machine that nobody measured.
     """
     pairs = list(islice(_pairs(parts, {metric: arms[metric] for metric in METRICS if metric in arms}), MOST))
     records = {}
@@ -87,10 +87,10 @@ def _value(mean_log: float) -> float:
 
 
 def find_ratios(ranking: Ranking, choice: Collection[str]) -> tuple[MeasuredRatio, ...]:
-    """Find how many times as fast each laboratory measured the recommended entry as the others, the best ranked first.
+    """Return how many times as fast each laboratory measured the recommended entry as the others, best ranked first.
 
     choice : keys of what is recommended
-    What a part's verdict is told by is among them: its two entries come last where neither is the recommended one.
+    The two entries of a part's verdict are among them, last where neither is recommended.
     """
     ratios = []
     for part in ranking.parts:

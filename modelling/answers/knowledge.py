@@ -1,4 +1,4 @@
-"""All that is published, as the one model of modelling.estimation.hierarchy takes it."""
+"""All published evidence as the one model of modelling.estimation.hierarchy takes it."""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -38,11 +38,11 @@ def assumptions() -> Assumptions:
 def knowledge_of(
     question: Question, metric: str, as_of: int | None = None, *, with_draft: int | None = None
 ) -> Knowledge | None:
-    """Return what bears on the question: the evidence of all workloads that its filters admit, but for those by which
-    effects may deviate; native runs where they are asked for by name. None where the metric is not of speed: then
-    nothing but its own numbers does.
+    """Return what bears on the question: evidence of all workloads that its filters admit.
 
+    Filters by which effects may deviate (_CONTEXTS) restrict nothing. Native runs count only if asked for by name.
     as_of, with_draft : as for modelling.evidence.dataframes.Evidence
+    None where the metric is not of speed: then nothing but its own numbers bears on it.
     """
     if metric not in SPEEDS:
         return None
@@ -64,14 +64,15 @@ def everything(as_of: int | None = None, *, with_native: bool = True) -> Knowled
 
 @lru_cache(maxsize=4)  # some 50 MB each
 def _kept(revision: int, as_of: int | None, admitting: Question, with_draft: int | None, token: str) -> Knowledge:
-    """Return the knowledge at a revision, kept: a preview asks all its questions of one. token : of the draft's
-    content, with which it changes"""
+    """Return the knowledge at a revision, from memory: a preview asks all its questions of one. token : of the draft"""
     return Knowledge(cells(admitting, as_of, with_draft), assumptions().scales)
 
 
 def cells(admitting: Question, as_of: int | None = None, with_draft: int | None = None) -> pd.DataFrame:
-    """Return the cells of all numbers and tier lists that count, of any workload. admitting : its filters do so; with
-    NATIVE for its hypervisor native runs count as well, and with LATENCY for its metric nothing else"""
+    """Return the cells of all numbers and tier lists that count, of any workload.
+
+    admitting : its filters do so; hypervisor NATIVE adds native runs, metric LATENCY takes nothing but latency
+    """
     taken, with_native = assumptions(), admitting.hypervisor == NATIVE
     metrics = (LATENCY,) if admitting.metric == LATENCY else [metric for metric in SPEEDS if metric != LATENCY]
     admitting = replace(admitting, hypervisor=None, metric=None)
@@ -85,7 +86,7 @@ def cells(admitting: Question, as_of: int | None = None, with_draft: int | None 
 
 
 def where_of(question: Question) -> dict[str, str]:
-    """Return where the question asks of: its load, and the hypervisor, disk and file systems that it names."""
+    """Return where the question asks: its load, and the hypervisor, disk and file systems that it names."""
     named = {
         name: str(value)
         for name in ("hypervisor", "guest_fs", "host_fs", "storage")

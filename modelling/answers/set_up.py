@@ -1,8 +1,7 @@
-"""Says how the entry to use was set up where it was measured: the facts of its configurations, each with its source,
-and the command lines they come to.
+"""Describe how the entry to use was set up where it was measured: sourced facts, and the commands they come to.
 
-Nothing is added that no case study states. A line is made only of words of the tables below and of mount options that
-are spelled as mount knows them; every other text is shown as what a source says, never as part of a command.
+Nothing is added that no case study states. Commands are made only of words of the tables below and of mount options
+that mount knows; every other text is shown as what a source says, never as part of a command.
 """
 
 import re
@@ -84,7 +83,7 @@ def describe_set_ups(ranking: Ranking, label: Callable[[str], str]) -> tuple[Set
 
 
 def _stated(configurations: Iterable[Configuration]) -> _Stated:
-    """Put configurations that state the same together: many do, and what they say is worked out once."""
+    """Group configurations that state the same, so that each is worded once."""
     alike: dict[tuple[Any, ...], tuple[Configuration, set[str]]] = {}
     for configuration in configurations:
         values = tuple(getattr(configuration, name) for name in _SAYING)

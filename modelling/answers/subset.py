@@ -1,4 +1,4 @@
-"""The answer restricted to a subset of its entries: what to choose among these, and what was measured of them.
+"""Restrict an answer to a subset of its entries: what to choose among these, and what was measured of them.
 
 The estimates stay what all evidence makes them. Source: docs/models/recommendation.md.
 """

@@ -1,7 +1,7 @@
 """Work out which headlines moved where published evidence was retracted, superseded or doubted.
 
-Every question that the case study touches is answered twice, as of the revision before and as of the one that ended
-it, by the method of today; both answers have permanent addresses.
+Every question that the case study touches is answered twice, as of the revision before and as of the one that ended it,
+by today's method; both answers have permanent addresses.
 """
 
 import logging
@@ -53,7 +53,7 @@ class Effects:
 
 
 def find_effects(revision: int) -> RevisionEffects | None:
-    """Return the effects of this revision; None while a worker has still to work them out."""
+    """Return the effects of this revision; None while a worker computes them."""
     return RevisionEffects.objects.filter(revision=revision).first()
 
 
@@ -63,13 +63,13 @@ def has_effects(revision: KnowledgeRevision) -> bool:
 
 
 def enqueue() -> None:
-    """Ask a worker to look at the revisions that ended something and were not looked at."""
+    """Enqueue the revisions that ended something and have no effects yet."""
     if _waiting().exists():
         jobs.enqueue_once(JOB)
 
 
 def look_after() -> None:
-    """Ask again, whatever became of the job."""
+    """Enqueue them again, whatever became of the job."""
     if _waiting().exists():
         jobs.enqueue_for_leftovers(JOB)
 

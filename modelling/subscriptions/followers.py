@@ -1,7 +1,7 @@
-"""Questions that people follow: whoever does is told when a publication changes what their answer says.
+"""Questions that people follow: their followers are notified when a publication changes what the answer says.
 
-A row keeps what the answer said at the revision up to which its follower was told. Nothing else says who is still to be
-told: job and tick read it from the rows, so whatever is lost, the next tick asks for the work again.
+A row keeps what the answer said at the revision up to which its follower was notified. Nothing else says who is behind:
+job and tick read it from the rows, so whatever is lost, the next tick enqueues the work again.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ class NotTold(Exception):  # noqa: N818
 
 
 def follow(user: Any, question: Question) -> FollowedQuestion:
-    """Tell this user of changes from now on; again does no harm. Raises TooManyQuestions."""
+    """Notify this user of changes from now on; a second call does no harm. Raises TooManyQuestions."""
     revision, snapshot = _stands(question)
     with transaction.atomic():
         get_user_model().objects.select_for_update().get(pk=user.pk)  # the count holds until it is written
@@ -55,12 +55,12 @@ def follow(user: Any, question: Question) -> FollowedQuestion:
 
 
 def unfollow(user: Any, pk: int) -> bool:
-    """Stop telling this user of it; return whether the user followed it."""
+    """Stop notifying this user; tell whether the user followed it."""
     return bool(FollowedQuestion.objects.filter(user=user, pk=pk).delete()[0])
 
 
 def look_after() -> None:
-    """Have followers told who were not told yet, whatever was lost."""
+    """Notify followers whose notification was lost."""
     if _behind().exists():
         jobs.enqueue_for_leftovers(JOB)
 
@@ -81,7 +81,7 @@ def tell_followers(progress: Callable[[int, int], None]) -> None:
 
 
 def _behind() -> QuerySet[FollowedQuestion]:
-    """Return the followed questions not looked at since the latest revision, but for those still to be answered."""
+    """Return the followed questions not looked at since the latest revision, without those still to be answered."""
     behind = Q(revision__lt=counts.revision()) | ~Q(method=METHOD)
     return FollowedQuestion.objects.filter(behind).exclude(question__in=snapshots.waiting_questions())
 
@@ -116,7 +116,7 @@ def _digest(snapshot: RankingSnapshot | None) -> str:
 
 
 def _announce(question: Question, revision: int, snapshot: RankingSnapshot, users: list[int]) -> None:
-    """Tell the users, with the permanent address of what they are told."""
+    """Notify the users, with the permanent address of what they are told."""
     permalinks.pin_answer(snapshot, permalinks.UNLIMITED, revision)
     answer = answer_in(snapshot)
     verdict, title = answer.verdict, words.title(question, names.names())
