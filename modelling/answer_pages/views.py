@@ -78,8 +78,8 @@ def answer(request: HttpRequest) -> HttpResponse:
     question = asked.question
     if form.compared:
         beside = {name: value for name, value in asked.beside.items() if name in ("text", HERE)}
-        beside |= words.version_parameters(as_of, method)
-        return to_page(request, words.comparison_address(question, form.compared, **beside))
+        version = words.version_parameters(as_of, method)
+        return to_page(request, words.comparison_address(question, form.compared, **beside, **version))
     address = words.address(question, as_of, asked.beside, method)
     if not is_fragment and request.get_full_path() != reverse("answer") + address.removeprefix("/"):
         return redirect(address)
