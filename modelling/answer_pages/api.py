@@ -37,10 +37,10 @@ from modelling.evidence.forms import QuestionForm
 from modelling.evidence.question import Question
 from modelling.evidence.serialization import (
     AS_OF_PARAMETER,
-    EDITION,
     FILTERS,
     METHOD_PARAMETER,
     NEEDS,
+    VERSION_PARAMETERS,
     question_asked,
     version_asked,
 )
@@ -113,7 +113,7 @@ class RankingView(PublicOrOwnView):
         What is said `here` has no tag: it changes with each run, and is for its members alone.
         """
         laboratory = laboratory_asked(request)
-        question, form = question_asked(request, axis, RankingForm, further=(*EDITION, HERE))
+        question, form = question_asked(request, axis, RankingForm, further=(*VERSION_PARAMETERS, HERE))
         machine = Machine.of(form.cleaned_data)
         file_format, (as_of, method) = request.accepted_renderer.format, version_asked(request)
         kept = answer_version(question, as_of, method, request.user)
@@ -170,7 +170,7 @@ class HeatMapView(PublicView):
     )
     def get(self, request: Request) -> HttpResponseBase:
         """Return the answer on file-system pairs as a grid of guest and host, with gaps where evidence is missing."""
-        question, _ = question_asked(request, "fs-pair", QuestionForm, EDITION)
+        question, _ = question_asked(request, "fs-pair", QuestionForm, VERSION_PARAMETERS)
         as_of, method = version_asked(request)
         kept = answer_version(question, as_of, method, request.user)
         if kept is None:
@@ -206,7 +206,7 @@ class ComparisonView(PublicOrOwnView):
     def get(self, request: Request) -> HttpResponseBase:
         """Compare two to six entries side by side: their environments, and whether and why each two may be compared."""
         axis, laboratory = request.query_params.get("axis", ""), laboratory_asked(request)
-        question, form = question_asked(request, axis, ComparisonForm, ("axis", HERE, *EDITION))
+        question, form = question_asked(request, axis, ComparisonForm, ("axis", HERE, *VERSION_PARAMETERS))
         keys, (as_of, method) = form.cleaned_data["entries"], version_asked(request)
         kept = comparison_version(question, keys, as_of, method, request.user)
         body = {
@@ -240,7 +240,7 @@ class MixView(PublicOrOwnView):
     def get(self, request: Request) -> HttpResponseBase:
         """Rank the entries of an axis for a mix of workloads, and tell how far the shares may move."""
         axis, laboratory = request.query_params.get("axis", ""), laboratory_asked(request)
-        question, form = question_asked(request, axis, MixApiForm, ("axis", HERE, *EDITION))
+        question, form = question_asked(request, axis, MixApiForm, ("axis", HERE, *VERSION_PARAMETERS))
         weights, (as_of, method) = form.cleaned_data["weights"], version_asked(request)
         kept = mix_version(question, weights, as_of, method, request.user)
         mix = {**kept.result, **kept.permanence(partial(words.mix_api_address, question, weights))}

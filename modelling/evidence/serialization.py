@@ -27,7 +27,7 @@ Asked = TypeVar("Asked", bound=QuestionForm)
 
 AS_OF = "as_of"
 BY_METHOD = "method"
-EDITION = (AS_OF, BY_METHOD)  # they name one answer of many to a question
+VERSION_PARAMETERS = (AS_OF, BY_METHOD)  # they name one answer of many to a question
 
 
 def _described(setting: Setting) -> str:
