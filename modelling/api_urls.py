@@ -6,11 +6,8 @@ from rest_framework.routers import SimpleRouter
 from modelling.advice.api import AdviceView
 from modelling.ask.api import AskView
 from modelling.claims.api import ClaimViewSet, HypothesesView
-from modelling.comparisons.api import ComparisonView
 from modelling.explanations.api import ExplanationView
 from modelling.guidance.api import GuidanceViewSet
-from modelling.mixes.api import MixView
-from modelling.overview.api import OverviewView
 from modelling.previews.api import EffectsView, PreviewView
 from modelling.validation.api import ModelQualityView
 
@@ -18,8 +15,8 @@ from .answer_pages import api as views
 from .changes.api import SeriesChangeViewSet, SeriesViewSet
 from .fleet.detection.api import DetectedMixViewSet, DetectionModelViewSet
 from .fleet.moving import api as moving
-from .following.api import FollowedQuestionViewSet
-from .here.api import LaboratoryViewSet, SittingViewSet
+from .own_lab.api import LaboratoryViewSet, SittingViewSet
+from .subscriptions.api import FollowedQuestionViewSet
 
 private_router = SimpleRouter(use_regex_path=False)
 private_router.register("placement/plans", moving.PlanViewSet, "placement-plan")
@@ -46,13 +43,13 @@ urlpatterns = [
     path("placement/outcomes/", moving.ScoreView.as_view(), name="placement-outcomes"),
     path("rankings/", views.AxisListView.as_view(), name="axes"),
     path("rankings/<slug:axis>/", views.RankingView.as_view(), name="ranking"),
-    path("overview/", OverviewView.as_view(), name="overview"),
+    path("overview/", views.OverviewView.as_view(), name="overview"),
     path("ask/", AskView.as_view(), name="ask"),
     path("tables/", views.TableView.as_view(), name="table"),
-    path("mixes/", MixView.as_view(), name="mix"),
+    path("mixes/", views.MixView.as_view(), name="mix"),
     path("heat-maps/", views.HeatMapView.as_view(), name="heat-map"),
     path("explanations/", ExplanationView.as_view(), name="explanation"),
-    path("comparisons/", ComparisonView.as_view(), name="comparison"),
+    path("comparisons/", views.ComparisonView.as_view(), name="comparison"),
     path("advice/", AdviceView.as_view(), name="advice"),
     path("drafts/<slug:slug>/preview/", PreviewView.as_view(), name="publication-preview"),
     path("revisions/<int:number>/effects/", EffectsView.as_view(), name="revision-effects"),

@@ -2,26 +2,26 @@
 
 from kdb.work import jobs
 
+from .answer_store import snapshots, standing
 from .changes import keeping as changes
 from .claims import verdicts
 from .fleet.detection import keeping as detection
 from .fleet.moving import moves, outcomes, policies, runner
-from .following import followers
-from .kept_answers import snapshots, standing
 from .previews import effects, preview
+from .subscriptions import followers
 from .validation import reports
 
 
 @jobs.handler(snapshots.JOB)
 def recompute_rankings(run: jobs.JobRun) -> None:
     """Answer again what publications superseded, while the previous answers are served."""
-    snapshots.answer_waiting(run.step)
+    snapshots.answer_waiting_questions(run.step)
 
 
 @jobs.handler(standing.JOB)
 def ask_standing_questions(run: jobs.JobRun) -> None:
     """Ask what published evidence compares for the first time, before anybody does."""
-    standing.ask_missing()
+    standing.enqueue_missing()
     run.step(1, 1)
 
 
@@ -53,13 +53,13 @@ def recompute_claims(run: jobs.JobRun) -> None:
 @jobs.handler(preview.JOB)
 def preview_publication(run: jobs.JobRun, case_study_id: int) -> None:
     """Work out what publishing the draft would change; the previous preview stays until then."""
-    preview.compute(case_study_id, run.step)
+    preview.compute_preview(case_study_id, run.step)
 
 
 @jobs.handler(effects.JOB)
 def recompute_effects(run: jobs.JobRun) -> None:
     """Say which headlines moved where published evidence ended."""
-    effects.work_out(run.step)
+    effects.compute_effects(run.step)
 
 
 @jobs.handler(detection.TRAIN_JOB)

@@ -10,9 +10,11 @@ from modelling.evidence import counts
 
 @metrics.reads
 def knowledge() -> Iterable[GaugeMetricFamily]:
-    from .kept_answers import pins, snapshots  # slow to import
+    from .answer_store import permalinks, snapshots  # slow to import
 
-    state = snapshots.state()
+    state = snapshots.renewal_state()
     yield GaugeMetricFamily("kdb_revision", "Of the knowledge that is published.", value=counts.revision())
-    yield GaugeMetricFamily("kdb_answers_pinned", "Answers kept for good for visitors.", value=pins.taken())
+    yield GaugeMetricFamily(
+        "kdb_answers_pinned", "Answers kept for good for visitors.", value=permalinks.count_visitors_pins()
+    )
     yield GaugeMetricFamily("kdb_answers_waiting", "Questions that wait for their new answer.", value=state["waiting"])

@@ -22,43 +22,43 @@ from kdb.notifications.models import Delivery
 from kdb.signals import database_prepared, delivery_due, ticked, web_server_began
 from kdb.work import jobs
 
-from .here.signals import sitting_ended
+from .own_lab.signals import sitting_ended
 
 
 @receiver(knowledge_changed)
 def renew_what_depends(sender: Any, case_study_ids: list[int], revision: int, **kwargs: Any) -> None:
     """Summarise the new measurements and queue the answers they may change."""
+    from .answer_store import releases, snapshots, standing
     from .claims import verdicts
     from .evidence import choices, names, summaries
-    from .kept_answers import releases, snapshots, standing
     from .previews import effects, preview
     from .validation import reports
 
     summaries.rebuild_arms(case_study_ids, revision)  # first: supersede reads from the arms which answers may change
     leaving.forget_answers()
-    names.forget()
-    choices.forget()
+    names.clear_cache()
+    choices.clear_cache()
     releases.forget()
-    preview.forget(case_study_ids)
+    preview.delete_previews(case_study_ids)
     if snapshots.supersede(case_study_ids, revision):
         jobs.enqueue_once(snapshots.JOB)
     jobs.enqueue_once(standing.JOB)
     reports.KEPT.renew()
     verdicts.renew()
-    effects.renew()
+    effects.enqueue()
 
 
 @receiver(database_prepared)
 def take_in_what_is_shipped(sender: Any, **kwargs: Any) -> None:
     """Bring what makers advise up to this release's files, then keep the standing answers that rest on it, so that the
     first visitor does not wait for them."""
+    from .answer_store import standing
     from .evidence import summaries
     from .guidance import loading
-    from .kept_answers import standing
 
     summaries.flag_implausible_arms()
     loading.take_in()
-    standing.take_in()
+    standing.load_shipped()
 
 
 @receiver(web_server_began)
@@ -67,16 +67,16 @@ def answer_the_examples(sender: Any, **kwargs: Any) -> None:
 
     What one answer loads is in memory then before the process is forked, so all web processes share it.
     """
-    from .evidence import frames
-    from .kept_answers import selectors, snapshots, standing
+    from .answer_store import selectors, snapshots, standing
+    from .evidence import dataframes
 
     most = settings.KDB_MOST_ARMS_AT_ONCE
-    asked = [question for question in standing.examples() if not frames.has_more_arms_than(most, question)]
+    asked = [question for question in standing.examples() if not dataframes.has_more_arms_than(most, question.workload)]
     if asked:
         snapshots.compute_snapshot(asked[0])
     kept = selectors.kept_answers(asked)
     if missing := [question for question in asked if question not in kept]:
-        snapshots.ask_worker(*missing)
+        snapshots.enqueue_questions(*missing)
 
 
 @receiver(claims_changed)
@@ -131,13 +131,13 @@ def tell_members_alone(sender: Any, delivery: Delivery, **kwargs: Any) -> str:
 @receiver(ticked)
 def look_after_what_is_kept(sender: Any, **kwargs: Any) -> None:
     """Ask again for what a publication left to do, whatever message was lost."""
+    from .answer_store import snapshots
     from .changes import keeping as changes
     from .claims import verdicts
     from .fleet.detection import keeping as detection
     from .fleet.moving import moves, outcomes, policies
-    from .following import followers
-    from .kept_answers import snapshots
     from .previews import effects
+    from .subscriptions import followers
     from .validation import reports
 
     snapshots.look_after()

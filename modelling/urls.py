@@ -7,21 +7,20 @@ from django.views.generic import RedirectView
 from .advice import views as advisor_views
 from .answer_pages import about as about_views
 from .answer_pages import compare as compare_views
+from .answer_pages import fair_play_audit, mix
 from .answer_pages import views as answer_views
 from .ask import views as ask_views
 from .changes import views as change_views
 from .changes.feed import ChangeFeed
 from .claims import views as claim_views
-from .comparisons import views as comparison_views
 from .fleet.detection import views as detection_views
 from .fleet.moving import views as moving_views
-from .following import feed as answer_feed
-from .following import views as following_views
 from .guidance import views as guidance_views
 from .guides import views as guide_views
-from .here import views as here_views
-from .mixes import views as mix_views
+from .own_lab import views as here_views
 from .previews import views as preview_views
+from .subscriptions import feed as answer_feed
+from .subscriptions import views as following_views
 from .validation import views as validation_views
 
 urlpatterns = [
@@ -49,11 +48,11 @@ urlpatterns = [
     path("kdb.py", here_views.client_file, name="client-file"),
     path("capacity/", answer_views.capacity, name="capacity"),
     path("compare/", compare_views.compare, name="compare"),
-    path("mix/", mix_views.mix_page, name="mix-page"),
+    path("mix/", mix.mix_page, name="mix-page"),
     path("advisor/", advisor_views.advisor, name="advisor"),
     path("case-studies/<slug:slug>/preview/", preview_views.preview, name="publication-preview"),
     path("knowledge/revisions/<int:number>/", preview_views.revision_effects, name="revision-effects"),
-    path("case-studies/<slug:slug>/fair-play/", comparison_views.fair_play, name="fair-play"),
+    path("case-studies/<slug:slug>/fair-play/", fair_play_audit.fair_play, name="fair-play"),
     path("case-studies/<slug:slug>/claims/", claim_views.claims_of_case_study, name="claims-of-case-study"),
     path("claims/", claim_views.claim_papers, name="claim-papers"),
     path("claims/<slug:slug>/", claim_views.claims_of_paper, name="claims-of-paper"),

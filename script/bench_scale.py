@@ -117,7 +117,7 @@ def measure(studies: int, entries: dict[str, Any], there: int, client: Any) -> C
     from experiments.case_studies import life
     from experiments.models import CaseStudy
     from kdb.models import Job
-    from modelling.kept_answers import snapshots
+    from modelling.answer_store import snapshots
     from modelling.models import Arm, RankingSnapshot
 
     def forget() -> None:
@@ -139,7 +139,7 @@ def measure(studies: int, entries: dict[str, Any], there: int, client: Any) -> C
     begun, wall = time.process_time(), time.perf_counter()
     life.publish([last], reason="benchmark")
     costs.cpu["publication: transaction"] = 1000 * (time.process_time() - begun)
-    snapshots.answer_waiting(lambda done, total: None)
+    snapshots.answer_waiting_questions(lambda done, total: None)
     costs.cpu["publication: until all answers are new"] = 1000 * (time.process_time() - begun)
     print(f"{len(ASKED)} questions were answered anew after {time.perf_counter() - wall:.1f} s", flush=True)
     Job.objects.all().delete()

@@ -33,9 +33,8 @@ class Feature:
 
 FEATURES = [
     Feature("answers and their pages", EVERYBODY, "everybody: it is what KDB is for",
-        "modelling/answers modelling/answer_pages modelling/overview templates/modelling tests/modelling/answers "
-        "tests/modelling/answer_pages tests/modelling/overview docs/models/verdict.md docs/models/trade-off.md "
-        "docs/models/recommendation.md "
+        "modelling/answers modelling/answer_pages templates/modelling tests/modelling/answers "
+        "tests/modelling/answer_pages docs/models/verdict.md docs/models/trade-off.md docs/models/recommendation.md "
         "docs/models/reading.md docs/pages.md templates/modelling/_answer"),
     Feature("evidence: questions, arms, fair play", EVERYBODY, "all answers rest on it",
         "modelling/evidence tests/modelling/evidence tests/modelling/frames.py kdb/pairs.py kdb/units.py kdb/fair_play.py "
@@ -46,10 +45,12 @@ FEATURES = [
         "modelling/management/commands/fit_scales.py tests/data/reference tests/data/contrasts.csv"),
     Feature("simulations", DEVELOPERS, "statisticians who check the intervals", "tests/simulations"),
     Feature("kept answers and permanent addresses", EVERYBODY, "who cites; and every answer is quick by it",
-        "modelling/kept_answers tests/modelling/kept_answers modelling/models/kept.py "
+        "modelling/answer_store tests/modelling/answer_store modelling/models/kept.py "
         "modelling/management/commands/check_answers.py tests/data/golden.json.gz"),
     Feature("comparisons and mixes", ADMINISTRATORS, "who runs several loads on one machine",
-        "modelling/comparisons modelling/mixes tests/modelling/comparisons tests/modelling/mixes docs/models/mixes.md"),
+        "modelling/answers/mix.py modelling/answer_pages/mix.py modelling/answer_pages/comparison.py "
+        "modelling/answer_pages/compare.py modelling/answer_pages/fair_play_audit.py tests/modelling/answers/test_mix.py "
+        "tests/modelling/answer_pages/test_compar docs/models/mixes.md"),
     Feature("explanations", ADMINISTRATORS, "who must justify a choice",
         "modelling/explanations tests/modelling/explanations docs/models/explanations.md docs/models/environment.md"),
     Feature("workloads: language, profiles, mechanisms", ADMINISTRATORS, "who brings a personality of their own",
@@ -73,10 +74,10 @@ FEATURES = [
         "modelling/management/commands/check_coherence.py modelling/management/commands/model_quality.py"),
     Feature("previews", REVIEWERS, "who publishes", "modelling/previews tests/modelling/previews"),
     Feature("following", ADMINISTRATORS, "who waits for an answer to change",
-        "modelling/following tests/modelling/following"),
+        "modelling/subscriptions tests/modelling/subscriptions"),
     Feature("measurements at home", ADMINISTRATORS, "who decides on a machine of their own",
-        "modelling/here tests/modelling/here script/client tests/test_client.py tests/test_measure tests/test_one_file.py "
-        "docs/models/here.md docs/client.md modelling/models/here.py"),
+        "modelling/own_lab tests/modelling/own_lab script/client tests/test_client.py tests/test_measure tests/test_one_file.py "
+        "docs/models/here.md docs/client.md modelling/models/own_lab.py"),
     Feature("series and their changes", ADMINISTRATORS, "who measures every night",
         "modelling/changes tests/modelling/changes docs/models/change.md tests/data/changes modelling/models/changes.py"),
     Feature("placement", OPERATORS, "who has more than one storage pool",

@@ -37,8 +37,8 @@ from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from experiments.case_studies import life
-from modelling.following import followers
-from modelling.kept_answers import snapshots
+from modelling.subscriptions import followers
+from modelling.answer_store import snapshots
 from modelling.evidence.question import Question
 from tests import factories
 
@@ -73,7 +73,7 @@ for pair, value in (("ext4-on-ext4", 100.0), ("xfs-on-ext4", 320.0), ("btrfs-on-
     guest, host = pair.split("-on-")
     factories.make_measurement(value, case_study=study, guest_fs=guest, host_fs=host)
 life.publish([study], reason="measured here")
-snapshots.answer_waiting(lambda done, total: None)
+snapshots.answer_waiting_questions(lambda done, total: None)
 followers.tell_followers(lambda done, total: None)
 ask_all()
 """

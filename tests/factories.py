@@ -48,9 +48,9 @@ from experiments.models import (
 from kdb.accounts import tokens
 from kdb.models import Job
 from modelling.changes import gather
-from modelling.here import laboratories, sittings
-from modelling.here.content import Choice
 from modelling.models import MonthOfTests, SeriesChange, Sitting
+from modelling.own_lab import laboratories, sessions
+from modelling.own_lab.content import Choice
 
 _numbers = count(1)
 HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJrb2RSpmd8E5tMOPTxF1qbMd3eEhvg0Uih5N5VcxYWf"
@@ -357,10 +357,10 @@ def make_output(run: CampaignRun, name: str, data: bytes = b"printed", **fields)
 
 def make_sitting(user, slug: str = "ours", **fields):
     """Make a sitting in a laboratory whose only member is this user, with its first runs planned."""
-    laboratory = laboratories.found(user, slug, "Our laboratory")
+    laboratory = laboratories.create_laboratory(user, slug, "Our laboratory")
     choices = [Choice(name, "vdb", {"guest_fs": name}) for name in ("ext4", "xfs")]
     told = {"machine": "box", "workload": "fileserver", "engine": "fio", "seconds": 30, "most_runs": 9, "facts": {}}
-    return sittings.begin(laboratory, user, choices=choices, **told | fields)
+    return sessions.begin_session(laboratory, user, choices=choices, **told | fields)
 
 
 def make_series_change(laboratory, **fields):

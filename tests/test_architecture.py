@@ -79,7 +79,7 @@ ROOMS = [
     ("experiments", False, "addresses, admin, commands, handlers of jobs"),
     ("modelling.evidence.axes", True, "what can be ranked, and what must be equal for it"),
     ("modelling.evidence.question", True, "what is asked"),
-    ("modelling.evidence.needs", True, "whether an entry can do what a person must have"),
+    ("modelling.evidence.requirements", True, "whether an entry can do what a person must have"),
     ("modelling.evidence.families", True, "which hypervisors are the same below"),
     ("modelling.evidence.fairplay", True, "which numbers may be compared"),
     ("modelling.evidence.durability", True, "which options can lose acknowledged writes"),
@@ -96,20 +96,17 @@ ROOMS = [
     ("modelling.guidance.selectors", False, "advice as other features ask for it"),
     ("modelling.guide_texts", False, "the guides, as their files have them"),
     ("modelling.answers", False, "the answer to a question, worked out"),
-    ("modelling.kept_answers", False, "answers kept, given again, pinned"),
+    ("modelling.answer_store", False, "answers kept, given again, pinned"),
     ("modelling.claims", False, "what the papers claimed, held against the numbers"),
     ("modelling.guidance", False, "what makers advise"),
     ("modelling.guides", False, "a page for each choice"),
     ("modelling.foretelling", False, "what another laboratory will measure of any pair of configurations"),
     ("modelling.explanations", False, "why one entry stands above another"),
-    ("modelling.here", False, "decisions on the machines of readers, measured run by run"),
+    ("modelling.own_lab", False, "decisions on the machines of readers, measured run by run"),
     ("modelling.changes", False, "what was measured in a laboratory over time, and what changed"),
-    ("modelling.comparisons", False, "entries side by side"),
-    ("modelling.following", False, "who is told when an answer changes"),
+    ("modelling.subscriptions", False, "who is told when an answer changes"),
     ("modelling.ask", False, "what a person has and says in his own words"),
-    ("modelling.overview", False, "what is recommended of every choice under every workload"),
-    ("modelling.answer_pages", False, "an answer as page and as data"),
-    ("modelling.mixes", False, "several workloads by their shares"),
+    ("modelling.answer_pages", False, "answers, comparisons and mixes as pages and as data"),
     ("modelling.advice", False, "from a personality to a recommendation"),
     ("modelling.fleet.placement", False, "which machines to move to which pool"),
     ("modelling.fleet.detection", False, "which workload a disk is under"),
@@ -130,23 +127,21 @@ PLAIN = [
         for name in ("abilities", "content", "differences", "measured", "trade_off", "words")
     ),
     *(
-        f"modelling.answer_pages.{name}"
+        f"modelling.answer_pages.layout.{name}"
         for name in (
-            *("ability_table", "heat_map", "meaning", "network", "presentation", "standing", "tabs"),
-            *("side_by_side", "trade_table"),
+            *("ability_table", "heat_map", "meaning", "mix_page", "network", "overview_table", "presentation"),
+            *("side_by_side", "standing", "tabs", "trade_table"),
         )
     ),
     *(
         f"modelling.explanations.{name}"
         for name in ("causes", "comparison", "content", "facts", "standing", "verdicts")
     ),
-    *(f"modelling.comparisons.{name}" for name in ("content", "words")),
-    *(f"modelling.overview.{name}" for name in ("content", "presentation")),
-    *(f"modelling.mixes.{name}" for name in ("content", "presentation", "words")),
+    "modelling.answer_pages.content",
     *(f"modelling.fleet.placement.{name}" for name in ("content", "prospects", "assignment", "planning", "fleet_file")),
     *(f"modelling.fleet.placement.{name}" for name in ("solver_output", "words", "home", "trials")),
     *(f"modelling.claims.{name}" for name in ("facts", "values", "evaluation", "condition_words", "hypotheses")),
-    *(f"modelling.here.{name}" for name in ("content", "one_file", "words")),
+    *(f"modelling.own_lab.{name}" for name in ("client_file", "content", "words")),
     *(f"modelling.changes.{name}" for name in ("content", "presentation", "words")),
     *(f"modelling.guidance.{name}" for name in ("content", "matching", "words")),
     "modelling.guides.content",
@@ -220,8 +215,14 @@ def room_of(module: str) -> str | None:
 
 @cache
 def of_the_project(module: str) -> list[str]:
-    """Return the modules of the project that a module imports; packages count where they hold something themselves."""
-    return sorted(name for name in imports(module) & modules().keys() if modules()[name].read_text().strip())
+    """Return the modules of the project that a module imports; packages count where they hold more than a docstring."""
+    return sorted(name for name in imports(module) & modules().keys() if holds_code(name))
+
+
+@cache
+def holds_code(module: str) -> bool:
+    statements = ast.parse(modules()[module].read_text()).body
+    return any(not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)) for node in statements)
 
 
 ROOM_NAMES = [room for room, *_ in ROOMS]
@@ -326,7 +327,7 @@ def test_nothing_but_explanations_reads_what_the_mechanisms_let_one_expect():
 # What modelling keeps, and the one module that writes it.
 WRITERS = {
     "Arm": "modelling.evidence.summaries",
-    "RankingSnapshot": "modelling.kept_answers.snapshots",
+    "RankingSnapshot": "modelling.answer_store.snapshots",
     "ClaimVerdict": "modelling.claims.verdicts",
     "HypothesisScore": "modelling.claims.verdicts",
     "Advice": "modelling.guidance.loading",
@@ -335,7 +336,7 @@ WRITERS = {
     "PublicationPreview": "modelling.previews.preview",
     "RevisionEffects": "modelling.previews.effects",
     "KeptMachine": "modelling.ask.machines",
-    "FollowedQuestion": "modelling.following.followers",
+    "FollowedQuestion": "modelling.subscriptions.followers",
     "SeriesChange": "modelling.changes.keeping",
     "MonthOfTests": "modelling.changes.keeping",
     "DetectionModel": "modelling.fleet.detection.keeping",

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from modelling.kept_answers.standing import FILE
+from modelling.answer_store.standing import FILE
 from tests.test_architecture import ROOT, tracked_files
 
 PAGES = [path for path in tracked_files() if path.suffix == ".md" and "vendor" not in path.parts]

@@ -29,8 +29,8 @@ from kdb_client.measure import chart
 from kdb_client.places import Place, facts_of
 from kdb_client.schedule import Budget
 
-from modelling.here import laboratories
 from modelling.models import Sitting
+from modelling.own_lab import laboratories
 from tests.factories import make_token, make_user
 from tests.test_one_file import FIO
 
@@ -77,7 +77,7 @@ def laboratory(transactional_db, live_server, monkeypatch):
     ada = make_user(username="ada")
     monkeypatch.setenv("KDB_URL", live_server.url)
     monkeypatch.setenv("KDB_TOKEN", make_token(ada, ("measure",), laboratory="ours"))
-    return laboratories.found(ada, "ours", "Our laboratory")
+    return laboratories.create_laboratory(ada, "ours", "Our laboratory")
 
 
 def check_disk(path: str) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from modelling.here import laboratories
 from modelling.models import Sitting
+from modelling.own_lab import laboratories
 from tests.factories import make_token, make_user
 
 FIO = """#!/bin/sh
@@ -35,7 +35,7 @@ def machine(tmp_path) -> dict[str, str]:
 @pytest.fixture
 def ada(transactional_db):
     ada = make_user(username="ada")
-    laboratories.found(ada, "ours", "Our laboratory")
+    laboratories.create_laboratory(ada, "ours", "Our laboratory")
     return ada
 
 

@@ -15,10 +15,10 @@ from django.conf import settings
 from django.core.cache.backends.locmem import LocMemCache
 from django.db.backends.signals import connection_created
 
+from modelling.answer_store import snapshots
 from modelling.answers import estimate, knowledge
 from modelling.estimation.hierarchy import Fitted, Knowledge
-from modelling.here import sittings
-from modelling.kept_answers import snapshots
+from modelling.own_lab import sessions
 from modelling.validation import reports
 
 CACHES = ("worked-out", "rankings", "verdicts", "arms")
@@ -124,10 +124,10 @@ def install() -> None:
     """Put it in the place of what KDB remembers with, in this process."""
     for name in CACHES:
         settings.CACHES[name]["BACKEND"] = f"{__name__}.{Cache.__name__}"
-    snapshots._answered = _shared(snapshots._answered)
+    snapshots._answer = _shared(snapshots._answer)
     reports._result = _shared(reports._result)
     estimate._in_one_metric = _shared(estimate._in_one_metric)
     knowledge.cells = _shared(knowledge.cells)
     Knowledge.fitted = _fitted_once(Knowledge.fitted)
-    sittings.known_of = _shared(sittings.known_of)
+    sessions.prior_of_choices = _shared(sessions.prior_of_choices)
     connection_created.connect(_watch_connection)

@@ -117,7 +117,7 @@ CACHES: dict[str, dict[str, Any]] = {
         "LOCATION": "bodies",
         "OPTIONS": {"MAX_ENTRIES": 200},
     },
-    "arms": {  # of the workloads asked about last, some 100 bytes an arm (modelling.evidence.frames)
+    "arms": {  # of the workloads asked about last, some 100 bytes an arm (modelling.evidence.dataframes)
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
         "LOCATION": "arms",
         "OPTIONS": {"MAX_ENTRIES": 40},  # two a workload

@@ -8,12 +8,12 @@ from django.conf import settings
 
 from kdb.content import taken
 from kdb.cost import budget
+from modelling.answer_store.selectors import answer_in, current_ranking
 from modelling.answers import words
 from modelling.answers.content import Answer, AnswerPart
 from modelling.evidence import counts
 from modelling.evidence import names as catalogue
 from modelling.evidence.question import Question
-from modelling.kept_answers.selectors import answer_in, current_ranking
 from modelling.workloads.profiles import Profile, known_profiles
 
 from . import reasoning

@@ -6,17 +6,17 @@ from django.views.decorators.http import require_safe
 
 from kdb import __version__
 from kdb.operating import status
+from modelling.answer_store.selectors import answer_in
+from modelling.answer_store.versions import current_answers
 from modelling.answers import words
 from modelling.ask.selectors import KEPT_FACTS, facts_in_words
 from modelling.evidence import names
 from modelling.evidence.axes import NATIVE
 from modelling.evidence.question import choices_for
-from modelling.kept_answers.editions import answers_now
-from modelling.kept_answers.selectors import answer_in
 
 from .api import FIGURES
 from .forms import VisitorForm
-from .standing import choices_of
+from .layout.standing import choices_of
 from .views import known_address, understood_of
 
 
@@ -64,10 +64,10 @@ def known(request: HttpRequest, slug: str) -> HttpResponse:
     if request.get_full_path() != address:
         return redirect(address)
     beside = {name: facts[name] for name in KEPT_FACTS[1:] if name in facts}
-    given = answers_now(choices_for(slug, hypervisor))
-    answers = {question: answer_in(snapshot) for question, snapshot in given.items() if snapshot}
+    snapshots = current_answers(choices_for(slug, hypervisor))
+    answers = {question: answer_in(snapshot) for question, snapshot in snapshots.items() if snapshot}
     choices = choices_of(answers, beside)
-    told = {choice.axis for choice in choices}
+    chosen = {choice.axis for choice in choices}
     under = f" on {hypervisors[hypervisor]}" if hypervisor else ""
     under = " without a hypervisor" if hypervisor == NATIVE else under
     context = {
@@ -76,8 +76,8 @@ def known(request: HttpRequest, slug: str) -> HttpResponse:
         "title": f"{workloads[slug]}{under}: what to choose",
         "workload": slug,
         "choices": choices,
-        "unknown": [words.THING[question.axis] for question, answer in answers.items() if question.axis not in told],
-        "waiting": [words.THING[question.axis] for question, snapshot in given.items() if not snapshot],
+        "unknown": [words.THING[question.axis] for question, answer in answers.items() if question.axis not in chosen],
+        "waiting": [words.THING[question.axis] for question, snapshot in snapshots.items() if not snapshot],
         "others": [(slug_, label) for slug_, label in hypervisors.items() if slug_ != hypervisor],
         "hypervisor": hypervisor,
     }

@@ -7,7 +7,6 @@ from dataclasses import asdict, fields
 from functools import partial
 from typing import Any
 
-from django.core.cache import caches
 from django.http import HttpResponse, HttpResponseBase
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import conditional_page
@@ -26,36 +25,37 @@ from kdb.api.shapes import shape_of
 from kdb.cost import budget
 from kdb.operating import status
 from kdb.web.entity_tags import tagged, tagged_json
+from modelling.answer_store import releases, snapshots
+from modelling.answer_store.selectors import answer_in, waiting_for
+from modelling.answer_store.versions import AnswerVersion, answer_version, current_answers
 from modelling.answers import words
 from modelling.answers.content import Answer, RankedEntry
 from modelling.ask.selectors import BACKENDS, DISKS, Machine, fit
 from modelling.evidence import counts, names
-from modelling.evidence.asking import (
-    AS_OF_PARAMETER,
-    EDITION,
-    FILTERS,
-    METHOD_PARAMETER,
-    NEEDS,
-    asked_method,
-    asked_revision,
-    question_asked,
-)
 from modelling.evidence.axes import AXES
 from modelling.evidence.forms import QuestionForm
 from modelling.evidence.question import Question
-from modelling.here.selectors import HERE, HERE_PARAMETER, answer_here, laboratory_asked
-from modelling.kept_answers import releases, snapshots
-from modelling.kept_answers.editions import Edition, answers_now, edition
-from modelling.kept_answers.pins import room_for
-from modelling.kept_answers.selectors import answer_in, waiting_for
+from modelling.evidence.serialization import (
+    AS_OF_PARAMETER,
+    FILTERS,
+    METHOD_PARAMETER,
+    NEEDS,
+    VERSION_PARAMETERS,
+    question_asked,
+    version_asked,
+)
+from modelling.evidence.storage import get_or_compute
 from modelling.models import Laboratory, RankingSnapshot
+from modelling.own_lab.selectors import HERE, HERE_PARAMETER, answer_here, laboratory_asked, mix_here
 
 from . import serializers
-from .forms import RankingForm, TableForm
-from .heat_map import heat_map
-from .table import MOST_WORKLOADS, table
+from .comparison import compared_here, comparison_version
+from .forms import MOST_WORKLOADS, ComparisonForm, MixApiForm, RankingForm, TableForm
+from .layout.heat_map import heat_map
+from .mix import mix_version
+from .overview import overview
+from .table import table
 
-_KEPT_SECONDS = 60
 ENTRY_COLUMNS = tuple(shape_of(RankedEntry)().fields)
 _FIELDS = serializers.RankingSerializer().fields
 # What depends on the asking stands where it always stood: after the revision, and the fit after the grounds.
@@ -113,10 +113,10 @@ class RankingView(PublicOrOwnView):
         What is said `here` has no tag: it changes with each run, and is for its members alone.
         """
         laboratory = laboratory_asked(request)
-        question, form = question_asked(request, axis, RankingForm, further=(*EDITION, HERE))
+        question, form = question_asked(request, axis, RankingForm, further=(*VERSION_PARAMETERS, HERE))
         machine = Machine.of(form.cleaned_data)
-        file_format, method = request.accepted_renderer.format, asked_method(request)
-        kept = edition(question, asked_revision(request), method, room_for(request.user))
+        file_format, (as_of, method) = request.accepted_renderer.format, version_asked(request)
+        kept = answer_version(question, as_of, method, request.user)
         if kept is None:
             return being_worked_out(question)
         budget.lift()  # the rest only shows what is there, however slow the machine is
@@ -150,7 +150,7 @@ class TableView(PublicView):
         """Return the answers under several workloads in one table: every entry of an axis, every workload."""
         axis = request.query_params.get("axis", "")
         _, form = question_asked(request, axis, TableForm, ("axis",))
-        answers = answers_now(form.questions())
+        answers = current_answers(form.questions())
         digests = [f"{row.digest}{row.superseded_by or ''}" if row else "waiting" for row in answers.values()]
         tag = hashlib.sha256(",".join([axis, *(question.key for question in answers), *digests]).encode()).hexdigest()
 
@@ -170,28 +170,101 @@ class HeatMapView(PublicView):
     )
     def get(self, request: Request) -> HttpResponseBase:
         """Return the answer on file-system pairs as a grid of guest and host, with gaps where evidence is missing."""
-        question, _ = question_asked(request, "fs-pair", QuestionForm, EDITION)
-        method = asked_method(request)
-        kept = edition(question, asked_revision(request), method, room_for(request.user))
+        question, _ = question_asked(request, "fs-pair", QuestionForm, VERSION_PARAMETERS)
+        as_of, method = version_asked(request)
+        kept = answer_version(question, as_of, method, request.user)
         if kept is None:
             return being_worked_out(question)
         answer = answer_in(kept.snapshot)
-        grid = heat_map(answer.entries, names.names()["file_system"])
         body = {
             "question": question.as_dict(),
             "revision": answer.revision,
-            "method": kept.snapshot.method,
-            "permanent": words.heat_map_address(question, **kept.named) if kept.named else None,
-            "pinned": kept.is_pinned,
-            **asdict(grid),
+            **kept.permanence(partial(words.heat_map_address, question)),
+            **asdict(heat_map(answer.entries, names.names()["file_system"])),
         }
         return tagged_json(request, body, is_immutable=bool(method and kept.is_pinned))
+
+
+class ComparisonView(PublicOrOwnView):
+    own_with = HERE
+
+    @extend_schema(
+        operation_id="comparison",
+        parameters=[
+            OpenApiParameter("axis", required=True, enum=list(AXES), description="What the entries are."),
+            OpenApiParameter(
+                "entries", required=True, description="Two to six keys: `ext4-on-ext4,xfs-on-ext4,btrfs-on-ext4`."
+            ),
+            *FILTERS,
+            AS_OF_PARAMETER,
+            METHOD_PARAMETER,
+            HERE_PARAMETER,
+        ],
+        responses=serializers.ComparisonSerializer,
+        tags=["explanations"],
+    )
+    def get(self, request: Request) -> HttpResponseBase:
+        """Compare two to six entries side by side: their environments, and whether and why each two may be compared."""
+        axis, laboratory = request.query_params.get("axis", ""), laboratory_asked(request)
+        question, form = question_asked(request, axis, ComparisonForm, ("axis", HERE, *VERSION_PARAMETERS))
+        keys, (as_of, method) = form.cleaned_data["entries"], version_asked(request)
+        kept = comparison_version(question, keys, as_of, method, request.user)
+        body = {
+            **kept.result,
+            **kept.permanence(partial(words.comparison_api_address, question, keys)),
+            "changes": [aged.sentence for aged in kept.changes],
+        }
+        if laboratory:
+            here = compared_here(question, keys, laboratory)
+            return Response({**body, "here": asdict(here) if here else None})
+        return tagged_json(request, {**body, "here": None}, is_immutable=bool(method and kept.is_pinned))
+
+
+class MixView(PublicOrOwnView):
+    own_with = HERE
+
+    @extend_schema(
+        operation_id="mix",
+        parameters=[
+            OpenApiParameter("axis", required=True, enum=list(AXES)),
+            OpenApiParameter("weights", required=True, description="Workload and weight: `varmail:60,webserver:40`."),
+            *(parameter for parameter in FILTERS if parameter.name != "workload"),
+            NEEDS,
+            AS_OF_PARAMETER,
+            METHOD_PARAMETER,
+            HERE_PARAMETER,
+        ],
+        responses=serializers.MixSerializer,
+        tags=["rankings"],
+    )
+    def get(self, request: Request) -> HttpResponseBase:
+        """Rank the entries of an axis for a mix of workloads, and tell how far the shares may move."""
+        axis, laboratory = request.query_params.get("axis", ""), laboratory_asked(request)
+        question, form = question_asked(request, axis, MixApiForm, ("axis", HERE, *VERSION_PARAMETERS))
+        weights, (as_of, method) = form.cleaned_data["weights"], version_asked(request)
+        kept = mix_version(question, weights, as_of, method, request.user)
+        mix = {**kept.result, **kept.permanence(partial(words.mix_api_address, question, weights))}
+        body = {"axis": axis, "filters": question.asked, "metric": mix.pop("question")["metric"], **mix}
+        if laboratory:
+            return Response({**body, "here": asdict(mix_here(question, weights, laboratory))})
+        return tagged_json(request, {**body, "here": None}, is_immutable=bool(method and kept.is_pinned))
+
+
+class OverviewView(PublicView):
+    @extend_schema(operation_id="overview", responses=serializers.OverviewSerializer, tags=["rankings"])
+    def get(self, request: Request) -> HttpResponseBase:
+        """Tell what is known of every choice under every workload, how well, and where the answer stands.
+
+        `being worked out`: nobody asked before, and a worker is at the answer; ask again.
+        """
+        self.refuse_parameters()
+        return tagged_json(request, asdict(overview()))
 
 
 def figures() -> dict[str, Any]:
     """Return what is published now, which answers wait, and when a worker was last seen."""
     revision = counts.revision()
-    published = {"revision": revision, **counts.published(revision), "answers": snapshots.state()}
+    published = {"revision": revision, **counts.published(revision), "answers": snapshots.renewal_state()}
     return {"published": published, "worker_seen_at": status.worker_seen_at()}
 
 
@@ -239,11 +312,11 @@ def being_worked_out(question: Question) -> Response:
 
 def _kept_body(key: str, written: Callable[[], str]) -> HttpResponse:
     """Return JSON that is kept for a while as it is sent: to read and write it again costs most of a warm answer."""
-    body = caches["bodies"].get_or_set(key, lambda: written().encode(), _KEPT_SECONDS)
+    body = get_or_compute(key, lambda: written().encode(), cache="bodies", seconds=60)
     return HttpResponse(body, content_type="application/json")
 
 
-def as_json(kept: Edition, question: Question, machine: Machine, laboratory: Laboratory | None = None) -> str:
+def as_json(kept: AnswerVersion, question: Question, machine: Machine, laboratory: Laboratory | None = None) -> str:
     """Write the whole answer, its permanent address, and how the machine stands to its evidence.
 
     laboratory : whose member asks for the answer on its machine
@@ -255,9 +328,7 @@ def as_json(kept: Edition, question: Question, machine: Machine, laboratory: Lab
     beside = {
         "superseded_by": kept.superseded_by,
         "fit": asdict(fitting),
-        "method": kept.snapshot.method,
-        "permanent": words.api_address(question, **kept.named) if kept.named else None,
-        "pinned": kept.is_pinned,
+        **kept.permanence(partial(words.api_address, question)),
         "doubt": kept.doubt,
         "here": asdict(here) if here else None,
         "releases": [asdict(line) for line in releases.releases(question, result, *seen)] if not kept.as_of else [],

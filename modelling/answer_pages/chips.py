@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from modelling.answers.content import Answer
-from modelling.answers.words import THING, address
+from modelling.answers.words import THING, address, comparison_address
 from modelling.ask.selectors import BACKENDS, Machine
-from modelling.comparisons.words import address_of
 from modelling.evidence import names
 from modelling.evidence.axes import AXES
 from modelling.evidence.forms import CatalogueField
@@ -41,23 +40,23 @@ def chips(
     form : with them filled in; keys : of what is compared
     """
 
-    def asked(question: Question, given: Mapping[str, str], keys: Sequence[str] = keys) -> str:
+    def asked(question: Question, facts: Mapping[str, str], keys: Sequence[str] = keys) -> str:
         if len(keys) < 2:
-            return address(question, as_of, given)
-        return address_of(question, keys, **given, **({"as_of": as_of} if as_of else {}))
+            return address(question, as_of, facts)
+        return comparison_address(question, keys, **facts, **({"as_of": as_of} if as_of else {}))
 
-    given = machine.given
+    facts = machine.given
     chosen: list[tuple[str, Any, str]] = [("workload", question.workload, ""), ("axis", question.axis, "")]
     for name, key in zip(ENTRIES, keys, strict=False):
-        chosen.append((name, key, asked(question, given, [other for other in keys if other != key])))
+        chosen.append((name, key, asked(question, facts, [other for other in keys if other != key])))
     for name, value in question.filters.items():
         unset: dict[str, Any] = {name: None}
-        chosen.append((name, value, asked(replace(question, **unset), given)))
+        chosen.append((name, value, asked(replace(question, **unset), facts)))
     for need in question.needs:
         rest = tuple(other for other in question.needs if other != need)
-        chosen.append(("needs", need, asked(replace(question, needs=rest), given)))
-    for name, value in given.items():
-        chosen.append((name, value, asked(question, {other: fact for other, fact in given.items() if other != name})))
+        chosen.append(("needs", need, asked(replace(question, needs=rest), facts)))
+    for name, value in facts.items():
+        chosen.append((name, value, asked(question, {other: fact for other, fact in facts.items() if other != name})))
     return [
         Chip(
             "" if name in ENTRIES else f"{form.fields[name].label}: ",
@@ -79,8 +78,8 @@ def comparison_links(
     if len(keys) >= len(ENTRIES):
         return []
     then = {"as_of": as_of} if as_of else {}
-    others = [entry for entry in answer.entries if entry.key not in keys][:MOST_MORE]
-    return [(entry.label, address_of(answer.question, (*keys, entry.key), **beside, **then)) for entry in others]
+    others = [(entry.key, entry.label) for entry in answer.entries if entry.key not in keys][:MOST_MORE]
+    return [(label, comparison_address(answer.question, (*keys, key), **beside, **then)) for key, label in others]
 
 
 def _named(form: VisitorForm, name: str, value: Any) -> str:

@@ -13,27 +13,26 @@ from django.views.decorators.http import require_safe
 from experiments import permissions
 from kdb.web.htmx import at_address, target_of, to_page, varies_for_htmx, wants_fragment
 from kdb.web.private import private_with
+from modelling.answer_store.selectors import answer_at, answer_in
+from modelling.answer_store.versions import AnswerVersion
+from modelling.answer_store.views import at_permanent_addresses
 from modelling.answers import words
 from modelling.answers.content import Answer
 from modelling.ask.selectors import Machine, fit
-from modelling.comparisons.content import Comparison
-from modelling.comparisons.selectors import answer_of_compared_entries, compared_here, comparison_given, over_workloads
-from modelling.comparisons.words import address_of, comparison_api_address
 from modelling.evidence import names
-from modelling.evidence.asking import page_method, page_revision
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
+from modelling.evidence.serialization import page_version
 from modelling.explanations.selectors import explained
 from modelling.guide_texts import guide_for_axis
-from modelling.here.selectors import HERE, laboratory_in, measure_command
-from modelling.kept_answers.pins import Given
-from modelling.kept_answers.selectors import answer_at, answer_in
-from modelling.kept_answers.views import at_permanent_addresses
+from modelling.own_lab.selectors import HERE, laboratory_in, measure_command
 
-from . import presentation, tabs
 from .chips import chips, comparison_links
+from .comparison import compared, compared_here, comparison_version, over_workloads
+from .content import Comparison
 from .forms import VisitorForm
-from .side_by_side import ordered_pair, pair_lines, workload_tables
+from .layout import presentation, tabs
+from .layout.side_by_side import ordered_pair, pair_lines, workload_tables
 from .views import rendered, respond, understood_of
 
 
@@ -53,16 +52,16 @@ def compare(request: HttpRequest) -> HttpResponse:
     if form.is_open:
         return to_page(request, f"{reverse('answer')}?{request.GET.urlencode()}")
     question, machine = replace(form.question(), needs=()), Machine.of(form.cleaned_data)
-    as_of, method, text = page_revision(request), page_method(request), form.cleaned_data["text"]
+    (as_of, method), text = page_version(request), form.cleaned_data["text"]
     whole = answer_in(answer_at(question, as_of))
     ranked = [entry.key for entry in whole.entries if entry.part == 1]
     keys = form.compared or (*ranked[:1], *ranked[1:][-1:])
     if len(keys) < 2:
         return to_page(request, words.address(question, as_of, machine.given, method))
-    given = comparison_given(question, keys, as_of, method, request.user)
+    edition = comparison_version(question, keys, as_of, method, request.user)
     here = laboratory.slug if laboratory and as_of is None else ""
     beside = {name: value for name, value in {**machine.given, "text": text, HERE: here}.items() if value}
-    shown = _context(question, keys, given, as_of, request.GET.get("tab", ""), beside)
+    shown = _context(question, keys, edition, as_of, request.GET.get("tab", ""), beside)
     shown["fit"] = fit(question.axis, question.filters, machine, whole.grounds.facts, names.names())
     shown["tells_fit"] = bool(machine.given)
     shown["caveats"] = presentation.caveats(shown["page"], shown["fit"].says_disks, "") if shown["page"] else []
@@ -80,22 +79,27 @@ def compare(request: HttpRequest) -> HttpResponse:
 
 
 def _context(
-    question: Question, keys: tuple[str, ...], given: Given, as_of: int | None, opened: str, beside: dict[str, str]
+    question: Question,
+    keys: tuple[str, ...],
+    edition: AnswerVersion,
+    as_of: int | None,
+    opened: str,
+    beside: dict[str, str],
 ) -> dict[str, Any]:
     """Return what the templates print; what only a tab shows, where it is open.
 
     opened : tab of the address; beside : what else it says
     """
-    comparison = cattrs.structure(given.result, Comparison)
-    answer = answer_of_compared_entries(question, keys, as_of) if given.is_of_today else None
+    comparison = cattrs.structure(edition.result, Comparison)
+    answer = compared(question, keys, as_of)[1] if edition.is_of_today else None
     page = presentation.AnswerPage(answer, names.names(), as_of, settings.KDB_MARGIN) if answer else None
-    verdict, then = comparison.verdict, given.named if as_of else {}
+    verdict, then = comparison.verdict, edition.named if as_of else {}
     ranked = [*(verdict.choice if verdict else ()), *(entry.key for entry in (answer.entries if answer else ()))]
     order = [*dict.fromkeys([*ranked, *keys])]  # what is recommended first
     first = next(ordered_pair(pair, order) for pair in comparison.pairs if {pair.a, pair.b} == {*order[:2]})
     labelled = tabs.of_comparison(answer)
     tab = opened if opened in labelled else next(iter(labelled))
-    shown = tabs.tabs(labelled, tab, lambda name: address_of(question, keys, **beside, **then, tab=name))
+    shown = tabs.tabs(labelled, tab, lambda name: words.comparison_address(question, keys, **beside, **then, tab=name))
     context: dict[str, Any] = {
         "title": words.title(question, names.names(), [entry.label for entry in comparison.entries]),
         "what": "comparison",
@@ -103,7 +107,7 @@ def _context(
         "sentence": verdict.sentence if verdict else first.why,
         "confidence": verdict.confidence if verdict else "",
         "without_numbers": first.why if verdict and first.ratio is None else "",
-        "edition": given,
+        "edition": edition,
         "as_of": as_of,
         "measure": measure_command(answer, beside.get(HERE, "")) if answer and as_of is None else None,
         "tab": tab,
@@ -111,7 +115,7 @@ def _context(
         "campaign": "",
         "known_address": "",
         "guide": guide_for_axis(question.axis),
-        "current_address": address_of(question, keys, **beside),
+        "current_address": words.comparison_address(question, keys, **beside),
         "explanation": explained(question, order[0], order[1], as_of) if tab == tabs.WHY else None,
     }
     if tab == tabs.SIDE_BY_SIDE:
@@ -123,8 +127,9 @@ def _context(
     elif tab == tabs.DIFFERS:
         context["comparison"] = comparison
     elif tab == tabs.HISTORY:
-        context["permanent_address"] = address_of(question, keys, **given.named) if given.named else ""
-        context["api_address"] = comparison_api_address(question, keys, **then)
+        named = edition.named
+        context["permanent_address"] = words.comparison_address(question, keys, **named) if named else ""
+        context["api_address"] = words.comparison_api_address(question, keys, **then)
         context["answer_address"] = words.address(question, as_of, method=then.get("method"))
     return context
 

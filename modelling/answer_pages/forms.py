@@ -1,6 +1,7 @@
 """Checks what a visitor has and leaves open, and a ranking with the machine it is held against."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import product
@@ -13,6 +14,7 @@ from django.utils.choices import CallableChoiceIterator
 
 from kdb.disk_path import SETTINGS
 from kdb.web.widgets import Select
+from modelling.answers.words import WEIGHT_DECIMALS
 from modelling.ask.selectors import (
     BACKENDS,
     DISKS,
@@ -41,7 +43,8 @@ from modelling.evidence.forms import (
 from modelling.evidence.question import Question
 from modelling.evidence.words import counted
 
-from .table import MOST_WORKLOADS
+MOST_ENTRIES = 6  # of a comparison
+MOST_WORKLOADS = 20  # of a table
 
 
 class RankingForm(QuestionForm):
@@ -58,18 +61,93 @@ class WorkloadsField(forms.CharField):
     """ "varmail,webserver" as slugs; names and aliases are accepted."""
 
     def clean(self, value: Any) -> list[str]:
-        slugs = []
+        slugs: list[str] = []
         for name in super().clean(value).split(","):
-            slug = names.slug_for("workload", name.strip())
-            if slug is None:
-                known = ", ".join(names.names()["workload"])
-                raise forms.ValidationError(f"{name.strip()!r} is no workload here; there are {known}.")
-            if slug in slugs:
-                raise forms.ValidationError(f"{slug} is given twice.")
-            slugs.append(slug)
+            slugs.append(_further_workload(name.strip(), slugs))
         if len(slugs) > MOST_WORKLOADS:
             raise forms.ValidationError(f"{len(slugs)} workloads; at most {MOST_WORKLOADS} are shown in one table.")
         return slugs
+
+
+class WeightsField(forms.CharField):
+    """ "varmail:60,webserver:40" as a dict of slug and weight; names and aliases are accepted."""
+
+    def clean(self, value: Any) -> dict[str, float]:
+        weights: dict[str, float] = {}
+        for part in super().clean(value).split(","):
+            name, _, number = part.strip().partition(":")
+            slug = _further_workload(name, weights)
+            if not re.fullmatch(rf"[0-9]{{1,6}}([.][0-9]{{1,{WEIGHT_DECIMALS}}})?", number.strip()):
+                raise forms.ValidationError(f"{part!r}: a workload, a colon and a number, as in varmail:60.")
+            weights[slug] = float(number)
+        return _some(weights)
+
+
+def _further_workload(name: str, others: Collection[str]) -> str:
+    """Return the slug of the workload. Raises ValidationError where there is none, or it is among the others."""
+    slug = names.slug_for("workload", name)
+    if slug is None:
+        raise forms.ValidationError(f"{name!r} is no workload here; there are {', '.join(names.names()['workload'])}.")
+    if slug in others:
+        raise forms.ValidationError(f"{slug} is given twice.")
+    return slug
+
+
+def _some(weights: dict[str, float]) -> dict[str, float]:
+    if not any(weights.values()):
+        raise forms.ValidationError("Give at least one workload a share above 0.")
+    return weights
+
+
+class ComparisonForm(QuestionForm):
+    """A comparison as a program asks for it: two to six different keys, separated by commas."""
+
+    needs = None  # type: ignore[assignment]  # it recommends nothing
+    entries = forms.CharField(max_length=MOST_ENTRIES * (LONGEST_KEY + 1))
+
+    def clean_entries(self) -> list[str]:
+        keys = [key.strip() for key in self.cleaned_data["entries"].split(",")]
+        if errors := [error for key in keys if self.axis in AXES and (error := entry_error(self.axis, key))]:
+            raise forms.ValidationError(errors)
+        if repeated := [key for place, key in enumerate(keys) if key in keys[:place]]:
+            raise forms.ValidationError(f"Give different entries; {repeated[0]} stands here twice.")
+        if not 2 <= len(keys) <= MOST_ENTRIES:
+            raise forms.ValidationError(f"Give two to {MOST_ENTRIES} entries.")
+        return keys
+
+
+class MixApiForm(AnyWorkloadForm):
+    def __init__(self, data: Any, *, axis: str) -> None:
+        super().__init__(data, axis=axis)
+        self.fields["weights"] = WeightsField(max_length=4_000)
+
+
+class MixForm(AnyWorkloadForm, AskForm):
+    """A field for each workload of the catalogue, in percent or any other unit."""
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data)
+        self.workloads = list(names.names()["workload"].items())
+        for slug, label in self.workloads:
+            self.fields[slug] = forms.FloatField(
+                required=False, min_value=0, max_value=999_999, label=f"{label}, share", widget=forms.NumberInput
+            )
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        weights = {slug: data.get(slug) or 0.0 for slug, _ in self.workloads}
+        if not self.errors:
+            data["weights"] = _some({slug: round(weight, WEIGHT_DECIMALS) for slug, weight in weights.items()})
+        return data
+
+    @property
+    def question_fields(self) -> list[forms.BoundField]:
+        shares = dict(self.workloads)
+        return [field for field in self.main_fields if field.name not in shares]
+
+    @property
+    def shares(self) -> list[forms.BoundField]:
+        return [self[slug] for slug, _ in self.workloads]
 
 
 class TableForm(AnyWorkloadForm):

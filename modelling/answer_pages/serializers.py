@@ -9,14 +9,15 @@ from rest_framework import serializers
 from kdb.api.bodies import Fields
 from kdb.api.shapes import shape_of
 from kdb.units import METRICS
-from modelling.answers.content import STATUSES, Answer, Decision, RankedEntry
+from modelling.answer_store.releases import ReleaseThen
+from modelling.answers.content import STATUSES, Answer, Decision, MixAnswer, RankedEntry
 from modelling.ask.selectors import Fit
-from modelling.evidence.asking import Permanence
 from modelling.evidence.question import Question
-from modelling.here.selectors import Here
-from modelling.kept_answers.releases import ReleaseThen
+from modelling.evidence.serialization import Permanence
+from modelling.own_lab.selectors import Here
 
-from .heat_map import Grid
+from .content import BesideComparison, Comparison, MixAsked, Overview
+from .layout.heat_map import Grid
 from .table import CELL
 
 
@@ -116,6 +117,9 @@ class HeatMapAsked:
 
 
 HeatMapSerializer = shape_of(Grid, Permanence, HeatMapAsked)
+ComparisonSerializer = shape_of(Comparison, Permanence, BesideComparison)
+MixSerializer = shape_of(MixAnswer, MixAsked, Permanence)
+OverviewSerializer = shape_of(Overview)
 
 
 class AxisSerializer(Fields):

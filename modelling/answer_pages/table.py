@@ -6,7 +6,6 @@ from typing import Any
 from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
-MOST_WORKLOADS = 20
 # Fields of an entry that a cell shows.
 CELL = ("rank", "part", "ratio", "low", "high", "verdict", "grade")
 

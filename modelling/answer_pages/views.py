@@ -23,36 +23,35 @@ from kdb.web import linked_data
 from kdb.web.addresses import site_of
 from kdb.web.htmx import at_address, target_of, to_page, varies_for_htmx, wants_fragment
 from kdb.web.private import private_with
+from modelling.answer_store import releases
+from modelling.answer_store.history import earlier_answers
+from modelling.answer_store.selectors import answer_in, waiting_for
+from modelling.answer_store.snapshots import count_ahead
+from modelling.answer_store.standing import examples
+from modelling.answer_store.versions import AnswerVersion, answer_version
+from modelling.answer_store.views import at_permanent_addresses
 from modelling.answers import words
 from modelling.answers.content import Answer
 from modelling.answers.next_runs import campaign_address
 from modelling.ask.selectors import KEPT_FACTS, Machine, Word, fit, kept_machines
-from modelling.comparisons.words import address_of
 from modelling.evidence import counts, names
-from modelling.evidence.asking import page_method, page_revision
 from modelling.evidence.axes import AXES
 from modelling.evidence.choices import compared_under
 from modelling.evidence.question import Question
+from modelling.evidence.serialization import page_version
+from modelling.evidence.storage import get_or_compute
 from modelling.explanations.selectors import explained
-from modelling.following.selectors import button
 from modelling.guide_texts import guide_for_axis
-from modelling.here.selectors import HERE, answer_here, laboratories_on, laboratory_in, measure_command
-from modelling.kept_answers import releases
-from modelling.kept_answers.changes import earlier
-from modelling.kept_answers.editions import Edition, edition
-from modelling.kept_answers.pins import room_for
-from modelling.kept_answers.selectors import answer_in, waiting_for
-from modelling.kept_answers.snapshots import ahead_of
-from modelling.kept_answers.standing import examples
-from modelling.kept_answers.views import at_permanent_addresses
 from modelling.models import Laboratory
-from modelling.overview.selectors import recommendations
+from modelling.own_lab.selectors import HERE, answer_here, laboratories_on, laboratory_in, measure_command
+from modelling.subscriptions.selectors import button
 
-from . import presentation, tabs
 from .chips import chips, comparison_links
 from .citing import Cited
 from .forms import RateForm, VisitorForm
-from .meaning import carried_lines
+from .layout import presentation, tabs
+from .layout.meaning import carried_lines
+from .overview import recommendations
 
 _KEPT_SECONDS = 60
 
@@ -73,62 +72,53 @@ def answer(request: HttpRequest) -> HttpResponse:
         return respond(request, _open_page(form, is_fragment), form)
     if form.leaves_choice_open:
         return to_page(request, known_address(form.cleaned_data["workload"], form.given))
-    as_of, method = page_revision(request), page_method(request)
+    as_of, method = page_version(request)
     here = laboratory.slug if laboratory and as_of is None else ""
     asked = Asked(form.question(), Machine.of(form.cleaned_data), form.cleaned_data["text"], _tab_in(request), here)
     question = asked.question
     if form.compared:
         beside = {name: value for name, value in asked.beside.items() if name in ("text", HERE)}
-        return to_page(request, address_of(question, form.compared, **beside, **words.edition(as_of, method)))
+        version = words.version_parameters(as_of, method)
+        return to_page(request, words.comparison_address(question, form.compared, **beside, **version))
     address = words.address(question, as_of, asked.beside, method)
     if not is_fragment and request.get_full_path() != reverse("answer") + address.removeprefix("/"):
         return redirect(address)
     operator = request.user if permissions.may_operate(request.user) else None
-    kept = edition(question, as_of, method, room_for(request.user))
+    kept = answer_version(question, as_of, method, request.user)
     if kept and not asked.tab:
         budget.lift()  # the rest only shows what is there, however slow the machine is
     site = site_of(request)
     wanted = Wanted(is_fragment, is_fragment and target_of(request) == "answer-tabs", operator, site)
-    content = _answered(asked, kept, wanted, laboratory)
+    content, linked = _answered(asked, kept, wanted, laboratory)
     if wanted.tabs_alone:
         return at_address(request, HttpResponse(content), address)
     if is_fragment:
         return at_address(request, respond(request, content, form), address)
     title = words.title(question, names.names())
     permanent, feed = words.address(question, as_of, method=method), words.feed_address(question)
-    linked = _linked(question, kept, site) if kept else ""
     return respond(request, content, form, title=title, address=permanent, feed_address=feed, linked_data=linked)
 
 
-def _linked(question: Question, kept: Edition, site: str) -> str:
-    """Return what search engines read of the answer, as an element of the page; nothing where nothing is published.
-
-    Kept for as long as the rendered answer, as the result of a kept answer is read only where it is looked at.
-    """
-
-    def made() -> str:
-        cited = _cited(question, kept, site)
-        if cited is None:
-            return ""
-        slugs = dict.fromkeys(row["case_study"] for row in kept.snapshot.result.get("evidence", []))
-        addresses = {slug: site + reverse("case-study-detail", args=[slug]) for slug in slugs}
-        return linked_data.script(cited.linked(addresses))
-
-    key = f"modelling.linked:{kept.digest}:{sha256(f'{question}{site}'.encode()).hexdigest()}"
-    script: Any = caches["bodies"].get_or_set(key, made, _KEPT_SECONDS)
-    return script
+def _linked(question: Question, kept: AnswerVersion, site: str) -> str:
+    """Return what search engines read of the answer, as an element of the page; "" where nothing is published."""
+    cited = _cited(question, kept, site)
+    if cited is None:
+        return ""
+    slugs = dict.fromkeys(row["case_study"] for row in kept.result.get("evidence", []))
+    addresses = {slug: site + reverse("case-study-detail", args=[slug]) for slug in slugs}
+    return linked_data.script(cited.linked(addresses))
 
 
-def _cited(question: Question, kept: Edition, site: str) -> Cited | None:
+def _cited(question: Question, kept: AnswerVersion, site: str) -> Cited | None:
     named = kept.named
     if not named:
         return None
     return Cited(
         title=words.title(question, names.names()),
-        says=kept.snapshot.result["verdict"]["sentence"],
+        says=kept.result["verdict"]["sentence"],
         address=site + words.address(question, named["as_of"], method=named.get("method")),
         revision=named["as_of"],
-        method=kept.snapshot.method,
+        method=kept.method,
         given_on=(kept.snapshot.computed_at or now()).date(),
     )
 
@@ -153,25 +143,25 @@ def respond(
     form : valid, with the facts of a machine that whoever is signed in may keep
     """
     is_fragment = wants_fragment(request)
-    mine: dict[str, Any] = {"machines": None, "facts": form.facts if form else {}, "follow": None, "on_machines": []}
+    of_user: dict[str, Any] = {"machines": None, "facts": form.facts if form else {}, "follow": None, "on_machines": []}
     if request.user.is_authenticated:
         if form and not form.is_open:
             question = form.question()
-            mine["follow"] = button(request.user, question)
+            of_user["follow"] = button(request.user, question)
             if HERE not in request.GET:
-                mine["on_machines"] = [
+                of_user["on_machines"] = [
                     (laboratory.name, words.address(question, beside={HERE: laboratory.slug}))
                     for laboratory in laboratories_on(question, request.user)
                 ]
-        mine["machines"] = kept_machines(request.user, form.cleaned_data["workload"] or "" if form else "")
+        of_user["machines"] = kept_machines(request.user, form.cleaned_data["workload"] or "" if form else "")
     if is_fragment:
         beside = "".join(
-            render_to_string(f"modelling/{name}.html", {**mine, "is_fragment": True}, request)
+            render_to_string(f"modelling/{name}.html", {**of_user, "is_fragment": True}, request)
             for name in ("_on_machines", "_follow", "_machines")
         )
         return HttpResponse(content + beside, status=status)
     context = {"title": "", "address": "", "feed_address": "", "linked_data": "", **context}
-    return render(request, "modelling/answer.html", {"content": content, **context, **mine}, status=status)
+    return render(request, "modelling/answer.html", {"content": content, **context, **of_user}, status=status)
 
 
 @dataclass(frozen=True)
@@ -203,18 +193,20 @@ class Wanted:
     site: str
 
 
-def _answered(asked: Asked, kept: Edition | None, wanted: Wanted, laboratory: Laboratory | None) -> str:
-    """Render form and answer as HTML, kept for a while: rendering them costs six times the looking up. What is said of
-    a laboratory's machine is not kept."""
+def _answered(
+    asked: Asked, kept: AnswerVersion | None, wanted: Wanted, laboratory: Laboratory | None
+) -> tuple[str, str]:
+    """Return form and answer as HTML, and what search engines read of a page; kept for a while: rendering them costs
+    six times the looking up. What is said of a laboratory's machine is not kept."""
     if kept is None:
         row = waiting_for(asked.question)
         waiting = {
             "title": words.title(asked.question, names.names()),
             "address": words.address(asked.question, beside=asked.beside),
             "row": row,
-            "ahead": ahead_of(row) if row else None,
+            "ahead": count_ahead(row) if row else None,
         }
-        return rendered(wanted.is_fragment, form=VisitorForm(), waiting=waiting)
+        return rendered(wanted.is_fragment, form=VisitorForm(), waiting=waiting), ""
 
     def body() -> str:
         on_machine = answer_here(asked.question, laboratory) if asked.here and laboratory else None
@@ -227,7 +219,7 @@ def _answered(asked: Asked, kept: Edition | None, wanted: Wanted, laboratory: La
         if shown["tab"] == tabs.EVIDENCE and kept.as_of is None:
             seen = [releases.of_hosts(permissions.hosts_visible_to(wanted.operator))] if wanted.operator else []
             seen += [releases.of_laboratory(laboratory)] if asked.here and laboratory else []
-            shown["releases"] = releases.releases(asked.question, kept.snapshot.result, *seen)
+            shown["releases"] = releases.releases(asked.question, kept.result, *seen)
         is_open = kept.as_of is None and not (on_machine and on_machine.is_decided)
         shown["measure"] = measure_command(shown["page"].answer, asked.here) if is_open else None
         if wanted.tabs_alone:
@@ -237,11 +229,14 @@ def _answered(asked: Asked, kept: Edition | None, wanted: Wanted, laboratory: La
         shown["chips"] = chips(form, asked.question, asked.machine, kept.as_of)
         return rendered(wanted.is_fragment, form=form, understood=understood, **shown)
 
+    def page() -> tuple[str, str]:
+        return body(), "" if wanted.is_fragment else _linked(asked.question, kept, wanted.site)
+
     if asked.here:
-        return body()
+        return page()
     key = f"modelling.answer:{kept.digest}:{sha256(f'{asked}{wanted}'.encode()).hexdigest()}"
-    kept_body: Any = caches["bodies"].get_or_set(key, body, _KEPT_SECONDS)
-    return kept_body
+    kept_page: tuple[str, str] = get_or_compute(key, page, cache="bodies", seconds=_KEPT_SECONDS)
+    return kept_page
 
 
 def _open_page(form: VisitorForm, is_fragment: bool) -> str:
@@ -274,7 +269,7 @@ def _loads(form: VisitorForm) -> list[tuple[str, str]]:
         if is_whole:
             return known_address(workload, form.given)
         if form.compared:
-            return address_of(asked, form.compared, text=text)
+            return words.comparison_address(asked, form.compared, text=text)
         return words.address(asked, beside={**machine, "text": text})
 
     return [
@@ -320,7 +315,7 @@ def _without_indentation(html: str) -> str:
     return mark_safe("\n".join(filter(None, map(str.lstrip, html.split("\n")))))  # noqa: S308 as the templates left it
 
 
-def _context(asked: Asked, kept: Edition, site: str) -> dict[str, Any]:
+def _context(asked: Asked, kept: AnswerVersion, site: str) -> dict[str, Any]:
     """Return what the answer's templates print; what only a tab shows, where it is open."""
     question, machine = asked.question, asked.machine
     answer = answer_in(kept.snapshot)
@@ -366,17 +361,17 @@ def known_address(workload: str, facts: Mapping[str, Any]) -> str:
     return reverse("known", args=[workload]) + (f"?{urlencode(asked)}" if asked else "")
 
 
-def _history(asked: Asked, answer: Answer, kept: Edition, site: str) -> dict[str, Any]:
+def _history(asked: Asked, answer: Answer, kept: AnswerVersion, site: str) -> dict[str, Any]:
     """Return the addresses of the answer as data and for good, and what else may be asked."""
-    question, given, named = asked.question, asked.machine.given, kept.named
+    question, facts, named = asked.question, asked.machine.given, kept.named
     this = {} if kept.as_of is None else named
     return {
         "permanent_address": words.address(question, named.get("as_of"), method=named.get("method")) if named else "",
         "cited": _cited(question, kept, site),
         "feed_address": words.feed_address(question),
-        "earlier": earlier(question, answer),
-        "api_address": words.api_address(question, **given, **this),
-        "csv_address": words.api_address(question, format="csv", **given, **this),
+        "earlier": earlier_answers(question, answer),
+        "api_address": words.api_address(question, **facts, **this),
+        "csv_address": words.api_address(question, format="csv", **facts, **this),
     }
 
 
@@ -388,13 +383,13 @@ def capacity(request: HttpRequest) -> HttpResponse:
     if "workload" not in request.GET:  # nobody's answer: they are asked for on the first page
         return to_page(request, reverse("answer"))
     is_fragment = wants_fragment(request)
-    form, as_of, method = RateForm(request.GET), page_revision(request), page_method(request)
+    form, (as_of, method) = RateForm(request.GET), page_version(request)
     context: dict[str, Any] = {"form": form, "lines": None, "unit": "", "rate": "", "address": ""}
     context |= {"title": "", "as_of": as_of, "method": method}
     status = 422 if is_fragment else 400
     if form.is_valid():
         question = form.question()
-        kept = edition(question, as_of, method, room_for(request.user))
+        kept = answer_version(question, as_of, method, request.user)
         if kept is None:
             return to_page(request, words.address(question))
         answer, rate = answer_in(kept.snapshot), form.cleaned_data["rate"]

@@ -1,10 +1,10 @@
-"""Says how the entries of an answer stand to abilities, and where that is documented. No Django."""
+"""How the entries of an answer stand to abilities, and where that is documented. No Django."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from experiments.published_evidence.abilities import ABILITIES, facts
-from modelling.evidence.needs import fulfilment, parts_of
 from modelling.evidence.question import Question
+from modelling.evidence.requirements import fulfilment, parts_of
 
 from .content import AbilityGround, EntryAbility
 
@@ -27,10 +27,10 @@ def abilities_of(
 def _of_entry(
     question: Question, key: str, label: str, slug: str, names: Mapping[str, Mapping[str, str]]
 ) -> EntryAbility:
-    told = fulfilment(ABILITIES[slug], parts_of(question.axis, key, question.filters), facts())
-    unknown = [names.get(_NAMED.get(kind, kind), {}).get(choice, choice) for kind, choice in told.not_known]
+    fulfilled = fulfilment(ABILITIES[slug], parts_of(question.axis, key, question.filters), facts())
+    unknown = [names.get(_NAMED.get(kind, kind), {}).get(choice, choice) for kind, choice in fulfilled.not_known]
     grounds = [
-        *(AbilityGround(fact.sentence, fact.source, fact.read_on) for fact in told.facts),
+        *(AbilityGround(fact.sentence, fact.source, fact.read_on) for fact in fulfilled.facts),
         *(AbilityGround(f"{name}: not known.", "", "") for name in unknown),
     ]
-    return EntryAbility(key, label, slug, told.found, tuple(grounds))
+    return EntryAbility(key, label, slug, fulfilled.found, tuple(grounds))

@@ -1,4 +1,4 @@
-"""Say what numbers below the minimum of the protocol found: shown beside an answer, and counted in none of it."""
+"""Describe numbers below the protocol's minimum: shown beside an answer, counted in none of it."""
 
 from collections.abc import Callable, Iterator
 
@@ -7,7 +7,7 @@ import pandas as pd
 
 from experiments.models import CaseStudy
 from modelling.estimation.arms import trials
-from modelling.evidence.frames import ANECDOTE
+from modelling.evidence.dataframes import ANECDOTE
 from modelling.evidence.words import counted, times
 
 from .content import Anecdote
@@ -15,22 +15,22 @@ from .content import Anecdote
 MOST = 20  # case studies that are told one by one
 
 
-def anecdotes(arms: pd.DataFrame, label: Callable[[str], str]) -> tuple[Anecdote, ...]:
-    """Tell what the anecdotes of each case study say. arms : of modelling.answers.estimate._comparable_anecdotes"""
+def describe_anecdotes(arms: pd.DataFrame, label: Callable[[str], str]) -> tuple[Anecdote, ...]:
+    """Describe each case study's anecdotes. arms : of modelling.answers.estimate._comparable_anecdotes"""
     slugs = sorted(arms["case_study"].unique())[:MOST]
     titles = dict(CaseStudy.objects.filter(slug__in=slugs).values_list("slug", "title")) if slugs else {}
-    told = (_of_study(slug, titles[slug], arms[arms["case_study"] == slug], label) for slug in slugs)
-    return tuple(anecdote for of_study in told for anecdote in of_study)
+    described = (_of_study(slug, titles[slug], arms[arms["case_study"] == slug], label) for slug in slugs)
+    return tuple(anecdote for of_study in described for anecdote in of_study)
 
 
-def caveat(told: tuple[Anecdote, ...]) -> list[str]:
-    """Say how many there are, where there are some."""
-    if not told:
+def anecdote_caveat(anecdotes: tuple[Anecdote, ...]) -> list[str]:
+    """Return a sentence on how many anecdotes there are, in a list; [] where there are none."""
+    if not anecdotes:
         return []
-    numbers = sum(anecdote.numbers for anecdote in told)
-    those = f"{counted(numbers, 'number')} of {counted(len(told), 'case study', 'case studies')}".capitalize()
+    numbers = sum(anecdote.numbers for anecdote in anecdotes)
+    which = f"{counted(numbers, 'number')} of {counted(len(anecdotes), 'case study', 'case studies')}".capitalize()
     return [
-        f"{those} {'is an anecdote' if numbers == 1 else 'are anecdotes'}: neither repeated nor, as far as is stated, "
+        f"{which} {'is an anecdote' if numbers == 1 else 'are anecdotes'}: neither repeated nor, as far as is stated, "
         "measured for long enough. The evidence shows what they found; nothing here counts them."
     ]
 
@@ -55,7 +55,7 @@ def _of_study(slug: str, title: str, arms: pd.DataFrame, label: Callable[[str], 
 
 
 def _why(own: pd.DataFrame) -> str:
-    """Say why the number is below the minimum: what is known to be too little, and what is not stated."""
+    """Say why the numbers are below the minimum: what is too little, or not stated."""
     seconds = own["run_seconds"].dropna()
     if len(seconds):
         return f"Runs of {seconds.min():g} s, of which none is known to be repeated."

@@ -1,4 +1,4 @@
-"""Turns the estimate into the answer: each room of it is asked once, from what it rests on to what is to be done."""
+"""Turn an estimate into the answer: what it rests on, the verdict, and what to do next."""
 
 from functools import partial
 
@@ -15,11 +15,11 @@ from modelling.workloads.curves import curves
 from . import anecdotes, caches, caveats, decision, grounds, next_runs
 from .abilities import abilities_of
 from .content import Answer, AnswerPart, Grounds, RankedEntry
-from .differences import differences, measured_ratios, tier_lists
+from .differences import find_differences, find_ratios, list_tiers
 from .estimate import Estimate
 from .knowledge import assumptions
 from .makers import makers_say
-from .set_up import set_ups
+from .set_up import describe_set_ups
 from .words import rests_on as rests_on_words
 
 
@@ -28,34 +28,37 @@ def answer(estimate: Estimate, revision: int) -> Answer:
     question, ranking = estimate.question, estimate.ranking
     axis, parts = AXES[question.axis], ranking.parts
     entry_name, in_words = partial(label, axis), partial(in_sentence, axis)
-    rests_on = grounds.grounds(ranking)
-    studies = grounds.told_of_studies(ranking)
-    evidence = grounds.evidence(ranking, studies)
-    equal = [grounds.equal(axis, question, ranking, part) for part in parts]
+    rests_on = grounds.summarize_grounds(ranking)
+    studies = grounds.read_studies(ranking)
+    evidence = grounds.list_evidence(ranking, studies)
+    equal = [grounds.describe_equal(axis, question, ranking, part) for part in parts]
     networks = [tuple(grounds.network_fit(network) for network in part.networks) for part in parts]
-    told = anecdotes.anecdotes(estimate.anecdotes, entry_name)
-    missing = caveats.missing(axis, question, ranking, estimate.measured, told)
-    notes = [*caches.answered(question, ranking, studies, entry_name), *caveats.caveats(axis, question, ranking)]
-    notes += anecdotes.caveat(told)
+    told_anecdotes = anecdotes.describe_anecdotes(estimate.anecdotes, entry_name)
+    missing = caveats.describe_missing(axis, question, ranking, estimate.measured, told_anecdotes)
+    notes = [
+        *caches.cache_caveats(question, ranking, studies, entry_name),
+        *caveats.list_caveats(axis, question, ranking),
+    ]
+    notes += anecdotes.anecdote_caveat(told_anecdotes)
     leading = tuple(key for part in parts for key in part.leading)
-    by_machines = caveats.by_machines(estimate.best_by_machines, leading, entry_name)
-    runs = next_runs.next_runs(question, estimate.run_sets)
-    measure_next = next_runs.in_words(question, estimate.run_sets, runs)
+    by_machines = caveats.describe_by_machines(estimate.best_by_machines, leading, entry_name)
+    runs = next_runs.propose_runs(question, estimate.run_sets)
+    measure_next = next_runs.describe_runs(question, estimate.run_sets, runs)
     names = decision.part_names(ranking, entry_name, _name_of)
     entries = [(entry.key, entry_name(entry.key)) for part in parts for entry in part.entries]
     margin, advised = assumptions().margin, estimate.advised
     of_what = rests_on_words(rests_on, _only_hypervisor(question, rests_on))
     verdicts = [
-        decision.of_part(part, in_words, margin, advised, measure_next if len(parts) == 1 else "", of_what)
+        decision.decide_part(part, in_words, margin, advised, measure_next if len(parts) == 1 else "", of_what)
         for part in parts
     ]
     if axis.is_release:
-        verdict = decision.of_releases(verdicts, missing)
+        verdict = decision.decide_releases(verdicts, missing)
     elif estimate.is_ranked:
-        verdict = decision.of_answer(ranking, verdicts, names, in_words, margin, advised, measure_next, of_what)
+        verdict = decision.decide_answer(ranking, verdicts, names, in_words, margin, advised, measure_next, of_what)
     else:
         guide = guide_for_axis(axis.name)
-        verdict = decision.of_nothing(
+        verdict = decision.decide_without_evidence(
             estimate.nearby, in_words, margin, missing, advised, guide.recommendation if guide else ""
         )
     return Answer(
@@ -95,15 +98,15 @@ def answer(estimate: Estimate, revision: int) -> Answer:
         scaling=curves(ranking.arms, axis, entry_name, {slug: study.scope for slug, study in studies.items()}),
         next_runs=runs,
         measure_next=measure_next,
-        differences=differences(parts, {ranking.metric: ranking.arms, **estimate.others}),
-        side_by_side=measured_ratios(ranking, verdict.choice),
-        tier_lists=tier_lists(ranking),
+        differences=find_differences(parts, {ranking.metric: ranking.arms, **estimate.others}),
+        side_by_side=find_ratios(ranking, verdict.choice),
+        tier_lists=list_tiers(ranking),
         trade_offs=estimate.trade_offs,
-        set_ups=set_ups(ranking, entry_name),
+        set_ups=describe_set_ups(ranking, entry_name),
         notes=tuple(notes),
         evidence=evidence,
-        compared=grounds.compared(ranking),
-        anecdotes=told,
+        compared=grounds.list_comparisons(ranking),
+        anecdotes=told_anecdotes,
         missing=tuple(missing),
         makers=makers_say(advised, verdict, in_words),
     )

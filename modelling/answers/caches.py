@@ -1,4 +1,4 @@
-"""Says first of an answer where caches answered the load in place of the disks. No Django."""
+"""Warn first of all where caches answered the load instead of the disks. No Django."""
 
 from collections.abc import Callable, Mapping
 
@@ -17,13 +17,13 @@ from .grounds import Study
 MOST_STUDIES = 3  # told by name, those with the greatest excess
 
 
-def answered(
+def cache_caveats(
     question: Question, ranking: Ranking, studies: Mapping[str, Study], label_of: Callable[[str], str]
 ) -> list[str]:
-    """Say which entries moved more bytes than the storage of their case study can carry, in one sentence; []: none.
+    """Say in one sentence which entries moved more bytes than their case study's storage can carry; []: none.
 
-    label_of : an entry's key to what a reader calls it
-    The rule is that of explanations (modelling.workloads.cache_effect). Told is the greatest excess of each entry in
+    label_of : an entry's key to its label
+    The rule is that of explanations (modelling.workloads.cache_effect), applied to the greatest excess of each entry in
     each case study.
     """
     profile = known_profiles().get(question.workload)
@@ -37,15 +37,15 @@ def answered(
     ]
     others = len(clauses) - MOST_STUDIES
     more = [f"likewise in {others} other case studies" if others > 1 else "likewise in another case study"]
-    told = [*clauses[:MOST_STUDIES], *(more if others > 0 else [])]
+    shown = [*clauses[:MOST_STUDIES], *(more if others > 0 else [])]
     return [
-        f"These tests measured memory, not disks. {capital('; '.join(told))}. They say little about data that do not "
+        f"These tests measured memory, not disks. {capital('; '.join(shown))}. They say little about data that do not "
         "fit into memory."
     ]
 
 
 def _beyond(ranking: Ranking, studies: Mapping[str, Study], read_share: float | None) -> pd.DataFrame:
-    """Return the arm of each entry and case study that exceeds its storage most, the greatest excess first."""
+    """Return the arm of each entry and case study that exceeds its storage most, greatest excess first."""
     arms = ranking.arms
     if ranking.metric != THROUGHPUT or arms.empty:
         return arms.iloc[:0]

@@ -28,7 +28,7 @@ _LABORATORY = ("laboratory", "laboratories")
 LONGEST_CAUSE = 90  # characters of what came along with entries, in one sentence with what it may have caused
 
 
-def caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
+def list_caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
     """Say what a careful reader must know about this answer, in sentences."""
     arms, findings, parts = ranking.arms, ranking.findings, ranking.parts
     notes = _confounding(axis, arms)
@@ -141,9 +141,9 @@ def _confounding(axis: Axis, arms: pd.DataFrame) -> list[str]:
         if column in axis.set_by_entry and not (pairs[column] != "").any():
             left_open.append(COLUMN_LABELS[column])
             continue
-        told, cause = _measured_with(axis, column, pairs), f"the {COLUMN_LABELS[column]} may be the cause"
-        is_short = len(told) <= LONGEST_CAUSE  # else the first sentence is told before the rest
-        notes.append(f"{told}: {cause}." if is_short else f"{capital(cause)}. {told}.")
+        measured_with, cause = _measured_with(axis, column, pairs), f"the {COLUMN_LABELS[column]} may be the cause"
+        is_short = len(measured_with) <= LONGEST_CAUSE  # else the first sentence is told before the rest
+        notes.append(f"{measured_with}: {cause}." if is_short else f"{capital(cause)}. {measured_with}.")
     if left_open:
         notes.append(
             f"No source states the {listed(left_open)}. Each hypervisor has defaults of its own, so a difference may "
@@ -169,16 +169,18 @@ def _measured_with(axis: Axis, column: str, pairs: pd.DataFrame) -> str:
     for entry, stated in values.items():
         entries.setdefault(tuple(stated), []).append(entry)
     clauses: list[str] = []
-    for told, labels in entries.items():
+    for stated_values, labels in entries.items():
         default = "its default" if len(labels) == 1 else "their defaults"
         not_stated = f"{default} (not stated)" if column in axis.set_by_entry else "one that is not stated"
         verb = "" if clauses else f" {'was' if len(labels) == 1 else 'were'} measured"
-        ways = listed([spelled.get(value, value) if value else not_stated for value in told], "or")
+        ways = listed([spelled.get(value, value) if value else not_stated for value in stated_values], "or")
         clauses.append(f"{listed(labels)}{verb} with {ways}")
     return "; ".join(clauses)
 
 
-def by_machines(best: Mapping[int, Sequence[str]], on_average: Collection[str], label_of: Callable[[str], str]) -> str:
+def describe_by_machines(
+    best: Mapping[int, Sequence[str]], on_average: Collection[str], label_of: Callable[[str], str]
+) -> str:
     """Say which entries come first at each number of machines, where they are not those on average; else "".
 
     best : number of machines to the entries that come first at it; label_of : an entry's key to what a reader calls it
@@ -189,14 +191,14 @@ def by_machines(best: Mapping[int, Sequence[str]], on_average: Collection[str], 
     return f"By their number alone the first is: with {'; with '.join(clauses)}."
 
 
-def missing(
+def describe_missing(
     axis: Axis,
     question: Question,
     ranking: Ranking,
     measured: Iterable[tuple[str, str, str]],
-    told: Sequence[Anecdote] = (),
+    anecdotes: Sequence[Anecdote] = (),
 ) -> list[str]:
-    """Say what would have to be measured, where there is no answer. told : anecdotes that compare entries"""
+    """Say what would have to be measured, where there is no answer. anecdotes : anecdotes that compare entries"""
     if ranking.parts:
         return []
     asked = catalogue.names()["workload"].get(question.workload, question.workload)
@@ -209,10 +211,10 @@ def missing(
     under = f" with {listed(narrowed)}" if narrowed else ""
     held = [column for column in axis.all_held(question.hypervisor) if column in axis.held]
     by = f" by {METRICS[question.metric].label}" if question.metric else ""
-    who = "Only anecdotes compare" if told else "No published case study compares"
+    who = "Only anecdotes compare" if anecdotes else "No published case study compares"
     return [
         f"{who} two entries of the axis “{axis.label.lower()}” for the workload {asked}{under}{by}.",
-        *(f"{anecdote.title}: {anecdote.sentence} {anecdote.why}" for anecdote in told),
+        *(f"{anecdote.title}: {anecdote.sentence} {anecdote.why}" for anecdote in anecdotes),
         *_measured(measured),
         *_scores(question, measured),
         *_natively(question),

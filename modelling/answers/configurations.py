@@ -11,10 +11,10 @@ from modelling.estimation.ranking import Ranking
 MOST_STUDIES = 20  # newest case studies of an entry that tell how it was set up
 
 
-def of_newest_studies(arms: pd.DataFrame) -> pd.DataFrame:
-    """Return each entry's arms from its MOST_STUDIES newest case studies: by year, then in the order they came in.
+def from_newest_studies(arms: pd.DataFrame) -> pd.DataFrame:
+    """Return each entry's arms from its MOST_STUDIES newest case studies, by year and then by arrival.
 
-    arms : frame of modelling.evidence.frames.arms with the column entry
+    arms : frame of modelling.evidence.dataframes.arms with the column entry
     """
     if arms["case_study"].nunique() <= MOST_STUDIES:
         return arms
@@ -24,17 +24,17 @@ def of_newest_studies(arms: pd.DataFrame) -> pd.DataFrame:
     return arms[pd.MultiIndex.from_frame(arms[["entry", "case_study"]]).isin(kept)]
 
 
-def told_from(case_studies: int) -> str:
-    """Say what of_newest_studies leaves out of an entry with this many case studies, in a sentence; "": nothing."""
+def selection_note(case_studies: int) -> str:
+    """Say which case studies from_newest_studies keeps of so many; "": all."""
     if case_studies <= MOST_STUDIES:
         return ""
     return f"All of this is of its {MOST_STUDIES} newest case studies; {case_studies} have it."
 
 
 def configurations_behind(keys: Sequence[str], ranking: Ranking, arms: pd.DataFrame) -> list[list[Configuration]]:
-    """Return the configurations with numbers, and those that a tier list speaks of, by entry; one query.
+    """Return each entry's configurations with numbers, and those that a tier list speaks of; one query.
 
-    arms : frame of modelling.evidence.frames.arms with the column entry
+    arms : frame of modelling.evidence.dataframes.arms with the column entry
     """
     measured = {key: set(arms[arms["entry"] == key]["configuration_id"]) for key in keys}
     listed_at: dict[tuple[str | None, ...], set[str]] = {}

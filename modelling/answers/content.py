@@ -3,18 +3,20 @@
 The fields of these classes are, in their order, those of the JSON that is kept and that the API gives.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
 from experiments.published_evidence.abilities import ABILITIES
-from kdb.content import Among, MetricName
+from kdb.content import NOT_SERVED, Among, MetricName
 from kdb.units import METRICS
+from modelling.estimation.mixes import MixEntry, Range
 from modelling.estimation.ranking import Entry, Place
 from modelling.estimation.recommendation import BASES, FORCES
 from modelling.estimation.value import KINDS as RUN_KINDS
 from modelling.estimation.verdict import KINDS, STRENGTHS
-from modelling.evidence.needs import LACKING, STANDINGS
 from modelling.evidence.question import Question
+from modelling.evidence.requirements import LACKING, STANDINGS
 from modelling.workloads.curves import CurvePanel
 
 STATUSES = ("ranked", "indistinguishable", "ranked apart", "no comparison")
@@ -404,3 +406,48 @@ def conclusion(answer: Answer) -> tuple[object, ...]:
         answer.verdict.strength,
         [entry.key for entry in answer.entries],
     )
+
+
+@dataclass(frozen=True)
+class NamedMixEntry(MixEntry):
+    """One line of the ranking, with what a reader calls it."""
+
+    component = "MixEntry"
+
+    label: str
+
+
+@dataclass(frozen=True)
+class Share:
+    """The knowledge of one workload of the mix by itself."""
+
+    workload: str
+    share: float
+    has_numbers: Annotated[bool, "Whether numbers compare any entries under it."]
+    verdict: Annotated[Decision, "Of the answer on it alone."]
+    forecast: Annotated[str, "Without numbers: what a model expects of two entries; no mix contains it."]
+
+
+@dataclass(frozen=True)
+class MixAnswer:
+    """Entries ranked for a mix of workloads."""
+
+    component = "Mix"
+
+    question: Annotated[Question, NOT_SERVED]  # its workload is ""; its metric is the one that is compared
+    weights: Annotated[Mapping[str, float], "Workload to share; they add up to 1."]
+    revision: Annotated[int, "Knowledge revision it was computed from."]
+    verdict: Decision
+    grounds: Grounds
+    entries: tuple[NamedMixEntry, ...]
+    ranges: tuple[Range, ...]
+    left_out: Annotated[
+        Mapping[str, tuple[str, ...]],
+        "Entry to the workloads that have no numbers joining it to the ranked ones.",
+    ]
+    unmeasured: Annotated[
+        Mapping[str, tuple[str, ...]],
+        "Of these, entry to the workloads that have no comparable numbers of it at all.",
+    ]
+    shares: tuple[Share, ...]
+    notes: Annotated[tuple[str, ...], "What a careful reader must know."]

@@ -1,6 +1,6 @@
 """The recommendation in plain words: what to choose, how sure that is, what was measured, and what would settle it.
 
-What is decided stands in modelling.estimation.recommendation and verdict; here it is worded. Source:
+What is decided stands in modelling.estimation.recommendation and verdict; here it is word_decision. Source:
 docs/models/recommendation.md and verdict.md.
 """
 
@@ -54,7 +54,7 @@ _NO_SAFE = "none of these was measured with options that keep acknowledged write
 _JOINING = "A case study that measures entries of different parts side by side would join them."
 
 
-def of_answer(
+def decide_answer(
     ranking: Ranking,
     parts: Sequence[Decision],
     names: Sequence[str],
@@ -66,8 +66,8 @@ def of_answer(
 ) -> Decision:
     """Decide on an answer of one part or several.
 
-    parts : what is decided on each (of_part), one or more; names : theirs (part_names)
-    measure_next : sentences on what would settle it; rests_on : as for of_part
+    parts : what is decided on each (decide_part), one or more; names : theirs (part_names)
+    measure_next : sentences on what would settle it; rests_on : as for decide_part
     Several parts have one recommendation, by what the model expects of all their entries; nothing measured compares
     them.
     """
@@ -81,26 +81,26 @@ def of_answer(
         tuple(("", reason) for reason in dict.fromkeys(reason for part in parts for reason in part.reasons)),
     )
     assert ranking.posterior is not None
-    options, posterior = options_of(entries, ranking.posterior, advised)
+    options, posterior = list_options(entries, ranking.posterior, advised)
     recommended = recommend(options, posterior, kind, margin)
-    told = ((name, part.measured) for name, part in zip(names, parts, strict=True) if part.measured)
-    sentences = " ".join(f"{capital(name)}: {measured}" for name, measured in told)
+    measured_parts = ((name, part.measured) for name, part in zip(names, parts, strict=True) if part.measured)
+    sentences = " ".join(f"{capital(name)}: {measured}" for name, measured in measured_parts)
     measured = f"Nobody tested all of these together. {sentences}"
     settle = " ".join(filter(None, (_JOINING, measure_next)))
-    return worded(verdict, recommended, label, measured, settle, rests_on, offered=len(options))
+    return word_decision(verdict, recommended, label, measured, settle, rests_on, offered=len(options))
 
 
-def of_releases(parts: Sequence[Decision], missing: Sequence[str]) -> Decision:
+def decide_releases(parts: Sequence[Decision], missing: Sequence[str]) -> Decision:
     """Decide on releases, whatever was measured of old ones: what nobody supports may lose more than speed."""
     measured = " ".join(part.measured for part in parts)
     strength = min((part.strength for part in parts), key=STRENGTHS.index, default=STRENGTHS[0])
     reasons = tuple(("", reason) for reason in [*(reason for part in parts for reason in part.reasons), *missing[:1]])
     kind = parts[0].kind if len(parts) == 1 else NOT_KNOWN
-    keep = worded(Verdict(kind, strength, reasons), Recommended(), str, measured, " ".join(missing[1:]))
+    keep = word_decision(Verdict(kind, strength, reasons), Recommended(), str, measured, " ".join(missing[1:]))
     return replace(keep, sentence="Keep the release that your product supports.")
 
 
-def of_nothing(
+def decide_without_evidence(
     near: Nearby | None,
     label: Naming,
     margin: float,
@@ -114,7 +114,7 @@ def of_nothing(
     guide : what the guide on this choice makes of makers' advice, where that names conditions but no entry
     """
     verdict = Verdict(NOT_KNOWN, STRENGTHS[0], tuple(("", sentence) for sentence in missing[:1]))
-    recommended, measured, offered, nothing = by_makers(advised) if advised else Recommended(), "", 0, _NOBODY
+    recommended, measured, offered, nothing = recommend_as_makers(advised) if advised else Recommended(), "", 0, _NOBODY
     if near is not None and recommended.basis != MAKERS:
         recommended, offered = recommend(near.options, near.posterior, NOT_KNOWN, margin), len(near.options)
         recommended = replace(recommended, force=GUESS, basis=NEAREST, is_sure_of_not=False)
@@ -126,10 +126,10 @@ def of_nothing(
         recommended, nothing = Recommended(basis=MAKERS), guide[:1].lower() + guide[1:]
     elif near is None and recommended.basis != MAKERS and advised and advised.statements:
         nothing = "nobody measured this, and what makers advise is for other products."
-    return worded(verdict, recommended, label, measured, " ".join(missing[1:]), offered=offered, nothing=nothing)
+    return word_decision(verdict, recommended, label, measured, " ".join(missing[1:]), offered=offered, nothing=nothing)
 
 
-def of_part(
+def decide_part(
     part: RankedPart,
     label: Naming,
     margin: float,
@@ -142,7 +142,7 @@ def of_part(
     margin : difference that matters, a share; advised : on its entries; measure_next : sentences on what would settle
     it; rests_on : years and disks of its evidence, "2021, hard disks"
     """
-    options, posterior = options_of(part.entries, part.posterior, advised)
+    options, posterior = list_options(part.entries, part.posterior, advised)
     last = max(entry.rank for entry in part.entries)
     worst = [entry.key for entry in part.entries if entry.rank == last > 1]
     worst = worst if 2 * len(worst) < len(part.entries) else []  # else it is the tier of what no list names
@@ -153,22 +153,22 @@ def of_part(
         only, needs = label(options[0].key) if options else "", _needs(part)
         measured = f"Only {only} is known to have all that was asked for ({needs})." if only and needs else ""
     else:
-        measured = of_contrast(verdict.contrast, label, recommended.choice or [entry.key for entry in fulfilling])
-    told = {*recommended.choice, *recommended.rather_not}
+        measured = describe_contrast(verdict.contrast, label, recommended.choice or [entry.key for entry in fulfilling])
+    named = {*recommended.choice, *recommended.rather_not}
     if verdict.contrast is not None:
-        told |= {verdict.contrast.first, verdict.contrast.second}
+        named |= {verdict.contrast.first, verdict.contrast.second}
     measured += _passed_over(part, recommended, label) + _durability(part, recommended, label)
-    measured += _families(told, recommended.rather_not, [entry.key for entry in part.entries])
+    measured += _families(named, recommended.rather_not, [entry.key for entry in part.entries])
     settle = "" if recommended.force == STRONG else measure_next
     nothing = f"nothing that was measured is known to have all that was asked for ({_needs(part)})."
     if all(entry.always_unsafe for entry in part.entries):
         nothing = _NO_SAFE
     if not any(entry.lacks or entry.always_unsafe for entry in part.entries):
         nothing = "nobody can run what was compared today."
-    return worded(verdict, recommended, label, measured, settle, rests_on, offered=len(options), nothing=nothing)
+    return word_decision(verdict, recommended, label, measured, settle, rests_on, offered=len(options), nothing=nothing)
 
 
-def by_makers(advised: Advised) -> Recommended:
+def recommend_as_makers(advised: Advised) -> Recommended:
     """Return what most makers advise, or the product's default."""
     if advised.advised:
         against = [key for key in advised.discouraged if families.may_be_offered(key) and key != UNNAMED]
@@ -176,7 +176,7 @@ def by_makers(advised: Advised) -> Recommended:
     return Recommended((advised.default,), basis=DEFAULT) if advised.default else Recommended()
 
 
-def options_of(
+def list_options(
     entries: Sequence[Entry], posterior: Posterior, advised: Advised | None = None
 ) -> tuple[list[Option], Posterior]:
     """Return the entries that may be recommended and can be run today, and their posterior."""
@@ -197,7 +197,7 @@ def options_of(
     return options, posterior.select(np.array([posterior.treatments.index(entry.key) for entry in may], dtype=int))
 
 
-def worded(
+def word_decision(
     verdict: Verdict,
     recommended: Recommended,
     label: Naming,
@@ -209,7 +209,7 @@ def worded(
 ) -> Decision:
     """Put a recommendation into words.
 
-    measured : sentences on what evidence says; settle : on what would settle it; rests_on : as for of_part
+    measured : sentences on what evidence says; settle : on what would settle it; rests_on : as for decide_part
     offered : number of entries that the choice is out of; nothing : why it is out of none, or what makers advise then
     """
     is_several = verdict.contrast is not None and verdict.contrast.groups > 1
@@ -302,16 +302,16 @@ def recommended_of(decision: Decision, entry: Entry) -> str:
     return ""
 
 
-def of_contrast(contrast: Contrast | None, label: Naming, entries: Sequence[str]) -> str:
+def describe_contrast(contrast: Contrast | None, label: Naming, entries: Sequence[str]) -> str:
     """Say what numbers or lists say of the first. entries : keys, the recommended first"""
     if contrast is None:
         return f"No numbers compare them; published lists put {label(entries[0])} among the best."
     return f"{_measured(contrast, label)}. {_elsewhere(contrast)}"
 
 
-def _families(told: Collection[str], avoid: Collection[str], entries: Collection[str]) -> str:
+def _families(named: Collection[str], avoid: Collection[str], entries: Collection[str]) -> str:
     """Say of hypervisors that are set against each other, or one of which is to be avoided, that one runs the other."""
-    against = {*families.shared(avoid, entries), *families.shared(told, told)}
+    against = {*families.shared(avoid, entries), *families.shared(named, named)}
     names = catalogue.names()["hypervisor"] if against else {}
     return "".join(
         f" {names.get(product, product)} runs {names.get(runs, runs)}: between the two, defaults and releases differ."
@@ -405,7 +405,9 @@ def part_names(ranking: Ranking, label: Naming, name_of: Callable[[str, str], st
         rows = pd.concat([rows, ranking.findings.reindex(columns=columns)])
     inside = [rows["entry"].isin(part.members) for part in ranking.parts]
     for column, wording in _TELLS_APART:
-        values = [sorted({value for value in rows[column][mine].dropna().unique() if value}) for mine in inside]
+        values = [
+            sorted({value for value in rows[column][is_member].dropna().unique() if value}) for is_member in inside
+        ]
         together = [value for own in values for value in own]
         if all(values) and len(together) == len(set(together)):
             return [wording.format(listed([name_of(column, value) for value in own], "or")) for own in values]

@@ -1,4 +1,4 @@
-"""Finds what the entries of an answer reached beside another, in the units of the sources and as ratios. No Django."""
+"""What entries of an answer reached side by side, in the sources' units and as ratios. No Django."""
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -19,20 +19,21 @@ _ORDER = ["case_study", "vm_count", "operation", "block_size_bytes"]  # equal wi
 _TOLD = [*_ORDER, "group", "entry", "mean_log", "unit", "origin", "source"]
 
 
-def differences(parts: Sequence[RankedPart], arms: Mapping[str, pd.DataFrame]) -> tuple[MeasuredDifference, ...]:
-    """Find what each entry of a part reached, beside the part's reference, the best ranked first.
+def find_differences(parts: Sequence[RankedPart], arms: Mapping[str, pd.DataFrame]) -> tuple[MeasuredDifference, ...]:
+    """Return what each entry of a part reached beside the part's reference, best ranked first.
 
     arms : metric to a frame of modelling.estimation.arms.comparable_arms
-    Only what one fair-play group holds: nothing is worked out from a ratio for a machine that nobody measured.
+    Only what one fair-play group holds: no ratio is applied to a machine that nobody measured.
     """
     pairs = list(islice(_pairs(parts, {metric: arms[metric] for metric in METRICS if metric in arms}), MOST))
-    told = {}
+    records = {}
     for metric in {metric for _, metric, _, _ in pairs}:
-        places = sorted({place for _, of, *both in pairs if of == metric for place in both})
+        places = sorted({place for _, of_metric, *both in pairs if of_metric == metric for place in both})
         rows = arms[metric][_TOLD].iloc[places].to_dict("records")
-        told[metric] = dict(zip(places, rows, strict=True))
+        records[metric] = dict(zip(places, rows, strict=True))
     return tuple(
-        _difference(part, metric, told[metric][first], told[metric][other]) for part, metric, first, other in pairs
+        _difference(part, metric, records[metric][first], records[metric][other])
+        for part, metric, first, other in pairs
     )
 
 
@@ -85,21 +86,21 @@ def _value(mean_log: float) -> float:
     return float(f"{math.exp(mean_log):.12g}")
 
 
-def measured_ratios(ranking: Ranking, choice: Collection[str]) -> tuple[MeasuredRatio, ...]:
-    """Find how many times as fast each laboratory measured the recommended entry as the others, the best ranked first.
+def find_ratios(ranking: Ranking, choice: Collection[str]) -> tuple[MeasuredRatio, ...]:
+    """Return how many times as fast each laboratory measured the recommended entry as the others, best ranked first.
 
     choice : keys of what is recommended
-    What a part's verdict is told by is among them: its two entries come last where neither is the recommended one.
+    The two entries of a part's verdict are among them, last where neither is recommended.
     """
     ratios = []
     for part in ranking.parts:
         links, contrast = part_links(part, ranking.arms), part.verdict.contrast
-        told = [(contrast.first, contrast.second)] if contrast else []
+        contrasted = [(contrast.first, contrast.second)] if contrast else []
         keys = [entry.key for entry in part.entries]
-        ahead = sorted([*(first for first, _ in told), *keys], key=lambda key: key not in choice)
+        ahead = sorted([*(first for first, _ in contrasted), *keys], key=lambda key: key not in choice)
         first = next((key for key in ahead if key in links.place), None)
         pairs = [(first, key) for key in keys if first and key != first]
-        pairs += [pair for pair in told if first not in pair]
+        pairs += [pair for pair in contrasted if first not in pair]
         ratios += [
             _ratio(part.number, pair, trial, ranking.arms)
             for pair in pairs
@@ -124,7 +125,7 @@ def _ratio(part: int, pair: tuple[str, str], trial: Trial, arms: pd.DataFrame) -
     )
 
 
-def tier_lists(ranking: Ranking) -> tuple[TierList, ...]:
+def list_tiers(ranking: Ranking) -> tuple[TierList, ...]:
     """Return the published orders without numbers, each in three tiers."""
     return tuple(
         TierList(

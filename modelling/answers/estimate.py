@@ -1,4 +1,4 @@
-"""The estimate that an answer is made of: evidence from the database, ranked under the assumptions of the settings."""
+"""Estimate the answer to a question: evidence from the database, ranked under the settings' assumptions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ from kdb.units import METRICS, THROUGHPUT
 from modelling.estimation.arms import comparable_arms
 from modelling.estimation.ranking import Ranking, rank
 from modelling.estimation.value import Components, RunSet, run_sets
-from modelling.evidence import frames, names
+from modelling.evidence import dataframes, names
 from modelling.evidence.axes import AXES, Axis, entry_parts
+from modelling.evidence.dataframes import Evidence
 from modelling.evidence.families import may_be_offered
-from modelling.evidence.frames import Evidence
-from modelling.evidence.needs import lacking
 from modelling.evidence.question import Question
+from modelling.evidence.requirements import lacking
 from modelling.guidance.content import Advised
 from modelling.guidance.selectors import advised
 
 from .content import TradeOff
 from .knowledge import assumptions, knowledge_of, where_of
 from .nearest import Nearby, nearby
-from .trade_off import trade_offs
+from .trade_off import weigh_trade_offs
 
 MOST_COUNTS = 6  # numbers of machines that are looked at one by one
 REPETITIONS = 2  # of each entry that is still to be measured: the fewest that show how far runs differ
@@ -32,13 +32,12 @@ REPETITIONS = 2  # of each entry that is still to be measured: the fewest that s
 
 @dataclass(frozen=True)
 class Estimate:
-    """All that is worked out for a question before anything is said of it.
+    """All that is computed for a question before anything is said of it.
 
-    measured : what the evidence finds measured
-    others : metric to the arms that may be compared in it, of each metric but the ranking's
-    best_by_machines : number of machines to the entries that come first by its arms alone, where the answer
-        leaves it open
-    run_sets : what a reader could measure on his own machine, with what the choice gains by it
+    measured : metric, unit and case study of what was measured
+    others : each metric but the ranking's, to the arms that may be compared in it
+    best_by_machines : number of machines to the entries that come first by its arms alone, if the answer leaves it open
+    run_sets : what a reader could measure on a machine, with what the choice gains by it
     anecdotes : of _comparable_anecdotes
     is_ranked : whether something was compared that somebody can choose
     nearby : what other workloads say, where nothing was
@@ -59,7 +58,7 @@ class Estimate:
 
 
 def estimate(question: Question, as_of: int | None = None, *, with_draft: int | None = None) -> Estimate:
-    """Work out all that the answer to the question says. as_of, with_draft : as for ranking_of"""
+    """Compute all that the answer to the question says. as_of, with_draft : as for ranking_of"""
     evidence = Evidence(question, with_draft, as_of)
     ranking = _ranking(evidence)
     measured = evidence.metrics_measured()
@@ -73,7 +72,7 @@ def estimate(question: Question, as_of: int | None = None, *, with_draft: int | 
         others=others,
         best_by_machines=_best_by_machines(question, ranking),
         run_sets=run_sets_among(ranking, AXES[question.axis]),
-        trade_offs=trade_offs(ranking, others, AXES[question.axis], assumptions()),
+        trade_offs=weigh_trade_offs(ranking, others, AXES[question.axis], assumptions()),
         anecdotes=_comparable_anecdotes(evidence, ranking),
         nearby=near,
         is_ranked=is_ranked,
@@ -95,18 +94,17 @@ def advised_on(question: Question, keys: Sequence[str], *, is_all: bool = True) 
 
 
 def ranking_of(question: Question, as_of: int | None = None, *, with_draft: int | None = None) -> Ranking:
-    """Return the estimate itself, with its networks: what answers and mixes are made of.
+    """Return the ranking with its networks.
 
     as_of : what counted at this knowledge revision, in place of what counts now
     with_draft : a case study that counts as if it were published
-    By throughput where the question names no metric, and where neither numbers nor lists compare anything in it, by
-    the first other metric that does.
+    By throughput where the question names no metric, else by the first other metric that compares anything.
     """
     return _ranking(Evidence(question, with_draft, as_of))
 
 
 def _ranking(evidence: Evidence) -> Ranking:
-    names.forget()  # what is made of it is kept with names: those that are public now
+    names.clear_cache()  # what is made of it is kept with names: those that are public now
     asked = evidence.question.metric
     ranking = _in_one_metric(evidence, asked or THROUGHPUT)
     if asked or ranking.parts:
@@ -137,17 +135,19 @@ def _other_arms(
 
 
 def _comparable_anecdotes(evidence: Evidence, ranking: Ranking) -> pd.DataFrame:
-    """Return the arms below the minimum that may be compared, with those beside them: by the metric of the ranking, or
-    where there is no ranking and the question names no metric, by the first that has some."""
+    """Return the arms below the minimum that may be compared, with those beside them.
+
+    By the metric of the ranking; without ranking and metric, by the first that has some.
+    """
     question, beside = evidence.question, ranking.arms.iloc[:0]
-    told = evidence.metrics_of_anecdotes()
+    metrics = evidence.metrics_of_anecdotes()
     first = question.metric or ranking.metric
-    others = [] if question.metric or ranking.parts else [metric for metric in told if metric != first]
-    for metric in (first, *others) if told else ():
+    others = [] if question.metric or ranking.parts else [metric for metric in metrics if metric != first]
+    for metric in (first, *others) if metrics else ():
         arms = evidence.arms(metric, with_anecdotes=True)
-        beside = arms[arms["case_study"].isin(arms["case_study"][arms[frames.ANECDOTE]])]
+        beside = arms[arms["case_study"].isin(arms["case_study"][arms[dataframes.ANECDOTE]])]
         beside = comparable_arms(beside, AXES[question.axis], assumptions().spread)
-        beside = beside[beside["group"].isin(beside["group"][beside[frames.ANECDOTE]])]
+        beside = beside[beside["group"].isin(beside["group"][beside[dataframes.ANECDOTE]])]
         if len(beside):
             break
     return beside
@@ -224,8 +224,7 @@ def run_sets_among(ranking: Ranking, axis: Axis) -> list[RunSet]:
 def on_one_machine(ranking: Ranking, axis: Axis) -> list[str]:
     """Return the entries that a reader could measure side by side and choose from.
 
-    Where the axis holds the hypervisor, those that were seen under one of the first part's: VMFS has no place in the
-    same machine as XFS on KVM.
+    Where the axis holds the hypervisor, those seen under one of the first part's: VMFS has no place on a KVM host.
     """
     entries = [entry.key for part in ranking.parts for entry in part.entries if entry.may_be_recommended]
     if not ranking.parts or "hypervisor" not in axis.held:

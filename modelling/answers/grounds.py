@@ -25,7 +25,7 @@ MOST_LABORATORIES = 100  # that are told one by one
 _FACTS_OF_ARMS = ("hypervisor", "storage", "host_storage", "guest_fs", "guest_os_family", "vm_count")
 
 
-def grounds(ranking: Ranking) -> Grounds:
+def summarize_grounds(ranking: Ranking) -> Grounds:
     """Return what the ranking rests on, in numbers."""
     arms, findings = ranking.arms, ranking.findings
     is_measured = arms["origin"] == "measured"
@@ -80,7 +80,7 @@ class Study:
     limits: Limits
 
 
-def told_of_studies(ranking: Ranking) -> dict[str, Study]:
+def read_studies(ranking: Ranking) -> dict[str, Study]:
     """Return what the case studies that the ranking rests on say of themselves, by slug; one query."""
     stated = (slug for slugs in ranking.findings["case_studies"] for slug in slugs)
     studies = CaseStudy.objects.filter(slug__in={*ranking.arms["case_study"].unique(), *stated})
@@ -89,7 +89,7 @@ def told_of_studies(ranking: Ranking) -> dict[str, Study]:
     return {slug: Study(title, scope, storage, Limits.of(*most)) for slug, title, scope, storage, *most in rows}
 
 
-def evidence(ranking: Ranking, studies: Mapping[str, Study]) -> tuple[StudyEvidence, ...]:
+def list_evidence(ranking: Ranking, studies: Mapping[str, Study]) -> tuple[StudyEvidence, ...]:
     """Return the case studies the answer rests on, with what each contributes and where it stands."""
     counts: dict[str, Counter[str]] = {}
     sources: dict[str, set[str]] = {}
@@ -107,7 +107,7 @@ def evidence(ranking: Ranking, studies: Mapping[str, Study]) -> tuple[StudyEvide
         for slug in row.case_studies:
             counts.setdefault(slug, Counter())["findings"] += 1
             sources.setdefault(slug, set()).update([row.text_source, row.table_source])
-    told_of = protocols(ranking.arms)
+    told_of = describe_protocols(ranking.arms)
     return tuple(
         StudyEvidence(
             case_study=slug,
@@ -122,7 +122,7 @@ def evidence(ranking: Ranking, studies: Mapping[str, Study]) -> tuple[StudyEvide
     )
 
 
-def protocols(arms: pd.DataFrame) -> dict[str, str]:
+def describe_protocols(arms: pd.DataFrame) -> dict[str, str]:
     """Say how each case study measured what counts: "3 runs a number, of 120 s; no spread"."""
     if arms.empty:
         return {}
@@ -130,15 +130,15 @@ def protocols(arms: pd.DataFrame) -> dict[str, str]:
     slugs, arms_of = arms["case_study"].iloc[first_of_each(study)], np.bincount(study)
     runs, seconds = (_spans(study, arms[column].to_numpy(dtype=float)) for column in ("runs", "run_seconds"))
     of_all, spreads = np.bincount(study, arms["runs"].notna()), np.bincount(study, ~arms["assumed"])
-    told = {}
+    described = {}
     for place, slug in enumerate(slugs):
         every, spread = int(arms_of[place]), int(spreads[place])
         counts = runs[place] if of_all[place] == every else ""
         repeated = f"{counts} run{'' if counts == '1' else 's'} a number" if counts else "number of runs not stated"
         length = f"of {seconds[place]} s" if seconds[place] else "length not stated"
         stated = "spread stated" if spread == every else f"spread of {spread} of {every}" if spread else "no spread"
-        told[slug] = f"{repeated}, {length}; {stated}"
-    return told
+        described[slug] = f"{repeated}, {length}; {stated}"
+    return described
 
 
 def _spans(number: np.ndarray, values: np.ndarray) -> list[str]:
@@ -154,7 +154,7 @@ def _span(least: float, most: float) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def compared(ranking: Ranking) -> tuple[LaboratoryComparison, ...]:
+def list_comparisons(ranking: Ranking) -> tuple[LaboratoryComparison, ...]:
     """Return which entries each laboratory compared in numbers, most entries first."""
     of_parts = [(part.number, part_links(part, ranking.arms)) for part in ranking.parts]
     comparisons = [
@@ -172,7 +172,7 @@ def compared(ranking: Ranking) -> tuple[LaboratoryComparison, ...]:
     return tuple(comparisons[:MOST_LABORATORIES])
 
 
-def equal(axis: Axis, question: Question, ranking: Ranking, part: RankedPart) -> dict[str, str]:
+def describe_equal(axis: Axis, question: Question, ranking: Ranking, part: RankedPart) -> dict[str, str]:
     """Say what is equal in every comparison of a part, and what is only assumed to be: some arms do not state it."""
     columns = list(axis.all_held(question.hypervisor))
     arms = ranking.arms.loc[ranking.arms["entry"].isin(part.members), columns]

@@ -1,4 +1,4 @@
-"""All that is published, as the one model of modelling.estimation.hierarchy takes it."""
+"""All published evidence as the one model of modelling.estimation.hierarchy takes it."""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -11,7 +11,7 @@ from modelling.estimation.arms import Spread
 from modelling.estimation.cells import load_class, measurement_cells, tier_list_cells
 from modelling.estimation.hierarchy import Knowledge
 from modelling.estimation.ranking import Assumptions
-from modelling.evidence import counts, frames
+from modelling.evidence import counts, dataframes
 from modelling.evidence.axes import AXES, NATIVE
 from modelling.evidence.question import Question
 
@@ -38,15 +38,17 @@ def assumptions() -> Assumptions:
 def knowledge_of(
     question: Question, metric: str, as_of: int | None = None, *, with_draft: int | None = None
 ) -> Knowledge | None:
-    """Return what bears on the question: the evidence of all workloads that its filters admit, but for those by which
-    effects may deviate; native runs where they are asked for by name. None where the metric is not of speed: then
-    nothing but its own numbers does.
+    """Return what bears on the question: evidence of all workloads that its filters admit.
 
-    as_of, with_draft : as for modelling.evidence.frames.Evidence
+    Filters by which effects may deviate (_CONTEXTS) restrict nothing. Native runs count only if asked for by name.
+    as_of, with_draft : as for modelling.evidence.dataframes.Evidence
+    None where the metric is not of speed: then nothing but its own numbers bears on it.
     """
     if metric not in SPEEDS:
         return None
-    admitting = replace(question, axis="fs-pair", workload=frames.ANY_WORKLOAD, needs=(), **dict.fromkeys(_CONTEXTS))
+    admitting = replace(
+        question, axis="fs-pair", workload=dataframes.ANY_WORKLOAD, needs=(), **dict.fromkeys(_CONTEXTS)
+    )
     admitting = replace(admitting, metric=LATENCY if metric == LATENCY else None)
     if question.hypervisor == NATIVE:
         admitting = replace(admitting, hypervisor=NATIVE)
@@ -56,34 +58,35 @@ def knowledge_of(
 
 def everything(as_of: int | None = None, *, with_native: bool = True) -> Knowledge:
     """Return all that is published, or that counted at a revision."""
-    admitting = Question("fs-pair", frames.ANY_WORKLOAD, hypervisor=NATIVE if with_native else None)
+    admitting = Question("fs-pair", dataframes.ANY_WORKLOAD, hypervisor=NATIVE if with_native else None)
     return _kept(counts.revision(), as_of, admitting, None, "")  # as knowledge_of does, which so keeps the same
 
 
 @lru_cache(maxsize=4)  # some 50 MB each
 def _kept(revision: int, as_of: int | None, admitting: Question, with_draft: int | None, token: str) -> Knowledge:
-    """Return the knowledge at a revision, kept: a preview asks all its questions of one. token : of the draft's
-    content, with which it changes"""
+    """Return the knowledge at a revision, from memory: a preview asks all its questions of one. token : of the draft"""
     return Knowledge(cells(admitting, as_of, with_draft), assumptions().scales)
 
 
 def cells(admitting: Question, as_of: int | None = None, with_draft: int | None = None) -> pd.DataFrame:
-    """Return the cells of all numbers and tier lists that count, of any workload. admitting : its filters do so; with
-    NATIVE for its hypervisor native runs count as well, and with LATENCY for its metric nothing else"""
+    """Return the cells of all numbers and tier lists that count, of any workload.
+
+    admitting : its filters do so; hypervisor NATIVE adds native runs, metric LATENCY takes nothing but latency
+    """
     taken, with_native = assumptions(), admitting.hypervisor == NATIVE
     metrics = (LATENCY,) if admitting.metric == LATENCY else [metric for metric in SPEEDS if metric != LATENCY]
     admitting = replace(admitting, hypervisor=None, metric=None)
-    arms = frames.every_arm(admitting, as_of=as_of, with_draft=with_draft)
+    arms = dataframes.every_arm(admitting, as_of=as_of, with_draft=with_draft)
     numbers = measurement_cells(arms if with_native else arms[arms["hypervisor"] != NATIVE], taken.spread, metrics)
     if LATENCY in metrics:
         return numbers
-    findings = frames.findings(admitting, as_of=as_of, with_draft=with_draft)
+    findings = dataframes.findings(admitting, as_of=as_of, with_draft=with_draft)
     lists = tier_list_cells(findings, AXES["fs-pair"], taken.tier_scale, taken.tier_doubt)
     return pd.concat([part for part in (numbers, lists) if len(part)] or [numbers], ignore_index=True)
 
 
 def where_of(question: Question) -> dict[str, str]:
-    """Return where the question asks of: its load, and the hypervisor, disk and file systems that it names."""
+    """Return where the question asks: its load, and the hypervisor, disk and file systems that it names."""
     named = {
         name: str(value)
         for name in ("hypervisor", "guest_fs", "host_fs", "storage")

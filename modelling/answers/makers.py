@@ -1,4 +1,4 @@
-"""Sets what makers advise beside what numbers say. No queries."""
+"""Set makers' advice beside the numbers. No queries."""
 
 from collections.abc import Callable, Iterable
 from itertools import islice
@@ -14,7 +14,7 @@ MOST = 3  # defaults and contradictions that are told
 
 
 def makers_say(advised: Advised, decision: Decision, label: Callable[[str], str]) -> MakersSay:
-    """Return what makers advise, with how it stands to the recommendation; first who advises the same."""
+    """Return makers' advice and how it stands to the recommendation; agreeing statements first."""
     first = sorted(advised.statements, key=lambda one: {*one.recommended}.isdisjoint(decision.choice))
     return MakersSay(
         sentence=_sentence(advised, decision, label),

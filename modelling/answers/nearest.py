@@ -1,4 +1,4 @@
-"""What other workloads and machines say of the choices of a question that nobody measured."""
+"""What other workloads and machines say of choices that nobody measured for the question."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -15,21 +15,21 @@ from modelling.estimation.verdict import INDEPENDENT
 from modelling.evidence.axes import AXES, Axis, entry_key
 from modelling.evidence.durability import losing_options
 from modelling.evidence.families import RUNS, may_be_offered
-from modelling.evidence.needs import lacking
 from modelling.evidence.question import Question
+from modelling.evidence.requirements import lacking
 
 from .knowledge import knowledge_of, where_of
 
 
 @dataclass(frozen=True)
 class Nearby:
-    """Choices that somebody compared elsewhere. posterior : of the options, in their order, where the question asks"""
+    """Choices that somebody compared elsewhere. posterior : of the options, in their order, for the question"""
 
     options: tuple[Option, ...]
     posterior: Posterior
 
     def select(self, keys: Collection[str]) -> "Nearby | None":
-        """Return the same of these keys; None where two were not compared."""
+        """Restrict it to these keys; None where fewer than two were compared."""
         places = [place for place, option in enumerate(self.options) if option.key in keys]
         if len(places) < 2:
             return None
@@ -37,11 +37,10 @@ class Nearby:
 
 
 def nearby(question: Question, as_of: int | None = None, *, with_draft: int | None = None) -> Nearby | None:
-    """Return what the one model expects of choices that comparisons under other workloads join: of those that were
-    measured under the hypervisor that the question names, and by two research groups where there are two such.
+    """Return what the model expects of choices that comparisons under other workloads join; None: fewer than two.
 
-    as_of, with_draft : as for modelling.evidence.frames.Evidence
-    None where nobody compared two that may be recommended.
+    Only choices measured under the hypervisor that the question names, and by two research groups where two such exist.
+    as_of, with_draft : as for modelling.evidence.dataframes.Evidence
     """
     axis, known = (
         AXES[question.axis],
@@ -69,9 +68,9 @@ def nearby(question: Question, as_of: int | None = None, *, with_draft: int | No
 
 
 def _compared(axis: Axis, cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells of levels that compare two choices of the axis, but for those that can lose acknowledged writes.
+    """Return the cells of levels that compare two choices of the axis, with the column key.
 
-    Adds the column key.
+    Those that can lose acknowledged writes are left out.
     """
     storage = [host_storage_key(*parts) or "" for parts in zip(cells["backend"], cells["host_fs"], strict=True)]
     rows = cells.assign(host_storage=storage)
@@ -85,7 +84,7 @@ def _compared(axis: Axis, cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def _joined_by_most(compared: pd.DataFrame) -> set[str]:
-    """Return the keys of those that comparisons join which most research groups measured."""
+    """Return the keys of the connected set of comparisons that most research groups measured."""
     joined: list[set[str]] = []
     for keys in compared.groupby("level")["key"].agg(set):
         apart = [other for other in joined if not other & keys]

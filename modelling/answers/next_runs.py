@@ -1,4 +1,4 @@
-"""Says what to measure next on the reader's own machine, and what the choice gains by it; with campaigns filled in."""
+"""Say what to measure next on the reader's machine, what that gains, and fill in a campaign for it."""
 
 import math
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from .words import THING
 _FILE_SYSTEMS = {"guest_file_systems": "guest_fs", "host_file_systems": "host_fs"}
 
 
-def next_runs(question: Question, sets: Sequence[RunSet]) -> tuple[NextRun, ...]:
+def propose_runs(question: Question, sets: Sequence[RunSet]) -> tuple[NextRun, ...]:
     """Return the sets of runs to propose: the one that gains most a run, then larger ones that gain more."""
     axis = AXES[question.axis]
     runs: list[NextRun] = []
@@ -52,10 +52,10 @@ def next_runs(question: Question, sets: Sequence[RunSet]) -> tuple[NextRun, ...]
     return tuple(runs)
 
 
-def in_words(question: Question, sets: Sequence[RunSet], runs: Sequence[NextRun]) -> str:
+def describe_runs(question: Question, sets: Sequence[RunSet], runs: Sequence[NextRun]) -> str:
     """Say what to measure next, or that nothing is worth it; "" where there is nothing to choose from.
 
-    runs : of next_runs, from the same sets
+    runs : of propose_runs, from the same sets
     """
     if runs or not sets:
         return " ".join(run.sentence for run in runs)
@@ -68,7 +68,7 @@ def in_words(question: Question, sets: Sequence[RunSet], runs: Sequence[NextRun]
 
 
 def _what(question: Question, runs: RunSet, *, is_first: bool) -> str:
-    """Name the entries of a set inside a sentence, or where a sentence begins with them."""
+    """Name the entries of a set of runs, inside a sentence or at its beginning."""
     axis = AXES[question.axis]
     keys, size, thing = runs.entries, len(runs.entries), THING[question.axis]
     labels = some([label(axis, key) for key in keys])
@@ -93,7 +93,7 @@ _PLURAL = {"host storage": "kinds of host storage"}
 def campaign_address(question: Question, keys: tuple[str, ...] = (), repetitions: int | None = None) -> str:
     """Return the address of a new campaign on the question's workload with these entries; "" where none runs it.
 
-    repetitions : of each run; None: as many as campaigns have unless told
+    repetitions : of each run; None: the default of campaigns
     """
     if question.workload not in WORKLOADS:
         return ""

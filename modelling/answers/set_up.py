@@ -1,8 +1,7 @@
-"""Says how the entry to use was set up where it was measured: the facts of its configurations, each with its source,
-and the command lines they come to.
+"""Describe how the entry to use was set up where it was measured: sourced facts, and the commands they come to.
 
-Nothing is added that no case study states. A line is made only of words of the tables below and of mount options that
-are spelled as mount knows them; every other text is shown as what a source says, never as part of a command.
+Nothing is added that no case study states. Commands are made only of words of the tables below and of mount options
+that mount knows; every other text is shown as what a source says, never as part of a command.
 """
 
 import re
@@ -21,7 +20,7 @@ from modelling.estimation.ranking import Entry, Ranking
 from modelling.evidence.durability import losing_options
 from modelling.evidence.words import listed
 
-from .configurations import configurations_behind, of_newest_studies, told_from
+from .configurations import configurations_behind, from_newest_studies, selection_note
 from .content import NOT_STATED, SetUp, SetUpFact, SetUpLine, StatedValue
 
 _CACHE_MODES = tuple(mode for mode in disks.CHOICES["cache_mode"] if not losing_options(mode, "", ""))
@@ -60,21 +59,21 @@ _STORAGES = {
 }
 
 
-def set_ups(ranking: Ranking, label: Callable[[str], str]) -> tuple[SetUp, ...]:
+def describe_set_ups(ranking: Ranking, label: Callable[[str], str]) -> tuple[SetUp, ...]:
     """Return for each part the entry that comes first, as it was measured; one query. label : of an entry's key"""
     firsts = [(part, next(e for e in part.entries if e.key in part.leading)) for part in ranking.parts if part.leading]
     if not firsts:
         return ()
     keys = [entry.key for _, entry in firsts]
-    told = of_newest_studies(ranking.arms[ranking.arms["entry"].isin(keys)])
-    behind = configurations_behind(keys, ranking, told)
+    newest = from_newest_studies(ranking.arms[ranking.arms["entry"].isin(keys)])
+    behind = configurations_behind(keys, ranking, newest)
     return tuple(
         SetUp(
             part=part.number,
             key=entry.key,
             label=label(entry.key),
             durability=_durability(entry, stated),
-            told_from=told_from(entry.case_studies),
+            told_from=selection_note(entry.case_studies),
             facts=tuple(_facts(stated)),
             lines=tuple(_lines(stated)),
         )
@@ -84,7 +83,7 @@ def set_ups(ranking: Ranking, label: Callable[[str], str]) -> tuple[SetUp, ...]:
 
 
 def _stated(configurations: Iterable[Configuration]) -> _Stated:
-    """Put configurations that state the same together: many do, and what they say is worked out once."""
+    """Group configurations that state the same, so that each is worded once."""
     alike: dict[tuple[Any, ...], tuple[Configuration, set[str]]] = {}
     for configuration in configurations:
         values = tuple(getattr(configuration, name) for name in _SAYING)

@@ -1,4 +1,4 @@
-"""The answer restricted to a subset of its entries: what to choose among these, and what was measured of them.
+"""Restrict an answer to a subset of its entries: what to choose among these, and what was measured of them.
 
 The estimates stay what all evidence makes them. Source: docs/models/recommendation.md.
 """
@@ -17,7 +17,7 @@ from modelling.guidance.content import Advised
 
 from .answer import answer
 from .content import Answer
-from .decision import options_of
+from .decision import list_options
 from .estimate import Estimate, advised_on, run_sets_among
 from .knowledge import assumptions
 from .nearest import nearby
@@ -35,7 +35,7 @@ def answer_for_subset(
     near = None if is_ranked else nearby(question, as_of)
     advised = advised_on(question, keys)
     few = _restrict_ranking(ranking, keys, advised)
-    told = answer(
+    answered = answer(
         Estimate(
             question,
             few if is_ranked else replace(few, parts=()),
@@ -51,7 +51,7 @@ def answer_for_subset(
         ),
         revision,
     )
-    return told if is_ranked else replace(told, missing=(), verdict=replace(told.verdict, reasons=()))
+    return answered if is_ranked else replace(answered, missing=(), verdict=replace(answered.verdict, reasons=()))
 
 
 def _restrict_ranking(ranking: Ranking, keys: Sequence[str], advised: Advised) -> Ranking:
@@ -74,7 +74,7 @@ def _restrict_part(
     places = np.array([whole.members.index(key) for key in members])
     entries = [entry for entry in whole.entries if entry.key in keys]
     part = replace(whole, members=members, posterior=whole.posterior.select(places), entries=tuple(entries))
-    options, posterior = options_of(entries, part.posterior, advised)
+    options, posterior = list_options(entries, part.posterior, advised)
     deciding = {option.key for option in options if option.verdict == whole.verdict.kind}
     is_its = is_whole and deciding and (whole.verdict.kind == USE or deciding == {*keys})
     kind = whole.verdict.kind if is_its else NOT_KNOWN

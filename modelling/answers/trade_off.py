@@ -32,7 +32,7 @@ class _Thing:
     compared: Compared
 
 
-def trade_offs(
+def weigh_trade_offs(
     ranking: Ranking, others: Mapping[str, pd.DataFrame], axis: Axis, assumptions: Assumptions
 ) -> tuple[TradeOff, ...]:
     """Return each part's entries by the ranking's metric and a second thing, where it is known of two entries or more.

@@ -1,6 +1,6 @@
 """Puts an answer into words: its title, its addresses, its recommendation and its chart. No queries, no HTML."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -14,6 +14,7 @@ from modelling.evidence.words import STORAGE, counted, listed, machines
 
 from .content import Grounds
 
+WEIGHT_DECIMALS = 6  # of a workload's weight in a mix
 # What an entry of an axis is called in a sentence.
 THING = {
     "fs-pair": "file-system pair",
@@ -55,10 +56,10 @@ def address(
     beside : what else a visitor said, which changes nothing in the answer: his machine, his words
     """
     asked = {"axis": question.axis, "workload": question.workload, **question.asked}
-    return "/?" + urlencode({**asked, **(beside or {}), **edition(as_of, method)})
+    return "/?" + urlencode({**asked, **(beside or {}), **version_parameters(as_of, method)})
 
 
-def edition(as_of: int | None, method: int | None) -> dict[str, int]:
+def version_parameters(as_of: int | None, method: int | None) -> dict[str, int]:
     """Name one answer of many to a question, as an address does: by its revision and its method."""
     named = {"as_of": as_of, "method": method} if as_of else {}
     return {name: value for name, value in named.items() if value}
@@ -78,6 +79,40 @@ def heat_map_address(question: Question, **extra: str | int) -> str:
 def feed_address(question: Question) -> str:
     """Return the address at which a feed reader follows the question."""
     return "/feed" + address(question)
+
+
+def comparison_address(question: Question, keys: Iterable[str], **extra: str | int) -> str:
+    """Return the address of the comparison of these entries; of the first six."""
+    entries = dict(zip("abcdef", keys, strict=False))
+    query = {"axis": question.axis, "workload": question.workload, **question.filters, **entries, **extra}
+    return f"/compare/?{urlencode(query)}"
+
+
+def comparison_api_address(question: Question, keys: Iterable[str], **extra: str | int) -> str:
+    """Return the address of the same comparison as data."""
+    query = {"axis": question.axis, "workload": question.workload, **question.filters, "entries": ",".join(keys)}
+    return f"/api/v1/comparisons/?{urlencode({**query, **extra}, safe=',:')}"
+
+
+def mix_address(question: Question, weights: Mapping[str, float], **extra: str | int) -> str:
+    """Return the address of the answer under a mix of workloads. weights : workload to share, in any unit"""
+    return f"/mix/?{urlencode({'axis': question.axis, **question.asked, **_weights(weights), **extra})}"
+
+
+def mix_api_address(question: Question, weights: Mapping[str, float], **extra: str | int) -> str:
+    """Return the address of the same answer as data."""
+    shares = ",".join(f"{workload}:{weight}" for workload, weight in _weights(weights).items())
+    query = urlencode({"axis": question.axis, **question.asked, "weights": shares, **extra}, safe=",:")
+    return f"/api/v1/mixes/?{query}"
+
+
+def _weights(weights: Mapping[str, float]) -> dict[str, str]:
+    """Return the weights above 0 with every digit that a form reads: 0.00005, 1000000."""
+    return {
+        workload: f"{weight:.{WEIGHT_DECIMALS}f}".rstrip("0").rstrip(".")
+        for workload, weight in weights.items()
+        if weight
+    }
 
 
 def title(question: Question, names: Mapping[str, Mapping[str, str]], among: Sequence[str] = ()) -> str:

@@ -17,8 +17,8 @@ from kdb.api.bodies import Fields, FormFields, fields_of
 from kdb.api.errors import form_errors
 from kdb.api.faults import FaultyRequest
 from kdb.api.shapes import shape_of
-from modelling.here.selectors import laboratories_of
 from modelling.models import Laboratory, SeriesChange
+from modelling.own_lab.selectors import laboratories_of
 
 from . import bisecting, causes, gather, keeping, selectors, words
 from .bisecting import Bisection

@@ -20,9 +20,9 @@ from django.utils.timezone import now
 from kdb.notifications import announcing
 from kdb.notifications.models import Delivery, Topic
 from kdb.work import jobs
-from modelling.here.selectors import laboratories_of
-from modelling.kept_answers import aged
+from modelling.answer_store import staleness
 from modelling.models import MonthOfTests, SeriesChange, Sitting
+from modelling.own_lab.selectors import laboratories_of
 
 from . import gather, words
 from .content import DEEDS, Series
@@ -89,7 +89,7 @@ def handle(change: SeriesChange, user: Any, deed: str, *, reason: str = "", unti
     SeriesChange.objects.filter(pk=change.pk).update(
         state=DEEDS[deed], reason=reason, excused_until=until, handled_by=user, handled_at=now()
     )
-    aged.forget()
+    staleness.clear_cache()
     logger.info("handled change=%s deed=%s user=%s", change.pk, deed, user.pk)
 
 

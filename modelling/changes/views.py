@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from experiments import permissions
-from modelling.here.selectors import laboratories_of
+from modelling.own_lab.selectors import laboratories_of
 
 from . import bisecting, causes, gather, keeping, presentation, reruns, selectors, words
 from .forms import HandlingForm, MonthForm

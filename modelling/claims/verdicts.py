@@ -17,7 +17,7 @@ from kdb import __version__
 from kdb.cost import budget
 from kdb.work import jobs
 from modelling.evidence import counts
-from modelling.evidence.keeping import keep
+from modelling.evidence.storage import store_if_current
 from modelling.models import ClaimVerdict, HypothesisScore
 
 from . import gather, hypotheses
@@ -52,7 +52,7 @@ def recompute() -> None:
         HypothesisScore.objects.all().delete()
         HypothesisScore.objects.bulk_create(scores)
 
-    if not keep(revision, store, wait=True):
+    if not store_if_current(revision, store, wait=True):
         logger.info("a publication came in between revision=%s", revision)
     logger.info("judged claims and hypotheses revision=%s verdicts=%s", revision, len(verdicts))
 

@@ -56,7 +56,7 @@ def comparable_arms(arms: pd.DataFrame, axis: Axis, spread: Spread) -> pd.DataFr
 
     Parameters
     ----------
-    arms : DataFrame of modelling.evidence.frames.arms
+    arms : DataFrame of modelling.evidence.dataframes.arms
     axis : what is ranked
 
     Returns
@@ -82,7 +82,7 @@ def comparable_arms(arms: pd.DataFrame, axis: Axis, spread: Spread) -> pd.DataFr
 def in_comparison(arms: pd.DataFrame, spread: Spread) -> pd.Series:
     """Return (arms,) bool, whether each takes part in a contrast of at least one axis.
 
-    arms : DataFrame of modelling.evidence.frames.arms
+    arms : DataFrame of modelling.evidence.dataframes.arms
     """
     compared = pd.Series(False, index=arms.index)
     for axis in AXES.values():

@@ -47,7 +47,7 @@ _STANDING = {"best": 1.0, "unlisted": 0.0, "worst": -1.0}
 def measurement_cells(arms: pd.DataFrame, spread: Spread, metrics: Iterable[str] = SPEEDS) -> pd.DataFrame:
     """Return a cell for each arm that differs in a choice from one it may be compared with.
 
-    arms : as modelling.evidence.frames.arms gives them, with a column workload; of all these metrics, which say how
+    arms : as modelling.evidence.dataframes.arms gives them, with a column workload; of all these metrics, which say how
         fast the same work is done
     """
     rows = arms[arms["metric"].isin(list(metrics)) & (arms["virtualisation"] != "emulated")]
@@ -85,7 +85,7 @@ def _one_quantity(arms: pd.DataFrame) -> pd.DataFrame:
 def tier_list_cells(findings: pd.DataFrame | None, axis: Axis, tier_scale: float, tier_doubt: float) -> pd.DataFrame:
     """Return a cell for each pair of file systems that a tier list names.
 
-    findings : of modelling.evidence.frames, of any workload, or None; axis : which of them may be compared
+    findings : of modelling.evidence.dataframes, of any workload, or None; axis : which of them may be compared
     tier_scale, tier_doubt : as for modelling.estimation.ranking.Assumptions
     """
     cells: list[dict[str, Any]] = []

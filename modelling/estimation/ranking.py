@@ -207,7 +207,7 @@ def rank(
 
     Parameters
     ----------
-    arms, findings : DataFrames of modelling.evidence.frames; the arms of one metric
+    arms, findings : DataFrames of modelling.evidence.dataframes; the arms of one metric
     axis : what is ranked
     knowledge : all that is known, of any workload; None: these arms and findings alone
     where : load, storage, workload and columns of the arms that the question fixes, for which entries are estimated

@@ -20,10 +20,10 @@ from kdb.host_storage import FILE, host_storage_key
 from kdb.units import THROUGHPUT
 from modelling.models import Arm
 
-from . import counts, frames
+from . import counts, dataframes
 from .axes import AXES, ENVIRONMENT, NATIVE, WHERE_STATED, axis_left_open
+from .dataframes import EMULATOR
 from .fairplay import same_quantity
-from .frames import EMULATOR
 from .question import GRADES, PAPERS
 
 _SECONDS = 60
@@ -142,7 +142,7 @@ def compared_under(
     return {workload: _count(evidence, "axis", AXES, {**filters, "workload": workload}) for workload in workloads}
 
 
-def forget() -> None:
+def clear_cache() -> None:
     """Read the evidence anew at the next question."""
     cache.delete_many([_KEY, _READ])
 
@@ -199,7 +199,7 @@ def _read() -> Evidence:
 
 def _of_arms() -> Iterator[Compared]:
     """Yield each set of configurations that one case study measured alike, once however much it measured of them."""
-    frame = frames.every_arm()
+    frame = dataframes.every_arm()
     frame = frame.astype(object).where(frame.notna(), None)
     frame["metric"] = [same_quantity(*row) for row in zip(frame["metric"], frame["block_size_bytes"], strict=True)]
     groups: dict[tuple[Any, ...], set[tuple[Any, ...]]] = defaultdict(set)

@@ -74,7 +74,7 @@ def workloads_of(case_study_id: int) -> list[str]:
 def content_token(case_study_id: int) -> str:
     """Return a text that changes with every import into the case study, every one taken out, and with what tells how it
     was measured."""
-    told = CaseStudy.objects.filter(pk=case_study_id).values_list("procedure", "run_seconds", "repetitions")
+    procedure = CaseStudy.objects.filter(pk=case_study_id).values_list("procedure", "run_seconds", "repetitions")
     rows = Measurement.objects.filter(configuration__case_study=case_study_id)
     seen = rows.aggregate(count=Count("pk"), last=Max("pk"), total=Sum("value"))
-    return hashlib.sha256(repr((sorted(seen.items()), list(told))).encode()).hexdigest()
+    return hashlib.sha256(repr((sorted(seen.items()), list(procedure))).encode()).hexdigest()

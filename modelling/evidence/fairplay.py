@@ -26,7 +26,7 @@ def group_numbers(arms: pd.DataFrame, held: Iterable[str] = (), held_where_state
 
     Parameters
     ----------
-    arms : DataFrame with the columns of FAIR_PLAY (modelling.evidence.frames.arms)
+    arms : DataFrame with the columns of FAIR_PLAY (modelling.evidence.dataframes.arms)
     held : further columns that must agree, because the question's axis holds them fixed
     held_where_stated : columns in which two stated values must agree; not stated is taken for the one value that a
         group states, and stands alone where it states several
@@ -56,7 +56,7 @@ def _apart_where_stated(numbers: np.ndarray, column: pd.Series) -> np.ndarray:
 
 
 def is_stated(column: pd.Series) -> np.ndarray:
-    """Return (rows,) bool, whether each is neither missing nor empty. column : of modelling.evidence.frames.arms"""
+    """Return (rows,) bool, whether each is neither missing nor empty. column : of modelling.evidence.dataframes.arms"""
     values = column.array
     if isinstance(values, pd.Categorical):  # the code of a missing value is -1
         return np.append(np.asarray(values.categories != "", dtype=bool), False)[values.codes]
@@ -94,7 +94,7 @@ def counted_once(arms: pd.DataFrame) -> pd.DataFrame:
     Throughput and operation rate of one block size are one quantity, so work that is reported by both is no more
     evidence than work that is reported by one. The rows stay in their order.
 
-    arms : DataFrame of modelling.evidence.frames.arms, of metrics that say how fast the same work is done
+    arms : DataFrame of modelling.evidence.dataframes.arms, of metrics that say how fast the same work is done
     """
     return arms[_stands(arms, THROUGHPUT)]
 
@@ -119,7 +119,7 @@ def in_metric(arms: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return the arms that count in a metric: those reported in it, and those of one stated block size that were
     reported in the other metric of ONE_QUANTITY alone, turned into this one.
 
-    arms : DataFrame of modelling.evidence.frames.arms of any metrics, with metric and unit as categories
+    arms : DataFrame of modelling.evidence.dataframes.arms of any metrics, with metric and unit as categories
     Where a case study has arms of both kinds, all of them come in the metric's own unit, else the units of the sources
     stay. Variances are of logarithms, which a factor leaves as they are.
     """

@@ -76,8 +76,8 @@ class _Ticks(forms.CheckboxSelectMultiple):
     """Boxes to tick; an address may also name the values in one parameter, separated by commas."""
 
     def value_from_datadict(self, data: Any, files: Any, name: str) -> list[str]:
-        given = data.getlist(name) if hasattr(data, "getlist") else data.get(name) or []
-        texts = [given] if isinstance(given, str) else given
+        values = data.getlist(name) if hasattr(data, "getlist") else data.get(name) or []
+        texts = [values] if isinstance(values, str) else values
         return [value.strip() for text in texts for value in str(text).split(",") if value.strip()]
 
 

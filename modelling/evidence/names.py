@@ -123,7 +123,7 @@ def stamp() -> str:
     return _unpickled[0]
 
 
-def forget() -> None:
+def clear_cache() -> None:
     """Read the catalogue anew at the next question."""
     cache.delete(_KEY)
 

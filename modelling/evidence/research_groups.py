@@ -10,7 +10,7 @@ from experiments.models import CaseStudy
 from experiments.models.case_study import laboratory
 
 
-def of(case_studies: QuerySet[CaseStudy]) -> dict[str, str]:
+def groups_of(case_studies: QuerySet[CaseStudy]) -> dict[str, str]:
     """Return laboratory to research group, among these case studies; one query.
 
     Laboratories of which a case study states one are in that group. The others are one group where their case studies
@@ -18,10 +18,10 @@ def of(case_studies: QuerySet[CaseStudy]) -> dict[str, str]:
     is to state its group.
     """
     rows = case_studies.order_by().annotate(lab=laboratory())
-    return grouped(rows.values_list("lab", "research_group", "publication__authors").distinct())
+    return group_laboratories(rows.values_list("lab", "research_group", "publication__authors").distinct())
 
 
-def grouped(rows: Iterable[tuple[str, str, list[str] | None]]) -> dict[str, str]:
+def group_laboratories(rows: Iterable[tuple[str, str, list[str] | None]]) -> dict[str, str]:
     """Return laboratory to research group. rows : laboratory, group it states or "", authors, a row a case study"""
     stated: dict[str, set[str]] = {}
     authors: dict[str, set[str]] = {}
@@ -46,7 +46,7 @@ def grouped(rows: Iterable[tuple[str, str, list[str] | None]]) -> dict[str, str]
     return {name: called[root(("name", name))] for name in stated}
 
 
-def add_to(arms: pd.DataFrame, groups: dict[str, str]) -> pd.DataFrame:
+def add_groups(arms: pd.DataFrame, groups: dict[str, str]) -> pd.DataFrame:
     """Return the arms with the column research_group, categories; a laboratory that `groups` lacks is one by itself.
 
     arms : with the column laboratory, categories

@@ -9,8 +9,8 @@ from rest_framework.request import Request
 from kdb.api.public import PublicView
 from kdb.api.shapes import shape_of
 from kdb.web.entity_tags import tagged_json
-from modelling.evidence.asking import AS_OF, AS_OF_PARAMETER, FILTERS, asked_revision, question_asked
 from modelling.evidence.axes import AXES
+from modelling.evidence.serialization import AS_OF, AS_OF_PARAMETER, FILTERS, asked_revision, question_asked
 
 from .content import Explanation
 from .forms import ExplanationForm

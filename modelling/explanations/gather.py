@@ -10,7 +10,7 @@ import pandas as pd
 from experiments.models import CaseStudy, Configuration, Workload
 from kdb.host_storage import host_storage_parts
 from kdb.units import METRICS, SPEEDS, THROUGHPUT
-from modelling.answers.configurations import of_newest_studies
+from modelling.answers.configurations import from_newest_studies
 from modelling.answers.estimate import ranking_of
 from modelling.answers.knowledge import assumptions
 from modelling.claims.selectors import verdicts_on
@@ -18,12 +18,12 @@ from modelling.estimation import shares
 from modelling.estimation.arms import comparable_arms, trials
 from modelling.estimation.components import Components
 from modelling.estimation.ranking import Ranking
-from modelling.evidence import counts, frames
+from modelling.evidence import counts, dataframes
 from modelling.evidence import names as catalogue
 from modelling.evidence.axes import AXES, NATIVE, Axis, entry_parts
-from modelling.evidence.keeping import remembered
 from modelling.evidence.names import arm_label, label
 from modelling.evidence.question import Question
+from modelling.evidence.storage import get_or_compute
 from modelling.foretelling.content import Foretold
 from modelling.foretelling.selectors import forecast
 from modelling.workloads import cache_effect, scaling
@@ -59,9 +59,9 @@ def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Expl
     used = ranking.arms[ranking.arms["entry"].isin([a, b])]
     part = shared_part(ranking, a, b)
     profile = known_profiles().get(question.workload)
-    told = of_newest_studies(used)
+    told = from_newest_studies(used)
     wider = Question("configuration", question.workload, benchmark=question.benchmark, metric=ranking.metric)
-    whole = frames.arms(wider, as_of=as_of)
+    whole = dataframes.arms(wider, as_of=as_of)
     beside = whole[whole["case_study"].isin(told["case_study"])]
     beside = comparable_arms(beside, AXES["configuration"], assumptions().spread)
     studies = _case_studies(ranking)
@@ -232,7 +232,7 @@ def _expectation(a: Side, b: Side, profile: Profile | None) -> Expectation | Non
     if all(a.parts[side] == b.parts[side] for side in named) or ("hypervisor" in a.parts and "guest_fs" not in named):
         return None
     pair_a, pair_b = ((side.parts.get("guest_fs", "ext4"), side.parts.get("host_fs", "ext4")) for side in (a, b))
-    return expect(pair_a, pair_b, matrix_of(frames.mechanism_costs()), profile)
+    return expect(pair_a, pair_b, matrix_of(dataframes.mechanism_costs()), profile)
 
 
 def mechanisms_record(workload: str, revision: int, as_of: int | None = None) -> TrackRecord:
@@ -246,10 +246,10 @@ def mechanisms_record(workload: str, revision: int, as_of: int | None = None) ->
 
     def work_out() -> TrackRecord:
         asked = Question("fs-pair", workload)
-        arms, findings = frames.arms(asked, as_of=as_of), frames.findings(asked, as_of=as_of)
-        return track_record(arms, findings, matrix_of(frames.mechanism_costs()), profile, assumptions().spread)
+        arms, findings = dataframes.arms(asked, as_of=as_of), dataframes.findings(asked, as_of=as_of)
+        return track_record(arms, findings, matrix_of(dataframes.mechanism_costs()), profile, assumptions().spread)
 
-    return remembered(f"modelling.mechanisms_record:{as_of or revision}:{workload}", work_out)
+    return get_or_compute(f"modelling.mechanisms_record:{as_of or revision}:{workload}", work_out)
 
 
 def _forecast(question: Question, a: Side, b: Side, as_of: int | None) -> Foretold | None:
@@ -276,7 +276,7 @@ def _decomposition(asked: Question, arms: pd.DataFrame, a: Side, b: Side, revisi
     if a.key == b.key:
         return None
     key = f"modelling.shares:{revision}:{hashlib.sha256(asked.key.encode()).hexdigest()}"
-    model = remembered(key, lambda: _shares(arms))
+    model = get_or_compute(key, lambda: _shares(arms))
     return model and shares.decompose(model, a.parts, b.parts)
 
 

@@ -6,11 +6,11 @@ from django.urls import reverse
 
 from experiments.templatetags import kdb_format
 from kdb.content import taken
+from modelling.answer_store.selectors import answer_at, answer_in
 from modelling.answers.content import Answer
 from modelling.evidence import counts
-from modelling.evidence.keeping import remembered
 from modelling.evidence.question import Question
-from modelling.kept_answers.selectors import answer_at, answer_in
+from modelling.evidence.storage import get_or_compute
 
 from . import explain
 from .between import came_with, contrast_between, direct_groups, shared_part, tiers_between
@@ -47,7 +47,7 @@ def explained(question: Question, a: str | None = None, b: str | None = None, as
             return _unexplained(question, answer)
         a, b = entries[0].key, entries[-1].key
     key = f"modelling.explanation:{snapshot.digest}:{as_of or counts.revision()}:{a}:{b}"
-    return remembered(key, lambda: _explanation(question, snapshot.revision, a, b, as_of))
+    return get_or_compute(key, lambda: _explanation(question, snapshot.revision, a, b, as_of))
 
 
 def forecast_between(question: Question, a: str, b: str, as_of: int | None = None) -> str:

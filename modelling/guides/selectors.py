@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 
 from django.db.models import Q
 
+from modelling.answer_store.selectors import answer_in, answers_or_none, kept_verdicts
 from modelling.answers.measured import DotChart, dot_charts
 from modelling.answers.words import address
 from modelling.evidence import names
@@ -14,7 +15,6 @@ from modelling.evidence.words import listed
 from modelling.guidance.content import Advised, Disagreement, Statement
 from modelling.guidance.selectors import plain
 from modelling.guide_texts import Guide, guides, terms
-from modelling.kept_answers.selectors import answer_in, answers_or_none, kept_verdicts
 from modelling.models import Advice, Contradiction
 
 from .content import WorkloadRow

@@ -3,7 +3,6 @@
 from .changes import MonthOfTests, SeriesChange
 from .detection import DetectedHour, DetectionModel
 from .guidance import Advice, Contradiction
-from .here import Laboratory, LaboratoryAuditEntry, Sitting, SittingRun
 from .kept import (
     Arm,
     ClaimVerdict,
@@ -17,6 +16,7 @@ from .kept import (
     RankingSnapshot,
     RevisionEffects,
 )
+from .own_lab import Laboratory, LaboratoryAuditEntry, Sitting, SittingRun
 from .placement import MoveLine, PlacementDecision, PlacementMove, PlacementPlan, PlacementPolicy, StatedMix
 
 __all__ = [

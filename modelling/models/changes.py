@@ -7,7 +7,7 @@ from django.utils.timezone import now
 
 from experiments.models import CaseStudy
 
-from .here import Laboratory, Sitting
+from .own_lab import Laboratory, Sitting
 
 
 class MonthOfTests(models.Model):

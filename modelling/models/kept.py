@@ -1,5 +1,10 @@
 """Results that are computed and kept: summaries of measurements, and answers already worked out."""
 
+import hashlib
+import json
+from datetime import datetime
+from typing import Any, Self
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
@@ -138,6 +143,21 @@ class RankingSnapshot(models.Model):
 
     def __str__(self) -> str:
         return f"{self.question} at revision {self.revision}"
+
+    @classmethod
+    def unsaved(
+        cls, result: dict[str, Any], method: int, computed_at: datetime, question: str = "", workload: str = ""
+    ) -> Self:
+        """Return an answer as a row that is not stored. result : as JSON has it"""
+        return cls(
+            question=question,
+            method=method,
+            revision=result["revision"],
+            workload=workload,
+            result=result,
+            digest=hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest(),
+            computed_at=computed_at,
+        )
 
 
 class PinnedAnswer(models.Model):

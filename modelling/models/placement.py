@@ -8,7 +8,7 @@ from django.db.models import Q
 from experiments.models import Host, ObservedMachine, ObservedPool
 from kdb.models import Job
 
-from .here import Laboratory
+from .own_lab import Laboratory
 
 
 class StatedMix(models.Model):

@@ -43,7 +43,7 @@ class PreviewView(APIView):
     def post(self, request: Request, slug: str) -> Response:
         """Work it out anew, in the background."""
         draft = self._draft(slug)
-        preview.request(draft)
+        preview.request_preview(draft)
         return Response(self._shown(draft), status=202)
 
     def _draft(self, slug: str) -> CaseStudy:
@@ -53,7 +53,7 @@ class PreviewView(APIView):
         return draft
 
     def _shown(self, draft: CaseStudy) -> dict[str, Any]:
-        state, kept, job = preview.current(draft)
+        state, kept, job = preview.preview_state(draft)
         return {
             "state": state,
             "progress": job.progress if job else None,
@@ -80,6 +80,6 @@ class EffectsView(PublicView):
         revision = KnowledgeRevision.objects.filter(number=number).first()
         if revision is None:
             raise Http404
-        kept = effects.kept(number)
+        kept = effects.find_effects(number)
         state = "ready" if kept else "computing" if effects.has_effects(revision) else "none"
         return Response({"state": state, "result": kept.result if kept else None})

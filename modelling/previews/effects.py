@@ -1,7 +1,7 @@
 """Work out which headlines moved where published evidence was retracted, superseded or doubted.
 
-Every question that the case study touches is answered twice, as of the revision before and as of the one that ended
-it, by the method of today; both answers have permanent addresses.
+Every question that the case study touches is answered twice, as of the revision before and as of the one that ended it,
+by today's method; both answers have permanent addresses.
 """
 
 import logging
@@ -21,7 +21,7 @@ from modelling.estimation.ranking import METHOD
 from modelling.evidence import names
 from modelling.models import RevisionEffects
 
-from .preview import MOST_QUESTIONS, Extent, headline, in_short, questions_touched
+from .preview import MOST_QUESTIONS, Extent, affected_questions, headline, summarize_answer
 
 logger = logging.getLogger(__name__)
 
@@ -52,8 +52,8 @@ class Effects:
     left_out: Annotated[int, "Questions that were not looked at."]
 
 
-def kept(revision: int) -> RevisionEffects | None:
-    """Return the effects of this revision; None while a worker has still to work them out."""
+def find_effects(revision: int) -> RevisionEffects | None:
+    """Return the effects of this revision; None while a worker computes them."""
     return RevisionEffects.objects.filter(revision=revision).first()
 
 
@@ -62,19 +62,19 @@ def has_effects(revision: KnowledgeRevision) -> bool:
     return revision.action != KnowledgeRevision.Action.PUBLISHED
 
 
-def renew() -> None:
-    """Ask a worker to look at the revisions that ended something and were not looked at."""
+def enqueue() -> None:
+    """Enqueue the revisions that ended something and have no effects yet."""
     if _waiting().exists():
         jobs.enqueue_once(JOB)
 
 
 def look_after() -> None:
-    """Ask again, whatever became of the job."""
+    """Enqueue them again, whatever became of the job."""
     if _waiting().exists():
         jobs.enqueue_for_leftovers(JOB)
 
 
-def work_out(progress: Callable[[int, int], None]) -> None:
+def compute_effects(progress: Callable[[int, int], None]) -> None:
     """Work out the effects of every revision that waits for it, the newest first."""
     for revision in list(_waiting().order_by("-number")):
         result = _effects(revision, progress)
@@ -92,7 +92,7 @@ def _waiting() -> QuerySet[KnowledgeRevision]:
 def _effects(revision: KnowledgeRevision, progress: Callable[[int, int], None]) -> Effects:
     of_rows = Q(endings__revision=revision)
     case_study = CaseStudy.objects.filter(Q(retracted_revision=revision) | of_rows).distinct().get()
-    questions = questions_touched(case_study.pk)
+    questions = affected_questions(case_study.pk)
     looked_at = questions[:MOST_QUESTIONS]
     moved = []
     for done, question in enumerate(looked_at, start=1):
@@ -101,10 +101,10 @@ def _effects(revision: KnowledgeRevision, progress: Callable[[int, int], None]) 
         )
         if headline(before) != headline(after):
             title = words.title(question, names.names())
-            both = [
-                (in_short(given), words.address(question, given.revision, method=METHOD)) for given in (before, after)
-            ]
-            moved.append(MovedHeadline(title, *both[0], *both[1]))
+            addresses = [words.address(question, answered.revision, method=METHOD) for answered in (before, after)]
+            moved.append(
+                MovedHeadline(title, summarize_answer(before), addresses[0], summarize_answer(after), addresses[1])
+            )
         progress(done, len(looked_at))
     return Effects(
         revision=revision.number,

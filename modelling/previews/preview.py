@@ -17,16 +17,16 @@ from experiments.models import CaseStudy
 from kdb.content import Among, taken
 from kdb.models import Job
 from kdb.work import jobs
+from modelling.answer_store.snapshots import displayable_error
 from modelling.answers import words
 from modelling.answers.answer import answer
 from modelling.answers.content import Answer
 from modelling.answers.estimate import estimate
 from modelling.estimation.ranking import METHOD
 from modelling.estimation.verdict import STRENGTHS
-from modelling.evidence import counts, frames, names, summaries
+from modelling.evidence import counts, dataframes, names, summaries
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Grade, Question
-from modelling.kept_answers.snapshots import fit_to_show
 from modelling.models import PublicationPreview, RankingSnapshot
 
 logger = logging.getLogger(__name__)
@@ -112,12 +112,12 @@ class Preview:
     left_out: Annotated[int, "Questions that were not looked at: more than 40, or not in two minutes."]
 
 
-def request(case_study: CaseStudy) -> Job:
+def request_preview(case_study: CaseStudy) -> Job:
     """Ask for a preview, unless one is being worked out."""
     return _under_way(case_study) or jobs.enqueue(JOB, case_study_id=case_study.pk)
 
 
-def current(case_study: CaseStudy) -> tuple[State, PublicationPreview | None, Job | None]:
+def preview_state(case_study: CaseStudy) -> tuple[State, PublicationPreview | None, Job | None]:
     """Return the state of the draft's preview, the last that was worked out, and the job that works or failed."""
     kept = PublicationPreview.objects.filter(case_study=case_study, method=METHOD).first()
     job = _latest_job(case_study)
@@ -131,12 +131,12 @@ def current(case_study: CaseStudy) -> tuple[State, PublicationPreview | None, Jo
     return ("ready" if is_fresh else "stale"), kept, None
 
 
-def forget(case_study_ids: list[int]) -> None:
+def delete_previews(case_study_ids: list[int]) -> None:
     """Delete the previews of these case studies: published ones need none."""
     PublicationPreview.objects.filter(case_study__in=case_study_ids).delete()
 
 
-def compute(case_study_id: int, progress: Callable[[int, int], None]) -> None:
+def compute_preview(case_study_id: int, progress: Callable[[int, int], None]) -> None:
     """Work out the preview and keep it; do nothing if the case study is no longer a draft."""
     with transaction.atomic():
         case_study = _locked_draft(case_study_id)
@@ -144,7 +144,7 @@ def compute(case_study_id: int, progress: Callable[[int, int], None]) -> None:
             return
         token, revision = counts.content_token(case_study_id), counts.revision()
         summaries.rebuild_arms([case_study_id])
-    questions = questions_touched(case_study_id)
+    questions = affected_questions(case_study_id)
     looked_at = questions[:MOST_QUESTIONS]
     compared: list[Change] = []
     failed: list[str] = []
@@ -153,7 +153,7 @@ def compute(case_study_id: int, progress: Callable[[int, int], None]) -> None:
         if monotonic() > until:
             break
         try:
-            compared.append(_compared(question, case_study_id, revision))
+            compared.append(_compare_answers(question, case_study_id, revision))
         except Exception as error:  # whatever it is, it concerns this question alone
             failed.append(_failure(question, error))
         progress(len(compared) + len(failed), len(looked_at))
@@ -189,7 +189,7 @@ def why_not_publish(case_study: CaseStudy) -> str:
 
     A preview of today has answered them; else those are answered that can be while the reviewer waits.
     """
-    if current(case_study)[0] == "ready":
+    if preview_state(case_study)[0] == "ready":
         return ""
     with transaction.atomic():
         if _locked_draft(case_study.pk) is None:
@@ -197,7 +197,7 @@ def why_not_publish(case_study: CaseStudy) -> str:
         revision = counts.revision()
         summaries.rebuild_arms([case_study.pk])
     until = monotonic() + SECONDS_OF_REVIEWER
-    for question in questions_touched(case_study.pk)[:MOST_QUESTIONS]:
+    for question in affected_questions(case_study.pk)[:MOST_QUESTIONS]:
         if monotonic() > until:
             break
         try:
@@ -209,7 +209,7 @@ def why_not_publish(case_study: CaseStudy) -> str:
 
 def _failure(question: Question, error: Exception) -> str:
     logger.exception("could not answer with the draft question=%s", question.key)
-    return f"With it, “{words.title(question, names.names())}” has no answer: {fit_to_show(error).rstrip('.')}."
+    return f"With it, “{words.title(question, names.names())}” has no answer: {displayable_error(error).rstrip('.')}."
 
 
 def _locked_draft(case_study_id: int) -> CaseStudy | None:
@@ -218,21 +218,21 @@ def _locked_draft(case_study_id: int) -> CaseStudy | None:
     return drafts.select_for_update().filter(pk=case_study_id).first()
 
 
-def questions_touched(case_study_id: int) -> list[Question]:
+def affected_questions(case_study_id: int) -> list[Question]:
     """List the questions that a case study may touch: its workloads' without filters first, then those asked lately."""
     workloads = counts.workloads_of(case_study_id)
     # Without two values of a setting it says nothing of that.
-    arms = frames.arms_of(CaseStudy.objects.get(pk=case_study_id))
+    arms = dataframes.arms_of(CaseStudy.objects.get(pk=case_study_id))
     axes = [axis for axis in AXES.values() if not axis.setting or len({*arms[axis.setting.column]} - {""}) > 1]
     plain = [Question(axis.name, workload) for workload in workloads for axis in axes]
     answered = RankingSnapshot.objects.filter(method=METHOD, workload__in=workloads)
     asked = [Question.from_key(key) for key in answered.order_by("-pk").values_list("question", flat=True)]
     questions = list(dict.fromkeys([*plain, *asked]))
-    reached = frames.reached(questions, [case_study_id])
+    reached = dataframes.reached(questions, [case_study_id])
     return [question for question in questions if question in reached]
 
 
-def _compared(question: Question, case_study_id: int, revision: int) -> Change:
+def _compare_answers(question: Question, case_study_id: int, revision: int) -> Change:
     """Compare one question with and without the draft, and the entries that move."""
     before, after = (answer(estimate(question, with_draft=draft), revision) for draft in (None, case_study_id))
     stood, stands = _standings(before), _standings(after)
@@ -245,14 +245,14 @@ def _compared(question: Question, case_study_id: int, revision: int) -> Change:
         question=question,
         title=words.title(question, names.names()),
         url=words.address(question),
-        before=in_short(before),
-        after=in_short(after),
+        before=summarize_answer(before),
+        after=summarize_answer(after),
         headline_moves=headline(before) != headline(after),
         moves=tuple(moves),
     )
 
 
-def in_short(answer: Answer) -> Extent:
+def summarize_answer(answer: Answer) -> Extent:
     """Return the headline of an answer, and how far it reaches."""
     return Extent(answer.status, len(answer.parts), *headline(answer))
 

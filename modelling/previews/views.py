@@ -22,9 +22,9 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
     if draft is None:
         raise Http404(f"no draft {slug}")
     if request.method == "POST":
-        previews.request(draft)
+        previews.request_preview(draft)
         return redirect("publication-preview", slug)
-    state, kept, job = previews.current(draft)
+    state, kept, job = previews.preview_state(draft)
     result = kept.result if kept else None
     headlines = sum(question["headline_moves"] for question in result["questions"]) if result else 0
     context = {"draft": draft, "state": state, "kept": kept, "result": result, "headlines": headlines, "job": job}
@@ -38,6 +38,6 @@ def revision_effects(request: HttpRequest, number: int) -> HttpResponse:
     revision = get_object_or_404(KnowledgeRevision, number=number)
     if not effects.has_effects(revision):
         raise Http404(f"revision {number} took nothing out")
-    kept = effects.kept(number)
+    kept = effects.find_effects(number)
     context = {"revision": revision, "result": kept.result if kept else None}
     return render(request, "modelling/revision_effects.html", context)

@@ -32,7 +32,7 @@ class CannotPredict(Exception):  # noqa: N818 - an answer, not a mistake
 class Evidence:
     """All published evidence, with what is needed of it every time some case study is left out.
 
-    arms, findings : workload to the frames of modelling.evidence.frames, the same workloads in both
+    arms, findings : workload to the frames of modelling.evidence.dataframes, the same workloads in both
     spread : of repetitions, before any is seen
     """
 

@@ -16,7 +16,7 @@ from modelling.answers import decision
 from modelling.answers.estimate import ranked, ranking_of
 from modelling.answers.knowledge import assumptions
 from modelling.estimation.ranking import Ranking
-from modelling.evidence import choices, frames
+from modelling.evidence import choices, dataframes
 from modelling.evidence.axes import AXES, NATIVE
 from modelling.evidence.question import GRADES, PAPERS, Question
 from modelling.models import ClaimVerdict
@@ -41,7 +41,7 @@ class _Evidence(NamedTuple):
 def questions() -> Iterator[tuple[Question, list[Question]]]:
     """Yield every question without a filter by which the published evidence compares something, each with those that
     it becomes by one filter. What is asked natively is of other evidence, and no part of it."""
-    arms = frames.every_arm()
+    arms = dataframes.every_arm()
     values = {name: sorted(arms[name].dropna().unique().tolist()) for name in _OF_ARMS}
     values |= {"metric": list(METRICS), "grade": list(GRADES), "evidence": [PAPERS]}
     for workload in sorted(arms["workload"].unique()):
@@ -95,7 +95,7 @@ def _of_any_axis(question: Question) -> Question:
 
 
 def _evidence(question: Question) -> _Evidence:
-    arms, findings = frames.arms(question), frames.findings(question)
+    arms, findings = dataframes.arms(question), dataframes.findings(question)
     rows = pd.util.hash_pandas_object(arms, index=False).to_numpy().tobytes()
     return _Evidence(hashlib.sha256(rows + repr(findings["pk"].tolist()).encode()).hexdigest(), arms, findings)
 
@@ -103,15 +103,15 @@ def _evidence(question: Question) -> _Evidence:
 def _told(question: Question, ranking: Ranking) -> Told:
     """Decide as an answer does; entries and parts keep their keys, because rules read no sentences."""
     margin = assumptions().margin
-    verdicts = [decision.of_part(part, str, margin) for part in ranking.parts]
+    verdicts = [decision.decide_part(part, str, margin) for part in ranking.parts]
     names = [str(part.number) for part in ranking.parts]
     measured = ranking.arms[["entry", "research_group"]].drop_duplicates()
     return Told(
         question=question,
         metric=ranking.metric,
-        verdict=decision.of_answer(ranking, verdicts, names, str, margin)
+        verdict=decision.decide_answer(ranking, verdicts, names, str, margin)
         if verdicts
-        else decision.of_nothing(None, str, margin, ()),
+        else decision.decide_without_evidence(None, str, margin, ()),
         parts=tuple(
             ToldPart(
                 verdict,

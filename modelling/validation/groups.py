@@ -4,8 +4,8 @@ Every group is left out in turn, of the very fit that answers (`Fitted.without`:
 owe to it), and each pair of cells of the group that may be compared is foretold. The rival says "no
 difference": a normal distribution around equal speeds, as wide as suits the results best.
 
-And what a laboratory that is asked about measured under other workloads is told of it, as modelling.here does: what all
-other groups foretell of all its workloads together, given its cells of the others.
+And what a laboratory that is asked about measured under other workloads is told of it, as modelling.own_lab does: what
+all other groups foretell of all its workloads together, given its cells of the others.
 Source: docs/models/quality.md.
 """
 

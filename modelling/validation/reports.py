@@ -16,13 +16,13 @@ from experiments import visible
 from experiments.models import CaseStudy, Workload
 from experiments.ticks import protocol_of
 from kdb.cost import budget
+from modelling.answer_store.caveats import clear_cache
 from modelling.answers.knowledge import assumptions, everything
 from modelling.estimation.arms import in_comparison
-from modelling.evidence import counts, frames
-from modelling.evidence.keeping import KeptReport, keep
+from modelling.evidence import counts, dataframes
 from modelling.evidence.question import Question
+from modelling.evidence.storage import KeptReport, store_if_current
 from modelling.foretelling.content import IN_USE, LABEL, SINCE
-from modelling.kept_answers.doubts import forget_doubts
 from modelling.models import QualityReport
 
 from .clustered import LEAST_INSIDE, SCORES, by_method, clustered, scored, shortfalls
@@ -49,8 +49,8 @@ def compute(*, wait: bool = True) -> QualityReport:
     result = _result(revision)
     digest = hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest()
     kept = QualityReport(method=METHOD, revision=revision, result=result, digest=digest, computed_at=now())
-    keep(revision, lambda: QualityReport.objects.bulk_create([kept], ignore_conflicts=True), wait=wait)
-    forget_doubts()
+    store_if_current(revision, lambda: QualityReport.objects.bulk_create([kept], ignore_conflicts=True), wait=wait)
+    clear_cache()
     logger.info("computed model quality revision=%s questions=%s", revision, len(result["questions"]))
     return kept
 
@@ -78,11 +78,11 @@ def _flagged() -> list[dict[str, Any]]:
 
 def gather() -> Evidence:
     """Return all published evidence on speed, by workload: what forecasts learn from."""
-    arms = frames.arms_of_every_workload()
+    arms = dataframes.arms_of_every_workload()
     workloads = visible.entries(Workload).values_list("slug", flat=True)
-    findings = {workload: frames.findings(Question("fs-pair", workload)) for workload in workloads}
+    findings = {workload: dataframes.findings(Question("fs-pair", workload)) for workload in workloads}
     return Evidence(
-        {workload: arms.get(workload, frames.NO_ARMS) for workload in findings}, findings, assumptions().spread
+        {workload: arms.get(workload, dataframes.NO_ARMS) for workload in findings}, findings, assumptions().spread
     )
 
 
@@ -198,7 +198,7 @@ def _prediction(outcome: Outcome) -> dict[str, Any]:
 
 def _compared() -> Iterator[str]:
     """Yield how many of the published numbers stand in a comparison at all."""
-    arms = frames.every_arm()
+    arms = dataframes.every_arm()
     compared = in_comparison(arms, assumptions().spread)
     for is_reviewed, whose in ((True, "what was reviewed"), (False, "what was published without review")):
         numbers = arms["measurements"].where(arms["is_reviewed"] == is_reviewed, 0)

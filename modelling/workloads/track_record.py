@@ -43,7 +43,7 @@ def track_record(
 ) -> TrackRecord:
     """Return the record on pairs of file systems, of the numbers and tier lists of one workload.
 
-    arms, findings : DataFrames of modelling.evidence.frames
+    arms, findings : DataFrames of modelling.evidence.dataframes
     """
     hits = []
     for standing in _standings(arms, findings, spread):

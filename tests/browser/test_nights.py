@@ -14,8 +14,8 @@ from experiments.models import CaseStudy
 from kdb.notifications import subscriptions
 from kdb.notifications.models import Delivery
 from modelling.changes import keeping
-from modelling.here import laboratories
 from modelling.models import SeriesChange, Sitting
+from modelling.own_lab import laboratories
 from tests.factories import make_token, make_user
 
 pytestmark = [pytest.mark.browser, pytest.mark.nightly, pytest.mark.django_db(transaction=True)]
@@ -38,7 +38,7 @@ def test_a_slower_file_system_is_told_once_confirmed_and_named_by_the_answer(
     published_evidence, live_server, page: Page, client, settings_of_hooks
 ):
     ada = make_user(username="ada")
-    laboratories.found(ada, "ours", "Our laboratory")
+    laboratories.create_laboratory(ada, "ours", "Our laboratory")
     subscriptions.add(ada, "webhook", "http://hooks.test/a", ["change"], "http://kdb.test")
     headers = {"authorization": f"Bearer {make_token(ada)}"}
     noise = np.random.default_rng(4)

@@ -4,10 +4,10 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Page, expect
 
-from modelling.here import laboratories
-from modelling.here.content import Choice
+from modelling.own_lab import laboratories
+from modelling.own_lab.content import Choice
 from tests.factories import make_user
-from tests.modelling.here.test_conditional import measured
+from tests.modelling.own_lab.test_local_answer import measured
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -16,7 +16,7 @@ SPEED = {"zvol none native xfs": 900.0, "dir-ext4 writeback threads btrfs": 2150
 
 def test_the_tables_of_a_sitting_fit_a_phone(transactional_db, live_server, page: Page, client):
     ada = make_user(username="ada")
-    laboratories.found(ada, "ours", "Our laboratory")
+    laboratories.create_laboratory(ada, "ours", "Our laboratory")
     settings_of = {"guest_fs": "xfs", "cache_mode": "none", "io_mode": "native", "disk_bus": "virtio"}
     choices = [Choice(name, name, settings_of) for name in SPEED]
     sitting = measured(ada, SPEED, choices, facts={"virtual": "yes", "hypervisor": "kvm"}).sittings.get()

@@ -18,9 +18,9 @@ from experiments.catalogue import services
 from experiments.models import CaseStudy, FileSystem, Publication, Workload
 from experiments.published_evidence.load import DIRECTORY
 from kdb.pairs import pair_key, pair_parts
+from modelling.answer_pages.forms import MixForm
 from modelling.evidence import names as names_of_questions
 from modelling.evidence.forms import AskForm
-from modelling.mixes.forms import MixForm
 from tests.factories import make_user
 
 BAD_SLUGS = (

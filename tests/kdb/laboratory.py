@@ -16,8 +16,8 @@ from experiments.models import CaseStudy, RunArtifact
 from kdb.api.schema import EXAMPLES, CachedGenerator
 from kdb.notifications import subscriptions
 from modelling.evidence.question import Question
-from modelling.following import followers
 from modelling.models import Laboratory
+from modelling.subscriptions import followers
 from tests.factories import (
     HOST_KEY,
     make_campaign,

@@ -66,7 +66,7 @@ def test_a_failure_here_tells_nothing_of_the_inside(client, monkeypatch, db):
     def fail(*args):
         raise ZeroDivisionError("the password is swordfish")
 
-    monkeypatch.setattr("modelling.answer_pages.api.edition", fail)
+    monkeypatch.setattr("modelling.answer_pages.api.answer_version", fail)
     monkeypatch.setattr("modelling.evidence.names.slug_for", lambda kind, name: name)
     client.raise_request_exception = False
     response = client.get(RANKING)

@@ -1,4 +1,4 @@
-"""Frames of evidence built by hand, with the columns of modelling.evidence.frames; and a line of a ranking."""
+"""Frames of evidence built by hand, with the columns of modelling.evidence.dataframes; and a line of a ranking."""
 
 import math
 
@@ -7,7 +7,7 @@ import pandas as pd
 from modelling.answers.content import RankedEntry
 from modelling.estimation.ranking import _NO_NUMBERS, RankedPart
 from modelling.evidence.axes import WHERE_STATED
-from modelling.evidence.frames import _FINDING_COLUMNS, NO_ARMS
+from modelling.evidence.dataframes import _FINDING_COLUMNS, NO_ARMS
 
 ARM = {
     "case_study": "one",

@@ -24,7 +24,7 @@ from modelling.estimation.links import Links
 from modelling.estimation.network import Trial
 from modelling.estimation.verdict import AVOID, LEADS, NO_DIFFERENCE, USE, Choice, ladder
 from modelling.evidence.axes import AXES
-from modelling.evidence.frames import NO_ARMS
+from modelling.evidence.dataframes import NO_ARMS
 
 from .laboratories import WHERE
 
@@ -143,7 +143,7 @@ def deviations(rng: np.random.Generator, world: World, replications: int) -> np.
 
 
 def _arms(rng: np.random.Generator, seen: np.ndarray, spread: Spread, *, is_one_group: bool) -> pd.DataFrame:
-    """Return the arms of (replications, laboratories, entries) effects, with the columns of evidence.frames."""
+    """Return the arms of (replications, laboratories, entries) effects, with the columns of evidence.dataframes."""
     shape = seen.shape
     variation = spread.variation * np.exp(BETWEEN * rng.normal(size=(*shape[:2], 1)) + WITHIN * rng.normal(size=shape))
     values = (seen + rng.normal(size=(*shape[:2], 1)))[..., None] + variation[..., None] * rng.normal(

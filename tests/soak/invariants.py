@@ -29,8 +29,8 @@ from experiments.models import (
     RawFile,
 )
 from kdb.models import Job
+from modelling.answer_store import snapshots
 from modelling.evidence.summaries import rebuild_arms
-from modelling.kept_answers import snapshots
 from modelling.models import Arm, ClaimVerdict
 from tests.experiments.laboratory import lab
 
@@ -50,7 +50,7 @@ def under_way() -> str:
     """Return what is not done yet, in words; empty where all is calm."""
     connection.close()  # the one before may have been killed with the others
     open_jobs = Counter(Job.objects.filter(state__in=_OPEN).values_list("kind", flat=True))
-    waiting = snapshots.state()["waiting"]
+    waiting = snapshots.renewal_state()["waiting"]
     oldest = ClaimVerdict.objects.aggregate(first=Min("revision"))["first"]
     unfinished = [f"{count} jobs {kind}" for kind, count in open_jobs.items()]
     unfinished += [f"{waiting} answers wait"] if waiting else []

@@ -5,8 +5,8 @@ import pytest
 from experiments.case_studies import life
 from experiments.models import CaseStudy, KnowledgeRevision, Measurement, RawChunk
 from kdb.models import Job
+from modelling.answer_store.selectors import current_ranking
 from modelling.evidence.question import Question
-from modelling.kept_answers.selectors import current_ranking
 from modelling.models import Arm, RankingSnapshot
 from tests.factories import make_campaign, make_case_study, make_import, make_job, make_measurement, make_raw_file
 

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from kdb.disk_path import SETTINGS
 from kdb.host_storage import FILE, UNNAMED, host_storage_key
 from modelling.answers import words
-from modelling.comparisons.words import address_of
+from modelling.answers.words import comparison_address
 from modelling.evidence.axes import AXES, KINDS, NATIVE, Axis, axis_left_open, entry_key, entry_label
 from modelling.evidence.question import Question
 from modelling.evidence.words import listed
@@ -327,7 +327,7 @@ class Asks:
             facts = {name: beside[name] for name in (*KEPT_FACTS, "text") if name in beside}
             address = f"/known/{workload}/?{urlencode(facts)}"
         elif entries and workload:
-            address = address_of(question, entries, text=self.parsed.text)
+            address = comparison_address(question, entries, text=self.parsed.text)
         else:
             address = "/?" + urlencode({"axis": draft.axis, **({"workload": workload} if workload else {}), **beside})
         return Reading(

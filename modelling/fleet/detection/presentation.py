@@ -7,10 +7,9 @@ from typing import Any
 
 from experiments.fleet.selectors import load
 from experiments.fleet.sums import Watched
-from modelling.answers.words import Chart
+from modelling.answers.words import Chart, mix_address
 from modelling.evidence.question import Question
 from modelling.evidence.words import percent
-from modelling.mixes.words import mix_address
 
 from .content import HELD_BACK, IDLE, OR, OTHERS, UNLIKE, Mix
 

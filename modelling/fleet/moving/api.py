@@ -24,8 +24,8 @@ from kdb.api.faults import FaultyRequest
 from kdb.api.public import PublicView
 from modelling.evidence import names
 from modelling.fleet.placement.selectors import Rules
-from modelling.here.selectors import laboratories_of, laboratory_of
 from modelling.models import Laboratory, PlacementMove, PlacementPlan, PlacementPolicy
+from modelling.own_lab.selectors import laboratories_of, laboratory_of
 
 from . import by_hand, moves, outcomes, plans, policies
 from .fleet import WhatIf

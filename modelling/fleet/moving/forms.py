@@ -13,8 +13,8 @@ from kdb.web.form_types import ModelForm, field_of
 from modelling.estimation.verdict import STRENGTHS
 from modelling.evidence import names
 from modelling.fleet.placement.selectors import Rules
-from modelling.here.selectors import laboratories_of
 from modelling.models import Laboratory, PlacementPlan, PlacementPolicy
+from modelling.own_lab.selectors import laboratories_of
 
 from .by_hand import Room, targets
 from .fleet import WhatIf

@@ -17,13 +17,12 @@ from experiments.fleet.driver.proxmox.configuration import owner_of
 from experiments.models import Host, ObservedMachine, ObservedPool
 from kdb.pairs import pair_key
 from kdb.units import THROUGHPUT
-from modelling.answers.words import address
-from modelling.comparisons.words import address_of
+from modelling.answers.words import address, comparison_address
 from modelling.evidence import counts, names
 from modelling.evidence.question import Question
 from modelling.fleet.placement.selectors import MODEL, RUNS, FleetError, Measured, Rules, document, planned
-from modelling.here.selectors import laboratories_of
 from modelling.models import Laboratory, PlacementDecision, PlacementPlan, PlacementPolicy, StatedMix
+from modelling.own_lab.selectors import laboratories_of
 
 from .fleet import Fleet, WhatIf, fleet_of, name_of, with_measured_rate
 from .outcomes import came_of
@@ -154,7 +153,7 @@ def _links(advice: Mapping[str, Any], fleet: Fleet) -> list[dict[str, str]]:
     here, there = fleet.pool_rows[advice["here"]], fleet.pool_rows[advice["pool"]]
     if here.host_fs != there.host_fs:
         pairs = (pair_key(disk.machine.guest_fs, pool.host_fs) for pool in (there, here))
-        links.append({"text": "Why there rather than here", "address": address_of(question, pairs)})
+        links.append({"text": "Why there rather than here", "address": comparison_address(question, pairs)})
     return links
 
 

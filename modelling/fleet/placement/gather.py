@@ -14,8 +14,8 @@ from modelling.estimation.mixes import joint_posterior
 from modelling.evidence import names
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
-from modelling.here.selectors import OnPools, Runs, on_pools, published_on
 from modelling.models import Laboratory
+from modelling.own_lab.selectors import OnPools, Runs, on_pools, published_on
 
 from .content import MOVE, RUNS, Counted, FleetError, Machine, Pool
 from .home import LIKE, Home, Load, Outcome, after_moves, before_moves, distance, known_at

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError
 from django.core.management.base import CommandParser
 
-from modelling.kept_answers import snapshots
+from modelling.answer_store import snapshots
 
 
 class Command(BaseCommand):
@@ -18,13 +18,13 @@ class Command(BaseCommand):
         parser.add_argument("--mend", action="store_true", help="forget the answers that differ; they are made anew")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        check = snapshots.check()
+        check = snapshots.check_answers()
         for question, what in check.waiting.items():
             self.stdout.write(f"waiting    {question}: {what}")
         for question, what in check.differing.items():
             self.stdout.write(f"differing  {question}: {what}")
         if check.differing and options["mend"]:
-            snapshots.forget(list(check.differing))
+            snapshots.delete_answers(list(check.differing))
             self.stdout.write(f"{len(check.differing)} answers were forgotten.")
         elif check.differing:
             raise CommandError(f"{len(check.differing)} of {check.standing} standing answers differ.")

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management import BaseCommand
 
-from modelling.kept_answers import standing
+from modelling.answer_store import standing
 
 
 class Command(BaseCommand):
@@ -14,6 +14,6 @@ class Command(BaseCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        content = standing.make()
+        content = standing.build_file()
         standing.FILE.write_bytes(content)
         self.stdout.write(f"{standing.FILE.name}: {len(content)} bytes.")

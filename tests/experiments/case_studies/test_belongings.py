@@ -37,10 +37,10 @@ from experiments.models import (
     WorkloadVariant,
 )
 from kdb.api.urls import urlpatterns as api_patterns
+from modelling.answer_store import snapshots
 from modelling.claims import verdicts
-from modelling.evidence import frames, summaries
+from modelling.evidence import dataframes, summaries
 from modelling.evidence.question import Question
-from modelling.kept_answers import snapshots
 from modelling.models import ClaimVerdict
 from tests import factories
 from tests.experiments.imports.test_pipeline import changed
@@ -424,7 +424,7 @@ def test_a_draft_may_name_what_it_brought_again(client, paper):
 
 def test_claims_and_findings_of_a_draft_are_not_judged_and_change_no_answer(client, paper):
     question = Question("fs-pair", "varmail", storage="hdd")
-    before = snapshots.answer_as_of(question, 1).result, list(frames.findings(question).itertuples(index=False))
+    before = snapshots.answer_as_of(question, 1).result, list(dataframes.findings(question).itertuples(index=False))
     draft = factories.make_case_study("new", publication=paper)
     configuration = factories.make_configuration(draft, cache_mode="none")
     factories.make_measurement(1.0, configuration=configuration)
@@ -437,13 +437,13 @@ def test_claims_and_findings_of_a_draft_are_not_judged_and_change_no_answer(clie
     assert not ClaimVerdict.objects.filter(claim=claim).exists()
     assert (
         snapshots.answer_as_of(question, 1).result,
-        list(frames.findings(question).itertuples(index=False)),
+        list(dataframes.findings(question).itertuples(index=False)),
     ) == before
     ssd = Storage.objects.create(server=Server.objects.first(), slug="ssd", description="SSD", kind="ssd")
     CaseStudy.objects.filter(pk=draft.pk).update(storage=ssd)
-    assert frames.findings(Question("fs-pair", "varmail", storage="ssd")).empty
+    assert dataframes.findings(Question("fs-pair", "varmail", storage="ssd")).empty
     factories.publish(draft)
-    assert len(frames.findings(Question("fs-pair", "varmail", storage="ssd"))) == 2
+    assert len(dataframes.findings(Question("fs-pair", "varmail", storage="ssd"))) == 2
 
 
 def test_after_retraction_it_stays_to_be_seen(client, bundle):
@@ -452,7 +452,7 @@ def test_after_retraction_it_stays_to_be_seen(client, bundle):
     factories.publish(draft)
     life.retract(draft, reason="A mistake.")
     assert {status(client, address) for address in addresses} == {200}
-    assert frames.findings(Question("fs-pair", "quokka-load")).empty
+    assert dataframes.findings(Question("fs-pair", "quokka-load")).empty
 
 
 def test_what_belongs_to_no_case_study_is_hidden(client, paper):

@@ -8,9 +8,9 @@ from experiments.case_studies.life import CaseStudyError
 from experiments.models import CaseStudy, Measurement
 from experiments.published_evidence.endings import COLUMNS, end_replaced
 from experiments.published_evidence.files import EvidenceError
-from modelling.evidence import frames
+from modelling.answer_store.selectors import ranking_as_of
+from modelling.evidence import dataframes
 from modelling.evidence.question import Question
-from modelling.kept_answers.selectors import ranking_as_of
 from modelling.models import Arm, RevisionEffects
 from modelling.previews import effects
 from tests.factories import make_case_study, make_measurement, make_user
@@ -30,7 +30,7 @@ def publish(slug: str, owner=None, **values: float) -> CaseStudy:
 
 def values_of(**asked) -> dict[str, float]:
     """Return the value that counts for each guest file system, rounded."""
-    arms = frames.arms(ASKED, **asked)
+    arms = dataframes.arms(ASKED, **asked)
     return {row.guest_fs: round(2.718281828**row.mean_log) for row in arms.itertuples()}
 
 
@@ -47,8 +47,8 @@ def new(old):
 def test_a_superseded_case_study_counts_no_longer_and_leads_to_the_later_one(old, new, client):
     before = ranking_as_of(ASKED, 2).result["evidence"]
     revision = endings.end(old, reason="sparse images", replaced_by=new)
-    assert set(frames.arms(ASKED)["case_study"]) == {"new"}
-    assert set(frames.arms(ASKED, as_of=2)["case_study"]) == {"old", "new"}
+    assert set(dataframes.arms(ASKED)["case_study"]) == {"new"}
+    assert set(dataframes.arms(ASKED, as_of=2)["case_study"]) == {"old", "new"}
     assert ranking_as_of(ASKED, 2).result["evidence"] == before
     page = client.get("/case-studies/old/").content.decode()
     assert "/case-studies/new/" in page
@@ -69,13 +69,13 @@ def test_rows_that_end_count_no_longer_and_did_before(old, new):
     (other,) = Measurement.objects.filter(configuration__case_study=old, configuration__guest_fs__slug="xfs")
     endings.end(old, reason="measured again", replaced_by=new, rows=[other.pk])
     assert values_of(as_of=3).keys() == {"ext4", "xfs"}
-    assert len(frames.arms(ASKED, as_of=2)) == 5
-    assert len(frames.arms(ASKED, as_of=3)) == 4
+    assert len(dataframes.arms(ASKED, as_of=2)) == 5
+    assert len(dataframes.arms(ASKED, as_of=3)) == 4
     row.refresh_from_db()
     assert row.excluded_because == "doubted at revision 3: four seconds long"
     life.retract(old, reason="all of it was wrong")  # summed up anew: what stood before stays as it was
-    assert len(frames.arms(ASKED, as_of=2)) == 5
-    assert len(frames.arms(ASKED, as_of=4)) == 3
+    assert len(dataframes.arms(ASKED, as_of=2)) == 5
+    assert len(dataframes.arms(ASKED, as_of=4)) == 3
     assert Arm.objects.filter(configuration__case_study=old).count() == 1
 
 
@@ -140,7 +140,7 @@ def test_the_headlines_that_moved_are_told(old, new, client):
     strong = publish("strong", ext4=3000.0, xfs=100.0)
     endings.end(strong, reason="sparse images", replaced_by=new)
     assert client.get("/api/v1/revisions/4/effects/").json() == {"state": "computing", "result": None}
-    effects.work_out(lambda done, total: None)
+    effects.compute_effects(lambda done, total: None)
     assert client.get("/api/v1/revisions/3/effects/").json()["state"] == "none"
     moved = client.get("/api/v1/revisions/4/effects/").json()["result"]["moved"]
     assert moved

@@ -14,8 +14,8 @@ from experiments.campaigns import steering
 from experiments.campaigns.removal import remove_host
 from experiments.case_studies import bundles
 from experiments.models import CaseStudy, Host, ImportBatch, ObservedMachine
-from modelling.here import likeness
 from modelling.models import PlacementMove, PlacementPlan
+from modelling.own_lab import observed_load
 from tests.factories import (
     make_campaign,
     make_case_study,
@@ -212,9 +212,9 @@ def test_an_address_that_is_taken_is_refused_without_the_name_of_who_has_it(host
 
 def test_the_load_of_a_machine_of_others_is_measured_by_nobody_else(host_of_others):
     outsider = make_user("operators")
-    with pytest.raises(likeness.Refused, match="you may see no observed machine of that name"):
-        likeness.like(outsider, "undercover-vm", seconds=30, more="", version="")
-    assert likeness.like(host_of_others.registered_by, "undercover-vm", seconds=30, more="", version="")
+    with pytest.raises(observed_load.Refused, match="you may see no observed machine of that name"):
+        observed_load.make_load(outsider, "undercover-vm", seconds=30, more="", version="")
+    assert observed_load.make_load(host_of_others.registered_by, "undercover-vm", seconds=30, more="", version="")
 
 
 def test_a_short_name_that_is_taken_is_refused_alike_whoever_has_it(client, draft):

@@ -13,11 +13,11 @@ from experiments.published_evidence import load as evidence
 from experiments.published_evidence import studies
 from experiments.published_evidence.files import EvidenceError
 from experiments.tables.conditions import as_toml, read_conditions
+from modelling.answer_pages.fair_play_audit import audit
 from modelling.answers.answer import answer
 from modelling.answers.estimate import assumptions, estimate
-from modelling.comparisons.fair_play_audit import audit
 from modelling.estimation.arms import in_comparison
-from modelling.evidence import frames
+from modelling.evidence import dataframes
 from modelling.evidence.question import Question
 
 FOLDER = settings.BASE_DIR / "fixtures" / "outside"
@@ -194,7 +194,7 @@ def test_it_is_loaded_beside_the_papers():
     papers = Question("host-storage", "sync-write", evidence="papers")
     assert answer(estimate(papers), 2).entries == ()
     assert all(audit(case_study) for case_study in CaseStudy.objects.filter(published_revision=2))
-    arms = frames.every_arm()
+    arms = dataframes.every_arm()
     numbers = arms["measurements"].where(~arms["is_reviewed"], 0)
     assert numbers[in_comparison(arms, assumptions().spread)].sum() > 0.6 * read().rows
     for configuration in Configuration.objects.filter(case_study__published_revision=2):

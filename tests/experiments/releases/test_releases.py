@@ -22,8 +22,8 @@ from experiments.models import CaseStudy, Hypervisor, LoadedCaseStudy, Measureme
 from experiments.releases import ReleaseError, flat, loading, manifest, signing, writing
 from experiments.releases.writing import Wanted
 from kdb.models import Installation
+from modelling.answer_store.selectors import answer_or_none
 from modelling.evidence.question import Question
-from modelling.kept_answers.selectors import answer_or_none
 from modelling.models import RankingSnapshot
 from tests import evidence
 from tests.conftest import _empty_caches

@@ -90,10 +90,10 @@ def test_a_host_storage_is_proposed_with_a_table_and_known_once_that_is_publishe
 
     assert set(draft.configurations.values_list("backend", flat=True)) == {"lvm-thin", "zvol", "quokka"}
     assert "on quokka" in str(draft.configurations.get(backend="quokka"))
-    names.forget()
+    names.clear_cache()
     assert names.slug_for("host_storage", "Quokka") is None  # a draft is nobody else's matter
     life.publish([draft], reason="Read over.")
-    names.forget()
+    names.clear_cache()
     assert names.slug_for("host_storage", "Quokka") == "quokka"
     (other,) = tables_in(TABLE.replace("Quokka SDS", "QUOKKA").encode())
     assert not read(other, read_conditions(CONDITIONS)).wrong

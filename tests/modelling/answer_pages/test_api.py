@@ -8,9 +8,9 @@ import pytest
 from experiments.case_studies import life
 from experiments.models import CaseStudy, Measurement
 from kdb.disk_path import SETTINGS
+from modelling.answer_store.selectors import current_ranking
 from modelling.estimation.ranking import METHOD
 from modelling.evidence.question import Question
-from modelling.kept_answers.selectors import current_ranking
 from tests import factories
 
 MAIL_ON_KVM = "/api/v1/rankings/fs-pair/?workload=varmail&hypervisor=kvm"
@@ -37,30 +37,6 @@ def rows(response):
 
 
 # What must come out of the five papers
-
-
-def test_mail_on_kvm_has_the_best_and_worst_pairs_of_the_paper(client, published_evidence):
-    answer = ranking(client, "fs-pair", workload="varmail", hypervisor="kvm", vm_count=1)
-    assert set(order(answer)[:3]) == {"btrfs-on-ext4", "ext4-on-xfs", "ext4-on-ext4"}
-    assert order(answer)[-1] == "xfs-on-btrfs"
-    assert answer["verdict"]["kind"] == "not known"  # lists print no numbers
-    assert {*answer["best"]} <= {*order(answer)[:3]}
-    assert answer["worst"] == ["xfs-on-btrfs"]
-    (lists,) = answer["tier_lists"]
-    assert {*order(answer)[:3]} <= {*lists["best"]}
-    assert lists["middle"] == ["btrfs-on-xfs"]
-    assert "xfs-on-btrfs" in lists["worst"]
-
-
-def test_hypervisors_for_a_file_server_come_in_the_published_order(client, published_evidence):
-    answer = ranking(client, "hypervisor", workload="fileserver")
-    ordered_keys = order(answer)
-    assert {*ordered_keys[:2]} == {"kvm", "proxmox"}  # both above what the interface carries, so both count less
-    assert [key for key in ordered_keys[2:] if key != "hyper-v"] == ["esxi", "xen"]
-
-
-def test_guest_file_systems_on_proxmox_begin_with_the_published_one(client, published_evidence):
-    assert order(ranking(client, "guest-fs", workload="fileserver", hypervisor="proxmox"))[0] == "ext4"
 
 
 def test_a_question_without_evidence_says_what_is_missing(client, published_evidence):

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
+from modelling.answer_store.selectors import answer_in, current_ranking
 from modelling.evidence.question import Question
-from modelling.kept_answers.selectors import answer_in, current_ranking
 from modelling.workloads.curves import Carried, carried
 from tests.factories import make_case_study, make_configuration, make_measurement, publish
 

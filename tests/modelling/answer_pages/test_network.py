@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from modelling.answer_pages import network
-from modelling.answer_pages.network import SIZE, network_picture
+from modelling.answer_pages.layout import network
+from modelling.answer_pages.layout.network import SIZE, network_picture
+from modelling.answer_store.selectors import answer_in, current_ranking
 from modelling.answers.content import LaboratoryComparison
 from modelling.evidence.question import Question
-from modelling.kept_answers.selectors import answer_in, current_ranking
 from tests.factories import make_case_study, make_finding, make_measurement, make_publication, make_variant, publish
 
 pytestmark = pytest.mark.django_db

@@ -11,8 +11,8 @@ from kdb.models import Job
 from kdb.signals import web_server_began
 from kdb.work import jobs
 from modelling.answer_pages.views import examples
+from modelling.answer_store import selectors, snapshots
 from modelling.estimation.ranking import METHOD
-from modelling.kept_answers import selectors, snapshots
 from modelling.models import RankingSnapshot
 from tests.factories import make_configuration, make_measurement, publish
 
@@ -218,11 +218,6 @@ def test_page_and_api_give_the_same_order(client: Client, published_evidence):
     assert answer["entries"][1]["ratio"] == response.context["page"].tables[0].lines[1][0].ratio
 
 
-def test_the_answer_as_csv_is_one_link_away(client: Client, published_evidence):
-    address = re.search(r'href="([^"]+)">CSV', client.get(f"{FILE_SERVER}&tab=history").content.decode()).group(1)
-    assert client.get(address.replace("&amp;", "&"))["Content-Type"].startswith("text/csv")
-
-
 def test_parts_that_no_comparison_joins_stand_apart(client: Client, published_evidence):
     response = client.get("/?axis=configuration&workload=fileserver&tab=ranking")
     assert len(response.context["page"].tables) > 1
@@ -267,14 +262,6 @@ def test_entries_that_cannot_be_told_apart_are_not_recommended_over_each_other(c
 def test_every_spelling_of_a_question_leads_to_its_one_address(client: Client, published_evidence, query):
     response = client.get(f"/?{query}")
     assert (response.status_code, response["Location"]) == (302, MAIL_ON_KVM)
-
-
-def test_the_address_names_itself_as_canonical(client: Client, published_evidence):
-    content = client.get(MAIL_ON_KVM).content.decode()
-    assert (
-        '<link rel="canonical" href="http://testserver/?axis=fs-pair&amp;workload=varmail&amp;hypervisor=kvm">'
-        in content
-    )
 
 
 def test_htmx_gets_the_fragment_and_the_address_to_show(client: Client, published_evidence):
@@ -335,12 +322,6 @@ def test_only_reading_is_allowed(client: Client):
 
 
 # Cost
-
-
-def test_a_warm_answer_costs_one_query(client: Client, published_evidence, django_assert_num_queries):
-    client.get(FILE_SERVER)
-    with django_assert_num_queries(1):
-        client.get(FILE_SERVER)
 
 
 def test_the_front_page_costs_one_query_which_says_how_new_the_knowledge_is(client: Client, django_assert_num_queries):
@@ -437,7 +418,7 @@ def test_htmx_that_asks_again_adds_no_entry_to_the_history(client: Client, publi
 
 
 def test_an_answer_that_is_not_there_yet_is_asked_for_as_it_was_asked(client: Client, published_evidence, monkeypatch):
-    monkeypatch.setattr("modelling.answer_pages.views.edition", lambda *args, **options: None)
+    monkeypatch.setattr("modelling.answer_pages.views.answer_version", lambda *args, **options: None)
     asked = f"{MAIL_ON_KVM}&disks=ssd&text=mail+on+kvm&tab=evidence"
     for headers in ({}, {"HX-Request": "true"}):
         page = html.unescape(client.get(asked, headers=headers).content.decode())

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from modelling.answer_pages.standing import Choice, choices_of
+from modelling.answer_pages.layout.standing import Choice, choices_of
+from modelling.answer_store.selectors import answer_in, answers_or_none
 from modelling.answers.content import START, Answer
 from modelling.evidence.axes import AXES, NATIVE, NATIVE_AXES
 from modelling.evidence.question import Question, choices_for
-from modelling.kept_answers.selectors import answer_in, answers_or_none
 from tests.factories import make_case_study, make_measurement, publish
 
 pytestmark = pytest.mark.django_db

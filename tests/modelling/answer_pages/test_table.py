@@ -5,9 +5,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from drf_spectacular.generators import SchemaGenerator
 
+from modelling.answer_store import snapshots
+from modelling.answer_store.selectors import current_ranking
 from modelling.evidence.question import Question
-from modelling.kept_answers import snapshots
-from modelling.kept_answers.selectors import current_ranking
 from modelling.models import RankingSnapshot
 
 pytestmark = pytest.mark.django_db
@@ -61,7 +61,7 @@ def test_an_answer_that_a_worker_works_out_waits_and_the_others_are_there(client
     table = client.get(ADDRESS).json()
     assert table["waiting"] == ["fileserver"]
     assert [column["workload"] for column in table["workloads"]] == ["varmail", "webserver"]
-    snapshots.answer_waiting(lambda done, total: None)
+    snapshots.answer_waiting_questions(lambda done, total: None)
     assert client.get(ADDRESS).json() == asked
 
 

@@ -7,7 +7,7 @@ from experiments.case_studies import life
 from modelling.answers.answer import answer
 from modelling.answers.estimate import assumptions, estimate
 from modelling.estimation.arms import comparable_arms
-from modelling.evidence import frames
+from modelling.evidence import dataframes
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
 from tests.factories import make_case_study, make_measurement, make_variant
@@ -64,7 +64,7 @@ def test_a_short_run_weighs_by_its_length_as_the_load_tells_it():
     """Four seconds, without a stated spread: c² = 0.05² · 30 / 4, which is expected of the case study and the arm, and
     times (t / 1.96)² with 4 degrees of freedom for the arm and 4 for the case study: 1 / (1/4 + 1/4) = 2."""
     published("short", {"ext4": 100.0, "xfs": 130.0}, SHORT, repetitions=3)
-    arms = comparable_arms(frames.arms(ASKED), AXES["guest-fs"], assumptions().spread)
+    arms = comparable_arms(dataframes.arms(ASKED), AXES["guest-fs"], assumptions().spread)
     assert arms["arm_variance"].tolist() == pytest.approx([0.05**2 * 30 / 4 * (4.302653 / 1.959964) ** 2] * 2, rel=1e-5)
     assert np.sqrt(0.05**2 * 30 / 4) == pytest.approx(0.137, abs=1e-3)
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from modelling.answer_store.selectors import current_ranking
 from modelling.evidence.question import Question
-from modelling.kept_answers.selectors import current_ranking
 from tests.factories import (
     make_case_study,
     make_configuration,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from modelling.answers.grounds import protocols
+from modelling.answers.grounds import describe_protocols
 from tests.modelling.frames import arm, arms
 
 MISSING = float("nan")
@@ -25,8 +25,8 @@ def test_how_numbers_were_measured_is_told_of_each_case_study(runs, seconds, ass
     other = (arm(100.0, case_study="other", runs=7, run_seconds=7), True)
     rows = [*mine[:1], other, *mine[1:]]  # case studies need not stand together
     frame = arms(*(row for row, _ in rows)).assign(assumed=[by_us for _, by_us in rows])
-    assert protocols(frame) == {"mine": protocol, "other": "7 runs a number, of 7 s; no spread"}
+    assert describe_protocols(frame) == {"mine": protocol, "other": "7 runs a number, of 7 s; no spread"}
 
 
 def test_without_numbers_nothing_is_told_of_how_they_were_measured():
-    assert protocols(arms().assign(assumed=[])) == {}
+    assert describe_protocols(arms().assign(assumed=[])) == {}

@@ -2,9 +2,9 @@
 
 import pytest
 
-from modelling.evidence import choices, frames, summaries
+from modelling.answer_store.selectors import answer_in, current_ranking
+from modelling.evidence import choices, dataframes, summaries
 from modelling.evidence.question import Question
-from modelling.kept_answers.selectors import answer_in, current_ranking
 from modelling.models import Arm
 from tests.factories import make_case_study, make_configuration, make_measurement, publish
 
@@ -52,7 +52,7 @@ def test_no_other_question_counts_native_runs(hypervisor):
     asked = [
         Question(axis, "varmail") for axis in ("hypervisor", "configuration", "host-storage", "fs-pair", "guest-fs")
     ]
-    assert all((frames.arms(question)["vm_count"] > 0).all() for question in asked)
+    assert all((dataframes.arms(question)["vm_count"] > 0).all() for question in asked)
     assert not order(Question("hypervisor", "varmail"))  # nor is native an entry: it runs no number of machines
     assert Arm.objects.filter(configuration__case_study=study, configuration__hypervisor=None).exists()
 
@@ -66,14 +66,14 @@ def test_a_native_publication_renews_native_answers_alone():
         make_measurement(value, configuration=configuration, vm_count=0)
     summaries.rebuild_arms([second.pk])
 
-    reached = frames.reached(kept, [second.pk])
+    reached = dataframes.reached(kept, [second.pk])
 
     assert reached == {NATIVELY}
 
 
 def test_how_much_lies_behind_native_is_counted_natively():
     measured_natively_and_in_guests()
-    choices.forget()
+    choices.clear_cache()
 
     behind = choices.behind({"hypervisor": ["kvm", "native"], "host_fs": ["ext4"]}, {"workload": "varmail"})
 

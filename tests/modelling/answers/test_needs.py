@@ -2,11 +2,11 @@
 
 import pytest
 
+from modelling.answer_store.selectors import current_ranking
 from modelling.estimation.arms import Spread
 from modelling.estimation.ranking import Assumptions, rank
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
-from modelling.kept_answers.selectors import current_ranking
 from modelling.models import RankingSnapshot
 from tests.factories import make_case_study, make_configuration, make_measurement, publish
 from tests.modelling.estimation.test_durable_verdicts import said

@@ -5,8 +5,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from experiments.campaigns.forms import CampaignForm, filled_in
+from modelling.answer_store.selectors import current_ranking
 from modelling.evidence.question import Question
-from modelling.kept_answers.selectors import current_ranking
 from tests.factories import make_case_study, make_host, make_measurement, make_user, publish
 
 pytestmark = pytest.mark.django_db

@@ -2,9 +2,9 @@
 
 import pytest
 
-from modelling.answer_pages.trade_table import trade_tables
+from modelling.answer_pages.layout.trade_table import trade_tables
+from modelling.answer_store.selectors import answer_in, current_ranking
 from modelling.evidence.question import Question
-from modelling.kept_answers.selectors import answer_in, current_ranking
 from tests.factories import make_case_study, make_configuration, make_measurement, publish
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]

@@ -19,4 +19,4 @@ def whole_catalogue(published_evidence: None) -> None:
         for entry in others[kind]:
             facts = {"name": entry["name"], "aliases": entry.get("aliases", []), "description": ""}
             model.objects.get_or_create(slug=entry["slug"], defaults=facts)
-    names.forget()
+    names.clear_cache()

@@ -8,13 +8,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from experiments.models import CaseStudy
+from modelling.answer_store import staleness
+from modelling.answer_store.snapshots import answer_waiting_questions, check_answers
+from modelling.answers.words import mix_address
 from modelling.changes import keeping
 from modelling.estimation.verdict import STRENGTHS, weaker
 from modelling.evidence import choices, names
 from modelling.evidence.question import Question
-from modelling.kept_answers import aged
-from modelling.kept_answers.snapshots import answer_waiting, check
-from modelling.mixes.words import mix_address
 from modelling.models import RankingSnapshot, SeriesChange
 from tests.factories import make_case_study, make_measurement, make_user, publish
 from tests.modelling.changes.conftest import reboot
@@ -68,7 +68,7 @@ def test_the_answer_names_a_change_that_was_confirmed_and_is_weaker(shared, ada,
     page = client.get("/?axis=guest-fs&workload=fileserver&hypervisor=kvm", follow=True).content.decode()
     assert f'<a href="/series-changes/{shared.pk}/">The change</a>' in page
     assert list(RankingSnapshot.objects.values("result", "digest")) == kept
-    assert not check().differing
+    assert not check_answers().differing
     keeping.handle(shared, ada, "reopen")
     assert answered() == before
 
@@ -137,8 +137,8 @@ def also_mail(shared):
     """Publish case studies of the mail server as well, under which nothing changed."""
     for slug in ("mail-1", "mail-2", "mail-3"):
         make_study(slug, "varmail")
-    choices.forget()
-    names.forget()
+    choices.clear_cache()
+    names.clear_cache()
 
 
 @pytest.fixture
@@ -162,7 +162,7 @@ def test_all_choices_on_one_page_and_the_overview_are_a_step_weaker(also_mail, c
         return {name: {cell["axis"]: cell["strength"] for cell in cells} for name, cells in rows.items()}
 
     answered("/api/v1/overview/")
-    answer_waiting(lambda done, total: None)
+    answer_waiting_questions(lambda done, total: None)
     before, known = overview(), client.get("/known/fileserver/?hypervisor=kvm").content.decode()
     confirmed()
     now = overview()
@@ -227,7 +227,7 @@ def test_the_number_of_queries_does_not_grow_with_what_aged(shared, also_mail, c
         return told
 
     answered("/api/v1/overview/")
-    answer_waiting(lambda done, total: None)
+    answer_waiting_questions(lambda done, total: None)
     before = counts()
     confirmed()
     once = counts()
@@ -236,7 +236,7 @@ def test_the_number_of_queries_does_not_grow_with_what_aged(shared, also_mail, c
     also.save()
     type(nights[1]).objects.filter(pk=nights[1].pk).update(case_study=CaseStudy.objects.get(slug="mail-1"))
     also.earlier.set([nights[1]])
-    aged.forget()
+    staleness.clear_cache()
     assert [row["verdict"]["reasons"][-1][:5] for row in answered(TABLE)["workloads"]] == ["Since", "Since"]
     both = counts()
     assert both.pop(TABLE) < once.pop(TABLE) == before.pop(TABLE)  # it reads what did not age one by one

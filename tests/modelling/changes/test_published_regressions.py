@@ -16,8 +16,8 @@ DRIVER, ZFS = "rankings/disk-driver-release/?workload=", "rankings/host-fs-relea
 @pytest.fixture
 def answered(client, published_evidence):
     load.load_outside(load.DIRECTORY / "outside")
-    names.forget()
-    choices.forget()
+    names.clear_cache()
+    choices.clear_cache()
     return lambda address: json.loads(client.get(f"/api/v1/{address}").content)
 
 

@@ -21,7 +21,7 @@ def ranked(*rows, stated=(), axis="hypervisor"):
 
 
 def said(part):
-    return decision.of_part(part, str.upper, 0.1)
+    return decision.decide_part(part, str.upper, 0.1)
 
 
 def test_the_fastest_is_not_used_where_it_was_measured_only_with_an_unsafe_cache():

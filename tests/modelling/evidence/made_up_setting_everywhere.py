@@ -7,7 +7,7 @@ from experiments.imports.normalise import CONTEXT
 from modelling.answers.words import address
 from modelling.evidence import names
 from modelling.evidence.question import Question
-from modelling.previews.preview import questions_touched
+from modelling.previews.preview import affected_questions
 from tests.factories import (
     FileSystem,
     entry,
@@ -34,7 +34,7 @@ def published(db):
             configuration = make_configuration(case_study, guest_fs=guest_fs, guest_mkfs_options=options)
             make_measurement(value, configuration=configuration, workload="varmail")
     publish(case_study)
-    names.forget()
+    names.clear_cache()
     return case_study
 
 
@@ -104,7 +104,7 @@ def test_the_schema_describes_it(published, client):
 
 def test_imports_and_previews_know_it(published):
     assert MADE_UP.column in CONTEXT
-    assert Question("guest-mkfs", "varmail") in questions_touched(published.pk)
+    assert Question("guest-mkfs", "varmail") in affected_questions(published.pk)
 
 
 def test_words_ask_for_it(published, client):

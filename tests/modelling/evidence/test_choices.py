@@ -30,7 +30,7 @@ def test_case_studies_are_counted_not_rows(published_evidence):
 
 
 def test_nothing_published_is_nothing_behind(db):
-    choices.forget()
+    choices.clear_cache()
     assert behind("workload", ["varmail"]) == {"varmail": 0}
 
 
@@ -57,7 +57,7 @@ def test_after_a_minute_the_evidence_is_read_again_where_the_revision_is_another
 
 def test_too_much_to_count_says_nothing(published_evidence, settings):
     settings.KDB_MOST_ARMS_AT_ONCE = 3
-    choices.forget()
+    choices.clear_cache()
     assert choices.behind({"workload": ["varmail"]}, {}).case_studies == {}
 
 

@@ -81,7 +81,7 @@ def test_a_malformed_key_gets_a_sentence(published_evidence, client):
 
 def test_an_invented_cache_mode_is_refused_with_those_there_are(published_evidence, client):
     Configuration.objects.filter(case_study__slug="p0").update(cache_mode="writeback")
-    names.forget()
+    names.clear_cache()
     asked = {"axis": "configuration", "workload": "varmail", "entries": "kvm:xfs-on-ext4:invented,xen:xfs-on-ext4"}
     answer = client.get("/api/v1/comparisons/", asked)
     assert (answer.status_code, "'invented'" in answer.content.decode()) == (400, True)
@@ -99,7 +99,7 @@ def test_every_choice_of_an_entry_reads_as_its_label(published_evidence):
     releases = {setting.column: "2.1" for setting in SETTINGS.values() if setting.of}
     stated = {"volume_block_bytes": 65536, "disk_bus": "virtio", **releases}
     Configuration.objects.filter(case_study__slug="p0").update(**stated)
-    names.forget()
+    names.clear_cache()
     for axis in AXES:
         choices = entry_choices(axis, names.names())
         assert choices, axis

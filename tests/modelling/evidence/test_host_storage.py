@@ -4,7 +4,7 @@ import pytest
 
 from modelling.answers.answer import answer
 from modelling.answers.estimate import estimate
-from modelling.evidence import frames
+from modelling.evidence import dataframes
 from modelling.evidence.question import Question
 from tests.factories import make_case_study, make_configuration, make_finding, make_measurement, publish
 
@@ -37,7 +37,7 @@ def test_a_volume_and_a_file_are_ranked_side_by_side():
 def test_a_filter_admits_what_the_column_names(key):
     study(lvm_thin=120.0, file=70.0, file__ext4=100.0, file__zfs=80.0)
 
-    assert frames.arms(Question("guest-fs", "varmail", host_storage=key))["host_storage"].tolist() == [key]
+    assert dataframes.arms(Question("guest-fs", "varmail", host_storage=key))["host_storage"].tolist() == [key]
 
 
 def test_a_list_of_pairs_speaks_of_files_on_their_file_systems():
@@ -49,13 +49,13 @@ def test_a_list_of_pairs_speaks_of_files_on_their_file_systems():
     ranking = answer(estimate(Question("host-storage", "varmail")), 1)
 
     assert [entry.key for entry in ranking.entries] == ["dir-xfs", "dir-ext4"]
-    assert len(frames.findings(Question("host-storage", "varmail", host_storage="dir-xfs"))) == 1
-    assert frames.findings(Question("host-storage", "varmail", host_storage="lvm")).empty
+    assert len(dataframes.findings(Question("host-storage", "varmail", host_storage="dir-xfs"))) == 1
+    assert dataframes.findings(Question("host-storage", "varmail", host_storage="lvm")).empty
 
 
 def test_what_a_publication_can_change_is_found_by_host_storage():
     study(lvm_thin=120.0, file__ext4=100.0)
-    case_study = frames.CaseStudy.objects.get()
+    case_study = dataframes.CaseStudy.objects.get()
     asked = {key: Question("host-fs", "varmail", host_storage=key) for key in ("lvm-thin", "dir-ext4", "zvol")}
 
-    assert frames.reached(asked.values(), [case_study.pk]) == {asked["lvm-thin"], asked["dir-ext4"]}
+    assert dataframes.reached(asked.values(), [case_study.pk]) == {asked["lvm-thin"], asked["dir-ext4"]}

@@ -5,10 +5,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from experiments.models import CaseStudy, Publication
+from modelling.answer_store.selectors import answer_in, current_ranking
 from modelling.answers.words import grounds_line
-from modelling.evidence import frames, research_groups
+from modelling.evidence import dataframes, research_groups
 from modelling.evidence.question import Question
-from modelling.kept_answers.selectors import answer_in, current_ranking
 from modelling.models import RankingSnapshot
 from tests.factories import make_case_study, make_measurement, make_publication, publish
 
@@ -26,7 +26,7 @@ def published(slug: str, *authors: str, **fields: str) -> CaseStudy:
 
 
 def group_of(laboratory: str) -> str:
-    arms = frames.arms(ASKED)
+    arms = dataframes.arms(ASKED)
     (group,) = arms["research_group"][arms["laboratory"] == laboratory].unique()
     return group
 
@@ -47,13 +47,13 @@ def group_of(laboratory: str) -> str:
     ids=["shared", "in-a-chain", "spelling", "stated", "by-itself", "together", "of-a-laboratory", "two", "none"],
 )
 def test_laboratories_are_grouped_by_what_is_stated_else_by_shared_authors(rows, groups):
-    assert research_groups.grouped(rows) == groups
-    assert research_groups.grouped(rows[::-1]) == groups
+    assert research_groups.group_laboratories(rows) == groups
+    assert research_groups.group_laboratories(rows[::-1]) == groups
 
 
 def test_the_papers_are_one_group_and_whoever_shares_no_author_another(published_evidence):
     published("elsewhere")
-    groups = research_groups.of(CaseStudy.objects.published())
+    groups = research_groups.groups_of(CaseStudy.objects.published())
 
     assert {groups[name] for name in ("p0", "p1", "p2", "p3", "p4")} == {"p0"}
     assert groups["elsewhere"] == "elsewhere"
@@ -78,34 +78,34 @@ def test_a_draft_and_an_earlier_revision_have_the_groups_of_their_own(db):
     draft = make_case_study("c", laboratory="c", publication=make_publication(authors=["Ada", "Bo"]))
 
     assert group_of("b") == "b"
-    assert set(frames.arms(ASKED, with_draft=draft.pk)["research_group"]) == {"a"}
+    assert set(dataframes.arms(ASKED, with_draft=draft.pk)["research_group"]) == {"a"}
     publish(draft)
-    assert set(frames.arms(ASKED)["research_group"]) == {"a"}
-    assert set(frames.arms(ASKED, as_of=2)["research_group"]) == {"a", "b"}
+    assert set(dataframes.arms(ASKED)["research_group"]) == {"a"}
+    assert set(dataframes.arms(ASKED, as_of=2)["research_group"]) == {"a", "b"}
 
 
 def test_every_frame_has_the_group_at_the_same_number_of_queries_whatever_their_number(db):
     def queries() -> list[int]:
         counted = []
-        for read in (frames.every_arm, frames.arms_of_every_workload, lambda: frames.arms(ASKED)):
+        for read in (dataframes.every_arm, dataframes.arms_of_every_workload, lambda: dataframes.arms(ASKED)):
             with CaptureQueriesContext(connection) as captured:
                 read()
             counted.append(len(captured))
         return counted
 
     last = published("a", "Ada")
-    frames.arms(ASKED)
+    dataframes.arms(ASKED)
     few = queries()
     for number in range(5):
         last = published(f"b{number}", "Ada", research_group="b" if number % 2 else "")
-    frames.arms(ASKED)
+    dataframes.arms(ASKED)
     assert queries() == few
-    every = frames.every_arm()
+    every = dataframes.every_arm()
     assert dict(every[["laboratory", "research_group"]].drop_duplicates().values) == {
         "a": "a", "b0": "a", "b1": "b", "b2": "a", "b3": "b", "b4": "a",
     }  # fmt: skip
-    assert set(frames.arms_of_every_workload()["varmail"]["research_group"]) == {"a", "b"}
-    assert set(frames.arms_of(last)["research_group"]) == {"a"}
+    assert set(dataframes.arms_of_every_workload()["varmail"]["research_group"]) == {"a", "b"}
+    assert set(dataframes.arms_of(last)["research_group"]) == {"a"}
 
 
 def test_an_answer_counts_groups_beside_laboratories(db):

@@ -8,7 +8,7 @@ import pytest
 from experiments.models import Measurement
 from modelling.answers.answer import answer
 from modelling.answers.estimate import estimate
-from modelling.evidence import counts, frames
+from modelling.evidence import counts, dataframes
 from modelling.evidence.axes import AXES
 from modelling.evidence.fairplay import group_numbers
 from modelling.evidence.question import Question
@@ -69,9 +69,9 @@ def published(*configurations: dict, **fields) -> None:
 def test_a_configuration_on_other_disks_is_not_compared_with_its_neighbours():
     published({"host_fs": "ext4"}, {"host_fs": "xfs", "storage_kind": "nvme"}, {"host_fs": "xfs"})
 
-    arm_rows = frames.arms(HOST_FS)
+    arm_rows = dataframes.arms(HOST_FS)
     assert arm_rows["storage"].tolist() == ["hdd", "nvme", "hdd"]
-    assert len(frames.arms(Question("host-fs", "varmail", storage="nvme"))) == 1
+    assert len(dataframes.arms(Question("host-fs", "varmail", storage="nvme"))) == 1
     assert measured(estimate(HOST_FS)) == [1.0, pytest.approx(1 / 3)]
 
 
@@ -233,4 +233,4 @@ def test_scores_of_two_benchmarks_are_never_pooled():
     assert any("inside one benchmark only" in sentence for sentence in both.missing)
     of_one = answer(estimate(Question("host-fs", "varmail", metric="score", benchmark="novabench")), 2)
     assert of_one.entries[1].ratio < 1
-    assert frames.arms_of_every_workload() == {}  # forecasts learn from no scores
+    assert dataframes.arms_of_every_workload() == {}  # forecasts learn from no scores

@@ -11,6 +11,7 @@ from django.core.cache import cache
 from experiments.case_studies.life import retract
 from experiments.models import CaseStudy
 from kdb.disk_path import SETTINGS
+from modelling.answer_store.selectors import current_ranking
 from modelling.evidence.axes import AXES, entry_key, entry_parts
 from modelling.evidence.question import Question
 from modelling.explanations import Step, explain
@@ -18,7 +19,6 @@ from modelling.explanations import gather as gathering
 from modelling.explanations.content import HeldAgainst
 from modelling.explanations.gather import gather
 from modelling.explanations.selectors import explained
-from modelling.kept_answers.selectors import current_ranking
 from tests.factories import make_case_study, make_configuration, make_measurement, make_storage, publish
 
 pytestmark = pytest.mark.sqlite

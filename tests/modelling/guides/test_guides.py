@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from kdb.disk_path import SETTINGS
 from kdb.host_storage import host_storages
+from modelling.answer_store.selectors import answer_in, current_ranking
 from modelling.answers.measured import dot_charts
 from modelling.ask.selectors import understood
 from modelling.evidence import choices, names
@@ -19,7 +20,6 @@ from modelling.evidence.question import Question
 from modelling.guidance import loading
 from modelling.guide_texts import FOLDER, guides
 from modelling.guides.selectors import entry_rows, guides_for, most_measured_workload
-from modelling.kept_answers.selectors import answer_in, current_ranking
 from tests.factories import make_case_study, make_measurement, make_variant, publish
 
 LONGEST = 120  # words
@@ -36,8 +36,8 @@ def published(workload: str) -> None:
     for guest_fs, value in (("ext4", 100.0), ("xfs", 400.0)):
         make_measurement(value, case_study=case_study, guest_fs=guest_fs, workload=workload)
     publish(case_study)
-    choices.forget()
-    names.forget()
+    choices.clear_cache()
+    names.clear_cache()
 
 
 def queries_of(client, address: str) -> int:
@@ -166,7 +166,7 @@ def test_the_page_of_a_guide_has_its_text_and_what_makers_say(client, slug):
 def test_a_guide_shows_the_recommendation_of_the_answer_that_is_kept(client):
     published("varmail")
     make_variant("webserver")
-    names.forget()
+    names.clear_cache()
     answer = answer_in(current_ranking(Question("guest-fs", "varmail")))
     asked, left_open = entry_rows("guest-fs")
     assert (asked.recommended, asked.strength, asked.groups) == ("xfs", answer.verdict.strength, 1)

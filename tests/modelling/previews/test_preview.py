@@ -9,10 +9,10 @@ from experiments.case_studies import life, reviews
 from experiments.models import CaseStudy
 from kdb.models import Job
 from kdb.work import jobs
+from modelling.answer_store.selectors import current_ranking
+from modelling.answer_store.snapshots import compute_snapshot
 from modelling.evidence import counts
 from modelling.evidence.question import Question
-from modelling.kept_answers.selectors import current_ranking
-from modelling.kept_answers.snapshots import compute_snapshot
 from modelling.models import Arm, PublicationPreview
 from modelling.previews import preview as previews
 from tests.factories import make_case_study, make_measurement, make_user, make_variant
@@ -31,7 +31,7 @@ def study(slug: str, values: dict[str, float], **fields) -> CaseStudy:
 
 
 def preview(draft: CaseStudy) -> dict:
-    previews.compute(draft.pk, lambda done, total: None)
+    previews.compute_preview(draft.pk, lambda done, total: None)
     return PublicationPreview.objects.get(case_study=draft).result
 
 
@@ -105,21 +105,21 @@ def test_nothing_of_a_draft_leaks_into_what_everybody_sees(draft, client):
 
 
 def test_a_preview_is_stale_once_the_draft_or_the_knowledge_changes(draft):
-    assert previews.current(draft)[0] == "none"
+    assert previews.preview_state(draft)[0] == "none"
     preview(draft)
-    assert previews.current(draft)[0] == "ready"
+    assert previews.preview_state(draft)[0] == "ready"
     make_measurement(5.0, case_study=draft, guest_fs="ext4", workload="varmail", repetition=2)
-    assert previews.current(draft)[0] == "stale"
+    assert previews.preview_state(draft)[0] == "stale"
     preview(draft)
     life.publish([study("other", FAST)], reason="another")
-    assert previews.current(draft)[0] == "stale"
+    assert previews.preview_state(draft)[0] == "stale"
 
 
 def test_publication_ends_the_preview(draft):
     preview(draft)
     life.publish([draft], reason="now")
     assert not PublicationPreview.objects.exists()
-    previews.compute(draft.pk, lambda done, total: None)
+    previews.compute_preview(draft.pk, lambda done, total: None)
     assert not PublicationPreview.objects.exists()
 
 
@@ -143,10 +143,10 @@ def test_it_is_asked_for_once_and_worked_out_by_a_worker(draft, client):
 
 def test_a_job_that_fails_leaves_the_preview_before(draft, monkeypatch):
     preview(draft)
-    previews.request(draft)
+    previews.request_preview(draft)
     monkeypatch.setattr(previews, "estimate", lambda *_, **__: 1 / 0)
     jobs.run(Job.objects.get(kind=previews.JOB).pk)
-    state, kept, job = previews.current(draft)
+    state, kept, job = previews.preview_state(draft)
     assert state == "failed"
     assert "With it, “varmail: which file-system pair?” has no answer: division by zero." in job.error
     assert kept.result["questions"]
@@ -213,4 +213,4 @@ def test_what_takes_too_long_is_left_out_and_counted(draft, monkeypatch):
 def test_what_is_said_of_how_it_was_measured_makes_a_preview_stale(draft):
     preview(draft)
     CaseStudy.objects.filter(pk=draft.pk).update(procedure="")
-    assert previews.current(draft)[0] == "stale"
+    assert previews.preview_state(draft)[0] == "stale"

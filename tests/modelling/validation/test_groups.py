@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from kdb.models import Job
+from modelling.answer_store import caveats
 from modelling.estimation.cells import COLUMNS
 from modelling.estimation.hierarchy import Knowledge
-from modelling.kept_answers import doubts
 from modelling.models import QualityReport
 from modelling.validation import groups, reports, tables
 from modelling.validation.groups import Form, foretell_groups, forms
@@ -189,11 +189,11 @@ def test_a_contrast_is_of_the_axes_on_which_it_would_be_asked(differ, forms):
 @pytest.mark.django_db
 def test_an_answer_says_what_the_newest_report_found_against_its_form(client, published_evidence):
     address = {"axis": "hypervisor", "workload": "fileserver"}
-    doubts.forget_doubts()
+    caveats.clear_cache()
     assert client.get("/api/v1/rankings/hypervisor/", {"workload": "fileserver"}).json()["doubt"] == ""
     forms = [{"by": "choice", "name": "hypervisor", "is_better": False}]
     report = QualityReport.objects.create(method=reports.METHOD, revision=1, result={"groups": {"forms": forms}})
-    doubts.forget_doubts()
+    caveats.clear_cache()
 
     answer = client.get("/api/v1/rankings/hypervisor/", {"workload": "fileserver"}).json()
     assert "our predictions failed so far" in answer["doubt"]
@@ -203,10 +203,10 @@ def test_an_answer_says_what_the_newest_report_found_against_its_form(client, pu
 
     forms[0]["is_better"] = True
     QualityReport.objects.filter(pk=report.pk).update(result={"groups": {"forms": forms}})
-    doubts.forget_doubts()
-    assert doubts.doubt("hypervisor") == ""
-    assert "too few research groups compared this" in doubts.doubt("guest-fs")
-    doubts.forget_doubts()
+    caveats.clear_cache()
+    assert caveats.forecast_caveat("hypervisor") == ""
+    assert "too few research groups compared this" in caveats.forecast_caveat("guest-fs")
+    caveats.clear_cache()
 
 
 @pytest.mark.django_db

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from experiments.published_evidence.endings import end_replaced
 from experiments.published_evidence.load import load_outside
 from kdb.models import Job
-from modelling.evidence import keeping
+from modelling.evidence import storage
 from modelling.foretelling.content import IN_USE
 from modelling.models import Arm, QualityReport
 from modelling.validation import reports, tables
@@ -76,7 +76,7 @@ def test_a_job_done_twice_computes_once(monkeypatch):
 
 def test_with_much_evidence_a_worker_computes_it_while_the_visitor_is_told(client, monkeypatch):
     published_guests()
-    monkeypatch.setattr(keeping, "MOST_AT_ONCE", 1)
+    monkeypatch.setattr(storage, "MOST_AT_ONCE", 1)
     assert Arm.objects.count() > 1
     for _ in range(2):
         page, data = client.get(PAGE), client.get(API)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from modelling.evidence import frames
+from modelling.evidence import dataframes
 from modelling.workloads.mechanisms import MATTERS, RULES, SIDES, Mechanism, expect, is_stated, matrix_of, terms
 from modelling.workloads.profiles import Accesses, Profile, known_profiles
 from tests.test_architecture import ROOT
@@ -49,7 +49,7 @@ def weights(side, workload):
 
 def test_the_catalogue_holds_the_matrix_that_the_rules_know(published_evidence, django_assert_num_queries):
     with django_assert_num_queries(1):
-        assert matrix_of(frames.mechanism_costs()) == MATRIX
+        assert matrix_of(dataframes.mechanism_costs()) == MATRIX
 
 
 def test_the_rules_are_the_rows_of_the_matrix():

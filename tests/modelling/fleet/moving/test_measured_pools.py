@@ -9,9 +9,9 @@ from django.urls import reverse
 
 from experiments.models import FileSystem, Workload
 from modelling.fleet.moving import moves, outcomes, plans
-from modelling.here import laboratories, sittings
-from modelling.here.content import Choice
 from modelling.models import PlacementMove, PlacementPlan, PlacementPolicy
+from modelling.own_lab import laboratories, sessions
+from modelling.own_lab.content import Choice
 from tests.factories import entry, make_pool, make_user
 from tests.modelling.fleet.moving.fleets import mail_server, moved, observed_host
 from tests.modelling.fleet.moving.test_pages import Api
@@ -41,7 +41,7 @@ def host(ada):
 
 @pytest.fixture
 def laboratory(ada, host):
-    laboratory = laboratories.found(ada, "ours", "Our laboratory")
+    laboratory = laboratories.create_laboratory(ada, "ours", "Our laboratory")
     PlacementPolicy.objects.create(host=host, laboratory=laboratory)
     return laboratory
 
@@ -49,11 +49,13 @@ def laboratory(ada, host):
 def measure(laboratory, ratio: float = 1.8, choices=GUESTS, **fields):
     """Measure the choices to the end, the first so many times as fast as the others."""
     told = {"machine": "kvm-1", "workload": "varmail", "engine": "fio", "seconds": 30, "most_runs": 12, "facts": {}}
-    sitting = sittings.begin(laboratory, laboratory.members.first(), choices=choices, **told | fields)
-    while runs := sittings.planned(sitting):
+    sitting = sessions.begin_session(laboratory, laboratory.members.first(), choices=choices, **told | fields)
+    while runs := sessions.planned_runs(sitting):
         for run in runs:
             is_first = run.choice == choices[0].name
-            sittings.report(sitting, run.number, (1000.0 if is_first else 1000.0 / ratio) * (1 + run.number % 3 / 100))
+            sessions.report_run(
+                sitting, run.number, (1000.0 if is_first else 1000.0 / ratio) * (1 + run.number % 3 / 100)
+            )
     return sitting
 
 
@@ -177,8 +179,8 @@ def test_a_move_is_seen_by_operators_and_what_its_plan_promised_by_members_alone
 
 
 def test_a_policy_takes_a_laboratory_of_the_users_and_shows_it_to_no_other(client, ada, bob, host):
-    laboratory = laboratories.found(ada, "ours", "Our laboratory")
-    laboratories.found(bob, "theirs", "Their laboratory")
+    laboratory = laboratories.create_laboratory(ada, "ours", "Our laboratory")
+    laboratories.create_laboratory(bob, "theirs", "Their laboratory")
     address = reverse("placement-policy", args=[host.slug])
     fields = {"mode": "off", "least_gaining": 0.9, "least_gain": 0.1, "most_moves_a_day": 1, "keeps_days": 7}
     client.force_login(ada)

@@ -3,10 +3,10 @@
 import pytest
 
 from experiments.case_studies import life
+from modelling.answer_pages.mix import mix_answer
 from modelling.evidence.question import Question
 from modelling.fleet.placement.gather import knowledge
 from modelling.fleet.placement.prospects import prospect
-from modelling.mixes.selectors import mixed
 from tests.factories import make_case_study, make_measurement
 
 pytestmark = pytest.mark.django_db
@@ -25,7 +25,7 @@ def known():
 
 
 def test_a_placement_is_as_sure_as_the_mix_of_its_loads(known):
-    best, other = mixed(Question("fs-pair", "", hypervisor="kvm"), LOADS).entries
+    best, other = mix_answer(Question("fs-pair", "", hypervisor="kvm"), LOADS).entries
     promise = prospect(known, "kvm", "ext4", LOADS, "xfs", "ext4", 0.1)
     assert (best.key, other.key) == ("ext4-on-ext4", "ext4-on-xfs")
     assert (promise.low, promise.high) == pytest.approx((other.low, other.high), rel=1e-6)

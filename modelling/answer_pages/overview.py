@@ -1,0 +1,77 @@
+"""The overview: what is recommended of every choice under every workload, read from the kept answers."""
+
+from kdb.cost import budget
+from modelling.answer_store.selectors import KeptVerdict, kept_verdicts
+from modelling.answer_store.snapshots import enqueue_questions
+from modelling.answers.words import address
+from modelling.evidence import choices, counts, names
+from modelling.evidence.axes import AXES
+from modelling.evidence.question import Question
+
+from .content import NOTHING, WAITING, Overview, OverviewCell, OverviewColumn, OverviewRow
+from .layout.overview_table import RecommendationTable, present_overview
+
+
+def overview() -> Overview:
+    """Return the overview. The number of queries does not grow with workloads, choices or evidence.
+
+    What published evidence compares and nobody asked yet is left to a worker, once.
+    """
+    budget.lift()  # nothing is worked out for it, however slow the machine is that counts what is compared
+    workloads = names.names()["workload"]
+    questions = {(workload, axis): Question(axis, workload) for workload in workloads for axis in AXES}
+    kept = kept_verdicts(questions.values())
+    compared = choices.compared_under(workloads)
+    missing = [
+        question
+        for (workload, axis), question in questions.items()
+        if question not in kept and (compared is None or compared[workload][axis])
+    ]
+    if missing:
+        enqueue_questions(*missing)
+        kept |= dict.fromkeys(missing)
+    cells = {
+        place: _cell(question, kept[question]) if question in kept else _empty(question, NOTHING)
+        for place, question in questions.items()
+    }
+    rows = [
+        OverviewRow(workload, label, tuple(cells[workload, axis] for axis in AXES))
+        for workload, label in workloads.items()
+    ]
+    return Overview(
+        revision=counts.revision(),
+        columns=tuple(OverviewColumn(axis.name, axis.label) for axis in AXES.values()),
+        rows=tuple(sorted(rows, key=_unanswered)),
+    )
+
+
+def recommendations() -> RecommendationTable:
+    """Return the overview as the first page shows it."""
+    return present_overview(overview())
+
+
+def _unanswered(row: OverviewRow) -> int:
+    return sum(cell.groups is None for cell in row.cells)
+
+
+def _empty(question: Question, kind: str, revision: int | None = None) -> OverviewCell:
+    return OverviewCell(question.axis, kind, revision=revision, address=address(question))
+
+
+def _cell(question: Question, kept: KeptVerdict | None) -> OverviewCell:
+    if kept is None:
+        return _empty(question, WAITING)
+    if kept.first is None:
+        return _empty(question, NOTHING, kept.revision)
+    return OverviewCell(
+        axis=question.axis,
+        kind=kept.kind,
+        strength=kept.strength,
+        leading=tuple(names.label(AXES[question.axis], key) for key in kept.best),
+        rather_not=tuple(names.label(AXES[question.axis], key) for key in kept.rather_not),
+        groups=kept.groups,
+        laboratories=kept.laboratories,
+        revision=kept.revision,
+        superseded_by=kept.superseded_by,
+        address=address(question),
+    )

@@ -1,0 +1,348 @@
+"""Store answers as snapshots: when asked for, again after a publication superseded them, until nobody asks any more.
+
+A question waits while its newest snapshot is superseded. Nothing but the rows says so: whatever message, job or worker
+was lost, the tick finds the question and enqueues the work again.
+"""
+
+import json
+import logging
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from django.db import DatabaseError
+from django.db.models import Case, F, Q, QuerySet, Value, When
+from django.db.models.functions import Now
+from django.utils.timezone import now
+
+from kdb.cost import budget
+from kdb.models import Job
+from kdb.work import jobs
+from modelling.answers.answer import answer
+from modelling.answers.estimate import estimate
+from modelling.estimation.ranking import METHOD
+from modelling.evidence import counts, dataframes
+from modelling.evidence.question import Question
+from modelling.evidence.storage import Busy, nowait_transaction, store_if_current
+from modelling.models import RankingSnapshot
+
+from . import permalinks
+
+logger = logging.getLogger(__name__)
+
+JOB = "recompute_rankings"
+FIRST_DELAY = timedelta(minutes=1)  # before a question that failed is tried again; doubles each time
+LONGEST_DELAY = timedelta(days=1)
+ASKED_WITHIN = timedelta(days=1)  # how exactly it is kept when an answer was last asked for
+MOST_SHOWN = 20  # failing questions
+MOST_REVISIONS_BACK = 5  # for an answer in the place of one that fails
+MOST_FORGOTTEN = 5_000  # snapshots at one tick
+_TOLERANCE = 1e-4  # relative, of numbers computed twice: other processors round otherwise, and 3e-6 was seen
+
+
+class NotAnswered(Exception):  # noqa: N818
+    """Some questions could not be answered again; the text names the first of them with its reason."""
+
+
+# Asked for
+
+
+def compute_snapshot(question: Question) -> RankingSnapshot:
+    """Answer the question for a visitor who waits, and store the answer unless a publication is being committed."""
+    snapshot = answer_now(question)
+    if is_worth_keeping(question, snapshot) and _store(snapshot.revision, snapshot):
+        permalinks.pin_answer(snapshot, permalinks.SHOWN)
+    return snapshot
+
+
+def enqueue_questions(*questions: Question) -> None:
+    """Have a worker answer questions for the first time: each waits as a superseded row of revision 0."""
+    revision = counts.revision()
+    waiting = [
+        RankingSnapshot(
+            question=question.key,
+            method=METHOD,
+            revision=0,
+            superseded_by=max(revision, 1),
+            workload=question.workload,
+            result={},
+        )
+        for question in questions
+    ]
+    _store(revision, *waiting)
+    jobs.enqueue_once(JOB)
+
+
+def is_worth_keeping(question: Question, snapshot: RankingSnapshot, as_of: int | None = None) -> bool:
+    """Tell whether to store the answer: not if anybody can make up any number of such questions, which are those
+    without an answer, with needs, or with a filter that changes nothing. What replaces a stored answer is stored."""
+    if RankingSnapshot.objects.filter(question=question.key, method=METHOD).exists():
+        return True
+    return not question.needs and bool(snapshot.result["entries"]) and not dataframes.has_idle_filter(question, as_of)
+
+
+def answer_as_of(question: Question, revision: int) -> RankingSnapshot:
+    """Work out the answer that the knowledge gave at an earlier revision; it is not stored."""
+    return _answer(question, revision, as_of=revision)
+
+
+def store_shipped(answers: Mapping[Question, dict[str, Any]]) -> int:
+    """Store answers to what is published now that were worked out elsewhere; return how many."""
+    rows = [
+        RankingSnapshot.unsaved(result, METHOD, now(), question.key, question.workload)
+        for question, result in answers.items()
+    ]
+    for row in rows:
+        row.asked_at = now() - ASKED_WITHIN  # so that each is pinned when it is first shown
+    return len(rows) if _store(counts.revision(), *rows, wait=True) else 0
+
+
+def previous_answer(question: Question, error: Exception) -> RankingSnapshot | None:
+    """Return the answer from before the newest evidence, where the answer fails with this error; None: it fails too.
+
+    It is superseded, so the question waits to be answered again.
+    """
+    revision = counts.revision()
+    by_others = RankingSnapshot.objects.filter(question=question.key, method__lt=METHOD, revision__gt=0)
+    snapshot = _as_of_before(question, revision) or by_others.order_by("-revision", "-method").first()
+    if snapshot is None:
+        return None
+    snapshot.superseded_by, snapshot.error = max(revision, snapshot.revision + 1), displayable_error(error)
+    if snapshot.method != METHOD:
+        # Its permanent address is shown, and nothing works it out again.
+        permalinks.pin_answer(snapshot, permalinks.SHOWN)
+    elif is_worth_keeping(question, snapshot, snapshot.revision):
+        _store(revision, snapshot)
+    return snapshot
+
+
+def _as_of_before(question: Question, revision: int) -> RankingSnapshot | None:
+    """Return the answer as of the last revision before this one at which there is one."""
+    for earlier in range(revision - 1, max(revision - 1 - MOST_REVISIONS_BACK, 0), -1):
+        try:
+            return answer_as_of(question, earlier)
+        except Exception:
+            logger.exception("could not answer question=%s as_of=%s either", question.key, earlier)
+    return None
+
+
+def displayable_error(error: Exception) -> str:
+    """Return the error's text, or its type where it has none or may name hosts and SQL."""
+    is_fit = str(error) and not isinstance(error, DatabaseError)
+    return str(error)[:500] if is_fit else type(error).__name__
+
+
+def record_request(snapshot: RankingSnapshot) -> None:
+    """Note that it was asked for, once a day and without waiting for a lock; pin it, as its address is shown."""
+    if snapshot.pk is None or snapshot.asked_at > now() - ASKED_WITHIN:
+        return
+    permalinks.pin_answer(snapshot, permalinks.SHOWN)
+    try:
+        with nowait_transaction():
+            free = RankingSnapshot.objects.select_for_update(skip_locked=True).filter(pk=snapshot.pk)
+            RankingSnapshot.objects.filter(pk__in=[row.pk for row in free.only("pk")]).update(asked_at=now())
+    except Busy:
+        return
+
+
+def answer_now(question: Question) -> RankingSnapshot:
+    """Work out the answer on the knowledge as it is; it is not stored."""
+    return _answer(question, counts.revision())
+
+
+def _answer(question: Question, revision: int, as_of: int | None = None) -> RankingSnapshot:
+    estimated = estimate(question, as_of)
+    budget.look(ahead=0.05)  # what is said takes a twentieth of a second, of many entries a tenth
+    content = answer(estimated, revision)
+    result = json.loads(json.dumps(content, default=vars))  # as it is read again; an answer is of dataclasses
+    return RankingSnapshot.unsaved(result, METHOD, now(), question.key, question.workload)
+
+
+def _store(revision: int, *snapshots: RankingSnapshot, wait: bool = False) -> bool:
+    """Store the answers if the knowledge is still at the revision; tell whether. wait : for a publication under way"""
+    store = partial(RankingSnapshot.objects.bulk_create, snapshots, ignore_conflicts=True)
+    return store_if_current(revision, store, wait=wait)
+
+
+# Superseded
+
+
+def supersede(case_study_ids: list[int], revision: int) -> int:
+    """Mark the answers that evidence of these case studies may change; return how many wait because of them.
+
+    An answer stands if its workload or filters admit none of the evidence. Those that wait already are tried at once.
+    The number of queries does not grow with the answers.
+    """
+    open_ends = Q(superseded_by__isnull=True) | Q(is_followed=False)
+    current = RankingSnapshot.objects.followed().filter(open_ends, method=METHOD)
+    questions = {pk: Question.from_key(key) for pk, key in current.values_list("pk", "question")}
+    reached = dataframes.reached(set(questions.values()), case_study_ids)
+    touched = RankingSnapshot.objects.filter(pk__in=[pk for pk, question in questions.items() if question in reached])
+    touched.filter(superseded_by__isnull=True).update(superseded_by=revision)
+    return touched.update(attempts=0, retry_at=None, error="")
+
+
+def answer_waiting_questions(progress: Callable[[int, int], None]) -> None:
+    """Answer every question that waits; call `progress(done, total)` after each. Raise NotAnswered if some fail.
+
+    A question that fails keeps the reason and is tried again later.
+    """
+    done = 0
+    while due := list(_due().values_list("pk", "question", "attempts", "asked_at")):
+        total = done + len(due)
+        for pk, key, attempts, asked_at in due:
+            if _claim(pk, attempts):
+                _renew_answer(pk, Question.from_key(key), attempts, asked_at)
+            done += 1
+            progress(done, total)
+    failing = _waiting().failing()
+    if first := failing.first():
+        raise NotAnswered(
+            f"{failing.count()} of the kept questions could not be answered again; the previous answers stay until the "
+            f"next attempt. {first.question}: {reason(first)}"
+        )
+
+
+def _waiting() -> Any:
+    return RankingSnapshot.objects.filter(method=METHOD).waiting()
+
+
+def waiting_questions() -> QuerySet[RankingSnapshot, Any]:
+    """Return the keys of the questions that wait."""
+    return _waiting().values("question")
+
+
+def _due() -> QuerySet[RankingSnapshot]:
+    """Return the answers to try now: those that never failed first, then what people asked for lately."""
+    return _waiting().filter(Q(retry_at__isnull=True) | Q(retry_at__lte=Now())).order_by("attempts", "-asked_at", "pk")
+
+
+def count_ahead(row: RankingSnapshot) -> int:
+    """Count the questions that workers take up before this one that waits."""
+    alike = Q(attempts=row.attempts)
+    asked_since = alike & Q(asked_at__gt=row.asked_at)
+    came_first = alike & Q(asked_at=row.asked_at, pk__lt=row.pk)
+    return _due().filter(Q(attempts__lt=row.attempts) | asked_since | came_first).count()
+
+
+def _claim(pk: int, attempts: int) -> bool:
+    """Count the attempt beforehand, so that a question that kills its worker is put off like one that fails."""
+    delay = min(FIRST_DELAY * 2 ** min(attempts, 20), LONGEST_DELAY)
+    row = RankingSnapshot.objects.filter(pk=pk, attempts=attempts)
+    return row.update(attempts=F("attempts") + 1, retry_at=Now() + Value(delay)) == 1
+
+
+def _renew_answer(pk: int, question: Question, attempts: int, asked_at: Any) -> None:
+    row = RankingSnapshot.objects.filter(pk=pk, attempts=attempts + 1)
+    try:
+        snapshot = _answer(question, counts.revision())
+        snapshot.asked_at = asked_at
+        kept = _store(snapshot.revision, snapshot, wait=True)
+        if kept and asked_at > now() - ASKED_WITHIN:  # the next requests are not noted
+            permalinks.pin_answer(snapshot, permalinks.SHOWN)
+    except Exception as error:  # whatever it is, it concerns this question alone
+        logger.exception("could not answer question=%s attempt=%s", question.key, attempts + 1)
+        row.update(error=displayable_error(error))
+        return
+    if not kept:  # the knowledge changed meanwhile: at once again, as if not tried
+        row.update(attempts=attempts, retry_at=None)
+
+
+def reason(snapshot: RankingSnapshot) -> str:
+    """Say why a failing question could not be answered."""
+    return snapshot.error or "The worker was stopped while it was answered."
+
+
+def renewal_state() -> dict[str, Any]:
+    """Return how many answers wait and which fail, as the API gives it; two queries."""
+    failing = _waiting().failing().order_by("question")[:MOST_SHOWN]
+    return {
+        "waiting": _waiting().count(),
+        "failing": [
+            {"question": row.question, "attempts": row.attempts, "reason": reason(row), "retry_at": row.retry_at}
+            for row in failing.defer("result")
+        ],
+    }
+
+
+# Looked after by the tick
+
+
+def look_after() -> None:
+    """Enqueue waiting questions, whatever job was lost, and delete answers that nobody asks for any more."""
+    if _due().exists():
+        jobs.enqueue_for_leftovers(JOB)
+    delete_least_asked()
+
+
+def delete_least_asked() -> int:
+    """Delete snapshots beyond settings.KDB_KEPT_ANSWERS; return how many. Pinned copies stay.
+
+    Those of earlier methods and revisions go first, then current ones, each least recently asked first.
+    """
+    excess = min(RankingSnapshot.objects.count() - settings.KDB_KEPT_ANSWERS, MOST_FORGOTTEN)
+    if excess <= 0:
+        return 0
+    worth = Case(When(~Q(method=METHOD) | Q(is_followed=True), then=0), default=1)
+    least = RankingSnapshot.objects.followed().order_by(worth, "asked_at", "pk").values_list("pk", flat=True)
+    deleted, _ = RankingSnapshot.objects.filter(pk__in=list(least[:excess])).delete()
+    logger.info("forgot answers nobody asked for count=%s", deleted)
+    return deleted
+
+
+# Checked
+
+
+@dataclass
+class Check:
+    """Stored answers computed again: how many, and question to what differs, or to what it waits for."""
+
+    standing: int = 0
+    differing: dict[str, str] = field(default_factory=dict)
+    waiting: dict[str, str] = field(default_factory=dict)
+
+
+def check_answers() -> Check:
+    """Compute every standing answer from scratch and compare it with the kept one."""
+    outcome = Check()
+    is_asked_for = Job.objects.filter(kind=JOB, state__in=[Job.State.QUEUED, Job.State.RUNNING]).exists()
+    for row in _waiting().order_by("question"):
+        failed = f"tried {row.attempts} times: {reason(row)}" if row.attempts else ""
+        outcome.waiting[row.question] = failed or ("a job is under way" if is_asked_for else "for the next tick")
+    standing = RankingSnapshot.objects.filter(method=METHOD, superseded_by__isnull=True).order_by("question")
+    for pk in list(standing.values_list("pk", flat=True)):
+        kept = RankingSnapshot.objects.filter(pk=pk).first()
+        if kept is None:
+            continue
+        fresh = _answer(Question.from_key(kept.question), kept.revision)
+        difference = next(_differences(kept.result, fresh.result), "")
+        if not standing.filter(pk=pk).exists():  # a publication came in between
+            continue
+        outcome.standing += 1
+        if difference:
+            outcome.differing[kept.question] = difference
+    return outcome
+
+
+def delete_answers(questions: list[str]) -> None:
+    """Forget the answers to these questions, spelled as their keys; they are computed anew when asked."""
+    RankingSnapshot.objects.filter(question__in=questions, method=METHOD, superseded_by__isnull=True).delete()
+
+
+def _differences(kept: Any, fresh: Any, place: str = "") -> Iterator[str]:
+    """Say where two JSON values differ; numbers by more than the tolerance."""
+    if isinstance(kept, dict) and isinstance(fresh, dict) and kept.keys() == fresh.keys():
+        for name in kept:
+            yield from _differences(kept[name], fresh[name], f"{place}.{name}".lstrip("."))
+    elif isinstance(kept, list) and isinstance(fresh, list) and len(kept) == len(fresh):
+        for number, (one, other) in enumerate(zip(kept, fresh, strict=True)):
+            yield from _differences(one, other, f"{place}[{number}]")
+    elif isinstance(kept, float) and isinstance(fresh, float):
+        if not math.isclose(kept, fresh, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE):
+            yield f"{place}: {kept} is kept, {fresh} is computed"
+    elif kept != fresh:
+        yield f"{place}: {json.dumps(kept)[:80]} is kept, {json.dumps(fresh)[:80]} is computed"

@@ -1,0 +1,132 @@
+"""The standing answers: every choice under every workload, and with each hypervisor that anything compares.
+
+A release ships those to its own evidence, so that a new instance has them before anybody asks. They are loaded only
+where the database holds exactly the evidence they were computed from. `script/standing-answers` makes the file.
+"""
+
+import gzip
+import hashlib
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from experiments.case_studies import bundles
+from experiments.models import CaseStudy, KnowledgeRevision
+from experiments.published_evidence.load import DIRECTORY
+from modelling.answers.knowledge import assumptions
+from modelling.estimation.hierarchy import PUBLISHED
+from modelling.estimation.ranking import METHOD
+from modelling.evidence import choices, counts, names
+from modelling.evidence.axes import AXES
+from modelling.evidence.question import Question, choices_for
+from modelling.guidance.selectors import digest as advice_digest
+from modelling.models import RankingSnapshot
+
+from . import selectors, snapshots
+
+logger = logging.getLogger(__name__)
+
+JOB = "ask_standing_questions"
+FILE = Path(settings.BASE_DIR) / "fixtures" / "standing_answers.json.gz"
+YEARS = 3  # from the making on that the file has answers for: old evidence makes an answer weaker
+# What a first visitor may ask; each is shown when its workload is in the catalogue.
+EXAMPLES = (
+    Question("fs-pair", "varmail", hypervisor="kvm"),
+    Question("hypervisor", "fileserver"),
+    Question("guest-fs", "varmail", hypervisor="proxmox"),
+    Question("guest-fs", "fileserver", hypervisor="proxmox"),
+    Question("hypervisor", "webserver", vm_count=1),
+)
+
+
+def examples() -> list[Question]:
+    """Return the questions that a first visitor is offered."""
+    known = names.names()["workload"]
+    return [question for question in EXAMPLES if question.workload in known]
+
+
+def questions(*, only_compared: bool = False) -> list[Question]:
+    """Return the standing questions.
+
+    only_compared : those on which published evidence compares something; none where there is too much of it to tell
+    """
+    workloads = names.names()["workload"]
+    standing = [] if only_compared else [*examples(), *(Question(axis, slug) for slug in workloads for axis in AXES)]
+    for hypervisor in (None, *names.names()["hypervisor"]):
+        compared = choices.compared_under(workloads, {"hypervisor": hypervisor} if hypervisor else {}) or {}
+        standing += [
+            Question(axis, slug, hypervisor=hypervisor) for slug in compared for axis in AXES if compared[slug][axis]
+        ]
+        for slug in compared if hypervisor and not only_compared else ():
+            standing += choices_for(slug, hypervisor) if any(compared[slug].values()) else []
+    return list(dict.fromkeys(standing))
+
+
+def enqueue_missing() -> None:
+    """Have a worker answer what is compared and nobody asked yet, so that nobody waits for it."""
+    asked = questions(only_compared=True)
+    kept = selectors.kept_answers(asked)
+    if missing := [question for question in asked if question not in kept]:
+        snapshots.enqueue_questions(*missing)
+
+
+def build_file() -> bytes:
+    """Compute the standing answers to what this database holds; return the content of FILE."""
+    asked, first = questions(), _newest().created_at.year  # the year of the knowledge is that of answers
+    answers: dict[int, dict[str, Any]] = {first: {}}
+    for year in range(first, first + YEARS):
+        with transaction.atomic():
+            then = _newest().created_at.replace(year=year, day=1)
+            KnowledgeRevision.objects.filter(pk=_newest().pk).update(created_at=then)
+            worked_out = {question.key: snapshots.answer_now(question).result for question in asked}
+            transaction.set_rollback(True)
+        # Of a later year only what age makes weaker.
+        answers[year] = {key: result for key, result in worked_out.items() if result != answers[first].get(key)}
+        asked = [question for question in asked if worked_out[question.key]["entries"]]
+    content = {"method": METHOD, "revisions": _revisions(), "evidence": _evidence(), "answers": answers}
+    return gzip.compress(json.dumps(content, separators=(",", ":")).encode(), mtime=0)
+
+
+def shipped_answers() -> dict[str, Any]:
+    """Return the shipped answers by question key; {} where the file is too old, or of other method or evidence."""
+    if not FILE.exists():
+        return {}
+    content = json.loads(gzip.decompress(FILE.read_bytes()))
+    year = str(_newest().created_at.year)
+    is_alike = content["method"] == METHOD and year in content["answers"] and content["revisions"] == _revisions()
+    if not is_alike or content["evidence"] != _evidence():  # which reads all that is published
+        return {}
+    first: dict[str, Any] = next(iter(content["answers"].values()))
+    return first | content["answers"][year]
+
+
+def load_shipped() -> int:
+    """Store the shipped answers in a database that has none by this method; return how many."""
+    if not counts.revision() or RankingSnapshot.objects.filter(method=METHOD, revision__gt=0).exists():
+        return 0
+    kept = snapshots.store_shipped({Question.from_key(key): result for key, result in shipped_answers().items()})
+    logger.info("took in standing answers count=%s", kept)
+    return kept
+
+
+def _newest() -> KnowledgeRevision:
+    return KnowledgeRevision.objects.order_by("-number")[:1].get()
+
+
+def _revisions() -> list[list[Any]]:
+    return [list(row) for row in KnowledgeRevision.objects.order_by("number").values_list("number", "action", "reason")]
+
+
+def _evidence() -> str:
+    """Return the digest of what answers are made of besides the method: evidence, advice, scales, assumptions."""
+    assumed = sorted((name, repr(value)) for name, value in vars(assumptions()).items() if name != "scales")
+    files = [path.read_text(encoding="utf-8") for path in (PUBLISHED, DIRECTORY / "abilities.csv")]
+    published = [
+        (case_study.slug, case_study.published_revision_id, bundles.digest(case_study))
+        for case_study in CaseStudy.objects.published().order_by("slug")
+    ]
+    return hashlib.sha256(repr((assumed, files, published, advice_digest())).encode()).hexdigest()

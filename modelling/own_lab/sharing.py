@@ -1,0 +1,148 @@
+"""Make a draft case study of a session, by the import of published tables."""
+
+import csv
+import io
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils.text import slugify
+
+from experiments.laboratory.measuring import engines
+from experiments.models import CaseStudy, ImportBatch
+from experiments.tables.conditions import Conditions
+from experiments.tables.plain import PlainTable
+from experiments.tables.take_in import NotTaken, take_in
+from kdb.disk_path import SETTINGS
+from kdb.host_storage import BACKENDS
+from modelling.models import Sitting
+
+from . import sessions
+from .content import Choice, Refused
+
+
+def share_session(session: Sitting, user: User, door: ImportBatch.Door) -> CaseStudy:
+    """Return the draft that the session becomes, the same one each time. Raises Refused.
+
+    Callers check that the user may see the session and begin a draft.
+    """
+    with transaction.atomic():
+        # Two members may share it at once; and whatever dies meanwhile leaves no draft that the session does not know.
+        session = Sitting.objects.select_for_update().get(pk=session.pk)
+        if session.case_study is None:
+            session.case_study = _draft(session, user, door)
+            session.save(update_fields=["case_study"])
+        return session.case_study
+
+
+def _draft(session: Sitting, user: User, door: ImportBatch.Door) -> CaseStudy:
+    """Return a new draft of what was measured. Raises Refused."""
+    if session.state == Sitting.State.OPEN:
+        raise Refused("The sitting is open: it can be shared when it has ended.")
+    if session.like:
+        raise Refused("It ran under the load of one machine, which is no workload that others measured.")
+    rows = _rows(session)
+    if not rows:
+        raise Refused("No run of the sitting counts, so there is nothing to share.")
+    if session.facts.get("virtual") == "yes" and "hypervisor" not in session.facts:
+        raise Refused("It is not known which hypervisor the machine runs under: measure with --hypervisor NAME.")
+    header = list(dict.fromkeys(name for row in rows for name in row))
+    cells = [[row.get(name, "") for name in header] for row in rows]
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([header, *cells])
+    table = PlainTable(header, cells, list(range(2, len(cells) + 2)))
+    name = f"sitting-{session.pk}.csv"
+    try:
+        return take_in(name, text.getvalue().encode(), table, _conditions(session, header), user=user, door=door)
+    except NotTaken as error:
+        raise Refused(f"It cannot become a draft: {error}.") from error
+
+
+def _conditions(session: Sitting, header: list[str]) -> Conditions:
+    """Return the conditions of all runs, without the machine's name, which nobody else needs."""
+    facts = session.facts
+    of_machine = {} if sessions.is_guest(session) else {"cpu": facts.get("cpu", ""), "cores": facts.get("cores", "")}
+    if not sessions.is_guest(session):
+        of_machine["ram_gib"] = facts.get("ram_gib", "")
+    disturbed = session.runs.exclude(disturbed="")
+    names = ", ".join(dict.fromkeys(choice.place for choice in sessions.choices_of(session)))
+    return Conditions(
+        case_study={
+            "slug": f"{session.laboratory.slug}-{session.workload[:20]}-{session.pk}",
+            "title": f"{session.workload.capitalize()} on a machine of {session.laboratory.name}"[:200],
+            "laboratory": session.laboratory.slug,
+            "run_seconds": session.seconds,
+            "warm_up_seconds": sessions.warm_up_seconds(session.seconds),
+            "quiet_host": facts.get("quiet_host", ""),
+            "measured_year": session.created_at.year,
+            "value_scope": CaseStudy.Scope.PER_VM,
+            "procedure": _procedure(session),
+            "notes": [f"Run {run.number} does not count: {run.disturbed}." for run in disturbed[:20]],
+        },
+        server=of_machine,
+        storage={"description": f"Places: {names}."[:300], "kind": facts.get("storage_kind", "")},
+        columns={name: name for name in header},
+    )
+
+
+def _procedure(session: Sitting) -> str:
+    made = (
+        "inside a virtual machine, its hypervisor as seen from there" if sessions.is_guest(session) else "on the host"
+    )
+    return (
+        f"kdb measure: {session.engine}, {session.seconds} s a run {made}, direct I/O on files made anew for each run; "
+        "runs in blocks of several choices in random order, as many as the decision took. A run that other programs or "
+        "the hypervisor disturbed does not count and was made again."
+    )
+
+
+def _rows(session: Sitting) -> list[dict[str, str]]:
+    """Return a row of the import template for each run that counts."""
+    of_choices = [_settings(session, place, choice) for place, choice in enumerate(sessions.choices_of(session))]
+    shape = engines.SHAPES[session.workload]
+    of_load = {
+        "workload": session.workload,
+        "benchmark": session.engine,
+        "benchmark_version": session.facts.get("fio", ""),
+        "parameter:direct": 1,
+        "parameter:personality": engines.PERSONALITY,
+        "parameter:threads": shape.threads,
+        "parameter:files": shape.files,
+        "parameter:file_size_bytes": shape.file_bytes,
+        "parameter:run_seconds": session.seconds,
+        "working_set_bytes": shape.files * shape.file_bytes,
+        "unit": "ops/s",
+    }
+    return [
+        {
+            **{name: str(value) for name, value in (of_choices[run.choice] | of_load).items()},
+            "repetition": str(run.number),
+            "value": f"{run.value:f}",
+        }
+        for run in session.runs.filter(disturbed="", value__isnull=False)
+    ]
+
+
+def _settings(session: Sitting, place: int, choice: Choice) -> dict[str, Any]:
+    """Return the columns of a choice's configuration; two disks are two, whatever is on them."""
+    facts, settings = session.facts, dict(choice.settings)
+    is_guest = sessions.is_guest(session)
+    backend = settings.pop("backend", "")
+    is_known = is_guest and backend in BACKENDS
+    below = f"Place {choice.place}" + (f": {backend}" if backend and not is_known else "")
+    kernel = "guest_kernel" if is_guest else "host_kernel"
+    columns = {
+        "configuration": f"{slugify(choice.name)[:70]}-{place + 1}".lstrip("-"),
+        "hypervisor": facts.get("hypervisor", "") if is_guest else "native",
+        "backend": backend if is_known else "",
+        "below": below,
+        kernel: facts.get("kernel", ""),
+        **{name: value for name, value in settings.items() if is_guest or name == "host_fs" or _is_native(name)},
+    }
+    if is_guest:
+        columns |= {"vm_vcpus": facts.get("cores", ""), "vm_ram_gib": facts.get("ram_gib", ""), "vm_count": 1}
+    return columns
+
+
+def _is_native(column: str) -> bool:
+    return column in SETTINGS and SETTINGS[column].is_native
