@@ -3,8 +3,8 @@ what was measured there under any workload.
 
 The state has an element for each entry under each workload that is asked for or was measured there, and one for each
 choice that the laboratory measured elsewhere or before. The latter differ from the former as choices do that are not
-alike (`machine.add_place_variance`), so the newest sessions rule and the others follow at a distance. The state alone is private:
-the prior is that of everybody. Source: docs/models/here.md.
+alike (`machine.add_place_variance`), so the newest sessions rule and the others follow at a distance. The state alone
+is private: the prior is that of everybody. Source: docs/models/here.md.
 """
 
 from collections import Counter

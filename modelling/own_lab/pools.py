@@ -2,7 +2,8 @@
 
 A run counts for the pool whose path or name is its place, in the newest session of that machine with runs on two pools
 or more under the workload. It measured the guest file system on that pool, or something else there, which then follows
-at a distance (`machine.add_place_variance`). Pools without runs are as published, on unknown disks. Source: docs/models/here.md.
+at a distance (`machine.add_place_variance`). Pools without runs are as published, on unknown disks.
+Source: docs/models/here.md.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -229,7 +229,7 @@ def test_the_mean_of_levels_that_compare_the_same_says_what_they_say_one_by_one(
 
     for number in (0, 7):
         got, expected = (
-            (own.means[number], own.covariances[number] + own.extras[number]) for own in (merge_levels, one_by_one)
+            (own.means[number], own.covariances[number] + own.extras[number]) for own in (merged, one_by_one)
         )
         np.testing.assert_allclose(_seen(*got), _seen(*expected), rtol=1e-6, atol=1e-9)
 
