@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from experiments.laboratory.places import disks, drivers
+from experiments.laboratory.targets import disks, drivers
 from experiments.models import Host, StoragePool
 
 MAKES = {"ext4": 32, "xfs": 320, "btrfs": 128}  # file systems that remote.sh makes, and their least size in MiB

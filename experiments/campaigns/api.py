@@ -18,15 +18,15 @@ from rest_framework.reverse import reverse
 from experiments import permissions, visible
 from experiments.api.serializers import ReadSerializer, Slug
 from experiments.case_studies.api import Conflict, OwnedViewSet
-from experiments.laboratory.places import disks
+from experiments.laboratory.targets import disks
 from experiments.models import Campaign, CampaignRun, Host, Hypervisor, RunArtifact, StoragePool
 from kdb.accounts.users import user_of
 from kdb.api.bodies import TEXT_AREA, Fields, FormFields, fields_of
 from kdb.api.errors import refuse_faults
 from kdb.api.faults import FaultyRequest
 
-from . import checks, drafts, groups, hosts, left_overs, nightly, plans, statements, steering
-from . import removal as removals
+from . import checks, cleanup, control, drafts, groups, hosts, nightly, plans, statements
+from . import deletion as removals
 from .downloads import artifact_response
 from .forms import CampaignForm, HostForm, NightlyForm, OperatorsForm, TopUpForm
 from .inputs import (
@@ -142,7 +142,7 @@ def removal_action(tag: str, prefix: str, becomes: Any, remove: Any, words: str)
             outcome = becomes(row)
             if request.method == "POST":
                 remove(row, fields_of(request, DeedSerializer).get("deed"), user=user_of(request))
-        except (hosts.HostError, steering.CampaignError, removals.Changed) as error:
+        except (hosts.HostError, control.CampaignError, removals.Changed) as error:
             raise Conflict(str(error)) from error
         return Response(RemovalSerializer(outcome).data)
 
@@ -242,7 +242,7 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHosts):
     @action(detail=True, methods=["post"])
     def clear(self, request: Request, slug: str) -> Response:
         """Have what runs left there, and no area knows any more, taken away; `left_overs` then says what stays."""
-        return self._asked(left_overs.ask_clear, host=self.get_object())
+        return self._asked(cleanup.ask_clear, host=self.get_object())
 
     @extend_schema(operation_id="hosts_statement", tags=[HOSTS], request=StatementSerializer, responses=HostSerializer)
     @action(detail=True, methods=["post"])
@@ -480,7 +480,7 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     def create(self, request: Request) -> Response:
         """Plan a campaign. 400 says everything that keeps the host from running it."""
         form = _campaign_form(request)
-        campaign = _or_conflict(steering.create, form.instance, user=user_of(request))
+        campaign = _or_conflict(control.create, form.instance, user=user_of(request))
         headers = {"Location": reverse("v1:campaign-detail", [campaign.slug], request=request)}
         return Response(self.get_serializer(campaign).data, status=status.HTTP_201_CREATED, headers=headers)
 
@@ -501,19 +501,19 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     @action(detail=True, methods=["post"])
     def start(self, request: Request, slug: str) -> Response:
         """Start the campaign, or let it go on."""
-        return self._steered(steering.start)
+        return self._steered(control.start)
 
     @extend_schema(operation_id="campaigns_pause", tags=[CAMPAIGNS], request=None, responses=CampaignSerializer)
     @action(detail=True, methods=["post"])
     def pause(self, request: Request, slug: str) -> Response:
         """Begin no further run; the one under way goes on."""
-        return self._steered(steering.pause, campaign=self.get_object())
+        return self._steered(control.pause, campaign=self.get_object())
 
     @extend_schema(operation_id="campaigns_cancel", tags=[CAMPAIGNS], request=None, responses=CampaignSerializer)
     @action(detail=True, methods=["post"])
     def cancel(self, request: Request, slug: str) -> Response:
         """Give up what waits, and end the run under way."""
-        return self._steered(steering.cancel, campaign=self.get_object())
+        return self._steered(control.cancel, campaign=self.get_object())
 
     @extend_schema(
         operation_id="campaigns_top_up", tags=[CAMPAIGNS], request=TopUpSerializer, responses=CampaignSerializer
@@ -523,7 +523,7 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
         """Add repetitions of every cell."""
         form = TopUpForm(fields_of(request, TopUpSerializer))
         refuse_faults(form)
-        return self._steered(steering.top_up, form.cleaned_data["repetitions"])
+        return self._steered(control.top_up, form.cleaned_data["repetitions"])
 
     @extend_schema(
         operation_id="campaigns_nightly", tags=[CAMPAIGNS], request=NightlySerializer, responses=CampaignSerializer
@@ -581,13 +581,13 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     @action(detail=True, methods=["post"], url_path="runs/<int:position>/retry")
     def retry(self, request: Request, slug: str, position: int) -> Response:
         """Do one run again; what it measured counts until the new is done."""
-        return self._steered(steering.retry, self._run(position))
+        return self._steered(control.retry, self._run(position))
 
     @extend_schema(operation_id="campaigns_retry_cell", tags=[CAMPAIGNS], request=None, responses=CampaignSerializer)
     @action(detail=True, methods=["post"], url_path="runs/<int:position>/retry-cell")
     def retry_cell(self, request: Request, slug: str, position: int) -> Response:
         """Do all repetitions of this run's cell again; what they measured counts until the new are done."""
-        return self._steered(steering.retry_cell, self._run(position))
+        return self._steered(control.retry_cell, self._run(position))
 
     def _run(self, position: int) -> CampaignRun:
         run = self.to_change().runs.filter(position=position).first()
@@ -673,5 +673,5 @@ def _slugs(queryset: QuerySet[Any]) -> list[str]:
 def _or_conflict(step: Any, *args: Any, **kwargs: Any) -> Any:
     try:
         return step(*args, **kwargs)
-    except steering.CampaignError as error:
+    except control.CampaignError as error:
         raise Conflict(str(error)) from error

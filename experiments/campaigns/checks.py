@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from experiments.laboratory import plan
-from experiments.laboratory.measuring import engines
-from experiments.laboratory.places import disks, drivers, proxmox, xen
-from experiments.laboratory.reach.facts import HostFacts, ImageFacts, PoolFacts
+from experiments.laboratory.benchmarks import engines
+from experiments.laboratory.targets import disks, drivers, proxmox, xen
+from experiments.laboratory.transport.facts import HostFacts, ImageFacts, PoolFacts
 from experiments.models import Campaign, CampaignRun, Host, StoragePool
 from kdb.host_storage import BACKENDS
 

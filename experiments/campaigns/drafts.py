@@ -10,15 +10,15 @@ from django.db import transaction
 from experiments.case_studies import life
 from experiments.files import raw_files
 from experiments.imports import pipeline
-from experiments.laboratory.places import disks, drivers
-from experiments.laboratory.places.drivers import machine_name
-from experiments.laboratory.reach.facts import HostFacts, ImageFacts
+from experiments.laboratory.targets import disks, drivers
+from experiments.laboratory.targets.drivers import machine_name
+from experiments.laboratory.transport.facts import HostFacts, ImageFacts
 from experiments.models import Campaign, CampaignRun, CaseStudy, Host, ImportBatch, Server, Storage
 from kdb.host_storage import BACKENDS, FILE
 
 from . import plans
+from .control import CampaignError
 from .runs.content import GuestImage
-from .steering import CampaignError
 
 _METRICS = (
     ("throughput_mib_s", "throughput", "MiB/s"),

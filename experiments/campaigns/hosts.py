@@ -18,10 +18,10 @@ from django.utils.timezone import now
 
 from experiments import visible
 from experiments.laboratory.images import brought_image, filebench_tree, guest_image
-from experiments.laboratory.places import disks, drivers, hypervisors, proxmox, xen
-from experiments.laboratory.reach import health, proxmox_api, remote, ssh
-from experiments.laboratory.reach.facts import HostFacts, ImageFacts
-from experiments.laboratory.reach.remote import Area
+from experiments.laboratory.targets import disks, drivers, hypervisors, proxmox, xen
+from experiments.laboratory.transport import health, proxmox_api, remote, ssh
+from experiments.laboratory.transport.facts import HostFacts, ImageFacts
+from experiments.laboratory.transport.remote import Area
 from experiments.models import CampaignRun, Host, HostAuditEntry, Hypervisor, PrivateKey, StoragePool
 from experiments.permissions import User as AnyUser
 from experiments.runner.connection import RunnerConnection, address_of

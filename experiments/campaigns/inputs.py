@@ -7,7 +7,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from experiments.laboratory.places import disks
+from experiments.laboratory.targets import disks
 from experiments.models import Campaign, Host
 from kdb.api.bodies import FormFields, OneOrSeveral
 

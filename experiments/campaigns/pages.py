@@ -6,10 +6,10 @@ from typing import Any
 from django.db.models import Count, Q
 
 from experiments import permissions
-from experiments.laboratory.measuring import calibration
-from experiments.laboratory.places import drivers
-from experiments.laboratory.places.drivers import machine_name
-from experiments.laboratory.reach import health
+from experiments.laboratory.benchmarks import calibration
+from experiments.laboratory.targets import drivers
+from experiments.laboratory.targets.drivers import machine_name
+from experiments.laboratory.transport import health
 from experiments.models import Campaign, CampaignRun, Host, HostAuditEntry, RunArtifact, RunLine, StoragePool
 from experiments.permissions import User
 from experiments.runner import queue
@@ -17,11 +17,11 @@ from kdb.disk_path import SETTINGS
 from kdb.models import Job
 
 from . import checks, hosts, plans, statements
-from . import steering as campaigns
+from . import control as campaigns
 from .forms import OperatorsForm
 from .runs.content import Others
-from .runs.reading import throughput
-from .ways_on import WayOn, way_on
+from .runs.figures import throughput
+from .troubleshooting import WayOn, way_on
 
 RunState = CampaignRun.State
 _ACCELERATORS = {

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
-from experiments.laboratory.places import disks
+from experiments.laboratory.targets import disks
 from experiments.models import Campaign, CampaignRun
 from experiments.permissions import User
 from kdb.api.bodies import faults
 
+from .control import CampaignError
 from .forms import CampaignForm
 from .inputs import FORMAT, PlanSerializer
-from .steering import CampaignError
 
 MOST_BYTES = 2**20
 FIELDS = PlanSerializer.names

@@ -18,11 +18,11 @@ from kdb.accounts.users import user_of
 from kdb.web.addresses import site_of
 from kdb.web.htmx import varies_for_htmx, wants_fragment
 
-from . import checks, drafts, groups, hosts, left_overs, nightly, pages, plans, removal, statements, steering
+from . import checks, cleanup, control, deletion, drafts, groups, hosts, nightly, pages, plans, statements
+from .control import CampaignError
 from .downloads import artifact_response
 from .forms import CampaignForm, HostForm, NightlyForm, OperatorsForm, TopUpForm, filled_in
 from .hosts import HostError
-from .steering import CampaignError
 
 
 def operators_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -124,11 +124,11 @@ def _do_to_host(request: HttpRequest, host: Host) -> None:
                 raise PermissionDenied
             hosts.take(host, user=user_of(request))
         case "bring-back":
-            removal.bring_host_back(host, user=user_of(request))
+            deletion.bring_host_back(host, user=user_of(request))
         case "check":
             hosts.ask_check(host, with_limits="limits" in posted)
         case "clear":
-            left_overs.ask_clear(host)
+            cleanup.ask_clear(host)
         case "operators":
             form = OperatorsForm(posted)
             if not form.is_valid():
@@ -161,7 +161,11 @@ def host_remove(request: HttpRequest, slug: str) -> HttpResponse:
     """Show what becomes of a host and its evidence, and the button that deletes or archives it."""
     host = _host_to_change(request, slug)
     return _removal(
-        request, host, removal.of_host, removal.remove_host, [reverse("host-list"), reverse("host-detail", args=[slug])]
+        request,
+        host,
+        deletion.of_host,
+        deletion.remove_host,
+        [reverse("host-list"), reverse("host-detail", args=[slug])],
     )
 
 
@@ -171,7 +175,7 @@ def host_forget(request: HttpRequest, slug: str) -> HttpResponse:
     """Show what becomes of what was observed on a host, and the button that forgets it."""
     host = _host_to_change(request, slug)
     where = reverse("host-detail", args=[slug])
-    return _removal(request, host, removal.of_observation, removal.forget_observed, [where, where])
+    return _removal(request, host, deletion.of_observation, deletion.forget_observed, [where, where])
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -183,13 +187,13 @@ def campaign_remove(request: HttpRequest, slug: str) -> HttpResponse:
     if not permissions.may_steer(request.user, campaign):
         raise PermissionDenied
     back = [reverse("campaign-list"), reverse("campaign-detail", args=[slug])]
-    return _removal(request, campaign, removal.of_campaign, removal.remove_campaign, back)
+    return _removal(request, campaign, deletion.of_campaign, deletion.remove_campaign, back)
 
 
 def _removal(
     request: HttpRequest,
     row: Any,
-    removal_of: Callable[[Any], removal.Removal],
+    removal_of: Callable[[Any], deletion.Removal],
     remove: Callable[..., None],
     back: list[str],
 ) -> HttpResponse:
@@ -199,8 +203,8 @@ def _removal(
         outcome = removal_of(row)
         if request.method == "POST":
             remove(row, request.POST.get("deed", ""), user=user_of(request))
-            return redirect(back[outcome.deed != removal.DELETE])
-    except (HostError, CampaignError, removal.Changed) as error:
+            return redirect(back[outcome.deed != deletion.DELETE])
+    except (HostError, CampaignError, deletion.Changed) as error:
         problem = str(error)
     shown = {"removal": outcome, "what": str(row), "problem": problem, "back": back[1]}
     status = 409 if problem and request.method == "POST" else 200
@@ -231,8 +235,8 @@ def campaign_new(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         if request.POST.get("do") == "plan":
             try:
-                return redirect("campaign-detail", steering.create(form.instance, user=user_of(request)).slug)
-            except steering.PlanRefused as refused:  # somebody was quicker
+                return redirect("campaign-detail", control.create(form.instance, user=user_of(request)).slug)
+            except control.PlanRefused as refused:  # somebody was quicker
                 form.add_problems(refused.problems)
         estimate = checks.estimate(form.instance)
     context = {"form": form, "estimate": estimate}
@@ -273,28 +277,28 @@ def _steer(request: HttpRequest, campaign: Campaign, top_up: TopUpForm) -> HttpR
     """Do what the pressed button says; None where its form has errors."""
     match request.POST.get("do"):
         case "start":
-            steering.start(campaign)
+            control.start(campaign)
         case "pause":
-            steering.pause(campaign)
+            control.pause(campaign)
         case "cancel":
-            steering.cancel(campaign)
+            control.cancel(campaign)
         case "retry" | "retry-cell" as which:
             position = request.POST.get("run", "")
             run = campaign.runs.filter(position=position).first() if re.fullmatch(r"[0-9]{1,9}", position) else None
             if run is None:
                 raise CampaignError(f"There is no run {position[:20]!r} in this campaign.")
-            (steering.retry if which == "retry" else steering.retry_cell)(campaign, run)
+            (control.retry if which == "retry" else control.retry_cell)(campaign, run)
         case "top-up":
             if not top_up.is_valid():
                 return None
-            steering.top_up(campaign, top_up.cleaned_data["repetitions"])
+            control.top_up(campaign, top_up.cleaned_data["repetitions"])
         case "nightly":
             form = NightlyForm(request.POST)
             if not form.is_valid():
                 raise CampaignError("A night takes 1 to 720 minutes.")
             nightly.repeat(campaign, form.cleaned_data["minutes"])
         case "bring-back":
-            removal.bring_campaign_back(campaign, user=user_of(request))
+            deletion.bring_campaign_back(campaign, user=user_of(request))
         case "draft":
             _, batch = drafts.make(campaign, user=user_of(request))
             return redirect("import-detail", batch.pk)

@@ -13,9 +13,9 @@ from rest_framework.response import Response
 from experiments.api.serializers import ReadSerializer, Slug
 from experiments.campaigns import hosts
 from experiments.campaigns.api import OfHosts, OperatorViewSet, removal_action
-from experiments.campaigns.removal import forget_observed, of_observation
+from experiments.campaigns.deletion import forget_observed, of_observation
 from experiments.case_studies.api import Conflict
-from experiments.laboratory.reach.counters import NAMES
+from experiments.laboratory.transport.counters import NAMES
 from experiments.models import Host, ObservedDisk, ObservedMachine, ObservedPool
 from kdb.accounts.users import user_of
 from kdb.api.bodies import Fields, FormFields, fields_of

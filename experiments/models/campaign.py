@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from experiments.laboratory.places import disks
+from experiments.laboratory.targets import disks
 from experiments.models.laboratory import Host
 from kdb.models import Job
 from kdb.pairs import pair_key

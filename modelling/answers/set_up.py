@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any
 
 from experiments.case_studies.tables import FACTS, NATIVE_FACTS
-from experiments.laboratory.places import disks
+from experiments.laboratory.targets import disks
 from experiments.models import Configuration
 from kdb.disk_path import SETTINGS
 from kdb.host_storage import FILE, backend_label

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
-from experiments.laboratory.reach.health import Health
-from experiments.laboratory.reach.remote import Area
+from experiments.laboratory.transport.health import Health
+from experiments.laboratory.transport.remote import Area
 
 
 class Figure(TypedDict):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments import readers
-from experiments.laboratory.measuring import engines
+from experiments.laboratory.benchmarks import engines
 
 from . import debian, filebench_tree
 from .debian import BuildError

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.laboratory.reach import remote
-from experiments.laboratory.reach.ssh import Connection
+from experiments.laboratory.transport import remote
+from experiments.laboratory.transport.ssh import Connection
 
 from . import debian
 

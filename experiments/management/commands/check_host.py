@@ -9,8 +9,8 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError
 
 from experiments.campaigns import hosts
-from experiments.campaigns.ways_on import told
-from experiments.laboratory.reach.recording import recorded
+from experiments.campaigns.troubleshooting import told
+from experiments.laboratory.transport.recording import recorded
 from experiments.models import Host
 
 

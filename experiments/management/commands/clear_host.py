@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
-from experiments.campaigns import hosts, left_overs
-from experiments.campaigns.ways_on import told
+from experiments.campaigns import cleanup, hosts
+from experiments.campaigns.troubleshooting import told
 from experiments.models import Host
 
 
@@ -24,7 +24,7 @@ class Command(BaseCommand):
         if host is None:
             raise CommandError(f"There is no host {options['slug']!r}.")
         try:
-            left_overs.ask_clear(host)
+            cleanup.ask_clear(host)
         except hosts.HostError as error:
             raise CommandError(str(error)) from error
         if why := hosts.finish(host):

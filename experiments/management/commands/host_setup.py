@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError
 
 from experiments.campaigns import hosts
-from experiments.campaigns.ways_on import told
-from experiments.laboratory.reach import remote, setup, ssh
+from experiments.campaigns.troubleshooting import told
+from experiments.laboratory.transport import remote, setup, ssh
 from experiments.models import CampaignRun, Host
 
 

@@ -7,9 +7,9 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError
 
 from experiments.campaigns import hosts
-from experiments.campaigns.ways_on import told
+from experiments.campaigns.troubleshooting import told
 from experiments.laboratory.images import filebench_tree
-from experiments.laboratory.reach import remote, ssh
+from experiments.laboratory.transport import remote, ssh
 from experiments.models import Host
 
 

@@ -9,8 +9,8 @@ from django.core.management import BaseCommand, CommandError
 from experiments import permissions
 from experiments.campaigns import hosts
 from experiments.campaigns.forms import HostForm
-from experiments.campaigns.ways_on import told
-from experiments.laboratory.reach import proxmox_api
+from experiments.campaigns.troubleshooting import told
+from experiments.laboratory.transport import proxmox_api
 from experiments.models import Host
 
 

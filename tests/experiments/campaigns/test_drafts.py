@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 from django.db import transaction
 
-from experiments.campaigns import drafts, plans, steering
+from experiments.campaigns import control, drafts, plans
 from experiments.files import raw_files
 from experiments.imports import pipeline
 from experiments.models import (
@@ -168,7 +168,7 @@ def test_an_import_of_a_campaign_is_read_again_without_its_hosts(campaign):
 def test_a_run_whose_output_is_gone_is_not_filed(campaign):
     run = done(campaign)
     run.artifacts.get(name="machine-1.txt").delete()
-    with pytest.raises(steering.CampaignError, match=r"its output machine-1\.txt is gone"):
+    with pytest.raises(control.CampaignError, match=r"its output machine-1\.txt is gone"):
         drafts.make(campaign, user=None)
 
 
@@ -203,7 +203,7 @@ def test_a_campaign_is_filed_or_says_why_not_whatever_became_of_its_runs_and_the
             (candidate for candidate in (again, run) if candidate is not None and candidate.state == "done"), None
         )
         if counting is None:
-            with pytest.raises(steering.CampaignError, match="No run is done, so there is nothing to file"):
+            with pytest.raises(control.CampaignError, match="No run is done, so there is nothing to file"):
                 drafts.make(campaign, user=user)
         else:
             draft, _ = drafts.make(campaign, user=user)
@@ -256,7 +256,7 @@ def test_a_short_name_that_others_have_gets_a_number(campaign):
 def test_outputs_that_cannot_be_kept_are_told_and_no_error_of_the_server(campaign, monkeypatch):
     done(campaign)
     monkeypatch.setattr(raw_files.take, "__kwdefaults__", {"largest": 4})
-    with pytest.raises(steering.CampaignError, match=r"larger than 4 bytes, the most that one file may have\.$"):
+    with pytest.raises(control.CampaignError, match=r"larger than 4 bytes, the most that one file may have\.$"):
         drafts.make(campaign, user=factories.make_user())
 
 

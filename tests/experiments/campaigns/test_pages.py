@@ -6,9 +6,9 @@ from django.test import Client
 from django.test.client import MULTIPART_CONTENT
 from django.utils.timezone import now
 
-from experiments.campaigns import hosts, plans, steering
+from experiments.campaigns import control, hosts, plans
 from experiments.campaigns.forms import CampaignForm, HostForm
-from experiments.laboratory.reach import ssh
+from experiments.laboratory.transport import ssh
 from experiments.models import Campaign, CampaignRun, Host, RunArtifact
 from kdb.accounts import tokens
 from tests.factories import HOST_KEY, FileSystem, entry, make_campaign, make_case_study, make_host, make_run, make_user
@@ -36,7 +36,7 @@ def host(people):
 
 @pytest.fixture
 def campaign(host, people):
-    return steering.create(make_campaign(host, slug="night", repetitions=2), user=people["owner"])
+    return control.create(make_campaign(host, slug="night", repetitions=2), user=people["owner"])
 
 
 def client_of(user, *, api: bool):
@@ -395,7 +395,7 @@ def test_a_plan_is_checked_whole_by_the_api(people, host):
 
 
 def test_the_live_page_shows_states_step_log_and_time(people, campaign):
-    steering.start(campaign)
+    control.start(campaign)
     run = campaign.runs.get(state="active")
     CampaignRun.objects.filter(pk=run.pk).update(step="fio: varmail for 60 s")
     run.lines.create(text="making ext4 on the host")
@@ -412,7 +412,7 @@ def test_a_fragment_is_sent_to_htmx(people, campaign):
 
 
 def test_what_cannot_be_done_is_told(people, campaign):
-    steering.cancel(campaign)
+    control.cancel(campaign)
     answer = client_of(people["owner"], api=False).post("/laboratory/campaigns/night/", {"do": "start"})
     assert (answer.status_code, b"The campaign is cancelled." in answer.content) == (409, True)
     answer = client_of(people["owner"], api=True).post("/api/v1/campaigns/night/start/")
@@ -421,8 +421,8 @@ def test_what_cannot_be_done_is_told(people, campaign):
 
 @pytest.mark.parametrize("runs", [5, 50])
 def test_pages_cost_the_same_whatever_they_show(runs, people, host, django_assert_max_num_queries):
-    campaign = steering.create(make_campaign(host, slug="many", repetitions=runs), user=people["owner"])
-    steering.start(campaign)
+    campaign = control.create(make_campaign(host, slug="many", repetitions=runs), user=people["owner"])
+    control.start(campaign)
     client = client_of(people["owner"], api=False)
     for address, most in (
         ("/laboratory/campaigns/many/", 12),

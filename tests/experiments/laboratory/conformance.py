@@ -1,4 +1,4 @@
-"""Tests that every maker of a campaign's virtual machines must pass (laboratory.places.hypervisors.Hypervisor).
+"""Tests that every maker of a campaign's virtual machines must pass (laboratory.targets.hypervisors.Hypervisor).
 
 A class of tests of one such module inherits these, and says how a person would treat its machines.
 """
@@ -8,10 +8,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from experiments.laboratory.places import disks, drivers, hypervisors
-from experiments.laboratory.places.hypervisors import Guest, GuestGone, GuestStopped
-from experiments.laboratory.reach import remote, ssh
-from experiments.laboratory.reach.remote import Area
+from experiments.laboratory.targets import disks, drivers, hypervisors
+from experiments.laboratory.targets.hypervisors import Guest, GuestGone, GuestStopped
+from experiments.laboratory.transport import remote, ssh
+from experiments.laboratory.transport.remote import Area
 from tests.experiments.laboratory.conftest import wait_until
 
 MIB = 96

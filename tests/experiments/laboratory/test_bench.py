@@ -5,11 +5,11 @@ from itertools import zip_longest
 
 import pytest
 
-from experiments.laboratory.measuring import bench
-from experiments.laboratory.measuring.engines import Load
-from experiments.laboratory.places.drivers import Machine
-from experiments.laboratory.reach.remote import LeftOvers, NoRoom, NotNow, Poll
-from experiments.laboratory.reach.ssh import Unreachable
+from experiments.laboratory.benchmarks import bench
+from experiments.laboratory.benchmarks.engines import Load
+from experiments.laboratory.targets.drivers import Machine
+from experiments.laboratory.transport.remote import LeftOvers, NoRoom, NotNow, Poll
+from experiments.laboratory.transport.ssh import Unreachable
 
 LOAD = Load({"job": "text"}, ("fio", "job"), {}, 0, set_up_seconds=0)
 OUTPUT = "benchmark.out"

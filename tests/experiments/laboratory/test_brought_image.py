@@ -15,8 +15,8 @@ from django.utils.timezone import now
 
 from experiments.campaigns import checks, drafts, hosts, pages
 from experiments.laboratory.images import brought_image, debian, guest_image
-from experiments.laboratory.places import drivers, hypervisors, libvirt, proxmox
-from experiments.laboratory.reach import ssh
+from experiments.laboratory.targets import drivers, hypervisors, libvirt, proxmox
+from experiments.laboratory.transport import ssh
 from experiments.models import CampaignRun
 from kdb.work import jobs
 from tests import factories

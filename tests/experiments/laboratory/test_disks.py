@@ -6,7 +6,7 @@ import pytest
 
 from experiments.campaigns import drafts
 from experiments.imports import pipeline
-from experiments.laboratory.places import drivers, libvirt
+from experiments.laboratory.targets import drivers, libvirt
 from tests.experiments.laboratory.conftest import registered, said, started, work_off
 
 pytestmark = [pytest.mark.nightly, pytest.mark.server, pytest.mark.slow, pytest.mark.django_db(transaction=True)]

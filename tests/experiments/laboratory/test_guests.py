@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.campaigns.runs import endings, signatures
+from experiments.campaigns.runs import outcomes, signatures
 from experiments.laboratory import plan
-from experiments.laboratory.measuring import bench, engines
-from experiments.laboratory.reach import remote
+from experiments.laboratory.benchmarks import bench, engines
+from experiments.laboratory.transport import remote
 from tests.experiments.laboratory.conftest import (
     LONG,
     begun,
@@ -128,7 +128,7 @@ def test_a_machine_that_panics_is_repeated_and_then_given_up(host, qemu_lab, mon
 
     engines_load = engines.load
     monkeypatch.setattr(engines, "load", panic)
-    monkeypatch.setattr(endings, "MAX_LOST_ATTEMPTS", 1)
+    monkeypatch.setattr(outcomes, "MAX_LOST_ATTEMPTS", 1)
     campaign = started(host, **SHORT | {"run_seconds": 20})
     work_off(campaign)
     run = campaign.runs.get()

@@ -10,7 +10,7 @@ from django.test import Client
 
 from experiments.campaigns import hosts
 from experiments.campaigns.hosts import HostError
-from experiments.laboratory.reach import pools, remote, ssh
+from experiments.laboratory.transport import pools, remote, ssh
 from experiments.models import Host, PrivateKey
 from tests.experiments.case_studies.test_races import just_before
 from tests.experiments.laboratory.conftest import registered

@@ -5,10 +5,10 @@ import threading
 
 import pytest
 
-from experiments.campaigns import drafts, hosts, steering
+from experiments.campaigns import control, drafts, hosts
 from experiments.imports import pipeline
-from experiments.laboratory.measuring import engines
-from experiments.laboratory.reach import remote
+from experiments.laboratory.benchmarks import engines
+from experiments.laboratory.transport import remote
 from experiments.models import (
     Benchmark,
     CampaignRun,
@@ -107,8 +107,8 @@ def test_attached_machines_are_measured_through_their_own_sshd(plain_lab, keys):
 
 def test_a_host_without_the_engine_is_refused_when_planning(host):
     host.facts["filebench"] = ""
-    with pytest.raises(steering.PlanRefused, match=r"has no filebench: manage\.py build_filebench"):
-        steering.create(factories.make_campaign(host, engine="filebench", **SHORT), user=None)
+    with pytest.raises(control.PlanRefused, match=r"has no filebench: manage\.py build_filebench"):
+        control.create(factories.make_campaign(host, engine="filebench", **SHORT), user=None)
 
 
 def test_a_run_that_fails_says_why_and_the_rest_goes_on(host, plain_lab, monkeypatch):
@@ -121,8 +121,8 @@ def test_a_run_that_fails_says_why_and_the_rest_goes_on(host, plain_lab, monkeyp
     first.refresh_from_db()
     assert (first.state, first.reason[:6]) == ("failed", "Host: ")
     assert campaign.runs.exclude(pk=first.pk).get().state == "done"
-    steering.retry(campaign, first)
-    steering.start(campaign)
+    control.retry(campaign, first)
+    control.start(campaign)
     work_off(campaign)
     first.refresh_from_db()
     assert first.state == "done", said(first)
@@ -157,7 +157,7 @@ def test_a_cancelled_campaign_ends_the_run_under_way(host, plain_lab):
     worker = threading.Thread(target=jobs.run, args=[run.job_id])
     worker.start()
     wait_until(lambda: CampaignRun.objects.filter(pk=run.pk, step__contains="varmail for 60 s").exists())
-    steering.cancel(campaign)
+    control.cancel(campaign)
     worker.join(30)
     assert not worker.is_alive()
     assert list(campaign.runs.values_list("state", flat=True)) == ["cancelled"] * 2
@@ -193,13 +193,13 @@ def test_a_changed_key_blocks_the_host_and_loses_nothing(host, plain_lab):
     run = campaign.runs.get()
     assert "shows another host key than SHA256:" in host.blocked_reason
     assert (run.state, campaign.state) == ("waiting", "paused"), said(run)
-    with pytest.raises(steering.CampaignError, match="is blocked"):
-        steering.start(campaign)
+    with pytest.raises(control.CampaignError, match="is blocked"):
+        control.start(campaign)
     hosts.ask_contact(host)
     do(host.job)
     host.refresh_from_db()
     hosts.accept_key(host, hosts.ssh.fingerprint(plain_lab.host_key))
-    steering.start(campaign)
+    control.start(campaign)
     work_off(campaign)
     run.refresh_from_db()
     assert run.state == "done", said(run)

@@ -10,9 +10,9 @@ from django.db import connection
 
 from experiments.campaigns import hosts
 from experiments.fleet import deeds, watching
-from experiments.laboratory.places import drivers, libvirt
-from experiments.laboratory.places.drivers import Wanted
-from experiments.laboratory.reach import remote
+from experiments.laboratory.targets import drivers, libvirt
+from experiments.laboratory.targets.drivers import Wanted
+from experiments.laboratory.transport import remote
 from experiments.models import DiskStatistics, ObservedMachine
 from kdb.models import Job
 from tests import factories

@@ -5,7 +5,7 @@ import time
 import pytest
 from django.core.management import call_command
 
-from experiments.campaigns import steering
+from experiments.campaigns import control
 from tests.experiments.laboratory.conftest import (
     LONG,
     begun,
@@ -88,8 +88,8 @@ def test_a_removed_area_is_told_with_guest_mount_and_loop_and_cleared_on_order(h
     campaign.refresh_from_db()
     assert (campaign.state, run.state, run.lost_attempts) == ("paused", "waiting", 0), said(run)
     looked_at(campaign)
-    with pytest.raises(steering.CampaignError) as refused:
-        steering.start(campaign)
+    with pytest.raises(control.CampaignError) as refused:
+        control.start(campaign)
     guest = stock_lab.inside("virsh", "-c", "qemu:///system", "--quiet", "list", "--name").split()
     assert len(guest) == 1
     for words in (f"virtual machine {guest[0]}", f"mount {stock_lab.pool}/.kdb/fs", "loop device /dev/loop"):

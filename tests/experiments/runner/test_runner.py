@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils.timezone import now
 
 from experiments.campaigns import hosts
-from experiments.laboratory.reach import remote, ssh
+from experiments.laboratory.transport import remote, ssh
 from experiments.models import AskedCommand, Host
 from experiments.runner import queue
 from kdb.work import jobs

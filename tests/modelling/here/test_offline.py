@@ -11,7 +11,7 @@ from kdb_client.guardian import Guardian
 from kdb_client.loads import LOADS, load_of
 from kdb_client.places import Place
 
-from experiments.laboratory.measuring import engines
+from experiments.laboratory.benchmarks import engines
 from modelling.here import laboratories, sittings
 from modelling.models import Sitting
 from tests.factories import make_sitting, make_token, make_user

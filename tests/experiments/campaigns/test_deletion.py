@@ -7,8 +7,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils.timezone import now
 
-from experiments.campaigns import drafts, hosts, removal, steering
-from experiments.laboratory.reach import ssh
+from experiments.campaigns import control, deletion, drafts, hosts
+from experiments.laboratory.transport import ssh
 from experiments.management.commands import register_host
 from experiments.models import (
     Campaign,
@@ -44,7 +44,7 @@ def host(owner):
 @pytest.fixture
 def campaign(host, owner):
     """Finished, with one run and its raw output."""
-    campaign = steering.create(make_campaign(host, slug="night", title="A night"), user=owner)
+    campaign = control.create(make_campaign(host, slug="night", title="A night"), user=owner)
     facts = {
         "tool_version": "fio-3.33",
         "working_set_bytes": 1,
@@ -112,8 +112,8 @@ def test_a_filed_campaign_is_archived_and_its_case_study_stays_as_it_is(campaign
     assert (RunArtifact.objects.count(), Signature.objects.count()) == (1, 1)
     assert sorted(RawFile.objects.values_list("sha256", flat=True)) == kept
     assert CaseStudy.objects.get().status == ("published" if is_published else "draft")
-    with pytest.raises(steering.CampaignError, match="archived: bring it back first"):
-        steering.top_up(campaign, 1)
+    with pytest.raises(control.CampaignError, match="archived: bring it back first"):
+        control.top_up(campaign, 1)
     page = page_of(owner)
     assert "Archived</h2>" in page.get("/laboratory/campaigns/").content.decode()
     assert "Bring it back" in page.get("/laboratory/campaigns/night/").content.decode()
@@ -125,11 +125,11 @@ def test_a_filed_campaign_is_archived_and_its_case_study_stays_as_it_is(campaign
 
 
 def test_a_campaign_under_way_is_not_taken_away(campaign, owner):
-    steering.top_up(campaign, 1)
+    control.top_up(campaign, 1)
     campaign.refresh_from_db()
-    steering.start(campaign)
+    control.start(campaign)
     assert "running: cancel or pause it first" in posted(api_of(owner), "campaigns/night/removal/").json()["detail"]
-    steering.pause(campaign)
+    control.pause(campaign)
     answer = page_of(owner).post("/laboratory/campaigns/night/remove/", {"deed": "delete"})
     assert (answer.status_code, "A run is under way" in answer.content.decode()) == (409, True)
     assert Campaign.objects.exists()
@@ -165,8 +165,8 @@ def test_a_host_of_campaigns_is_archived_with_them_and_nothing_runs_there(campai
     assert RunArtifact.objects.count() == 1
     with pytest.raises(hosts.HostError, match="archived: bring it back first"):
         hosts.ask_check(host)
-    with pytest.raises(steering.PlanRefused, match="is archived"):
-        steering.create(make_campaign(host), user=owner)
+    with pytest.raises(control.PlanRefused, match="is archived"):
+        control.create(make_campaign(host), user=owner)
     assert ">lab</option>" not in page_of(owner).get("/laboratory/campaigns/new/").content.decode()
     page = page_of(owner).get("/laboratory/hosts/lab/").content.decode()
     assert "nothing runs on it" in page
@@ -181,18 +181,18 @@ def test_what_waits_for_an_archived_host_waits_no_longer(host, owner):
     campaign.save()
     host.left_overs = "guest kdb-101-1"
     host.save()
-    assert removal.of_host(host).becomes[-1].endswith("clean it up first: guest kdb-101-1")
-    removal.remove_host(host, "archive", user=owner)
-    steering.look_after()
-    steering.go_on_by_itself(campaign)
+    assert deletion.of_host(host).becomes[-1].endswith("clean it up first: guest kdb-101-1")
+    deletion.remove_host(host, "archive", user=owner)
+    control.look_after()
+    control.go_on_by_itself(campaign)
     campaign.refresh_from_db()
     assert (campaign.state, campaign.look_at, Job.objects.count()) == ("paused", None, 0)
 
 
 def test_a_host_that_measures_is_not_taken_away(campaign, host, owner):
-    steering.top_up(campaign, 1)
+    control.top_up(campaign, 1)
     campaign.refresh_from_db()
-    steering.start(campaign)
+    control.start(campaign)
     answer = posted(api_of(owner), "hosts/lab/removal/", {"deed": "archive"})
     assert (answer.status_code, "A campaign is running" in answer.json()["detail"]) == (409, True)
 
@@ -287,7 +287,7 @@ def test_a_run_that_waits_keeps_no_campaign(host, owner):
     campaign = make_campaign(host, slug="planned")
     campaign.save()
     make_run(campaign)
-    removal.remove_campaign(campaign, "delete", user=None)
+    deletion.remove_campaign(campaign, "delete", user=None)
     assert not Campaign.objects.exists()
     assert host.audit_entries.get().actor is None
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from experiments.laboratory.measuring import bench, precision
+from experiments.laboratory.benchmarks import bench, precision
 from experiments.models import Campaign, CampaignRun
 from experiments.readers.apart import MEMORY_BYTES, NotRead, ReadingProcess
 from experiments.readers.base import Reading

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from experiments.laboratory.reach import remote
-from experiments.laboratory.reach.remote import Area
-from experiments.laboratory.reach.ssh import Address, Connection
+from experiments.laboratory.transport import remote
+from experiments.laboratory.transport.remote import Area
+from experiments.laboratory.transport.ssh import Address, Connection
 
 from . import disks
 

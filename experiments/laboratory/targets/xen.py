@@ -19,9 +19,9 @@ import re
 import uuid
 from collections.abc import Iterator
 
-from experiments.laboratory.reach import remote
-from experiments.laboratory.reach.remote import Area, NotNow, Refused
-from experiments.laboratory.reach.ssh import Connection
+from experiments.laboratory.transport import remote
+from experiments.laboratory.transport.remote import Area, NotNow, Refused
+from experiments.laboratory.transport.ssh import Connection
 
 from . import disks, hypervisors
 from .hypervisors import KERNEL_LINE, Guest, GuestGone, GuestStopped

@@ -12,9 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from experiments.laboratory.places.drivers import FOLDER, Machine
-from experiments.laboratory.reach.remote import NotNow, Poll
-from experiments.laboratory.reach.ssh import Unreachable
+from experiments.laboratory.targets.drivers import FOLDER, Machine
+from experiments.laboratory.transport.remote import NotNow, Poll
+from experiments.laboratory.transport.ssh import Unreachable
 
 from . import curves, engines
 from .background import Background, Usage, between

@@ -1,22 +1,27 @@
-"""End an attempt: decide the state of its run and of the campaign."""
+"""Decide what becomes of an attempt, by the kind of its error, and store it. No other place decides it.
+
+Who meets an error raises the kind that says how it is known; docs/campaigns.md has the same table in words.
+"""
 
 import logging
 import re
+from enum import Enum, auto
 from typing import Any
 
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F
 from django.utils.timezone import now
 
-from experiments.campaigns import hosts, steering
-from experiments.laboratory.reach import ssh
+from experiments.campaigns import control, hosts
+from experiments.laboratory.benchmarks import bench
+from experiments.laboratory.targets import hypervisors
+from experiments.laboratory.transport import remote, ssh
 from experiments.models import Campaign, CampaignRun
 from kdb.work import jobs
 
-from .attempt import Attempt
+from .attempt import Attempt, Cancelled
 from .content import Figure, Record
-from .fates import Fate, fate_of
-from .reading import skip_what_is_known
+from .figures import skip_what_is_known
 
 logger = logging.getLogger(__name__)
 
@@ -25,31 +30,58 @@ MAX_LOST_ATTEMPTS = 3
 State = CampaignRun.State
 
 
+class Outcome(Enum):
+    GIVEN_UP = auto()  # another attempt has the run: nothing more is written
+    CANCELLED = auto()
+    DATABASE = auto()  # KDB's own is away: the job is tried again
+    WAITS = auto()  # the run waits and its campaign pauses, until the host can be used again
+    WAITS_FOR_SOMEBODY = auto()  # the same, until a person did something
+    REPEATED = auto()  # the attempt is void, and made again a few times
+    FAILED = auto()
+    MISTAKE = auto()  # of ours: failed, and logged
+
+
+# The first row that an error is of holds.
+_TABLE: tuple[tuple[Outcome, tuple[type[Exception], ...]], ...] = (
+    (Outcome.GIVEN_UP, (jobs.LeaseLost, remote.Superseded)),
+    (Outcome.CANCELLED, (Cancelled,)),
+    (Outcome.DATABASE, (OperationalError, InterfaceError)),
+    (Outcome.WAITS, (ssh.Unreachable, remote.NotNow)),
+    (Outcome.WAITS_FOR_SOMEBODY, (ssh.SshError, hosts.HostError)),
+    (Outcome.REPEATED, (hypervisors.GuestGone, hypervisors.GuestNotUp)),
+    (Outcome.FAILED, (bench.RunFailed, bench.Silent, hypervisors.GuestStopped, remote.Refused)),
+)
+
+
+def outcome_of(error: Exception) -> Outcome:
+    return next((outcome for outcome, kinds in _TABLE if isinstance(error, kinds)), Outcome.MISTAKE)
+
+
 def decide(attempt: Attempt, record: Record, error: Exception) -> None:
-    """Do with the run what its fate is."""
+    """Store what becomes of the run after this error."""
     reason = _sentence(str(error))
-    match fate_of(error):
-        case Fate.GIVEN_UP:
+    match outcome_of(error):
+        case Outcome.GIVEN_UP:
             raise jobs.LeaseLost(str(error)) from error
-        case Fate.CANCELLED:
+        case Outcome.CANCELLED:
             end(attempt, record, State.CANCELLED)
-        case Fate.DATABASE:
+        case Outcome.DATABASE:
             raise error
-        case Fate.WAITS:
+        case Outcome.WAITS:
             give_back(attempt, reason, looks_again=True)
-        case Fate.WAITS_FOR_SOMEBODY:
+        case Outcome.WAITS_FOR_SOMEBODY:
             if isinstance(error, ssh.KeyChanged):
                 hosts.block(attempt.host, str(error))
             give_back(attempt, reason)
-        case Fate.REPEATED:
+        case Outcome.REPEATED:
             if attempt.run.lost_attempts + 1 < MAX_LOST_ATTEMPTS:
                 lost(attempt, str(error))
             else:
                 reason = f"{reason}, as in {MAX_LOST_ATTEMPTS - 1} attempts before"
                 end(attempt, record, State.FAILED, reason=reason)
-        case Fate.FAILED:
+        case Outcome.FAILED:
             end(attempt, record, State.FAILED, reason=reason)
-        case Fate.MISTAKE:
+        case Outcome.MISTAKE:
             logger.exception("a run failed by a fault of ours run=%s", attempt.run.pk)
             end(attempt, record, State.FAILED, reason=f"KDB made a mistake: {error!r}")
             raise error
@@ -77,7 +109,7 @@ def end(
         attempt.say(f"{state.label}: {reason}" if reason else str(state.label))
         if state == State.DONE and record.disturbed:
             attempt.say(f"disturbed: {record.disturbed}")
-            steering.repeat_at_the_end(run)
+            control.repeat_at_the_end(run)
         if state == State.DONE:
             Campaign.objects.filter(pk=campaign.pk).update(looks=0)
             skip_what_is_known(campaign, run)
@@ -98,7 +130,7 @@ def _pause_where_it_repeats(run: CampaignRun, reason: str) -> None:
             break
         alike += 1
     if alike > 1 and alike & (alike - 1) == 0:
-        steering.pause_by_itself(run.campaign_id, f"{alike} runs in a row failed alike: {reason}")
+        control.pause_by_itself(run.campaign_id, f"{alike} runs in a row failed alike: {reason}")
 
 
 def lost(attempt: Attempt, reason: str) -> None:
@@ -113,7 +145,7 @@ def give_back(attempt: Attempt, reason: str, *, looks_again: bool = False) -> No
     with transaction.atomic():
         _wait_again(attempt)
         attempt.say(f"the host cannot be used: {reason}")
-        steering.pause_by_itself(attempt.campaign.pk, reason, looks_again=looks_again)
+        control.pause_by_itself(attempt.campaign.pk, reason, looks_again=looks_again)
 
 
 def _wait_again(attempt: Attempt, **values: Any) -> None:

@@ -1,13 +1,13 @@
 """Campaigns that paused because their host could not be used: it is looked at until it can, and they go on."""
 
 from experiments.laboratory import plan
-from experiments.laboratory.places import drivers
-from experiments.laboratory.reach import remote, ssh
+from experiments.laboratory.targets import drivers
+from experiments.laboratory.transport import remote, ssh
 from experiments.models import Campaign, Host, StoragePool
 from kdb.work import jobs
 
-from . import hosts, left_overs, steering
-from .runs import fates
+from . import cleanup, control, hosts
+from .runs import outcomes
 
 SPARE_MIB = 64  # beside the disks of a run, as remote.sh wants it
 
@@ -22,11 +22,11 @@ def look(job: jobs.JobRun, campaign_id: int) -> None:
         _use(campaign)
     except ssh.KeyChanged as error:
         hosts.block(campaign.host, str(error))
-        steering.still_paused(campaign, str(error), looks_again=False)
+        control.still_paused(campaign, str(error), looks_again=False)
     except (ssh.SshError, hosts.HostError, remote.Refused) as error:
-        steering.still_paused(campaign, str(error), looks_again=fates.fate_of(error) is fates.Fate.WAITS)
+        control.still_paused(campaign, str(error), looks_again=outcomes.outcome_of(error) is outcomes.Outcome.WAITS)
     else:
-        steering.go_on_by_itself(campaign)
+        control.go_on_by_itself(campaign)
 
 
 def _use(campaign: Campaign) -> None:
@@ -41,6 +41,6 @@ def _use(campaign: Campaign) -> None:
     folder = hosts.folder_beside(campaign.host) if is_storage else campaign.pool.path
     needed = plan.host_disk_mib(campaign.driver, campaign.disk_mib, campaign.vm_counts or [1]) + SPARE_MIB
     with hosts.connect(campaign.host) as machine:
-        left_overs.look(machine, campaign.host)
+        cleanup.look(machine, campaign.host)
         makers = drivers.makers([campaign.driver])
         remote.call(machine, "ready", folder, 0 if is_storage else needed, *makers)

@@ -4,8 +4,8 @@ import re
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from experiments.laboratory.reach.remote import Area, NotNow, Refused
-from experiments.laboratory.reach.ssh import Connection
+from experiments.laboratory.transport.remote import Area, NotNow, Refused
+from experiments.laboratory.transport.ssh import Connection
 
 from . import disks, hypervisors
 from .hypervisors import KERNEL_LINE, MAC, SEED, SERIAL, Guest, GuestGone, GuestStopped, forwarded

@@ -10,8 +10,8 @@ import logging
 from django.db import transaction
 from django.db.models import Model
 
-from experiments.laboratory.places import drivers
-from experiments.laboratory.reach import ssh
+from experiments.laboratory.targets import drivers
+from experiments.laboratory.transport import ssh
 from experiments.models import CampaignRun, Host
 from kdb.work import jobs
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from experiments.laboratory.measuring import bench, curves
-from experiments.laboratory.measuring.background import Background, Usage, between
-from experiments.laboratory.measuring.engines import Load
-from experiments.laboratory.places import drivers, libvirt, steps
-from experiments.laboratory.places.drivers import Machine
-from experiments.laboratory.reach import remote, ssh
-from experiments.laboratory.reach.remote import Area
+from experiments.laboratory.benchmarks import bench, curves
+from experiments.laboratory.benchmarks.background import Background, Usage, between
+from experiments.laboratory.benchmarks.engines import Load
+from experiments.laboratory.targets import drivers, libvirt, steps
+from experiments.laboratory.targets.drivers import Machine
+from experiments.laboratory.transport import remote, ssh
+from experiments.laboratory.transport.remote import Area
 from experiments.models import Host
 
 from . import signatures

@@ -22,7 +22,7 @@ from experiments.signals import run_wanted
 from kdb.models import Job
 from kdb.work import jobs
 
-from . import checks, hosts, news
+from . import checks, hosts, notifications
 
 logger = logging.getLogger(__name__)
 
@@ -124,7 +124,7 @@ def pause_by_itself(campaign_id: int, reason: str, *, looks_again: bool = False)
         if campaign is not None:
             campaign.look_at = now() + _until_look(campaign.looks) if looks_again else None
             _set_state(campaign, State.PAUSED, reason)
-            news.tell_owner(campaign)
+            notifications.tell_owner(campaign)
 
 
 def _until_look(looks: int) -> timedelta:
@@ -292,7 +292,7 @@ def next_run(host_id: int) -> CampaignRun | None:
             run = campaign.runs.filter(state=RunState.WAITING).order_by("position").first()
             if run is None:
                 _set_state(campaign, State.FINISHED)
-                news.tell_owner(campaign)
+                notifications.tell_owner(campaign)
                 continue
             if host.blocked_reason or in_window(host, now(), campaign) or disturbed_by(host):
                 return None

@@ -7,10 +7,10 @@ from experiments.case_studies import life
 from experiments.case_studies.api import DraftFieldsSerializer
 from experiments.case_studies.bundle_schema import row_schema
 from experiments.case_studies.forms import draft_forms
+from experiments.checklist import protocol_of
 from experiments.models import CaseStudy, Storage
 from experiments.tables import conditions
 from experiments.tables.forms import SourceForm
-from experiments.ticks import protocol_of
 from tests.factories import (
     make_campaign,
     make_case_study,

@@ -269,7 +269,7 @@ class Connection:
         return done
 
 
-# Told of every command that was answered; laboratory.reach.recording writes them down.
+# Told of every command that was answered; laboratory.transport.recording writes them down.
 listeners: list[Callable[[Connection, Sequence[str], bytes, Answer], None]] = []
 
 

@@ -6,12 +6,12 @@ from django.utils.timezone import now
 
 from experiments.campaigns import checks, hosts
 from experiments.laboratory import plan
-from experiments.laboratory.measuring import bench, calibration, engines
-from experiments.laboratory.places import drivers, steps
-from experiments.laboratory.places.drivers import Machine, Wanted
-from experiments.laboratory.reach import health, remote
-from experiments.laboratory.reach.remote import Area
-from experiments.laboratory.reach.ssh import Connection
+from experiments.laboratory.benchmarks import bench, calibration, engines
+from experiments.laboratory.targets import drivers, steps
+from experiments.laboratory.targets.drivers import Machine, Wanted
+from experiments.laboratory.transport import health, remote
+from experiments.laboratory.transport.remote import Area
+from experiments.laboratory.transport.ssh import Connection
 from experiments.models import Campaign, Host, StoragePool
 
 from .attempt import Attempt

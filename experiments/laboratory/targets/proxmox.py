@@ -14,9 +14,9 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from experiments.laboratory.reach.facts import PoolFacts
-from experiments.laboratory.reach.remote import Area, NotNow, Refused
-from experiments.laboratory.reach.ssh import MOST_BYTES, Connection
+from experiments.laboratory.transport.facts import PoolFacts
+from experiments.laboratory.transport.remote import Area, NotNow, Refused
+from experiments.laboratory.transport.ssh import MOST_BYTES, Connection
 
 from . import disks
 from .hypervisors import KERNEL_LINE, MAC, SEED, SERIAL, Guest, GuestGone, GuestStopped, forwarded

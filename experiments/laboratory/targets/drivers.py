@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
-from experiments.laboratory.reach import remote
-from experiments.laboratory.reach.remote import Area
-from experiments.laboratory.reach.ssh import Connection, Unreachable
+from experiments.laboratory.transport import remote
+from experiments.laboratory.transport.remote import Area
+from experiments.laboratory.transport.ssh import Connection, Unreachable
 
 from . import disks, hypervisors, libvirt, proxmox, steps, xen
 from .hypervisors import Hypervisor
