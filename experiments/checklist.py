@@ -26,7 +26,7 @@ def protocol_of(case_study: CaseStudy) -> Protocol:
         for value, flag in plausibility.implausible(value for _, value in looked_at)
     ]
     in_order = tuple(sorted(flagged, key=repr))
-    return protocol.held_against((number for number, _ in looked_at), settings.KDB_WHOLE_RUN_SECONDS, in_order)
+    return protocol.judge((number for number, _ in looked_at), settings.KDB_WHOLE_RUN_SECONDS, in_order)
 
 
 def disks_of(case_study: CaseStudy) -> plausibility.Disks:

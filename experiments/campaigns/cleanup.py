@@ -22,17 +22,17 @@ logger = logging.getLogger(__name__)
 CLEAR_JOB = "clear_host"
 
 
-def look(machine: ssh.Connection, host: Host, *, clear: bool = False) -> list[str]:
+def find_leftovers(machine: ssh.Connection, host: Host, *, clear: bool = False) -> list[str]:
     """Ask the host for left-overs, after removing them if that is wanted, and keep the answer in its row.
 
     Raises what remote.call raises.
     """
-    left = drivers.left_overs(machine, hosts.folders(host), host.drivers, clear=clear)
+    left = drivers.find_leftovers(machine, hosts.folders(host), host.drivers, clear=clear)
     Host.objects.filter(pk=host.pk).update(left_overs="\n".join(left))
     return left
 
 
-def ask_clear(host: Host) -> None:
+def request_cleanup(host: Host) -> None:
     """Have a worker take away what runs left on the host. Raises HostError during a run, and as hosts.address."""
     hosts.address(host)
     with transaction.atomic():
@@ -43,11 +43,11 @@ def ask_clear(host: Host) -> None:
         Model.save(host, update_fields=["job"])
 
 
-def clear(run: jobs.JobRun, host_id: int) -> None:
+def clear_host(run: jobs.JobRun, host_id: int) -> None:
     """Take away what is left in the pools of the host. Raises what remote.call raises."""
     host = Host.objects.get(pk=host_id)
     with hosts.connect(host) as machine:
-        before = look(machine, host)
-        if stays := look(machine, host, clear=True):
+        before = find_leftovers(machine, host)
+        if stays := find_leftovers(machine, host, clear=True):
             raise hosts.HostError(f"This stays on {host}: {', '.join(stays)}.")
     logger.info("cleared host=%s removed=%s", host.slug, before)

@@ -124,20 +124,20 @@ def pause_by_itself(campaign_id: int, reason: str, *, looks_again: bool = False)
         if campaign is not None:
             campaign.look_at = now() + _until_look(campaign.looks) if looks_again else None
             _set_state(campaign, State.PAUSED, reason)
-            notifications.tell_owner(campaign)
+            notifications.notify_owner(campaign)
 
 
 def _until_look(looks: int) -> timedelta:
     return min(FIRST_LOOK * 2 ** min(looks, 10), LONGEST_LOOK)
 
 
-def still_paused(campaign: Campaign, reason: str, *, looks_again: bool) -> None:
+def stay_paused(campaign: Campaign, reason: str, *, looks_again: bool) -> None:
     """Note why the host cannot be used yet, or not before somebody did something."""
     waiting = Campaign.objects.filter(pk=campaign.pk, state=State.PAUSED, look_at__isnull=False)
     waiting.update(state_reason=reason, **({} if looks_again else {"look_at": None}))
 
 
-def go_on_by_itself(campaign: Campaign) -> None:
+def resume(campaign: Campaign) -> None:
     """Let the campaign go on where the host can be used again."""
     with transaction.atomic():
         hosts.locked(campaign.host_id)
@@ -292,7 +292,7 @@ def next_run(host_id: int) -> CampaignRun | None:
             run = campaign.runs.filter(state=RunState.WAITING).order_by("position").first()
             if run is None:
                 _set_state(campaign, State.FINISHED)
-                notifications.tell_owner(campaign)
+                notifications.notify_owner(campaign)
                 continue
             if host.blocked_reason or in_window(host, now(), campaign) or disturbed_by(host):
                 return None

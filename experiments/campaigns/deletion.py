@@ -6,6 +6,7 @@ study has its own copies of the outputs, so nothing here touches a case study.
 
 import logging
 from dataclasses import dataclass
+from typing import Annotated
 
 from django.db import models, transaction
 from django.db.models import Count, Sum
@@ -34,25 +35,24 @@ logger = logging.getLogger(__name__)
 DELETE, ARCHIVE, FORGET = "delete", "archive", "forget"
 
 
-class Changed(Exception):  # noqa: N818
+class DeletionChanged(Exception):  # noqa: N818
     """The object has changed since its removal was shown: something else would be done than was agreed to."""
 
 
 @dataclass(frozen=True)
-class Removal:
-    """A removal says what taking something away does.
+class Deletion:
+    """A removal says what becomes of everything. Case studies that were filed stay as they are."""
 
-    deed : DELETE, ARCHIVE or FORGET; becomes : a sentence for each kind of thing
-    """
+    component = "Removal"
 
-    deed: str
-    becomes: list[str]
+    deed: Annotated[str, "delete, archive, or forget what was observed; post it to have it done."]
+    becomes: Annotated[list[str], "A sentence for each kind of thing."]
 
 
 # Campaigns
 
 
-def of_campaign(campaign: Campaign) -> Removal:
+def campaign_deletion(campaign: Campaign) -> Deletion:
     """Say what becomes of a campaign. Raises CampaignError where it cannot be taken away now."""
     if campaign.archived_at:
         raise CampaignError("The campaign is archived already.")
@@ -67,7 +67,7 @@ def of_campaign(campaign: Campaign) -> Removal:
     signatures = _count(Signature.objects.filter(run__campaign=campaign).count(), "block statistic")
     case_study = campaign.case_study
     if case_study is None:
-        return Removal(
+        return Deletion(
             DELETE,
             [
                 "Nothing of it was filed, so no case study changes.",
@@ -75,7 +75,7 @@ def of_campaign(campaign: Campaign) -> Removal:
                 f"{signatures} of its guests, which detection learns from, are deleted.",
             ],
         )
-    return Removal(
+    return Deletion(
         ARCHIVE,
         [
             f"It was filed as {case_study.slug}, which is {case_study.get_status_display()} and stays as it is.",
@@ -86,11 +86,11 @@ def of_campaign(campaign: Campaign) -> Removal:
 
 
 def remove_campaign(campaign: Campaign, deed: str, *, user: User) -> None:
-    """Do what `of_campaign` says. Raises Changed if that is no longer `deed`, and CampaignError."""
+    """Do what `campaign_deletion` says. Raises DeletionChanged if that is no longer `deed`, and CampaignError."""
     with transaction.atomic():
         hosts.locked(campaign.host_id)
         campaign = Campaign.objects.select_for_update(of=("self",)).get(pk=campaign.pk)
-        agreed = _agreed(of_campaign(campaign), deed)
+        agreed = _agreed(campaign_deletion(campaign), deed)
         note(campaign.host, user, f"campaign {agreed.deed}d", f"{campaign.slug}: {' '.join(agreed.becomes)}")
         if agreed.deed == DELETE:
             campaign.delete()
@@ -99,7 +99,7 @@ def remove_campaign(campaign: Campaign, deed: str, *, user: User) -> None:
     logger.info("campaign=%s deed=%s", campaign.slug, agreed.deed)
 
 
-def bring_campaign_back(campaign: Campaign, *, user: User) -> None:
+def restore_campaign(campaign: Campaign, *, user: User) -> None:
     """Take a campaign out of the archive; safe to call again. Raises CampaignError where its host is archived."""
     with transaction.atomic():
         if hosts.locked(campaign.host_id).archived_at:
@@ -111,7 +111,7 @@ def bring_campaign_back(campaign: Campaign, *, user: User) -> None:
 # Hosts
 
 
-def of_host(host: Host) -> Removal:
+def host_deletion(host: Host) -> Deletion:
     """Say what becomes of a host. Raises HostError where it cannot be taken away now."""
     if host.archived_at:
         raise HostError(f"{host} is archived already.")
@@ -126,10 +126,10 @@ def of_host(host: Host) -> Removal:
         observed.append(f"On the machine itself stays what runs left there; clean it up first: {host.left_overs}")
     if not _is_referred_to(host):
         becomes = ["Nothing was measured or moved there, so nothing else changes."]
-        return Removal(DELETE, [*becomes, "Its record, storage pools and facts are deleted for good.", *observed])
+        return Deletion(DELETE, [*becomes, "Its record, storage pools and facts are deleted for good.", *observed])
     filed = CaseStudy.objects.filter(campaigns__host=host).order_by("slug")
     studies = [f"{case_study.slug} ({case_study.get_status_display()})" for case_study in filed]
-    return Removal(
+    return Deletion(
         ARCHIVE,
         [
             f"Case studies that were filed from it stay as they are: {', '.join(studies) or 'there are none'}.",
@@ -141,10 +141,10 @@ def of_host(host: Host) -> Removal:
 
 
 def remove_host(host: Host, deed: str, *, user: User) -> None:
-    """Do what `of_host` says. Raises Changed if that is no longer `deed`, and HostError."""
+    """Do what `host_deletion` says. Raises DeletionChanged if that is no longer `deed`, and HostError."""
     with transaction.atomic():
         host = hosts.locked(host.pk)
-        agreed = _agreed(of_host(host), deed)
+        agreed = _agreed(host_deletion(host), deed)
         _forget_observed(host)
         note(host, user, f"{agreed.deed}d", " ".join(agreed.becomes))
         if agreed.deed == DELETE:
@@ -156,7 +156,7 @@ def remove_host(host: Host, deed: str, *, user: User) -> None:
     logger.info("host=%s deed=%s", host.slug, agreed.deed)
 
 
-def bring_host_back(host: Host, *, user: User) -> None:
+def restore_host(host: Host, *, user: User) -> None:
     """Take a host out of the archive; safe to call again."""
     with transaction.atomic():
         if Host.objects.filter(pk=host.pk).exclude(archived_at=None).update(archived_at=None):
@@ -179,9 +179,9 @@ def _is_referred_to(host: Host) -> bool:
 # What was observed
 
 
-def of_observation(host: Host) -> Removal:
+def observation_deletion(host: Host) -> Deletion:
     """Say what happens to the observations of a host."""
-    return Removal(
+    return Deletion(
         FORGET,
         [
             _observed(host),
@@ -192,10 +192,10 @@ def of_observation(host: Host) -> Removal:
 
 
 def forget_observed(host: Host, deed: str, *, user: User) -> None:
-    """Do what `of_observation` says. Raises Changed where that is not `deed`, and HostError while something moves."""
+    """Do what `observation_deletion` says. Raises DeletionChanged, and HostError while something moves."""
     with transaction.atomic():
         host = hosts.locked(host.pk)
-        agreed = _agreed(of_observation(host), deed)
+        agreed = _agreed(observation_deletion(host), deed)
         if why := control.disturbed_by(host):
             raise HostError(f"It cannot be forgotten now: {why}.")
         _forget_observed(host)
@@ -224,10 +224,10 @@ def _forget_observed(host: Host) -> None:
     Host.objects.filter(pk=host.pk).update(is_observed=False, observed_at=None, observation_error="")
 
 
-def _agreed(removal: Removal, deed: str) -> Removal:
-    """Return what would be done. Raises Changed if that is not what was agreed to."""
+def _agreed(removal: Deletion, deed: str) -> Deletion:
+    """Return what would be done. Raises DeletionChanged if that is not what was agreed to."""
     if removal.deed != deed:
-        raise Changed(f"Meanwhile this would be something else ({removal.deed}): look at it again.")
+        raise DeletionChanged(f"Meanwhile this would be something else ({removal.deed}): look at it again.")
     return removal
 
 

@@ -178,7 +178,7 @@ def disturbances(host: Host, pool: Path) -> list[str]:
 
 def _finish(host: Host) -> None:
     """Raise HostError where its latest contact or check failed."""
-    if error := hosts.finish(host):
+    if error := hosts.wait_for_job(host):
         raise hosts.HostError(error)
 
 

@@ -27,7 +27,7 @@ _METRICS = (
 )
 
 
-def make(campaign: Campaign, *, user: User | None) -> tuple[CaseStudy, ImportBatch]:
+def create_draft(campaign: Campaign, *, user: User | None) -> tuple[CaseStudy, ImportBatch]:
     """File the runs that are done as a draft of `user`, whatever became of the others.
 
     Raises CampaignError where it runs, nothing is done, it was filed before, or an output is gone or not to be kept.

@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 NIGHT = timedelta(days=1)
 
 
-def repeat(campaign: Campaign, minutes: int | None) -> None:
+def schedule(campaign: Campaign, minutes: int | None) -> None:
     """Repeat the campaign each night from tomorrow on, at this time of day; None: no more. Raises CampaignError.
 
     minutes : that a night may take; what is estimated to take longer is refused, now and each night

@@ -11,7 +11,7 @@ from kdb.notifications.models import Delivery, Topic
 State, RunState = Campaign.State, CampaignRun.State
 
 
-def why_not_told(delivery: Delivery) -> str:
+def reason_to_withhold(delivery: Delivery) -> str:
     """Say why somebody is not told of a host after all; "" where nothing is against it."""
     host = delivery.facts.get("host")
     if campaign := delivery.facts.get("campaign"):
@@ -22,7 +22,7 @@ def why_not_told(delivery: Delivery) -> str:
     return "" if may_know else "You are not in the group of its host any more, or it is gone."
 
 
-def tell_owner(campaign: Campaign) -> None:
+def notify_owner(campaign: Campaign) -> None:
     """Tell the owner that the campaign finished, or paused by itself; call it in the transaction in which it does."""
     if campaign.owner_id is None:
         return

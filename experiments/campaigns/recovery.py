@@ -12,7 +12,7 @@ from .runs import outcomes
 SPARE_MIB = 64  # beside the disks of a run, as remote.sh wants it
 
 
-def look(job: jobs.JobRun, campaign_id: int) -> None:
+def look_at_host(job: jobs.JobRun, campaign_id: int) -> None:
     """Let the campaign go on where its host answers, has room, and nothing is left there that no area knows."""
     waiting = Campaign.objects.filter(pk=campaign_id, state=Campaign.State.PAUSED, look_at__isnull=False)
     campaign = waiting.select_related("host", "pool").first()
@@ -22,11 +22,11 @@ def look(job: jobs.JobRun, campaign_id: int) -> None:
         _use(campaign)
     except ssh.KeyChanged as error:
         hosts.block(campaign.host, str(error))
-        control.still_paused(campaign, str(error), looks_again=False)
+        control.stay_paused(campaign, str(error), looks_again=False)
     except (ssh.SshError, hosts.HostError, remote.Refused) as error:
-        control.still_paused(campaign, str(error), looks_again=outcomes.outcome_of(error) is outcomes.Outcome.WAITS)
+        control.stay_paused(campaign, str(error), looks_again=outcomes.outcome_of(error) is outcomes.Outcome.WAITS)
     else:
-        control.go_on_by_itself(campaign)
+        control.resume(campaign)
 
 
 def _use(campaign: Campaign) -> None:
@@ -41,6 +41,6 @@ def _use(campaign: Campaign) -> None:
     folder = hosts.folder_beside(campaign.host) if is_storage else campaign.pool.path
     needed = plan.host_disk_mib(campaign.driver, campaign.disk_mib, campaign.vm_counts or [1]) + SPARE_MIB
     with hosts.connect(campaign.host) as machine:
-        cleanup.look(machine, campaign.host)
+        cleanup.find_leftovers(machine, campaign.host)
         makers = drivers.makers([campaign.driver])
         remote.call(machine, "ready", folder, 0 if is_storage else needed, *makers)

@@ -10,7 +10,7 @@ from experiments.models import Host
 
 
 @dataclass(frozen=True)
-class WayOn:
+class Diagnosis:
     """cause : what is the matter, in plain words; next_step : what a person does about it, and where"""
 
     cause: str
@@ -241,7 +241,7 @@ _TABLE = (
 )
 
 
-def way_on(message: str, host: Host) -> WayOn | None:
+def diagnose(message: str, host: Host) -> Diagnosis | None:
     """Return the cause behind a message about a host and the next step; None where no row of the table knows it."""
     about = {
         "address": host.address or "the host",
@@ -253,11 +253,11 @@ def way_on(message: str, host: Host) -> WayOn | None:
     }
     for pattern, cause, next_step in _TABLE:
         if re.search(pattern, message):
-            return WayOn(cause.format(**about), next_step.format(**about))
+            return Diagnosis(cause.format(**about), next_step.format(**about))
     return None
 
 
-def told(message: str, host: Host) -> str:
+def with_diagnosis(message: str, host: Host) -> str:
     """Return the message with its cause and the next step, for terminals."""
-    way = way_on(message, host)
+    way = diagnose(message, host)
     return f"{message}\n{way.cause}\n{way.next_step}" if way else message

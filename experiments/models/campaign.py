@@ -220,13 +220,13 @@ class CampaignRun(models.Model):
     def options(self) -> disks.Options:
         """Return the options of its virtual disks."""
         planned = {name: chosen[0] for name, chosen in self.campaign.disk.items()}
-        return disks.Options(**planned | disks.read(self.disk))
+        return disks.Options(**planned | disks.parse_combination(self.disk))
 
     @property
     def configuration(self) -> str:
         """Return the file systems and the settings that are its own, in words."""
         systems = pair_key(self.guest_fs, self.host_fs) if self.guest_fs else f"native {self.host_fs}"
-        return ", ".join(filter(None, [systems, disks.in_words(self.disk)]))
+        return ", ".join(filter(None, [systems, disks.describe(self.disk)]))
 
     @property
     def cell(self) -> str:

@@ -16,7 +16,7 @@ SHORTEST_SHARE = 0.9  # of the planned seconds
 State = CampaignRun.State
 
 
-def figures(attempt: Attempt, record: Record, left: bench.Left) -> list[Figure]:
+def figures(attempt: Attempt, record: Record, left: bench.MachineResult) -> list[Figure]:
     """Return the figures of one machine. Raises RunFailed where its output is no result."""
     name, campaign = left.machine.name, attempt.campaign
     printed = left.output + (left.errors if campaign.engine == "filebench" else b"")

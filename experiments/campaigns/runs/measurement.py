@@ -50,7 +50,7 @@ class _Host:
 
 def benchmark(
     attempt: Attempt, record: Record, host: ssh.Connection | None, machines: Sequence[Machine], loads: Sequence[Load]
-) -> list[bench.Left]:
+) -> list[bench.MachineResult]:
     """Have the benchmark measure, note what others did meanwhile, and keep its outputs and the disks' statistics."""
     campaign, run = attempt.campaign, attempt.run
     engine, seconds = campaign.get_engine_display(), campaign.run_seconds
@@ -128,7 +128,7 @@ def _note_spread(record: Record, spread: tuple[float, float] | None) -> None:
         )
 
 
-def _note_background(record: Record, left: Sequence[bench.Left], host: Background | None) -> None:
+def _note_background(record: Record, left: Sequence[bench.MachineResult], host: Background | None) -> None:
     """Note what others did meanwhile. Machines made for the run are disturbed by what others do on their host."""
     seen = {of_machine.machine.name: of_machine.background for of_machine in left if of_machine.background is not None}
     judged = {"the host": host} if host else seen
@@ -146,7 +146,7 @@ def _note_background(record: Record, left: Sequence[bench.Left], host: Backgroun
     ]
 
 
-def _curve(left: bench.Left) -> Curve:
+def _curve(left: bench.MachineResult) -> Curve:
     return {
         "machine": left.machine.number,
         "until_s": [interval.until for interval in left.curve],

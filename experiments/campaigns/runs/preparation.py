@@ -8,7 +8,7 @@ from experiments.campaigns import checks, hosts
 from experiments.laboratory import plan
 from experiments.laboratory.benchmarks import bench, calibration, engines
 from experiments.laboratory.targets import drivers, steps
-from experiments.laboratory.targets.drivers import Machine, Wanted
+from experiments.laboratory.targets.drivers import Machine, RunSpec
 from experiments.laboratory.transport import health, remote
 from experiments.laboratory.transport.remote import Area
 from experiments.laboratory.transport.ssh import Connection
@@ -30,23 +30,23 @@ def machines(attempt: Attempt, record: Record, stack: ExitStack) -> tuple[Connec
     record.areas.append(area)
     if not is_storage:
         record.warnings += _calibrate(attempt, area)
-    wanted = _wanted(attempt, pool, folder)
-    record.facts |= {"host_kernel": host.facts.get("kernel", ""), "accelerator": wanted.accelerator}
+    spec = _run_spec(attempt, pool, folder)
+    record.facts |= {"host_kernel": host.facts.get("kernel", ""), "accelerator": spec.accelerator}
     if campaign.driver == Host.Driver.NATIVE:
-        made = drivers.native(connection, wanted, attempt.step)
+        made = drivers.native(connection, spec, attempt.step)
     else:
         image, hypervisor = host.facts["guest_image"], drivers.HYPERVISORS[campaign.driver]
         record.facts["guest_image"] = {"distribution": image["distribution"], "sha256": image["sha256"]}
-        made = drivers.guests(stack, hypervisor, connection, wanted, attempt.step, attempt.keep)
+        made = drivers.guests(stack, hypervisor, connection, spec, attempt.step, attempt.keep)
     record.facts["machines"] = [{"name": machine.name, **machine.facts} for machine in made]
     return connection, made
 
 
-def _wanted(attempt: Attempt, pool: StoragePool, folder: str) -> Wanted:
+def _run_spec(attempt: Attempt, pool: StoragePool, folder: str) -> RunSpec:
     """Return the run as a request to a driver. folder : on the host, for the run's notes"""
     campaign, run, host = attempt.campaign, attempt.run, attempt.host
     image = host.facts.get("guest_image", {})
-    return Wanted(
+    return RunSpec(
         token=attempt.token,
         host_fs=run.host_fs,
         guest_fs=run.guest_fs,
@@ -98,8 +98,8 @@ def _attached(attempt: Attempt, record: Record, stack: ExitStack) -> list[Machin
         connection = stack.enter_context(hosts.connect(pool.host))
         record.areas.append(Area(connection, pool.path, attempt.token))
         reached.append((connection, pool.path, pool.kind == StoragePool.Kind.IMAGE))
-    wanted = Wanted(attempt.token, run.host_fs, run.guest_fs, "", False, 0, campaign.disk_mib, run.vm_count)
-    made = drivers.attached(reached, wanted, attempt.step)
+    spec = RunSpec(attempt.token, run.host_fs, run.guest_fs, "", False, 0, campaign.disk_mib, run.vm_count)
+    made = drivers.attached(reached, spec, attempt.step)
     record.facts["machines"] = [
         {"name": pool.host.name, **machine.facts} for pool, machine in zip(pools, made, strict=True)
     ]

@@ -22,7 +22,7 @@ from .content import Figure, Record
 State = CampaignRun.State
 
 
-def do_run(job: jobs.JobRun, run_id: int) -> None:
+def execute(job: jobs.JobRun, run_id: int) -> None:
     """Do the run of a job. It ends done, failed, cancelled, or waits again; then the host's next run begins."""
     run = CampaignRun.objects.select_related("campaign", "host", "campaign__pool").get(pk=run_id)
     if run.job_id != job.job_id or run.state != State.ACTIVE:

@@ -43,7 +43,7 @@ class Silent(Exception):  # noqa: N818
 
 
 @dataclass(frozen=True)
-class Left:
+class MachineResult:
     """The output and the times of the benchmark on one machine."""
 
     machine: Machine
@@ -114,7 +114,7 @@ def run(
     settle: Callable[[], None] = lambda: None,
     ended: Callable[[], None] = lambda: None,
     say: Callable[[str], None] = lambda text: None,
-) -> list[Left]:
+) -> list[MachineResult]:
     """Have the files made, start all measurements together, wait, and bring back what the machines left.
 
     keep : called often; raises where the run must be given up
@@ -171,16 +171,18 @@ def run(
             return left
 
 
-def _bring(watches: list[_Watch], seconds: int, host: _Presence, look_at_host: Callable[[], None]) -> list[Left]:
+def _bring(
+    watches: list[_Watch], seconds: int, host: _Presence, look_at_host: Callable[[], None]
+) -> list[MachineResult]:
     """Fetch the machines' outputs, and ask again while a machine is out of reach: it still has them."""
 
-    def attempt(watched: _Watch) -> Left | Unreachable:
+    def attempt(watched: _Watch) -> MachineResult | Unreachable:
         try:
             return _left(watched, seconds)
         except Unreachable as error:
             return error
 
-    left: dict[int, Left] = {}
+    left: dict[int, MachineResult] = {}
     while pending := [watched for watched in watches if watched.machine.number not in left]:
         with ThreadPoolExecutor(len(pending)) as pool:
             answers = list(pool.map(attempt, pending))
@@ -188,7 +190,7 @@ def _bring(watches: list[_Watch], seconds: int, host: _Presence, look_at_host: C
             look_at_host()
             time.sleep(READY_SECONDS)
         for watched, answer in zip(pending, answers, strict=True):
-            if isinstance(answer, Left):
+            if isinstance(answer, MachineResult):
                 watched.presence.heard()
                 silent = max(host.silent, watched.presence.silent)
                 left[watched.machine.number] = replace(answer, silent=silent)
@@ -197,7 +199,7 @@ def _bring(watches: list[_Watch], seconds: int, host: _Presence, look_at_host: C
     return [left[watched.machine.number] for watched in watches]
 
 
-def spread(left: Sequence[Left]) -> tuple[float, float] | None:
+def spread(left: Sequence[MachineResult]) -> tuple[float, float] | None:
     """Return how far apart the machines began to measure, and its uncertainty, s; None for one machine alone."""
     began = [of_machine.began for of_machine in left if of_machine.began is not None]
     if len(began) < 2:
@@ -316,14 +318,14 @@ def _check_clocks(watched: _Watch, poll: Poll, least: float, most: float) -> Non
         raise RunFailed(f"The clock of {name} ran {up - most:.1f} s ahead during the run.")
 
 
-def _left(watched: _Watch, seconds: int) -> Left:
+def _left(watched: _Watch, seconds: int) -> MachineResult:
     machine, last = watched.machine, watched.last
     after = Usage.of(machine.area.call("usage")) if watched.before else None
     output, errors = machine.area.output(f"{NAME}.out"), machine.area.output(f"{NAME}.err")
     if last.began is None or watched.before is None or after is None:
-        return Left(machine, output, errors, last.status or 0, last.up - watched.first.up)
+        return MachineResult(machine, output, errors, last.status or 0, last.up - watched.first.up)
     measuring = last.began + (engines.seconds_to_measuring(output) or 0.0)
-    return Left(
+    return MachineResult(
         machine,
         output,
         errors,

@@ -50,16 +50,16 @@ def combinations(values: Mapping[str, Sequence[str]]) -> list[str]:
     ]
 
 
-def read(combination: str) -> dict[str, str]:
+def parse_combination(combination: str) -> dict[str, str]:
     """Return the option and value of each word of such a combination."""
     return dict(word.split("=", 1) for word in combination.split())
 
 
-def in_words(combination: str) -> str:
+def describe(combination: str) -> str:
     """Return such a combination as people read it: "cache mode writeback, I/O mode native"."""
     return ", ".join(
         f"{SETTINGS[name].in_sentence} {SETTINGS[name].value_label(value)}" if name in SETTINGS else f"{name} {value}"
-        for name, value in read(combination).items()
+        for name, value in parse_combination(combination).items()
     )
 
 
@@ -98,14 +98,14 @@ def problem_with_qemu(options: Options, version: tuple[int, ...]) -> str:
     return ""
 
 
-def in_libvirt(values: Mapping[str, str]) -> dict[str, str]:
+def libvirt_attributes(values: Mapping[str, str]) -> dict[str, str]:
     """Return the attributes of libvirt's <driver> that say these options; a SCSI disk's thread is its controller's."""
     driver = {attribute: values[name] for name, attribute in _LIBVIRT.items() if name in values}
     has_thread = values.get("iothread") == "yes" and values.get("disk_bus") == "virtio"
     return driver | {"iothread": "1"} if has_thread else driver
 
 
-def in_qm(values: Mapping[str, str]) -> list[str]:
+def qm_options(values: Mapping[str, str]) -> list[str]:
     """Return the words of a disk of Proxmox VE's `qm` that say these options."""
     options = {word: values[name] for name, word in _QM.items() if name in values}
     if options.get("discard") == "unmap":

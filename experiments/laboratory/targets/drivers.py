@@ -25,7 +25,7 @@ UNTRIED = ("proxmox",)  # on no real host by those who wrote them
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RunSpec:
     """One run as a driver is asked to set it up. Sizes in MiB; guest fields are empty for a native run.
 
     host_fs : or the volume in place of one; storage : the hypervisor's name of it, where it makes the disks there
@@ -75,14 +75,14 @@ def machine_name(number: int) -> str:
     return f"machine-{number}" if number else "host"
 
 
-def host_file_system(area: Area, wanted: Wanted, say: Say) -> dict[str, str]:
+def host_file_system(area: Area, spec: RunSpec, say: Say) -> dict[str, str]:
     """Prepare the host's file system for this run, fresh where the pool makes images; return what is known of it."""
-    area.call("begin", *makers([wanted.maker]), timeout=120)
-    if wanted.makes_image:
-        say(steps.host_image(wanted.host_fs, wanted.host_disk_mib))
-        return area.call("make-fs", FOLDER, wanted.host_disk_mib, wanted.host_fs, timeout=600)
-    say(steps.host_folder(wanted.host_fs))
-    return area.call("make-folder", FOLDER, wanted.host_fs, wanted.host_disk_mib)
+    area.call("begin", *makers([spec.maker]), timeout=120)
+    if spec.makes_image:
+        say(steps.host_image(spec.host_fs, spec.host_disk_mib))
+        return area.call("make-fs", FOLDER, spec.host_disk_mib, spec.host_fs, timeout=600)
+    say(steps.host_folder(spec.host_fs))
+    return area.call("make-folder", FOLDER, spec.host_fs, spec.host_disk_mib)
 
 
 def makers(names: Iterable[str]) -> list[str]:
@@ -90,7 +90,9 @@ def makers(names: Iterable[str]) -> list[str]:
     return [name for name in names if name in HYPERVISORS]
 
 
-def left_overs(machine: Connection, pools: Iterable[str], drivers: Iterable[str], *, clear: bool = False) -> list[str]:
+def find_leftovers(
+    machine: Connection, pools: Iterable[str], drivers: Iterable[str], *, clear: bool = False
+) -> list[str]:
     """Describe what runs left in these pools and no area knows any more, one text each; `clear` removes it first."""
     asked, verb = makers(drivers), "clear" if clear else "left"
     return [
@@ -100,9 +102,9 @@ def left_overs(machine: Connection, pools: Iterable[str], drivers: Iterable[str]
     ]
 
 
-def native(host: Connection, wanted: Wanted, say: Say) -> list[Machine]:
-    area = Area(host, wanted.pool, wanted.token)
-    facts = host_file_system(area, wanted, say)
+def native(host: Connection, spec: RunSpec, say: Say) -> list[Machine]:
+    area = Area(host, spec.pool, spec.token)
+    facts = host_file_system(area, spec, say)
     return [Machine(0, area, {**facts, "kernel": _kernel(host)})]
 
 
@@ -111,54 +113,52 @@ def domain_name(token: int, number: int) -> str:
 
 
 def guests(
-    stack: ExitStack, hypervisor: Hypervisor, host: Connection, wanted: Wanted, say: Say, keep: Callable[[], None]
+    stack: ExitStack, hypervisor: Hypervisor, host: Connection, spec: RunSpec, say: Say, keep: Callable[[], None]
 ) -> list[Machine]:
     """Make, start and prepare `vm_count` guests; their connections close with the stack.
 
     Raises hypervisors.GuestGone, GuestNotUp.
     """
-    area = Area(host, wanted.pool, wanted.token)
-    if wanted.storage:
-        area.call("begin", *makers([wanted.maker]), timeout=120)
+    area = Area(host, spec.pool, spec.token)
+    if spec.storage:
+        area.call("begin", *makers([spec.maker]), timeout=120)
         host_facts = {"mount_options": ""}
-        say(steps.storage(wanted.storage, wanted.disk_mib))
-    elif wanted.host_fs in disks.VOLUMES:
-        area.call("begin", *makers([wanted.maker]), timeout=120)
+        say(steps.storage(spec.storage, spec.disk_mib))
+    elif spec.host_fs in disks.VOLUMES:
+        area.call("begin", *makers([spec.maker]), timeout=120)
         host_facts = {"mount_options": ""}
-        say(steps.volumes(wanted.host_fs, wanted.disk_mib))
+        say(steps.volumes(spec.host_fs, spec.disk_mib))
     else:
-        host_facts = host_file_system(area, wanted, say)
-        say(steps.disk_images(wanted.disk_mib, wanted.options))
+        host_facts = host_file_system(area, spec, say)
+        say(steps.disk_images(spec.disk_mib, spec.options))
     made = []
-    for number in range(1, wanted.vm_count + 1):
-        disk = hypervisor.make_disk(
-            area, wanted.storage or FOLDER, wanted.host_fs, number, wanted.disk_mib, wanted.options
-        )
+    for number in range(1, spec.vm_count + 1):
+        disk = hypervisor.make_disk(area, spec.storage or FOLDER, spec.host_fs, number, spec.disk_mib, spec.options)
         guest = hypervisors.Guest(
-            name=domain_name(wanted.token, number),
+            name=domain_name(spec.token, number),
             number=number,
-            image_folder=wanted.image_folder,
+            image_folder=spec.image_folder,
             disk=disk,
-            console=f"{wanted.pool}/.kdb/console{number}",
-            ram_mib=wanted.ram_mib,
-            vcpus=wanted.vcpus,
-            accelerator=wanted.accelerator,
-            options=wanted.options,
-            pinned_cpus=disks.pinned(wanted.pinned_cpus, number, wanted.vcpus),
-            root=hypervisors.root_disk(area, wanted.image_folder, wanted.image_disk, number),
+            console=f"{spec.pool}/.kdb/console{number}",
+            ram_mib=spec.ram_mib,
+            vcpus=spec.vcpus,
+            accelerator=spec.accelerator,
+            options=spec.options,
+            pinned_cpus=disks.pinned(spec.pinned_cpus, number, spec.vcpus),
+            root=hypervisors.root_disk(area, spec.image_folder, spec.image_disk, number),
         )
         hypervisor.start(area, guest)
         made.append(guest)
     machines = []
-    say(steps.start_machines(wanted.vm_count))
+    say(steps.start_machines(spec.vm_count))
     for guest in made:
         number, name = guest.number, guest.name
         hypervisors.wait_ready(hypervisor, area, guest, keep=keep)
-        inside = stack.enter_context(log_in(hypervisor, host, name, wanted.image_host_key, keep))
-        guest_area = Area(inside, hypervisors.GUEST_POOL, wanted.token)
+        inside = stack.enter_context(log_in(hypervisor, host, name, spec.image_host_key, keep))
+        guest_area = Area(inside, hypervisors.GUEST_POOL, spec.token)
         guest_area.call("begin")
-        say(steps.guest_file_system(wanted.guest_fs, f"virtual machine {number}"))
-        facts = guest_area.call("format-disk", FOLDER, hypervisors.SERIAL, wanted.guest_fs, timeout=300)
+        say(steps.guest_file_system(spec.guest_fs, f"virtual machine {number}"))
+        facts = guest_area.call("format-disk", FOLDER, hypervisors.SERIAL, spec.guest_fs, timeout=300)
         facts |= {"kernel": _kernel(inside), "host_mount_options": host_facts["mount_options"]}
         machines.append(Machine(number, guest_area, facts, name))
     return machines
@@ -188,18 +188,18 @@ def _first_contact(guest: Connection, keep: Callable[[], object]) -> None:
             time.sleep(0.5)
 
 
-def attached(machines: Sequence[tuple[Connection, str, bool]], wanted: Wanted, say: Say) -> list[Machine]:
+def attached(machines: Sequence[tuple[Connection, str, bool]], spec: RunSpec, say: Say) -> list[Machine]:
     """Prepare virtual machines that exist, each with its pool and whether that makes images."""
     prepared = []
     for number, (connection, pool, makes_image) in enumerate(machines, start=1):
-        area = Area(connection, pool, wanted.token)
+        area = Area(connection, pool, spec.token)
         area.call("begin", timeout=120)
         if makes_image:
-            say(steps.guest_file_system(wanted.guest_fs, f"virtual machine {number}"))
-            facts = area.call("make-fs", FOLDER, wanted.disk_mib, wanted.guest_fs, timeout=600)
+            say(steps.guest_file_system(spec.guest_fs, f"virtual machine {number}"))
+            facts = area.call("make-fs", FOLDER, spec.disk_mib, spec.guest_fs, timeout=600)
         else:
-            say(steps.guest_folder(wanted.guest_fs, f"virtual machine {number}"))
-            facts = area.call("make-folder", FOLDER, wanted.guest_fs)
+            say(steps.guest_folder(spec.guest_fs, f"virtual machine {number}"))
+            facts = area.call("make-folder", FOLDER, spec.guest_fs)
         prepared.append(Machine(number, area, {**facts, "kernel": _kernel(connection)}))
     return prepared
 

@@ -68,7 +68,7 @@ def domain_xml(guest: Guest, owner: str = "") -> str:
         guest.disk,
         TESTED[bus],
         bus,
-        **disks.in_libvirt(guest.options.values),
+        **disks.libvirt_attributes(guest.options.values),
         # A write that fails stops the guest: a benchmark that goes on would count it as done.
         error_policy="stop",
         rerror_policy="stop",

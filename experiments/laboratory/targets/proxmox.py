@@ -47,7 +47,7 @@ def make_disk(area: Area, place: str, host_storage: str, number: int, mib: int, 
     """Return the disk in the words of `qm create`, which makes it. place : the storage"""
     gib = f"{mib / 1024:.6f}".rstrip("0").rstrip(".")
     words = [
-        *(f"{place}:{gib}", *disks.in_qm(options.values), "backup=0", f"serial={SERIAL}"),
+        *(f"{place}:{gib}", *disks.qm_options(options.values), "backup=0", f"serial={SERIAL}"),
         # A write that fails stops the guest: a benchmark that goes on would count it as done.
         *("rerror=stop", "werror=stop"),
     ]

@@ -28,11 +28,11 @@ class NoRoom(NotNow):
     """The disk of the machine is full; the text says where, and how much is missing."""
 
 
-class LeftOvers(NotNow):
+class Leftovers(NotNow):
     """KDB's own things are there and cannot be taken away, or their area was removed; the text names what is left."""
 
 
-_NOT_NOW = {91: NotNow, 92: NoRoom, 93: LeftOvers}  # statuses of remote.sh
+_NOT_NOW = {91: NotNow, 92: NoRoom, 93: Leftovers}  # statuses of remote.sh
 
 MachineFacts = list[tuple[str, str]]  # in printed order; a key may come twice
 

@@ -32,7 +32,7 @@ _REMOVES = {"apt-get": "apt-get remove", "dnf": "dnf remove", "zypper": "zypper 
 
 
 @dataclass(frozen=True)
-class Found:
+class HostState:
     """The findings of a look at the host."""
 
     manager: str
@@ -58,13 +58,13 @@ def packages(manager: str, *, with_guests: bool) -> list[str]:
     return f"{_COMMON[manager]} {_LIBVIRT[manager] if with_guests else ''}".split()
 
 
-def look(machine: Connection, *, with_guests: bool) -> Found:
+def look(machine: Connection, *, with_guests: bool) -> HostState:
     """Look at the host; it changes nothing. Raises Refused where its package manager is not known, and as ssh."""
     manager = dict(_call(machine, "look"))["manager"]
     answer = _call(machine, "look", *packages(manager, with_guests=with_guests))
     known = dict(answer)
     units = dict(value.split(" ", 1) for key, value in answer if key == "unit")
-    return Found(
+    return HostState(
         manager=manager,
         is_root=known["uid"] == "0",
         lacking=tuple(value for key, value in answer if key == "lacks"),
@@ -74,7 +74,7 @@ def look(machine: Connection, *, with_guests: bool) -> Found:
     )
 
 
-def steps(seen: Found, *, with_guests: bool) -> Iterator[Step]:
+def steps(seen: HostState, *, with_guests: bool) -> Iterator[Step]:
     """Yield what is still to be done, in order. Look again after installing, which may do more by itself."""
     if seen.lacking:
         listed = shlex.join(seen.lacking)

@@ -11,7 +11,7 @@ from django.core.management import BaseCommand, CommandError, call_command
 from django.urls import reverse
 
 from experiments.campaigns import checks, control, demonstration, hosts, pages
-from experiments.campaigns.troubleshooting import told
+from experiments.campaigns.troubleshooting import with_diagnosis
 from experiments.models import Host
 
 
@@ -44,7 +44,7 @@ class Command(BaseCommand):
         except ValidationError as error:
             raise CommandError(f"--folder: {' '.join(error.messages)}") from error
         except hosts.HostError as error:
-            raise CommandError(told(str(error), Host.objects.get(slug=demonstration.NAME))) from error
+            raise CommandError(with_diagnosis(str(error), Host.objects.get(slug=demonstration.NAME))) from error
 
     def _show(self, host: Host, pool: Path, options: dict[str, Any], owner: User | None) -> None:
         if disturbances := demonstration.disturbances(host, pool):

@@ -59,7 +59,7 @@ class Command(BaseCommand):
             with recorded(options["record"]) if options["record"] else nullcontext():
                 self._work(campaign)
             if options["draft"]:
-                draft, batch = drafts.make(campaign, user=campaign.owner)
+                draft, batch = drafts.create_draft(campaign, user=campaign.owner)
                 pipeline.finish(batch)
                 self.stdout.write(f"filed as {draft.slug}: {batch.get_state_display()}")
         except (control.CampaignError, pipeline.ImportRefused) as error:
@@ -74,9 +74,9 @@ class Command(BaseCommand):
         )
         for sentence in estimate.left_out:
             self.stdout.write(f"left out: {sentence}")
-        for words, steps in estimate.steps:
-            self.stdout.write(f"\n{words}")
-            for number, step in enumerate(steps, start=1):
+        for kind in estimate.steps:
+            self.stdout.write(f"\n{kind['run']}")
+            for number, step in enumerate(kind["steps"], start=1):
                 self.stdout.write(f"  {number}. {step}")
 
     def _work(self, campaign: Campaign) -> None:
@@ -124,7 +124,7 @@ def _campaign(options: dict[str, Any]) -> Campaign:
             raise control.CampaignError(f"There is no campaign {name!r}.")
         return campaign
     try:
-        fields = plans.read(Path(name).read_bytes(), name)
+        fields = plans.read_document(Path(name).read_bytes(), name)
     except OSError as error:
         raise control.CampaignError(f"{name}: {error.strerror}") from error
     candidates = Host.objects.filter(runs_on=None, archived_at=None)
@@ -139,7 +139,7 @@ def _campaign(options: dict[str, Any]) -> Campaign:
     fields |= {"slug": options["slug"] or fields.get("slug"), "host": host.pk}
     if pool is not None and fields.get("driver") != Host.Driver.ATTACHED:
         fields["pool"] = pool.pk
-    form = plans.form_of(fields, user=None)
+    form = plans.plan_form(fields, user=None)
     if not form.is_valid():
         raise control.CampaignError(
             "\n".join(f"{name}, {field}: {' '.join(map(str, errors))}" for field, errors in form.errors.items())

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.db import OperationalError
 from django.utils.timezone import now
 
-from experiments.campaigns import checks, control, hosts
+from experiments.campaigns import checks, control, host_checks, hosts
 from experiments.campaigns.runs import figures, sequence
 from experiments.laboratory.benchmarks import bench
 from experiments.laboratory.targets import drivers, hypervisors
@@ -223,7 +223,7 @@ def test_a_storage_of_proxmox_ve_is_used_as_it_is(storage):
     campaign = planned(host=storage.host, pool=storage, host_file_systems=["lvm-thin"], discard="unmap", **PVE)
     assert str(campaign.runs.get()).startswith("xfs-on-lvm-thin, varmail")
     assert checks.estimate(campaign).pool_mib == campaign.disk_mib
-    assert "on the storage local-lvm for each" in " ".join(checks.estimate(campaign).steps[0][1])
+    assert "on the storage local-lvm for each" in " ".join(checks.estimate(campaign).steps[0]["steps"])
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_a_campaign_on_xen_is_planned_in_a_folder_and_on_volumes(xen_host):
     campaign = planned(host=xen_host, host_file_systems=["ext4", "raw"], **XEN)
     assert sorted(str(run).partition(",")[0] for run in campaign.runs.all()) == ["xfs-on-ext4", "xfs-on-raw"]
     assert checks.estimate(campaign).pool_mib > campaign.disk_mib
-    steps = " ".join(word for _, words in checks.estimate(campaign).steps for word in words)
+    steps = " ".join(step for kind in checks.estimate(campaign).steps for step in kind["steps"])
     assert "make a disk image of" in steps
     assert "raw device, on a loop device" in steps
 
@@ -578,11 +578,11 @@ def test_noisy_repetitions_go_on():
 
 
 def test_the_figure_of_a_run_is_the_mean_over_machines_of_the_sum_over_operations():
-    figures = [
+    printed = [
         {"machine": machine, "operation": operation, "throughput_mib_s": value}
         for machine, operation, value in ((1, "read", 10.0), (1, "write", 20.0), (2, "read", 30.0), (2, "write", 40.0))
     ]
-    assert figures.throughput(CampaignRun(vm_count=2, figures=figures)) == 50.0
+    assert figures.throughput(CampaignRun(vm_count=2, figures=printed)) == 50.0
     assert figures.throughput(CampaignRun(vm_count=2, figures=[])) is None
 
 
@@ -752,7 +752,7 @@ def test_a_command_waits_for_the_run_that_a_worker_has_without_asking_for_it(ask
 
 def test_who_waits_for_a_check_that_a_worker_does_does_not_ask_for_it(asked, monkeypatch):
     host = make_host()
-    hosts.ask_check(host)
+    hosts.request_check(host)
     job = taken_by_a_worker(host.job_id)
     pauses = iter(range(3))
 
@@ -761,7 +761,7 @@ def test_who_waits_for_a_check_that_a_worker_does_does_not_ask_for_it(asked, mon
             job.update(state="done", finished_at=now())
 
     monkeypatch.setattr(clock, "sleep", pause)
-    hosts.finish(host)
+    hosts.wait_for_job(host)
     assert asked == []
 
 
@@ -787,7 +787,7 @@ def test_a_command_takes_back_the_run_of_a_worker_that_fell_silent(asked, monkey
 
 def test_who_waits_for_a_check_takes_it_back_from_a_worker_that_fell_silent(monkeypatch):
     host, done = make_host(), []
-    hosts.ask_check(host)
+    hosts.request_check(host)
     taken_by_a_worker(host.job_id).update(heartbeat_at=now() - timedelta(hours=1))
 
     def do(job_id):
@@ -797,7 +797,7 @@ def test_who_waits_for_a_check_takes_it_back_from_a_worker_that_fell_silent(monk
     monkeypatch.setattr(jobs, "run", do)
     pauses = iter(range(3))
     monkeypatch.setattr(clock, "sleep", lambda seconds: next(pauses))
-    hosts.finish(host)
+    hosts.wait_for_job(host)
     assert done == [1]
 
 
@@ -815,7 +815,7 @@ def test_a_check_that_fails_as_expected_prints_no_traceback_and_a_defect_does(er
         raise error
 
     host = make_host()
-    hosts.ask_check(host)
+    hosts.request_check(host)
     monkeypatch.setattr(hosts, "connect", connect)
     assert jobs.run(host.job_id)
     assert ("Traceback" in caplog.text) == is_defect
@@ -832,14 +832,14 @@ def test_a_check_that_fails_as_expected_prints_no_traceback_and_a_defect_does(er
 )
 def test_a_check_says_why_libvirt_offers_nothing(found, why):
     with pytest.raises(hosts.HostError, match=why):
-        hosts._try_guest(
+        host_checks._try_guest(
             "libvirt", None, make_host(login="ada"), "/srv/pool", {"guest_image": {}, "domain_types": ""} | found, None
         )
 
 
 def test_check_host_shows_what_the_worker_found_that_took_the_check(asked, monkeypatch):
     """It printed the facts as they had been, while the worker looked for those of now."""
-    host, ask = make_host(facts={"kernel": "old"}), hosts.ask_check
+    host, ask = make_host(facts={"kernel": "old"}), hosts.request_check
 
     def ask_while_a_worker_waits(host, **options):
         ask(host, **options)
@@ -849,7 +849,7 @@ def test_check_host_shows_what_the_worker_found_that_took_the_check(asked, monke
         Host.objects.update(facts={"kernel": "new"})
         Job.objects.update(state=Job.State.DONE, finished_at=now())
 
-    monkeypatch.setattr(hosts, "ask_check", ask_while_a_worker_waits)
+    monkeypatch.setattr(hosts, "request_check", ask_while_a_worker_waits)
     monkeypatch.setattr(clock, "sleep", pause)
     printed = io.StringIO()
     call_command("check_host", host.slug, stdout=printed)

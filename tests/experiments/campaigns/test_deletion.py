@@ -97,7 +97,7 @@ def test_a_campaign_that_was_not_filed_is_deleted_with_its_outputs_and_the_page_
 
 @pytest.mark.parametrize("is_published", [False, True])
 def test_a_filed_campaign_is_archived_and_its_case_study_stays_as_it_is(campaign, owner, is_published):
-    draft, _ = drafts.make(campaign, user=owner)
+    draft, _ = drafts.create_draft(campaign, user=owner)
     if is_published:
         factories.publish(draft)
     kept = sorted(RawFile.objects.values_list("sha256", flat=True))
@@ -153,7 +153,7 @@ def test_a_host_where_nothing_was_measured_is_deleted_and_who_did_it_stays_known
 
 
 def test_a_host_of_campaigns_is_archived_with_them_and_nothing_runs_there(campaign, host, owner):
-    draft, _ = drafts.make(campaign, user=owner)
+    draft, _ = drafts.create_draft(campaign, user=owner)
     factories.publish(draft)
     client = api_of(owner)
     preview = client.get("/api/v1/hosts/lab/removal/").json()
@@ -164,7 +164,7 @@ def test_a_host_of_campaigns_is_archived_with_them_and_nothing_runs_there(campai
     assert CaseStudy.objects.get().status == "published"
     assert RunArtifact.objects.count() == 1
     with pytest.raises(hosts.HostError, match="archived: bring it back first"):
-        hosts.ask_check(host)
+        hosts.request_check(host)
     with pytest.raises(control.PlanRefused, match="is archived"):
         control.create(make_campaign(host), user=owner)
     assert ">lab</option>" not in page_of(owner).get("/laboratory/campaigns/new/").content.decode()
@@ -172,7 +172,7 @@ def test_a_host_of_campaigns_is_archived_with_them_and_nothing_runs_there(campai
     assert "nothing runs on it" in page
     assert "Case studies that were filed from it stay" in page  # in the audit trail
     assert posted(client, "hosts/lab/bring-back/").json()["archived_at"] is None
-    hosts.ask_check(Host.objects.get())
+    hosts.request_check(Host.objects.get())
 
 
 def test_what_waits_for_an_archived_host_waits_no_longer(host, owner):
@@ -181,10 +181,10 @@ def test_what_waits_for_an_archived_host_waits_no_longer(host, owner):
     campaign.save()
     host.left_overs = "guest kdb-101-1"
     host.save()
-    assert deletion.of_host(host).becomes[-1].endswith("clean it up first: guest kdb-101-1")
+    assert deletion.host_deletion(host).becomes[-1].endswith("clean it up first: guest kdb-101-1")
     deletion.remove_host(host, "archive", user=owner)
     control.look_after()
-    control.go_on_by_itself(campaign)
+    control.resume(campaign)
     campaign.refresh_from_db()
     assert (campaign.state, campaign.look_at, Job.objects.count()) == ("paused", None, 0)
 
@@ -259,7 +259,7 @@ def test_a_machine_is_not_registered_again_by_another_of_its_names(host, owner, 
     monkeypatch.setattr(ssh, "scan", lambda address, port: HOST_KEY)
     for slug, address in (("again", "localhost"), ("third", "127.0.0.2")):
         again = hosts.register(Host(slug=slug, name=slug, address=address), [], user=owner, any_key=True)
-        hosts.finish(again)
+        hosts.wait_for_job(again)
         assert again.job.error.startswith("This machine is registered already, as lab (lab): it has the same host key.")
         assert again.offered_key == ""
         Host.objects.filter(pk=again.pk).update(offered_key=HOST_KEY)

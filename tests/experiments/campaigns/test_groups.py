@@ -120,7 +120,7 @@ def test_the_owner_stops_everything_whoever_began_it(door, host, owner, member, 
     paused, planned = running(host, member, "paused"), control.create(make_campaign(host, slug="planned"), user=owner)
     control.pause(paused)
     nightly_one = running(host, owner, "nightly")
-    nightly.repeat(nightly_one, 720)
+    nightly.schedule(nightly_one, 720)
     machine = mail_server(host)
     move = by_hand.ask(machine.disks.get(), host.observed_pools.get(path="/srv/xfs"), user=member)
     PlacementPolicy.objects.create(host=host, mode="automatic")
@@ -211,7 +211,7 @@ def test_who_left_the_group_is_not_told_what_was_on_its_way(host, owner, member,
     about = {"subject": "s", "text": "t", "path": "/", "facts": facts, "users": [member.pk]}
     announcing.announce(Topic.MACHINES, **about)
     waiting = list(Delivery.objects.select_related("subscription__user"))
-    assert [notifications.why_not_told(delivery) for delivery in waiting] == ["", ""]
+    assert [notifications.reason_to_withhold(delivery) for delivery in waiting] == ["", ""]
     groups.choose_operators(host, [], user=owner)
     told = "You are not in the group of its host any more, or it is gone."
-    assert [notifications.why_not_told(delivery) for delivery in waiting] == [told, told]
+    assert [notifications.reason_to_withhold(delivery) for delivery in waiting] == [told, told]

@@ -20,7 +20,7 @@ def repeated():
     campaign.save(update_fields=["owner"])
     campaign.host.operators.add(campaign.owner)
     end(active(campaign))
-    nightly.repeat(campaign, 60)
+    nightly.schedule(campaign, 60)
     campaign.refresh_from_db()
     assert campaign.nightly_at > now() + timedelta(hours=23)
     return a_day_later(campaign)
@@ -78,7 +78,7 @@ def test_a_night_is_skipped_where_it_would_take_too_long(repeated):
     assert (repeated.repetitions, repeated.state) == (1, "finished")
     assert "more than the 1 of a night." in repeated.nightly_skipped
     with pytest.raises(control.CampaignError, match="One repetition takes about"):
-        nightly.repeat(repeated, 1)
+        nightly.schedule(repeated, 1)
 
 
 def test_whoever_may_steer_no_more_measures_no_more(repeated):
@@ -89,6 +89,6 @@ def test_whoever_may_steer_no_more_measures_no_more(repeated):
 
 
 def test_stopped_there_is_no_night(repeated):
-    nightly.repeat(repeated, None)
+    nightly.schedule(repeated, None)
     look(repeated)
     assert (repeated.repetitions, repeated.nightly_at) == (1, None)

@@ -23,7 +23,7 @@ OUTCOMES = {
     ssh.Unreachable: Outcome.WAITS,
     remote.NotNow: Outcome.WAITS,
     remote.NoRoom: Outcome.WAITS,
-    remote.LeftOvers: Outcome.WAITS,
+    remote.Leftovers: Outcome.WAITS,
     ssh.SshError: Outcome.WAITS_FOR_SOMEBODY,
     ssh.TooMuch: Outcome.WAITS_FOR_SOMEBODY,
     ssh.KeyChanged: Outcome.WAITS_FOR_SOMEBODY,

@@ -6,7 +6,7 @@ from django.test import Client
 from django.test.client import MULTIPART_CONTENT
 from django.utils.timezone import now
 
-from experiments.campaigns import control, hosts, plans
+from experiments.campaigns import control, host_checks, plans
 from experiments.campaigns.forms import CampaignForm, HostForm
 from experiments.laboratory.transport import ssh
 from experiments.models import Campaign, CampaignRun, Host, RunArtifact
@@ -60,7 +60,7 @@ PAGES = [
     ("/laboratory/hosts/lab/", None, MEMBERS),
     ("/laboratory/hosts/lab/", {"do": "check"}, MEMBERS),
     ("/laboratory/hosts/lab/", {"do": "contact"}, OWNERS),
-    ("/laboratory/hosts/lab/", {"do": "accept", "fingerprint": ssh.fingerprint(HOST_KEY)}, OWNERS),
+    ("/laboratory/hosts/lab/", {"do": "accept-key", "fingerprint": ssh.fingerprint(HOST_KEY)}, OWNERS),
     ("/laboratory/hosts/lab/", {"do": "operators", "operators": ""}, OWNERS),
     ("/laboratory/hosts/lab/", {"do": "stop"}, OWNERS),
     ("/laboratory/hosts/lab/edit/", None, OWNERS),
@@ -183,7 +183,7 @@ def test_a_check_says_what_it_takes_before_it_is_asked_for(people, host):
     page = client_of(people["owner"], api=False).get("/laboratory/hosts/lab/").content.decode()
     assert "A check takes about 5\xa0s and writes nothing." in page
     host.drivers, host.guest_image = ["libvirt"], "/srv/guest"
-    estimate = hosts.check_estimate(host, pools=3, with_limits=True)
+    estimate = host_checks.check_estimate(host, pools=3, with_limits=True)
     assert (estimate.seconds, estimate.guest_seconds, estimate.pool_mib) == (5 + 150 + 60, 150, 1024)
 
 
@@ -346,7 +346,7 @@ def test_several_values_of_a_setting_are_planned_at_both_doors(people, host):
     ],
 )
 def test_what_a_disk_cannot_be_is_refused(host, field, value, words):
-    form = plans.form_of(PLAN | {"host": host.pk, "pool": host.pools.get().pk, field: value}, user=None)
+    form = plans.plan_form(PLAN | {"host": host.pk, "pool": host.pools.get().pk, field: value}, user=None)
     assert words in " ".join(form.errors[field])
 
 

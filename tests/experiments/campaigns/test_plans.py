@@ -33,8 +33,8 @@ def run_plan(tmp_path, document, **options):
 
 def test_a_document_makes_the_same_plan_on_another_host(campaign):
     second = make_host("second", address="192.0.2.2")
-    document = plans.read(plans.text(campaign).encode(), "plan.json")
-    form = plans.form_of(document | {"host": second.pk, "pool": second.pools.get().pk, "slug": "again"}, user=None)
+    document = plans.read_document(plans.text(campaign).encode(), "plan.json")
+    form = plans.plan_form(document | {"host": second.pk, "pool": second.pools.get().pk, "slug": "again"}, user=None)
     assert form.is_valid(), form.errors
     again = control.create(form.instance, user=None)
     assert plans.document(again) == plans.document(campaign) | {"slug": "again"}

@@ -6,7 +6,7 @@ import threading
 import pytest
 from django.utils.timezone import now
 
-from experiments.campaigns import hosts, troubleshooting
+from experiments.campaigns import host_checks, hosts, troubleshooting
 from experiments.laboratory.transport import ssh
 from experiments.models import Host
 from kdb.api.schema import EXAMPLES
@@ -75,15 +75,15 @@ SAID = [
 
 @pytest.mark.parametrize(("message", "cause"), SAID)
 def test_a_message_has_its_cause_and_a_next_step_about_this_host(message, cause):
-    way = troubleshooting.way_on(message, HOST)
+    way = troubleshooting.diagnose(message, HOST)
     assert cause in way.cause
     assert way.next_step
     assert "{" not in way.cause + way.next_step
-    assert troubleshooting.told(message, HOST) == f"{message}\n{way.cause}\n{way.next_step}"
+    assert troubleshooting.with_diagnosis(message, HOST) == f"{message}\n{way.cause}\n{way.next_step}"
 
 
 def test_every_row_of_the_table_is_met_by_a_real_message():
-    causes = {troubleshooting.way_on(message, HOST).cause for message, _ in SAID}
+    causes = {troubleshooting.diagnose(message, HOST).cause for message, _ in SAID}
     rows = {
         cause.format(address="lab.example", port=2222, login="bench", key="lab", queue=HOST.queue)
         for _, cause, _ in troubleshooting._TABLE
@@ -92,7 +92,7 @@ def test_every_row_of_the_table_is_met_by_a_real_message():
 
 
 def test_what_no_row_knows_stands_alone():
-    assert troubleshooting.told("a new trouble", HOST) == "a new trouble"
+    assert troubleshooting.with_diagnosis("a new trouble", HOST) == "a new trouble"
 
 
 GREETINGS = [b"220 the words of a peer\r\n", b"", b"SSH-2.0-none the words of a peer\r\n", b"the words\0\x1b[2J" * 999]
@@ -115,7 +115,7 @@ def test_why_there_is_no_connection_is_told_in_our_words_and_one_of_three_classe
     words = ssh.NOT_REACHED if greeting is None else ssh.UNEXPECTED
     assert str(scanned.value) == f"127.0.0.1 port {port} {words}"
     assert str(connected.value) in (f"{address} {words}", f"{address} {ssh.NOT_REACHED}")  # ssh may say nothing at all
-    assert troubleshooting.way_on(str(scanned.value), HOST)
+    assert troubleshooting.diagnose(str(scanned.value), HOST)
     assert "\x1b" not in caplog.text
 
 
@@ -145,7 +145,7 @@ def test_no_host_is_registered_on_a_link_local_address_or_a_clouds_metadata(clie
         assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "address"), address
     host = make_host("lab-2", address="metadata.example", offered_key="", registered_by=user)
     with pytest.raises(hosts.HostError, match="metadata"):  # its name was another's when it was registered
-        hosts.contact(None, host.pk)
+        host_checks.contact(None, host.pk)
     with pytest.raises(hosts.HostError, match="metadata"):
         hosts.connect(host)
     assert (

@@ -189,7 +189,7 @@ def registered(lab: Lab, **fields):
         host.host_key, host.facts = lab.host_key, lab.facts
         host.save()
         return host
-    hosts.ask_contact(host)
+    hosts.request_contact(host)
     do(host.job)
     host.refresh_from_db()
     hosts.accept_key(host, hosts.ssh.fingerprint(lab.host_key))

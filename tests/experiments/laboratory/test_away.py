@@ -163,7 +163,7 @@ def left_over(host, lab):
         area.call("begin")
         area.call("make-fs", "fs", 64, "ext4")
         lab.inside("rm", "-rf", str(lab.pool / ".kdb"))
-        assert cleanup.look(machine, host)
+        assert cleanup.find_leftovers(machine, host)
     host.refresh_from_db()
     assert "mount" in host.left_overs
     yield
@@ -175,7 +175,7 @@ def test_a_check_of_the_host_sees_that_somebody_took_the_left_overs_away(host, p
         plain_lab.inside("umount", f"{plain_lab.pool}/.kdb/fs")
         plain_lab.forget_loops()
         shutil.rmtree(plain_lab.pool / ".kdb")
-    hosts.ask_check(host)
+    hosts.request_check(host)
     do(host.job)
     host.refresh_from_db()
     assert host.left_overs == ""

@@ -50,7 +50,7 @@ def disk_under_test(seen) -> dict:
 
 
 def filed(campaign):
-    draft, batch = drafts.make(campaign, user=None)
+    draft, batch = drafts.create_draft(campaign, user=None)
     pipeline.finish(batch)
     assert batch.state == "filed", batch.report
     return draft.configurations.get()

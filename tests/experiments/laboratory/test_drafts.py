@@ -44,7 +44,7 @@ def test_a_native_campaign_becomes_a_draft_with_facts_and_outputs(plain_lab, key
     reviews.submit(draft, user=None)
     life.publish([draft], reason="measured here")
     with pytest.raises(control.CampaignError, match="is filed as lab-native"):
-        drafts.make(campaign, user=None)
+        drafts.create_draft(campaign, user=None)
 
 
 def test_a_guest_campaign_becomes_a_draft_of_what_it_is(qemu_lab, keys, monkeypatch, published_evidence):
@@ -65,7 +65,7 @@ def test_a_guest_campaign_becomes_a_draft_of_what_it_is(qemu_lab, keys, monkeypa
     modes = [run.options.cache_mode for run in campaign.runs.order_by("position")]
     assert sorted(modes) == ["none", "writeback"]
     assert [f'cache="{mode}"' in xml for mode, xml in zip(modes, defined, strict=True)] == [True, True]
-    draft, batch = drafts.make(campaign, user=None)
+    draft, batch = drafts.create_draft(campaign, user=None)
     pipeline.finish(batch)
     assert batch.state == "filed", batch.report
     emulated = host.facts["accelerator"] == "qemu"

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from experiments.campaigns import control, drafts, hosts
+from experiments.campaigns import control, drafts, host_checks, hosts
 from experiments.imports import pipeline
 from experiments.laboratory.benchmarks import engines
 from experiments.laboratory.transport import remote
@@ -31,7 +31,9 @@ def test_a_check_finds_out_what_the_host_is(host, plain_lab):
     assert facts["kernel"] in plain_lab.inside("uname", "-r")
     assert (facts["cores"] >= 1, facts["ram_mib"] > 100, facts["fio"][:4]) == (True, True, "fio-")
     assert facts["pools"][str(plain_lab.pool)]["free_mib"] > 0
-    assert {"program": "filebench", "from": hosts.FROM["filebench"]} in facts["missing"] or facts["filebench"]
+    assert {"program": "filebench", "from": host_checks.PROGRAM_SOURCES["filebench"]} in facts["missing"] or facts[
+        "filebench"
+    ]
 
 
 @pytest.mark.nightly
@@ -97,7 +99,7 @@ def test_attached_machines_are_measured_through_their_own_sshd(plain_lab, keys):
     assert plain_lab.left_overs() == []
     for model, slug in ((Workload, "varmail"), (Benchmark, "fio"), (OperatingSystem, "debian-12")):
         factories.entry(model, slug)
-    draft, batch = drafts.make(campaign, user=None)
+    draft, batch = drafts.create_draft(campaign, user=None)
     pipeline.finish(batch)
     assert batch.state == "filed", batch.report
     configuration = draft.configurations.get()
@@ -195,7 +197,7 @@ def test_a_changed_key_blocks_the_host_and_loses_nothing(host, plain_lab):
     assert (run.state, campaign.state) == ("waiting", "paused"), said(run)
     with pytest.raises(control.CampaignError, match="is blocked"):
         control.start(campaign)
-    hosts.ask_contact(host)
+    hosts.request_contact(host)
     do(host.job)
     host.refresh_from_db()
     hosts.accept_key(host, hosts.ssh.fingerprint(plain_lab.host_key))

@@ -70,7 +70,7 @@ def _filed(campaign: Campaign):
     """Run a campaign of one configuration, file it, and return the configuration."""
     call_command("run_campaign", campaign.slug, stdout=io.StringIO())
     assert {run.state for run in campaign.runs.all()} == {"done"}, [said(run) for run in campaign.runs.all()]
-    draft, batch = drafts.make(campaign, user=None)
+    draft, batch = drafts.create_draft(campaign, user=None)
     pipeline.finish(batch)
     assert batch.state == "filed", batch.report
     return draft.configurations.get()

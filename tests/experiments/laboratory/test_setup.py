@@ -12,7 +12,7 @@ from experiments.laboratory.transport.ssh import Answer
 from tests.experiments.laboratory import lab
 from tests.experiments.laboratory.conftest import registered
 
-FRESH = setup.Found("apt-get", True, (), {}, False, ())
+FRESH = setup.HostState("apt-get", True, (), {}, False, ())
 
 
 class Overlay:

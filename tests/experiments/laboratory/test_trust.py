@@ -88,7 +88,7 @@ def test_a_disturbed_run_is_repeated_at_the_end_and_the_repeat_counts(host, plai
         control.retry(campaign, first)
     for model, slug in ((Workload, "varmail"), (Benchmark, "fio"), (OperatingSystem, "debian-12")):
         factories.entry(model, slug)
-    draft, _ = drafts.make(campaign, user=None)
+    draft, _ = drafts.create_draft(campaign, user=None)
     assert any("Run 3, its repeat, counts." in note for note in draft.notes)
     assert plain_lab.left_overs() == []
 
