@@ -18,7 +18,7 @@ from experiments.laboratory.transport import remote, ssh
 from experiments.models import CampaignRun, Host, RunLine, StoragePool
 from kdb.models import Job
 from kdb.work import jobs
-from tests.factories import FileSystem, entry, make_campaign, make_case_study, make_host, make_user
+from tests.factories import FileSystem, entry, make_campaign, make_host
 
 pytestmark = pytest.mark.django_db
 
@@ -199,13 +199,6 @@ def test_a_value_that_can_run_with_nothing_is_refused(fields, disk, field, words
     assert words in " ".join(problems[field])
 
 
-def test_volumes_are_not_made_in_a_pool_that_is_used_as_it_is():
-    host = make_host()
-    StoragePool.objects.filter(host=host).update(kind="existing")
-    with pytest.raises(control.PlanRefused, match="is ext4; it is used as it is"):
-        planned(host=host, **GUESTS, host_file_systems=["raw"])
-
-
 PVE = {"driver": "proxmox", "guest_file_systems": ["xfs"], "vm_counts": [1]}
 
 
@@ -308,21 +301,6 @@ def test_a_host_that_is_no_xen_or_cannot_virtualise_fully_is_refused(xen_host):
     del xen_host.facts["xen_caps"]
     with pytest.raises(control.PlanRefused, match="is no Xen, seen by xl"):
         planned(host=xen_host, **XEN)
-
-
-def test_a_driver_counts_as_tried_when_a_campaign_by_it_was_filed(storage):
-    assert checks.is_untried("proxmox")
-    assert not checks.is_untried("libvirt")
-    campaign = planned(host=storage.host, pool=storage, host_file_systems=["lvm-thin"], **PVE)
-    campaign.case_study = make_case_study()
-    campaign.save()
-    assert not checks.is_untried("proxmox")
-
-
-def test_all_problems_are_told_at_once():
-    with pytest.raises(control.PlanRefused) as refused:
-        planned(disk_mib=100, engine="filebench", host=make_host(), host_file_systems=["ntfs"])
-    assert set(refused.value.problems) == {"disk_mib", "host_file_systems"}
 
 
 def attached(count: int, **fields):
@@ -586,11 +564,6 @@ def test_the_figure_of_a_run_is_the_mean_over_machines_of_the_sum_over_operation
     assert figures.throughput(CampaignRun(vm_count=2, figures=[])) is None
 
 
-def test_who_plans_owns(django_user_model):
-    user = make_user("operators")
-    assert control.create(make_campaign(), user=user).owner == user
-
-
 # Runs done again
 
 
@@ -747,21 +720,6 @@ def test_a_command_waits_for_the_run_that_a_worker_has_without_asking_for_it(ask
     printed = io.StringIO()
     call_command("run_campaign", campaign.slug, stdout=printed)
     assert "is finished: 1 done" in printed.getvalue()
-    assert asked == []
-
-
-def test_who_waits_for_a_check_that_a_worker_does_does_not_ask_for_it(asked, monkeypatch):
-    host = make_host()
-    hosts.request_check(host)
-    job = taken_by_a_worker(host.job_id)
-    pauses = iter(range(3))
-
-    def pause(seconds):
-        if next(pauses, None) is None:
-            job.update(state="done", finished_at=now())
-
-    monkeypatch.setattr(clock, "sleep", pause)
-    hosts.wait_for_job(host)
     assert asked == []
 
 

@@ -92,29 +92,6 @@ def test_only_hosts_of_ones_group_can_be_loaded(host, member):
         assert ("host" not in form.errors) == ("pool" not in form.errors) == is_offered
 
 
-@pytest.mark.parametrize("step", ["cancel", "pause"])
-@pytest.mark.parametrize("who", ["owner", "other member"])
-def test_the_owner_and_members_stop_campaigns_of_others(step, who, host, owner, campaign):
-    other = make_user("operators")
-    host.operators.add(other)
-    client = client_of(owner if who == "owner" else other)
-    page = client.get("/laboratory/campaigns/night/").content.decode()
-    assert f'value="{step}"' in page
-    assert 'value="top-up"' not in page  # what loads the host in a member's name, the member does
-    assert client.post("/api/v1/campaigns/night/start/").status_code == 403
-    assert client.post("/laboratory/campaigns/night/", {"do": step}).status_code == 302
-    assert state_of(campaign) == {"cancel": "cancelled", "pause": "paused"}[step]
-
-
-def test_who_is_outside_stops_nothing_and_learns_nothing(host, campaign):
-    client = client_of(make_user("operators"))
-    for address in ("hosts/lab/stop/", "hosts/lab/operators/", "campaigns/night/cancel/"):
-        assert client.post(f"/api/v1/{address}", {}, "application/json").status_code == 404
-    for address in ("/laboratory/hosts/lab/", "/laboratory/campaigns/night/"):
-        assert client.post(address, {"do": "stop"}).status_code == 404
-    assert state_of(campaign) == "running"
-
-
 @pytest.mark.parametrize("door", ["page", "api"])
 def test_the_owner_stops_everything_whoever_began_it(door, host, owner, member, campaign):
     paused, planned = running(host, member, "paused"), control.create(make_campaign(host, slug="planned"), user=owner)

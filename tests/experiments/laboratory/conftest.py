@@ -140,7 +140,7 @@ def built_filebench(cache: Path) -> Path:
     def build(folder: Path) -> None:
         manage("build_filebench", "--source", laboratories.FILEBENCH_SOURCE, "--out", str(folder / "tree"))
 
-    rooms = ("images/filebench_build.py", "images/filebench_tree.py", "images/debian.py", "measuring/engines.py")
+    rooms = ("images/filebench_build.py", "images/filebench_tree.py", "images/debian.py", "benchmarks/engines.py")
     recipe = made_once.digest(*(f"experiments/laboratory/{name}" for name in rooms))
     return made_once.made_once(cache, "filebench", recipe, build) / "tree"
 

@@ -3,9 +3,7 @@
 import time
 
 import pytest
-from django.core.management import call_command
 
-from experiments.campaigns import control
 from tests.experiments.laboratory.conftest import (
     LONG,
     begun,
@@ -74,30 +72,6 @@ def test_a_host_without_sshd_pauses_its_campaign_which_goes_on_when_it_is_back(h
     assert (campaign.state, run.state) == ("paused", "waiting"), said(run)
     assert looked_at(campaign).state == "paused"
     stock_lab.inside("systemctl", "start", "ssh")
-    assert looked_at(campaign).state == "running"
-    work_off(campaign)
-    run.refresh_from_db()
-    assert run.state == "done", said(run)
-
-
-def test_a_removed_area_is_told_with_guest_mount_and_loop_and_cleared_on_order(host, stock_lab, measuring):
-    campaign = started(host, **SHORT | {"run_seconds": 300})
-    run, worker = begun(campaign, measuring)
-    stock_lab.inside("rm", "-rf", f"{stock_lab.pool}/.kdb")
-    wait_for_end(run, worker)
-    campaign.refresh_from_db()
-    assert (campaign.state, run.state, run.lost_attempts) == ("paused", "waiting", 0), said(run)
-    looked_at(campaign)
-    with pytest.raises(control.CampaignError) as refused:
-        control.start(campaign)
-    guest = stock_lab.inside("virsh", "-c", "qemu:///system", "--quiet", "list", "--name").split()
-    assert len(guest) == 1
-    for words in (f"virtual machine {guest[0]}", f"mount {stock_lab.pool}/.kdb/fs", "loop device /dev/loop"):
-        assert words in campaign.state_reason
-        assert words in str(refused.value)
-    call_command("clear_host", host.slug)
-    assert stock_lab.left_overs() == []
-    type(campaign).objects.filter(pk=campaign.pk).update(run_seconds=3)
     assert looked_at(campaign).state == "running"
     work_off(campaign)
     run.refresh_from_db()
