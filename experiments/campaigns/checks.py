@@ -109,7 +109,7 @@ def problems_of(campaign: Campaign) -> dict[str, list[str]]:
 
 
 def _check_host(campaign: Campaign, facts: HostFacts, say: Say) -> None:
-    host, lacking = campaign.host, abilities.lacking(campaign.host)
+    host, lacking = campaign.host, abilities.missing_programs(campaign.host.facts)
     about = _check_pool(campaign, facts, say)
     if campaign.driver == Host.Driver.NATIVE:
         _check_engine(campaign, str(host), str(facts.get(campaign.engine, "")), say)
@@ -151,7 +151,7 @@ def _check_pool(campaign: Campaign, facts: HostFacts, say: Say) -> PoolFacts:
             f"{host.login} is not root on {host}, and only root makes file systems and guests: log in as root, or say "
             "in the host's record that the login may sudo without a password, and check the host.",
         )
-    lacking = abilities.lacking(host)
+    lacking = abilities.missing_programs(host.facts)
     for name in campaign.host_file_systems:
         if pool.kind != StoragePool.Kind.IMAGE:
             if name != about["file_system"]:
@@ -208,7 +208,7 @@ def _check_volume(campaign: Campaign, name: str, facts: HostFacts, say: Say) -> 
     if name not in disks.VOLUMES:
         say("host_file_systems", f"KDB makes no {BACKENDS[name]} by itself: {', '.join(disks.VOLUMES)} it does.")
         return
-    if name == "lvm" and "lvm" in {item["program"] for item in facts["missing"]}:
+    if name == "lvm" and "lvm" in abilities.missing_programs(facts):
         say("host_file_systems", f"{campaign.host} has no lvm: {host_checks.PROGRAM_SOURCES['lvm']}.")
     if name == "lvm" and "device_mapper" not in facts:
         say("host_file_systems", f"The kernel of {campaign.host} has no device-mapper, which LVM needs.")
@@ -271,7 +271,8 @@ def _disk_problems(campaign: Campaign, host_fs: str, combination: str) -> Iterat
     yield from disks.problems(options)
     if options.disk_bus not in facts.get("guest_image", {}).get("disk_buses", ("virtio", "scsi", "ide")):
         yield "disk_bus", f"The kernel in the guest image of {host} has no driver for {options.disk_bus} disks."
-    if driver != Host.Driver.PROXMOX and options.image_format == "qcow2" and "qemu-img" in abilities.lacking(host):
+    lacks_qemu_img = "qemu-img" in abilities.missing_programs(facts)
+    if driver != Host.Driver.PROXMOX and options.image_format == "qcow2" and lacks_qemu_img:
         yield "image_format", f"{host} has no qemu-img: {host_checks.PROGRAM_SOURCES['qemu-img']}."
     match = re.search(r"QEMU (\d{1,4}(?:\.\d{1,4}){0,3})", facts.get("running", ""))
     version = tuple(int(part) for part in match[1].split(".")) if match else ()

@@ -149,7 +149,7 @@ def resume(campaign: Campaign) -> None:
             next_run(paused.host_id)
 
 
-def _look_at_hosts() -> None:
+def _request_looks() -> None:
     """Have a worker look whether the hosts of paused campaigns can be used again; less and less often."""
     for campaign in Campaign.objects.select_related("host").filter(state=State.PAUSED, look_at__lte=now()):
         with transaction.atomic():
@@ -169,42 +169,42 @@ def cancel(campaign: Campaign) -> None:
 
 def retry(campaign: Campaign, run: CampaignRun) -> None:
     """Repeat one run, whatever became of it; its figures count until the new run is done. Raises CampaignError."""
-    _wait_again(campaign, CampaignRun.objects.filter(pk=run.pk))
+    _repeat_runs(campaign, CampaignRun.objects.filter(pk=run.pk))
 
 
 def retry_cell(campaign: Campaign, run: CampaignRun) -> None:
     """Do all ended repetitions of this run's cell again, as `retry` does one. Raises CampaignError."""
     alike = {name: getattr(run, name) for name in plan.Cell._fields}
-    _wait_again(campaign, CampaignRun.objects.filter(**alike))
+    _repeat_runs(campaign, CampaignRun.objects.filter(**alike))
 
 
-def _wait_again(campaign: Campaign, runs: QuerySet[CampaignRun]) -> None:
+def _repeat_runs(campaign: Campaign, runs: QuerySet[CampaignRun]) -> None:
     with transaction.atomic():
         campaign = _locked(campaign, State.RUNNING, State.PAUSED, State.FINISHED, State.CANCELLED)
         if campaign.case_study_id:
             raise CampaignError("The campaign is filed; what is added now would not be in the case study.")
         chosen = runs.filter(campaign=campaign).select_related("repeated_by").order_by("position")
-        if not sum(map(_waits_again, chosen)):
+        if not sum(map(_requeue, chosen)):
             raise CampaignError("The run has not ended, or another is done in its place: do that one again.")
-        _go_on(campaign)
+        _continue(campaign)
 
 
-def _waits_again(run: CampaignRun) -> bool:
+def _requeue(run: CampaignRun) -> bool:
     """Have the run done again: by another one where it has figures, which count until that one is done."""
     if run.state == RunState.DONE:
         other = getattr(run, "repeated_by", None)
         if other is None:
             _repeat(run)
             return True
-        return other.state != RunState.DONE and _waits_again(other)
+        return other.state != RunState.DONE and _requeue(other)
     ended = CampaignRun.objects.filter(pk=run.pk, state__in=[RunState.FAILED, RunState.CANCELLED, RunState.UNNEEDED])
     emptied = {"reason": "", "warnings": [], "disturbed": "", "lost_attempts": 0, "step": ""}
     return ended.update(state=RunState.WAITING, **emptied) > 0
 
 
 def _repeat(run: CampaignRun) -> None:
-    again = {name: getattr(run, name) for name in ("campaign_id", "host_id", "repetition", *plan.Cell._fields)}
-    CampaignRun.objects.create(**again, position=_last_position(run.campaign) + 1, repeats=run)
+    fields = {name: getattr(run, name) for name in ("campaign_id", "host_id", "repetition", *plan.Cell._fields)}
+    CampaignRun.objects.create(**fields, position=_last_position(run.campaign) + 1, repeats=run)
 
 
 def repeat_at_the_end(run: CampaignRun) -> None:
@@ -241,10 +241,10 @@ def top_up(campaign: Campaign, repetitions: int) -> None:
             raise CampaignError(f"A campaign holds {checks.MAX_RUNS:,} runs; this would make {campaign.run_count:,}.")
         campaign.save(update_fields=["repetitions"])
         _add_runs(campaign, range(first, campaign.repetitions + 1))
-        _go_on(campaign)
+        _continue(campaign)
 
 
-def _go_on(campaign: Campaign) -> None:
+def _continue(campaign: Campaign) -> None:
     """Go on where there is something to do again: an ended campaign waits for its start, a running one goes on."""
     if campaign.state in (State.FINISHED, State.CANCELLED):
         _set_state(campaign, State.PAUSED)
@@ -345,4 +345,4 @@ def look_after() -> None:
                     pause_by_itself(run.campaign_id, reason)
     for host_id in set(Campaign.objects.filter(state=State.RUNNING).values_list("host_id", flat=True)):
         next_run(host_id)
-    _look_at_hosts()
+    _request_looks()

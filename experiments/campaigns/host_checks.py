@@ -19,6 +19,7 @@ from experiments.models import CampaignRun, Host, Hypervisor
 from kdb.work import jobs
 
 from . import hosts
+from .abilities import missing_programs
 from .hosts import HostError
 
 logger = logging.getLogger(__name__)
@@ -145,7 +146,7 @@ def _facts(machine: ssh.Connection, host: Host, run: jobs.JobRun, with_limits: b
     is_free = not CampaignRun.objects.filter(host=host, state=CampaignRun.State.ACTIVE).exists()
     if host.guest_image and (maker := hosts.maker_of(host)):
         facts["guest_image"] = _image(machine, host.guest_image)
-        if maker == Host.Driver.LIBVIRT and "virsh" in _lacking(facts):
+        if maker == Host.Driver.LIBVIRT and "virsh" in missing_programs(facts):
             pass  # no guest can be tried yet; what is missing is told, and host_setup brings it
         elif is_free and pools:
             facts["accelerator"], inside = _try_guest(maker, machine, host, pools[0], facts, run)
@@ -177,11 +178,6 @@ def facts_of(text: str) -> HostFacts:
     return facts
 
 
-def _lacking(facts: HostFacts) -> set[str]:
-    """Return the programs that are missing by what `facts_of` found."""
-    return {item["program"] for item in facts["missing"]}
-
-
 def _image(machine: ssh.Connection, folder: str) -> ImageFacts:
     """Return what image.json says of the guest image. Raises HostError where one of its files has another digest."""
     try:
@@ -210,7 +206,7 @@ def _inside(guest: ssh.Connection) -> ImageFacts:
     facts = facts_of(remote.call(guest, "facts"))
     pairs = remote.facts(remote.call(guest, "modules", *guest_image.DISK_MODULES.values()))
     modules = {value for _, value in pairs}
-    lacking = _lacking(facts)
+    lacking = missing_programs(facts)
     return {
         "kernel": facts["kernel"],
         "distribution": facts["distribution"],

@@ -21,8 +21,8 @@ def cause_of(attempt: Attempt, areas: list[Area], error: Exception) -> Exception
         if isinstance(error, ssh.Unreachable) and error.guest:
             _tell_guest_from_host(attempt, areas[0], error)
         if isinstance(error, remote.Leftovers) and areas:
-            left = cleanup.find_leftovers(areas[0].machine, attempt.host)
-            return remote.Leftovers(f"{error}. Left: {', '.join(left)}") if left else error
+            leftovers = cleanup.find_leftovers(areas[0].machine, attempt.host)
+            return remote.Leftovers(f"{error}. Left: {', '.join(leftovers)}") if leftovers else error
         if outcome_of(error) in (Outcome.FAILED, Outcome.REPEATED) and areas:
             # NoRoom where the disk of the host, not one that was made for the run, is full.
             remote.call(areas[0].machine, "room", areas[0].pool, FULL_MIB)

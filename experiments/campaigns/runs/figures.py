@@ -16,18 +16,18 @@ SHORTEST_SHARE = 0.9  # of the planned seconds
 State = CampaignRun.State
 
 
-def figures(attempt: Attempt, record: Record, left: bench.MachineResult) -> list[Figure]:
+def figures(attempt: Attempt, record: Record, result: bench.MachineResult) -> list[Figure]:
     """Return the figures of one machine. Raises RunFailed where its output is no result."""
-    name, campaign = left.machine.name, attempt.campaign
-    printed = left.output + (left.errors if campaign.engine == "filebench" else b"")
+    name, campaign = result.machine.name, attempt.campaign
+    printed = result.output + (result.errors if campaign.engine == "filebench" else b"")
     reading = read_output(name, printed, attempt.keep)
     if reading.refused or not reading.runs:
         why = "; ".join(
             f"line {refusal.line}: {refusal.reason}" if refusal.line else refusal.reason for refusal in reading.refused
         )
-        raise bench.RunFailed(f"{name}: {why or 'no result'} (exit status {left.status})")
-    if left.status:
-        raise bench.RunFailed(f"{name}: the benchmark ended with exit status {left.status}.")
+        raise bench.RunFailed(f"{name}: {why or 'no result'} (exit status {result.status})")
+    if result.status:
+        raise bench.RunFailed(f"{name}: the benchmark ended with exit status {result.status}.")
     record.facts["tool_version"] = reading.runs[0].tool_version or reading.tool_version
     for run in reading.runs:
         if run.duration_s is not None and run.duration_s < SHORTEST_SHARE * campaign.run_seconds:
@@ -35,7 +35,7 @@ def figures(attempt: Attempt, record: Record, left: bench.MachineResult) -> list
         record.warnings += [f"{name}: {warning}" for warning in run.warnings]
     return [
         {
-            "machine": left.machine.number,
+            "machine": result.machine.number,
             "operation": run.operation,
             "throughput_mib_s": run.throughput_mib_s,
             "ops_per_s": run.ops_per_s,

@@ -75,7 +75,7 @@ def benchmark(
 
     attempt.step(steps.make_files(engine, run.workload))
     try:
-        left = bench.run(
+        results = bench.run(
             machines,
             loads,
             seconds,
@@ -88,24 +88,24 @@ def benchmark(
     except bench.RunFailed:
         _keep_what_is_there(attempt, machines)
         raise
-    if silent := max(of_machine.silent for of_machine in left):
+    if silent := max(result.silent for result in results):
         record.warnings.append(
             f"The host did not answer for {silent:.0f} s of the run: what others did is a mean over more than it."
         )
         stretches = []  # nobody saw when the benchmark ended
-    record.facts["benchmark_seconds"] = max(of_machine.seconds for of_machine in left)
-    _note_spread(record, bench.spread(left))
-    _note_background(record, left, around.background)
-    record.curves = [_curve(of_machine) for of_machine in left if of_machine.curve]
+    record.facts["benchmark_seconds"] = max(result.seconds for result in results)
+    _note_spread(record, bench.spread(results))
+    _note_background(record, results, around.background)
+    record.curves = [_curve(result) for result in results if result.curve]
     attempt.step(steps.KEEP_OUTPUT)
     with transaction.atomic():
         attempt.job.step(attempt.steps)
-        for of_machine in left:
-            attempt.store(f"{of_machine.machine.name}.txt", of_machine.output)
-            if of_machine.errors.strip():
-                attempt.store(f"{of_machine.machine.name}.errors.txt", of_machine.errors)
+        for result in results:
+            attempt.store(f"{result.machine.name}.txt", result.output)
+            if result.errors.strip():
+                attempt.store(f"{result.machine.name}.errors.txt", result.errors)
         signatures.store(run, stretches)
-    return left
+    return results
 
 
 def _keep_what_is_there(attempt: Attempt, machines: Sequence[Machine]) -> None:
@@ -128,9 +128,9 @@ def _note_spread(record: Record, spread: tuple[float, float] | None) -> None:
         )
 
 
-def _note_background(record: Record, left: Sequence[bench.MachineResult], host: Background | None) -> None:
+def _note_background(record: Record, results: Sequence[bench.MachineResult], host: Background | None) -> None:
     """Note what others did meanwhile. Machines made for the run are disturbed by what others do on their host."""
-    seen = {of_machine.machine.name: of_machine.background for of_machine in left if of_machine.background is not None}
+    seen = {result.machine.name: result.background for result in results if result.background is not None}
     judged = {"the host": host} if host else seen
     record.disturbed = " ".join(sentence for where, did in judged.items() for sentence in did.beyond_limits(where))
     seen |= {"host": host} if host else {}
@@ -146,10 +146,10 @@ def _note_background(record: Record, left: Sequence[bench.MachineResult], host: 
     ]
 
 
-def _curve(left: bench.MachineResult) -> Curve:
+def _curve(result: bench.MachineResult) -> Curve:
     return {
-        "machine": left.machine.number,
-        "until_s": [interval.until for interval in left.curve],
-        "mib_s": [round(interval.mib_s, 3) for interval in left.curve],
-        "warm_up_intervals": curves.warm_up([interval.mib_s for interval in left.curve]),
+        "machine": result.machine.number,
+        "until_s": [interval.until for interval in result.curve],
+        "mib_s": [round(interval.mib_s, 3) for interval in result.curve],
+        "warm_up_intervals": curves.warm_up([interval.mib_s for interval in result.curve]),
     }

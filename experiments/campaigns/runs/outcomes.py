@@ -68,14 +68,14 @@ def decide(attempt: Attempt, record: Record, error: Exception) -> None:
         case Outcome.DATABASE:
             raise error
         case Outcome.WAITS:
-            give_back(attempt, reason, looks_again=True)
+            wait_for_host(attempt, reason, looks_again=True)
         case Outcome.WAITS_FOR_SOMEBODY:
             if isinstance(error, ssh.KeyChanged):
                 hosts.block(attempt.host, str(error))
-            give_back(attempt, reason)
+            wait_for_host(attempt, reason)
         case Outcome.REPEATED:
             if attempt.run.lost_attempts + 1 < MAX_LOST_ATTEMPTS:
-                lost(attempt, str(error))
+                repeat_attempt(attempt, str(error))
             else:
                 reason = f"{reason}, as in {MAX_LOST_ATTEMPTS - 1} attempts before"
                 end(attempt, record, State.FAILED, reason=reason)
@@ -133,22 +133,22 @@ def _pause_where_it_repeats(run: CampaignRun, reason: str) -> None:
         control.pause_by_itself(run.campaign_id, f"{alike} runs in a row failed alike: {reason}")
 
 
-def lost(attempt: Attempt, reason: str) -> None:
+def repeat_attempt(attempt: Attempt, reason: str) -> None:
     """Void a run whose machine died, to be repeated."""
     with transaction.atomic():
-        _wait_again(attempt, lost_attempts=F("lost_attempts") + 1)
+        _requeue(attempt, lost_attempts=F("lost_attempts") + 1)
         attempt.say(f"void, and to be repeated: {reason}")
 
 
-def give_back(attempt: Attempt, reason: str, *, looks_again: bool = False) -> None:
+def wait_for_host(attempt: Attempt, reason: str, *, looks_again: bool = False) -> None:
     """Give back a run whose host cannot be used: it and its campaign wait for the host, or until somebody looks."""
     with transaction.atomic():
-        _wait_again(attempt)
+        _requeue(attempt)
         attempt.say(f"the host cannot be used: {reason}")
         control.pause_by_itself(attempt.campaign.pk, reason, looks_again=looks_again)
 
 
-def _wait_again(attempt: Attempt, **values: Any) -> None:
+def _requeue(attempt: Attempt, **values: Any) -> None:
     """Let the run wait, or cancel it with the campaign. The host is locked: nobody cancels it in between."""
     hosts.locked(attempt.host.pk)
     attempt.job.step(attempt.steps + 1, attempt.steps + 1)

@@ -59,8 +59,8 @@ def measure(attempt: Attempt, record: Record, stack: ExitStack) -> list[Figure]:
     host, machines = preparation.machines(attempt, record, stack)
     preparation.note_health(attempt, record, host)
     loads = [preparation.load(attempt, record, machine) for machine in machines]
-    left = measurement.benchmark(attempt, record, host, machines, loads)
-    return [figure for of_machine in left for figure in figures.figures(attempt, record, of_machine)]
+    results = measurement.benchmark(attempt, record, host, machines, loads)
+    return [figure for result in results for figure in figures.figures(attempt, record, result)]
 
 
 def clean_up(attempt: Attempt, record: Record) -> None:

@@ -158,7 +158,7 @@ def run(
     settle()
     _go(watches)
     _wait(watches, seconds, look)
-    left = _bring(watches, seconds, host, look_at_host)
+    results = _bring(watches, seconds, host, look_at_host)
     while True:
         try:
             ended()
@@ -168,7 +168,7 @@ def run(
             time.sleep(READY_SECONDS)
         else:
             host.heard()
-            return left
+            return results
 
 
 def _bring(
@@ -178,12 +178,12 @@ def _bring(
 
     def attempt(watched: _Watch) -> MachineResult | Unreachable:
         try:
-            return _left(watched, seconds)
+            return _fetch_result(watched, seconds)
         except Unreachable as error:
             return error
 
-    left: dict[int, MachineResult] = {}
-    while pending := [watched for watched in watches if watched.machine.number not in left]:
+    results: dict[int, MachineResult] = {}
+    while pending := [watched for watched in watches if watched.machine.number not in results]:
         with ThreadPoolExecutor(len(pending)) as pool:
             answers = list(pool.map(attempt, pending))
         if any(isinstance(answer, Unreachable) for answer in answers):
@@ -193,18 +193,18 @@ def _bring(
             if isinstance(answer, MachineResult):
                 watched.presence.heard()
                 silent = max(host.silent, watched.presence.silent)
-                left[watched.machine.number] = replace(answer, silent=silent)
+                results[watched.machine.number] = replace(answer, silent=silent)
             else:
                 _missed(watched, host, answer)
-    return [left[watched.machine.number] for watched in watches]
+    return [results[watched.machine.number] for watched in watches]
 
 
-def spread(left: Sequence[MachineResult]) -> tuple[float, float] | None:
+def spread(results: Sequence[MachineResult]) -> tuple[float, float] | None:
     """Return how far apart the machines began to measure, and its uncertainty, s; None for one machine alone."""
-    began = [of_machine.began for of_machine in left if of_machine.began is not None]
+    began = [result.began for result in results if result.began is not None]
     if len(began) < 2:
         return None
-    return max(began) - min(began), sum(sorted(of_machine.unsure for of_machine in left)[-2:])
+    return max(began) - min(began), sum(sorted(result.unsure for result in results)[-2:])
 
 
 def _watch(machine: Machine, load: Load, say: Callable[[str], None]) -> _Watch:
@@ -318,7 +318,7 @@ def _check_clocks(watched: _Watch, poll: Poll, least: float, most: float) -> Non
         raise RunFailed(f"The clock of {name} ran {up - most:.1f} s ahead during the run.")
 
 
-def _left(watched: _Watch, seconds: int) -> MachineResult:
+def _fetch_result(watched: _Watch, seconds: int) -> MachineResult:
     machine, last = watched.machine, watched.last
     after = Usage.of(machine.area.call("usage")) if watched.before else None
     output, errors = machine.area.output(f"{NAME}.out"), machine.area.output(f"{NAME}.err")

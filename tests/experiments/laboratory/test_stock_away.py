@@ -7,13 +7,11 @@ import pytest
 from tests.experiments.laboratory.conftest import (
     LONG,
     begun,
-    looked_at,
     registered,
     said,
     started,
     wait_for_end,
     wait_until,
-    work_off,
 )
 
 pytestmark = [pytest.mark.slow, pytest.mark.nightly, pytest.mark.server, pytest.mark.django_db(transaction=True)]
@@ -47,6 +45,7 @@ def test_libvirtd_that_is_stopped_under_a_run_costs_nothing(host, stock_lab, mea
     wait_for_end(run, worker)
     assert (run.state, run.attempt, run.lost_attempts, len(run.figures)) == ("done", 1, 0, 1), said(run)
     assert run.lines.filter(text__startswith="the host answers again, after").exists(), said(run)
+    assert any("did not answer for" in warning for warning in run.warnings)
     assert stock_lab.left_overs() == []
 
 
@@ -62,17 +61,3 @@ def test_sshd_that_is_stopped_under_a_run_costs_nothing(host, stock_lab, measuri
     wait_for_end(run, worker)
     assert (run.state, run.attempt, run.lost_attempts, len(run.figures)) == ("done", 1, 0, 1), said(run)
     assert stock_lab.left_overs() == []
-
-
-def test_a_host_without_sshd_pauses_its_campaign_which_goes_on_when_it_is_back(host, stock_lab):
-    campaign = started(host, **SHORT)
-    stock_lab.inside("systemctl", "stop", "ssh")
-    work_off(campaign)
-    run = campaign.runs.get()
-    assert (campaign.state, run.state) == ("paused", "waiting"), said(run)
-    assert looked_at(campaign).state == "paused"
-    stock_lab.inside("systemctl", "start", "ssh")
-    assert looked_at(campaign).state == "running"
-    work_off(campaign)
-    run.refresh_from_db()
-    assert run.state == "done", said(run)
