@@ -11,7 +11,7 @@ from django.test import Client
 
 from experiments.campaigns import control
 from experiments.campaigns.control import CampaignError
-from experiments.campaigns.runs import endings
+from experiments.campaigns.runs import outcomes
 from experiments.campaigns.runs.attempt import Attempt
 from experiments.case_studies import bundles, life, reviews
 from experiments.case_studies.life import CaseStudyError
@@ -452,20 +452,20 @@ def states(campaign) -> tuple[str, list[str]]:
     return campaign.state, sorted(campaign.runs.values_list("state", flat=True))
 
 
-@pytest.mark.parametrize("fate", ["give_back", "lost"])
-def test_a_cancelled_campaign_keeps_no_waiting_run(campaign, fate):
+@pytest.mark.parametrize("ending", ["wait_for_host", "repeat_attempt"])
+def test_a_cancelled_campaign_keeps_no_waiting_run(campaign, ending):
     attempt = Attempt(*active_run(campaign))
     control.cancel(campaign)
-    getattr(endings, fate)(attempt, "the host does not answer")
+    getattr(outcomes, ending)(attempt, "the host does not answer")
     assert states(campaign) == ("cancelled", ["cancelled", "cancelled"])
 
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("fate", ["give_back", "lost"])
-def test_a_campaign_cancelled_while_its_run_is_given_back_keeps_no_waiting_run(campaign, fate):
+@pytest.mark.parametrize("ending", ["wait_for_host", "repeat_attempt"])
+def test_a_campaign_cancelled_while_its_run_is_given_back_keeps_no_waiting_run(campaign, ending):
     attempt = Attempt(*active_run(campaign))
-    with just_before(lambda: getattr(endings, fate)(attempt, "the host does not answer")) as came:
+    with just_before(lambda: getattr(outcomes, ending)(attempt, "the host does not answer")) as came:
         control.cancel(campaign)
     assert (came, states(campaign)) == ([None], ("cancelled", ["cancelled", "cancelled"]))
 

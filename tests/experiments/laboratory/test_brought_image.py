@@ -168,9 +168,9 @@ def test_the_hosts_page_and_the_draft_say_what_the_guests_are():
 def test_an_image_that_changed_while_a_run_is_under_way_waits_for_its_end():
     host = factories.make_host()
     host.facts["guest_image"]["sha256"] = {"disk.raw": "1"}
-    assert hosts._tried_before(host, {"sha256": {"disk.raw": "1"}})["guest_image"]["kernel"] == "6.1.0"
+    assert host_checks._tried_before(host, {"sha256": {"disk.raw": "1"}})["guest_image"]["kernel"] == "6.1.0"
     with pytest.raises(hosts.HostError, match="another one by now, and a run is under way"):
-        hosts._tried_before(host, {"sha256": {"disk.raw": "2"}})
+        host_checks._tried_before(host, {"sha256": {"disk.raw": "2"}})
 
 
 @pytest.mark.server
