@@ -37,31 +37,31 @@ from .runs.content import Curve, Figure
 HOSTS, CAMPAIGNS = "hosts", "campaigns"
 
 
-def perform(done: Action, request: Request, row: Host | Campaign) -> None:
+def perform(operation: Action, request: Request, row: Host | Campaign) -> None:
     """Do an action with the fields that were sent. Raises PermissionDenied, FaultyRequest, Conflict."""
     user = user_of(request)
-    done.check_permission(row, user)
-    fields = fields_of(request, done.body) if done.body else {}
-    if done.form:
-        form = done.form(fields)
+    operation.check_permission(row, user)
+    fields = fields_of(request, operation.body) if operation.body else {}
+    if operation.form:
+        form = operation.form(fields)
         refuse_faults(form)
         fields = form.cleaned_data
-    _or_conflict(done.run, row, fields, user)
+    _or_conflict(operation.run, row, fields, user)
 
 
 def add_actions(view_set: type[Any], tag: str, actions: Mapping[str, Action]) -> None:
-    """Give the viewset, which has a method `do`, a path for each action."""
-    for name, done in actions.items():
+    """Give the viewset, which has a method `perform_action`, a path for each action."""
+    for name, operation in actions.items():
         method = name.replace("-", "_")
 
         def post(self: Any, request: Request, slug: str, name: str = name) -> Response:
-            answer: Response = self.do(name)
+            answer: Response = self.perform_action(name)
             return answer
 
         post.__name__ = method
         post = action(detail=True, methods=["post"], url_path=name)(post)
-        described: dict[str, Any] = {"description": done.words, "request": done.body, "tags": [tag]}
-        responses = {done.status: view_set.serializer_class}
+        described: dict[str, Any] = {"description": operation.words, "request": operation.body, "tags": [tag]}
+        responses = {operation.status: view_set.serializer_class}
         setattr(view_set, method, extend_schema(operation_id=f"{tag}_{method}", responses=responses, **described)(post))
 
 
@@ -229,11 +229,11 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHosts):
         "Say what becomes of a host and its evidence if it is taken away; take it away where posted.",
     )
 
-    def do(self, name: str) -> Response:
+    def perform_action(self, name: str) -> Response:
         """Do one of HOST_ACTIONS."""
-        host, done = self.get_object(), HOST_ACTIONS[name]
-        perform(done, self.request, host)
-        return self._shown(host, done.status)
+        host, operation = self.get_object(), HOST_ACTIONS[name]
+        perform(operation, self.request, host)
+        return self._shown(host, operation.status)
 
     def _shown(self, host: Host, code: int) -> Response:
         headers = {"Location": reverse("v1:host-detail", [host.slug], request=self.request)}
@@ -447,7 +447,7 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
             raise PermissionDenied
         return campaign
 
-    def do(self, name: str) -> Response:
+    def perform_action(self, name: str) -> Response:
         """Do one of CAMPAIGN_ACTIONS."""
         campaign = self.get_object()
         perform(CAMPAIGN_ACTIONS[name], self.request, campaign)
