@@ -2,19 +2,19 @@
 
 from kdb.work import jobs
 
-from .campaigns import hosts, left_overs, returning, steering
+from .campaigns import cleanup, control, host_checks, hosts, recovery
 from .campaigns.runs import sequence
 from .fleet import keeping, watching
 from .imports import pipeline
-from .laboratory.reach import remote, ssh
+from .laboratory.transport import remote, ssh
 
 _OF_HOSTS = (hosts.HostError, remote.Refused, ssh.SshError)
 
 jobs.handler(pipeline.READ_JOB)(pipeline.read)
-jobs.handler(hosts.CONTACT_JOB, expects=_OF_HOSTS)(hosts.contact)
-jobs.handler(hosts.CHECK_JOB, expects=_OF_HOSTS)(hosts.check)
-jobs.handler(steering.RUN_JOB)(sequence.do_run)
-jobs.handler(steering.LOOK_JOB)(returning.look)
-jobs.handler(left_overs.CLEAR_JOB, expects=_OF_HOSTS)(left_overs.clear)
+jobs.handler(hosts.CONTACT_JOB, expects=_OF_HOSTS)(host_checks.contact)
+jobs.handler(hosts.CHECK_JOB, expects=_OF_HOSTS)(host_checks.check)
+jobs.handler(control.RUN_JOB)(sequence.execute)
+jobs.handler(control.LOOK_JOB)(recovery.look_at_host)
+jobs.handler(cleanup.CLEAR_JOB, expects=_OF_HOSTS)(cleanup.clear_host)
 jobs.handler(watching.JOB)(watching.watch)
 jobs.handler(keeping.JOB)(keeping.roll_up)

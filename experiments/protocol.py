@@ -73,7 +73,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Tick:
+class ChecklistItem:
     """One condition held against all numbers of a case study."""
 
     component = "ProtocolTick"
@@ -90,7 +90,7 @@ class Tick:
 class Protocol:
     """A case study held against what a result needs to count."""
 
-    ticks: tuple[Tick, ...]
+    ticks: tuple[ChecklistItem, ...]
     numbers: Annotated[int, "Looked at, a mean over runs being one; at most 5,000."]
     anecdotes: Annotated[int, "Of them below the minimum: shown, and counted in no answer."]
     flagged: Annotated[
@@ -112,7 +112,7 @@ def is_anecdote(
     return not is_repeated and not is_enough
 
 
-def held_against(
+def judge(
     numbers: Iterable[Number], whole_seconds: float = WHOLE_SECONDS, flagged: tuple[FlaggedNumber, ...] = ()
 ) -> Protocol:
     """Hold all numbers of a case study against the table."""
@@ -126,7 +126,7 @@ def held_against(
         state = NOT_MET if NOT_MET in states else NOT_STATED if NOT_STATED in states else MET
         remedy = "" if state == MET else condition.remedy.format(seconds=whole_seconds, missing=_missing(numbers))
         asked = condition.asked.format(seconds=whole_seconds)
-        ticks.append(Tick(condition.name, asked, state, states.count(MET), len(states), remedy))
+        ticks.append(ChecklistItem(condition.name, asked, state, states.count(MET), len(states), remedy))
     below = sum(is_anecdote(n.runs, n.has_spread, n.seconds, n.is_described, whole_seconds) for n in numbers)
     return Protocol(tuple(ticks), len(numbers), below, flagged)
 

@@ -7,17 +7,17 @@ from django.dispatch import receiver
 from kdb.notifications.models import Delivery
 from kdb.signals import delivery_due, ticked, worker_process_began
 
-from .campaigns import news as campaign_news
-from .campaigns import nightly, steering
+from .campaigns import control, nightly
+from .campaigns import notifications as campaign_notifications
 from .case_studies import news
 from .fleet import keeping, watching
-from .laboratory.reach import ssh
+from .laboratory.transport import ssh
 
 
 @receiver(ticked)
 def look_after_campaigns(sender: Any, **kwargs: Any) -> None:
     """Take up whatever was lost: runs whose job gave up, and hosts with work and no run. Begin nights that are due."""
-    steering.look_after()
+    control.look_after()
     nightly.look_after()
 
 
@@ -30,7 +30,7 @@ def look_after_observation(sender: Any, **kwargs: Any) -> None:
 
 @receiver(delivery_due)
 def tell_only_of_what_waits(sender: Any, delivery: Delivery, **kwargs: Any) -> str:
-    return news.why_not_told(delivery) or campaign_news.why_not_told(delivery)
+    return news.why_not_told(delivery) or campaign_notifications.reason_to_withhold(delivery)
 
 
 @receiver(worker_process_began)

@@ -340,19 +340,19 @@ def do_next_run(campaign):
 
 def measure_campaigns(seconds: int = 60, repetitions: int = 3) -> None:
     """Print the share of a run's wall time spent neither on the benchmark and its files nor on mkfs."""
-    from experiments.campaigns import steering
+    from experiments.campaigns import control
     from tests import factories
 
     with campaign_host() as (_, host):
         plan = {"repetitions": repetitions, "run_seconds": seconds, "disk_mib": 1024, "scale_percent": 10}
-        campaign = steering.create(factories.make_campaign(host, **plan), user=None)
-        steering.start(campaign)
+        campaign = control.create(factories.make_campaign(host, **plan), user=None)
+        control.start(campaign)
         for _ in range(repetitions):
             print_overhead(do_next_run(campaign), seconds)
 
 
 def print_overhead(run, seconds: int) -> None:
-    from experiments.laboratory.places import steps
+    from experiments.laboratory.targets import steps
 
     wall = (run.finished_at - run.started_at).total_seconds()
     lines = list(run.lines.values_list("text", "at"))
@@ -400,10 +400,10 @@ def measure_bias(tree: str, seconds: int, pairs: int = 10, workload: str = "varm
     from scipy.stats import t as student
 
     from experiments import readers
-    from experiments.campaigns import hosts, steering
-    from experiments.campaigns.runs.reading import throughput
+    from experiments.campaigns import control, hosts
+    from experiments.campaigns.runs.figures import throughput
+    from experiments.laboratory.benchmarks import engines
     from experiments.laboratory.images import filebench_tree
-    from experiments.laboratory.measuring import engines
     from tests import factories
 
     disk, percent = 1024, 10
@@ -445,7 +445,7 @@ def measure_bias(tree: str, seconds: int, pairs: int = 10, workload: str = "varm
 
         plan = {"repetitions": pairs, "run_seconds": seconds, "disk_mib": disk, "scale_percent": percent}
         campaign = factories.make_campaign(host, engine=engine, workloads=[workload], **plan)
-        steering.start(steering.create(campaign, user=None))
+        control.start(control.create(campaign, user=None))
         ratios = []
         for number in range(1, pairs + 1):
             throughputs = {}
@@ -478,7 +478,7 @@ def measure_observation(guests: int = 40, machines: int = 100, repetitions: int 
     from experiments.campaigns import hosts
     from experiments.fleet import watching
     from experiments.fleet.driver import libvirt_listing
-    from experiments.laboratory.places.libvirt import virsh
+    from experiments.laboratory.targets.libvirt import virsh
     from experiments.models import Host
     from tests import factories
     from tests.experiments.laboratory.lab import PROGRAMS, QEMU_PROGRAMS, laboratory, missing

@@ -148,7 +148,7 @@ def campaign_logs(only: str):
 
     from django.conf import settings
 
-    from experiments.laboratory.measuring import background, engines
+    from experiments.laboratory.benchmarks import background, engines
     from experiments.models import FileSystem, Hypervisor, StoragePool
     from tests import factories
     from tests.experiments.laboratory import conftest

@@ -94,7 +94,7 @@ FEATURES = [
         "experiments/management/commands/observe.py"),
     Feature("case studies, models, permissions", RESEARCHERS, "all evidence is filed so",
         "experiments/case_studies experiments/models experiments/permissions.py experiments/references.py "
-        "experiments/visible.py experiments/protocol.py experiments/ticks.py experiments/files experiments/catalogue "
+        "experiments/visible.py experiments/protocol.py experiments/checklist.py experiments/files experiments/catalogue "
         "tests/experiments docs/models/protocol.md docs/glossary.md templates/experiments experiments/ "
         "experiments/management"),
     Feature("search", EVERYBODY, "who looks for a study", "experiments/search tests/experiments/search"),

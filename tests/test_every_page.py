@@ -4,7 +4,7 @@ import pytest
 from django.urls import URLPattern, get_resolver, resolve
 
 from experiments import visible
-from experiments.campaigns import steering
+from experiments.campaigns import control
 from experiments.case_studies import life
 from experiments.tables import guided
 from tests.factories import (
@@ -114,8 +114,8 @@ def test_every_page_answers(client, published_evidence):
     draft = make_case_study("my-lab", owner=user)
     make_measurement(case_study=draft)
     batch = make_import(draft, uploaded_by=user)
-    campaign = steering.create(make_campaign(make_host("lab-1", registered_by=user), slug="night"), user=user)
-    steering.start(campaign)
+    campaign = control.create(make_campaign(make_host("lab-1", registered_by=user), slug="night"), user=user)
+    control.start(campaign)
     shown(campaign.host)
     make_machine(campaign.host, pk=1)
     gone = make_case_study("gone")

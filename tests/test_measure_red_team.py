@@ -17,7 +17,7 @@ from kdb_client.fio_job import BOUNDS, checked_load, fio_job
 from kdb_client.loads import load_of
 from kdb_client.places import Place
 
-from experiments.laboratory.places import disks
+from experiments.laboratory.targets import disks
 from experiments.models import Configuration, FileSystem, Hypervisor
 from modelling.answers.set_up import lines_of
 from tests.test_architecture import ROOT

@@ -11,6 +11,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from experiments.checklist import protocol_of
 from experiments.models import (
     Benchmark,
     CaseStudy,
@@ -34,7 +35,6 @@ from experiments.models import (
     WorkloadVariant,
 )
 from experiments.protocol import Protocol
-from experiments.ticks import protocol_of
 from kdb.api.shapes import shape_of
 from kdb.disk_path import SETTINGS
 

@@ -2,20 +2,21 @@
 
 from collections.abc import Iterable
 
-from experiments.laboratory.places import disks, drivers
+from experiments.laboratory.targets import disks, drivers
+from experiments.laboratory.transport.facts import HostFacts
 from experiments.models import Host, StoragePool
 
 MAKES = {"ext4": 32, "xfs": 320, "btrfs": 128}  # file systems that remote.sh makes, and their least size in MiB
 
 
-def lacking(host: Host) -> set[str]:
-    """Return the programs that campaigns use and the host lacks."""
-    return {item["program"] for item in host.facts.get("missing", [])}
+def missing_programs(facts: HostFacts) -> set[str]:
+    """Return the programs that campaigns use and a check did not find."""
+    return {item["program"] for item in facts.get("missing", [])}
 
 
 def host_storage(host: Host) -> list[str]:
     """Return the file systems, and volumes in their place, that some campaign on the host can name."""
-    missing, slugs = lacking(host), []
+    missing, slugs = missing_programs(host.facts), []
     for pool in host.pools.all():
         if pool.kind != StoragePool.Kind.IMAGE:
             slugs.append(_mounted(pool))
@@ -26,7 +27,7 @@ def host_storage(host: Host) -> list[str]:
             slugs += [name for name in disks.VOLUMES if name != "lvm" or has_lvm]
     if Host.Driver.ATTACHED in host.drivers:
         slugs += [pool.host_fs.slug for pool in _of_machines(host) if pool.host_fs]
-    return _each_once(slugs)
+    return _sorted_names(slugs)
 
 
 def guest_file_systems(host: Host) -> list[str]:
@@ -38,7 +39,7 @@ def guest_file_systems(host: Host) -> list[str]:
     if Host.Driver.ATTACHED in host.drivers:
         for pool in _of_machines(host):
             slugs += MAKES if pool.kind == StoragePool.Kind.IMAGE else [_mounted(pool)]
-    return _each_once(slugs)
+    return _sorted_names(slugs)
 
 
 def _of_machines(host: Host) -> Iterable[StoragePool]:
@@ -51,5 +52,5 @@ def _mounted(pool: StoragePool) -> str:
     return file_system
 
 
-def _each_once(names: Iterable[str]) -> list[str]:
+def _sorted_names(names: Iterable[str]) -> list[str]:
     return sorted({name for name in names if name})

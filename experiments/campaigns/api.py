@@ -1,5 +1,6 @@
 """Hosts and campaigns, for operators and their programs (scope `campaign`)."""
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -18,28 +19,50 @@ from rest_framework.reverse import reverse
 from experiments import permissions, visible
 from experiments.api.serializers import ReadSerializer, Slug
 from experiments.case_studies.api import Conflict, OwnedViewSet
-from experiments.laboratory.places import disks
+from experiments.laboratory.targets import disks
 from experiments.models import Campaign, CampaignRun, Host, Hypervisor, RunArtifact, StoragePool
 from kdb.accounts.users import user_of
-from kdb.api.bodies import TEXT_AREA, Fields, FormFields, fields_of
+from kdb.api.bodies import Fields, fields_of
 from kdb.api.errors import refuse_faults
 from kdb.api.faults import FaultyRequest
+from kdb.api.shapes import shape_of
 
-from . import checks, drafts, groups, hosts, left_overs, nightly, plans, statements, steering
-from . import removal as removals
+from . import checks, control, deletion, drafts, hosts, plans
+from .actions import CAMPAIGN_ACTIONS, HOST_ACTIONS, Action
 from .downloads import artifact_response
-from .forms import CampaignForm, HostForm, NightlyForm, OperatorsForm, TopUpForm
-from .inputs import (
-    FORMAT,
-    CampaignFieldsSerializer,
-    HostFieldsSerializer,
-    NightlySerializer,
-    PlanSerializer,
-    TopUpSerializer,
-    disk_fields,
-)
+from .forms import CampaignForm, HostForm
+from .inputs import FORMAT, CampaignFieldsSerializer, HostFieldsSerializer, PlanSerializer, disk_fields
+from .runs.content import Curve, Figure
 
 HOSTS, CAMPAIGNS = "hosts", "campaigns"
+
+
+def perform(operation: Action, request: Request, row: Host | Campaign) -> None:
+    """Do an action with the fields that were sent. Raises PermissionDenied, FaultyRequest, Conflict."""
+    user = user_of(request)
+    operation.check_permission(row, user)
+    fields = fields_of(request, operation.body) if operation.body else {}
+    if operation.form:
+        form = operation.form(fields)
+        refuse_faults(form)
+        fields = form.cleaned_data
+    _or_conflict(operation.run, row, fields, user)
+
+
+def add_actions(view_set: type[Any], tag: str, actions: Mapping[str, Action]) -> None:
+    """Give the viewset, which has a method `perform_action`, a path for each action."""
+    for name, operation in actions.items():
+        method = name.replace("-", "_")
+
+        def post(self: Any, request: Request, slug: str, name: str = name) -> Response:
+            answer: Response = self.perform_action(name)
+            return answer
+
+        post.__name__ = method
+        post = action(detail=True, methods=["post"], url_path=name)(post)
+        described: dict[str, Any] = {"description": operation.words, "request": operation.body, "tags": [tag]}
+        responses = {operation.status: view_set.serializer_class}
+        setattr(view_set, method, extend_schema(operation_id=f"{tag}_{method}", responses=responses, **described)(post))
 
 
 class OperatorViewSet(OwnedViewSet):
@@ -109,17 +132,6 @@ class HostSerializer(ReadSerializer):
         return hosts.fingerprint(host.offered_key) if host.offered_key else None
 
 
-class FingerprintSerializer(Fields):
-    fingerprint = serializers.CharField(help_text='"SHA256:...", or "AB:CD:..." of a certificate; as read on the host.')
-
-
-class RemovalSerializer(Fields):
-    """A removal says what becomes of everything. Case studies that were filed stay as they are."""
-
-    deed = serializers.CharField(help_text="delete, archive, or forget what was observed; post it to have it done.")
-    becomes = serializers.ListField(child=serializers.CharField(), help_text="A sentence for each kind of thing.")
-
-
 class DeedSerializer(Fields):
     deed = serializers.CharField(help_text="As the removal says; 409 where that would be something else by now.")
 
@@ -131,7 +143,7 @@ def removal_action(tag: str, prefix: str, becomes: Any, remove: Any, words: str)
     becomes : returns the Removal of an object; remove : does it
     """
 
-    shown: dict[str, Any] = {"tags": [tag], "description": words, "responses": RemovalSerializer}
+    shown: dict[str, Any] = {"tags": [tag], "description": words, "responses": shape_of(deletion.Deletion)}
 
     @extend_schema(operation_id=f"{prefix}_removal", methods=["get"], **shown)
     @extend_schema(operation_id=f"{prefix}_remove", methods=["post"], request=DeedSerializer, **shown)
@@ -142,19 +154,11 @@ def removal_action(tag: str, prefix: str, becomes: Any, remove: Any, words: str)
             outcome = becomes(row)
             if request.method == "POST":
                 remove(row, fields_of(request, DeedSerializer).get("deed"), user=user_of(request))
-        except (hosts.HostError, steering.CampaignError, removals.Changed) as error:
+        except (hosts.HostError, control.CampaignError, deletion.DeletionChanged) as error:
             raise Conflict(str(error)) from error
-        return Response(RemovalSerializer(outcome).data)
+        return Response(shape_of(deletion.Deletion)(outcome).data)
 
     return removal
-
-
-class OperatorsSerializer(FormFields):
-    """The group of a host beside its owner; who is left out is in it no longer."""
-
-    form = OperatorsForm
-
-    operators = serializers.ListField(child=serializers.CharField(max_length=150), max_length=100)
 
 
 class RunnerKeySerializer(Fields):
@@ -171,12 +175,6 @@ class OfHosts(OperatorViewSet):
         if not permissions.may_change_host(self.request.user, host):
             raise PermissionDenied
         return host
-
-
-class StatementSerializer(Fields):
-    text = serializers.CharField(
-        style=TEXT_AREA, help_text="All that kdb-facts-esxi.sh or kdb-facts-hyper-v.ps1 printed."
-    )
 
 
 @extend_schema_view(
@@ -216,50 +214,6 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHosts):
             raise Conflict(str(error)) from error
         return self._shown(host, status.HTTP_201_CREATED)
 
-    @extend_schema(operation_id="hosts_contact", tags=[HOSTS], request=None, responses={202: HostSerializer})
-    @action(detail=True, methods=["post"])
-    def contact(self, request: Request, slug: str) -> Response:
-        """Have the host's key read."""
-        return self._asked(hosts.ask_contact)
-
-    @extend_schema(
-        operation_id="hosts_accept_key", tags=[HOSTS], request=FingerprintSerializer, responses={202: HostSerializer}
-    )
-    @action(detail=True, methods=["post"], url_path="accept-key")
-    def accept_key(self, request: Request, slug: str) -> Response:
-        """Trust the key with this fingerprint, and check the host."""
-        data = fields_of(request, FingerprintSerializer)
-        any_key = permissions.may_use_any_key(request.user)
-        return self._asked(hosts.accept_key, data.get("fingerprint", ""), any_key=any_key)
-
-    @extend_schema(operation_id="hosts_check", tags=[HOSTS], request=None, responses={202: HostSerializer})
-    @action(detail=True, methods=["post"])
-    def check(self, request: Request, slug: str) -> Response:
-        """Find out what the host is and has; `facts` then says."""
-        return self._asked(hosts.ask_check, host=self.get_object())
-
-    @extend_schema(operation_id="hosts_clear", tags=[HOSTS], request=None, responses={202: HostSerializer})
-    @action(detail=True, methods=["post"])
-    def clear(self, request: Request, slug: str) -> Response:
-        """Have what runs left there, and no area knows any more, taken away; `left_overs` then says what stays."""
-        return self._asked(left_overs.ask_clear, host=self.get_object())
-
-    @extend_schema(operation_id="hosts_statement", tags=[HOSTS], request=StatementSerializer, responses=HostSerializer)
-    @action(detail=True, methods=["post"])
-    def statement(self, request: Request, slug: str) -> Response:
-        """Keep what a script of ours printed on the hypervisor as stated facts."""
-        data = fields_of(request, StatementSerializer)
-        return self._asked(statements.take, data.get("text", ""), code=status.HTTP_200_OK)
-
-    @extend_schema(operation_id="hosts_take", tags=[HOSTS], request=None, responses=HostSerializer)
-    @action(detail=True, methods=["post"])
-    def take(self, request: Request, slug: str) -> Response:
-        """Make a host that nobody owns yours; administrators may."""
-        host = self.get_object()
-        if not permissions.may_take_host(request.user, host):
-            raise PermissionDenied
-        return self._asked(hosts.take, user=user_of(request), code=status.HTTP_200_OK)
-
     @extend_schema(operation_id="hosts_runner_token", tags=[HOSTS], request=None, responses={201: RunnerKeySerializer})
     @action(detail=True, methods=["post"], url_path="runner-token")
     def runner_token(self, request: Request, slug: str) -> Response:
@@ -271,45 +225,22 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHosts):
         return Response({"key": key}, status=status.HTTP_201_CREATED)
 
     removal = removal_action(
-        *(HOSTS, "hosts", removals.of_host, removals.remove_host),
+        *(HOSTS, "hosts", deletion.host_deletion, deletion.remove_host),
         "Say what becomes of a host and its evidence if it is taken away; take it away where posted.",
     )
 
-    @extend_schema(operation_id="hosts_bring_back", tags=[HOSTS], request=None, responses=HostSerializer)
-    @action(detail=True, methods=["post"], url_path="bring-back")
-    def bring_back(self, request: Request, slug: str) -> Response:
-        """Take the host out of the archive."""
-        return self._asked(removals.bring_host_back, user=user_of(request), code=status.HTTP_200_OK)
-
-    @extend_schema(operation_id="hosts_operators", tags=[HOSTS], request=OperatorsSerializer, responses=HostSerializer)
-    @action(detail=True, methods=["post"])
-    def operators(self, request: Request, slug: str) -> Response:
-        """Say who else may load the host, move its machines, and stop both; what others began there is cancelled."""
-        self.to_change()
-        form = OperatorsForm(fields_of(request, OperatorsSerializer))
-        refuse_faults(form)
-        chosen = form.cleaned_data["operators"]
-        return self._asked(groups.choose_operators, chosen, user=user_of(request), code=status.HTTP_200_OK)
-
-    @extend_schema(operation_id="hosts_stop", tags=[HOSTS], request=None, responses=HostSerializer)
-    @action(detail=True, methods=["post"])
-    def stop(self, request: Request, slug: str) -> Response:
-        """Cancel all campaigns on the host, call off its moves, and watch its machines no longer, whoever began it."""
-        return self._asked(groups.stop_everything, user=user_of(request), code=status.HTTP_200_OK)
-
-    def _asked(
-        self, step: Any, *args: Any, host: Host | None = None, code: int = status.HTTP_202_ACCEPTED, **kwargs: Any
-    ) -> Response:
-        host = host or self.to_change()
-        try:
-            step(host, *args, **kwargs)
-        except hosts.HostError as error:
-            raise Conflict(str(error)) from error
-        return self._shown(host, code)
+    def perform_action(self, name: str) -> Response:
+        """Do one of HOST_ACTIONS."""
+        host, operation = self.get_object(), HOST_ACTIONS[name]
+        perform(operation, self.request, host)
+        return self._shown(host, operation.status)
 
     def _shown(self, host: Host, code: int) -> Response:
         headers = {"Location": reverse("v1:host-detail", [host.slug], request=self.request)}
         return Response(self.get_serializer(self.get_queryset().get(pk=host.pk)).data, status=code, headers=headers)
+
+
+add_actions(HostViewSet, HOSTS, HOST_ACTIONS)
 
 
 class CalibrationSerializer(Fields):
@@ -373,47 +304,6 @@ class DeviationsSerializer(Fields):
     deviations = serializers.ListField(child=serializers.CharField(), help_text="A sentence each; none: as planned.")
 
 
-class StepsSerializer(Fields):
-    run = serializers.CharField()
-    steps = serializers.ListField(child=serializers.CharField())
-
-
-class EstimateSerializer(Fields):
-    """An estimate of what a plan takes; nothing is stored or done."""
-
-    runs = serializers.IntegerField()
-    seconds = serializers.IntegerField()
-    pool_mib = serializers.IntegerField(help_text="Needed in the pool at a time.")
-    free_mib = serializers.IntegerField(allow_null=True, help_text="Free there at the last check; null: not known.")
-    files_mib = serializers.DictField(
-        child=serializers.IntegerField(), help_text="Workload to the files that it works on, on each machine."
-    )
-    left_out = serializers.ListField(
-        child=serializers.CharField(), help_text="Of the matrix: which disks on what cannot be run, and why."
-    )
-    steps = StepsSerializer(many=True)
-
-
-class FigureSerializer(Fields):
-    machine = serializers.IntegerField(help_text="From 1; 0 is the host itself.")
-    operation = serializers.CharField()
-    throughput_mib_s = serializers.FloatField(allow_null=True)
-    ops_per_s = serializers.FloatField(allow_null=True)
-    latency_ms = serializers.FloatField(allow_null=True)
-    duration_s = serializers.FloatField(allow_null=True)
-
-
-class CurveSerializer(Fields):
-    """The throughput that the benchmark read and wrote at over the time of the run."""
-
-    machine = serializers.IntegerField(help_text="From 1; 0 is the host itself.")
-    until_s = serializers.ListField(child=serializers.FloatField(), help_text="Ends of the intervals.")
-    mib_s = serializers.ListField(child=serializers.FloatField(), help_text="Of each interval.")
-    warm_up_intervals = serializers.IntegerField(
-        allow_null=True, help_text="That are warm-up; null: no steady part is seen."
-    )
-
-
 class ArtifactSerializer(Fields):
     id = serializers.IntegerField()
     attempt = serializers.IntegerField()
@@ -425,7 +315,7 @@ class RunSerializer(ReadSerializer):
     """One run of a campaign."""
 
     disk = serializers.SerializerMethodField(help_text="Of what its campaign varies of the virtual disks.")
-    figures = FigureSerializer(many=True, read_only=True)
+    figures = shape_of(Figure)(many=True, read_only=True)
     warnings = serializers.ListField(child=serializers.CharField(), read_only=True)
     repeats = serializers.IntegerField(
         source="repeats.position",
@@ -434,7 +324,7 @@ class RunSerializer(ReadSerializer):
         read_only=True,
         help_text="Position of the run that this one is done for once more; it counts until this one is done.",
     )
-    curves = CurveSerializer(many=True, read_only=True, allow_null=True, help_text="One a machine; null: not kept.")
+    curves = shape_of(Curve)(many=True, read_only=True, allow_null=True, help_text="One a machine; null: not kept.")
     counts = serializers.BooleanField(read_only=True, help_text="Whether a draft takes its figures.")
     facts = serializers.DictField(
         read_only=True,
@@ -453,7 +343,7 @@ class RunSerializer(ReadSerializer):
         )
 
     def get_disk(self, run: CampaignRun) -> dict[str, str]:
-        return disks.read(run.disk)
+        return disks.parse_combination(run.disk)
 
 
 class FiledSerializer(Fields):
@@ -480,7 +370,7 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     def create(self, request: Request) -> Response:
         """Plan a campaign. 400 says everything that keeps the host from running it."""
         form = _campaign_form(request)
-        campaign = _or_conflict(steering.create, form.instance, user=user_of(request))
+        campaign = _or_conflict(control.create, form.instance, user=user_of(request))
         headers = {"Location": reverse("v1:campaign-detail", [campaign.slug], request=request)}
         return Response(self.get_serializer(campaign).data, status=status.HTTP_201_CREATED, headers=headers)
 
@@ -488,73 +378,25 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
         operation_id="campaigns_estimate",
         tags=[CAMPAIGNS],
         request=CampaignFieldsSerializer,
-        responses=EstimateSerializer,
+        responses=shape_of(checks.Estimate),
     )
     @action(detail=False, methods=["post"])
     def estimate(self, request: Request) -> Response:
         """Return the time, the space and every step of a plan: a dry run, which stores nothing."""
-        estimate = checks.estimate(_campaign_form(request).instance)
-        steps = [{"run": words, "steps": steps} for words, steps in estimate.steps]
-        return Response(EstimateSerializer({**vars(estimate), "steps": steps}).data)
-
-    @extend_schema(operation_id="campaigns_start", tags=[CAMPAIGNS], request=None, responses=CampaignSerializer)
-    @action(detail=True, methods=["post"])
-    def start(self, request: Request, slug: str) -> Response:
-        """Start the campaign, or let it go on."""
-        return self._steered(steering.start)
-
-    @extend_schema(operation_id="campaigns_pause", tags=[CAMPAIGNS], request=None, responses=CampaignSerializer)
-    @action(detail=True, methods=["post"])
-    def pause(self, request: Request, slug: str) -> Response:
-        """Begin no further run; the one under way goes on."""
-        return self._steered(steering.pause, campaign=self.get_object())
-
-    @extend_schema(operation_id="campaigns_cancel", tags=[CAMPAIGNS], request=None, responses=CampaignSerializer)
-    @action(detail=True, methods=["post"])
-    def cancel(self, request: Request, slug: str) -> Response:
-        """Give up what waits, and end the run under way."""
-        return self._steered(steering.cancel, campaign=self.get_object())
-
-    @extend_schema(
-        operation_id="campaigns_top_up", tags=[CAMPAIGNS], request=TopUpSerializer, responses=CampaignSerializer
-    )
-    @action(detail=True, methods=["post"], url_path="top-up")
-    def top_up(self, request: Request, slug: str) -> Response:
-        """Add repetitions of every cell."""
-        form = TopUpForm(fields_of(request, TopUpSerializer))
-        refuse_faults(form)
-        return self._steered(steering.top_up, form.cleaned_data["repetitions"])
-
-    @extend_schema(
-        operation_id="campaigns_nightly", tags=[CAMPAIGNS], request=NightlySerializer, responses=CampaignSerializer
-    )
-    @action(detail=True, methods=["post"])
-    def nightly(self, request: Request, slug: str) -> Response:
-        """Measure one more repetition of every cell each night, from tomorrow on at this time; without `minutes`, no
-        more.
-        """
-        form = NightlyForm(fields_of(request, NightlySerializer))
-        refuse_faults(form)
-        return self._steered(nightly.repeat, form.cleaned_data["minutes"])
+        return Response(shape_of(checks.Estimate)(checks.estimate(_campaign_form(request).instance)).data)
 
     @extend_schema(operation_id="campaigns_draft", tags=[CAMPAIGNS], request=None, responses={201: FiledSerializer})
     @action(detail=True, methods=["post"])
     def draft(self, request: Request, slug: str) -> Response:
         """File what is done as a draft case study."""
         campaign = self.to_change()
-        draft, batch = _or_conflict(drafts.make, campaign, user=user_of(request))
+        draft, batch = _or_conflict(drafts.create_draft, campaign, user=user_of(request))
         return Response({"case_study": draft.slug, "import_id": batch.pk}, status=status.HTTP_201_CREATED)
 
     removal = removal_action(
-        *(CAMPAIGNS, "campaigns", removals.of_campaign, removals.remove_campaign),
+        *(CAMPAIGNS, "campaigns", deletion.campaign_deletion, deletion.remove_campaign),
         "Say what becomes of a campaign, its runs and outputs if it is taken away; take it away where posted.",
     )
-
-    @extend_schema(operation_id="campaigns_bring_back", tags=[CAMPAIGNS], request=None, responses=CampaignSerializer)
-    @action(detail=True, methods=["post"], url_path="bring-back")
-    def bring_back(self, request: Request, slug: str) -> Response:
-        """Take the campaign out of the archive."""
-        return self._steered(removals.bring_campaign_back, user=user_of(request))
 
     @extend_schema(operation_id="campaigns_runs", tags=[CAMPAIGNS], responses=RunSerializer(many=True))
     @action(detail=True, methods=["get"], serializer_class=RunSerializer)
@@ -581,13 +423,17 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     @action(detail=True, methods=["post"], url_path="runs/<int:position>/retry")
     def retry(self, request: Request, slug: str, position: int) -> Response:
         """Do one run again; what it measured counts until the new is done."""
-        return self._steered(steering.retry, self._run(position))
+        run = self._run(position)
+        _or_conflict(control.retry, run.campaign, run)
+        return self._shown(run.campaign)
 
     @extend_schema(operation_id="campaigns_retry_cell", tags=[CAMPAIGNS], request=None, responses=CampaignSerializer)
     @action(detail=True, methods=["post"], url_path="runs/<int:position>/retry-cell")
     def retry_cell(self, request: Request, slug: str, position: int) -> Response:
         """Do all repetitions of this run's cell again; what they measured counts until the new are done."""
-        return self._steered(steering.retry_cell, self._run(position))
+        run = self._run(position)
+        _or_conflict(control.retry_cell, run.campaign, run)
+        return self._shown(run.campaign)
 
     def _run(self, position: int) -> CampaignRun:
         run = self.to_change().runs.filter(position=position).first()
@@ -601,10 +447,17 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
             raise PermissionDenied
         return campaign
 
-    def _steered(self, step: Any, *args: Any, campaign: Campaign | None = None, **kwargs: Any) -> Response:
-        campaign = campaign or self.to_change()
-        _or_conflict(step, campaign, *args, **kwargs)
+    def perform_action(self, name: str) -> Response:
+        """Do one of CAMPAIGN_ACTIONS."""
+        campaign = self.get_object()
+        perform(CAMPAIGN_ACTIONS[name], self.request, campaign)
+        return self._shown(campaign)
+
+    def _shown(self, campaign: Campaign) -> Response:
         return Response(CampaignSerializer(get_object_or_404(self.get_queryset(), pk=campaign.pk)).data)
+
+
+add_actions(CampaignViewSet, CAMPAIGNS, CAMPAIGN_ACTIONS)
 
 
 class ArtifactViewSet(OperatorViewSet):
@@ -652,7 +505,7 @@ def _campaign_form(request: Request) -> CampaignForm:
             allowed = list(host.pools.values_list("path", flat=True))
             raise FaultyRequest([{"field": "pool", "message": f"{host} has no such pool.", "allowed": allowed}])
         data["pool"] = pool.pk
-    form = plans.form_of(data, user=request.user)
+    form = plans.plan_form(data, user=request.user)
     refuse_faults(form)
     return form
 
@@ -673,5 +526,5 @@ def _slugs(queryset: QuerySet[Any]) -> list[str]:
 def _or_conflict(step: Any, *args: Any, **kwargs: Any) -> Any:
     try:
         return step(*args, **kwargs)
-    except steering.CampaignError as error:
+    except (hosts.HostError, control.CampaignError) as error:
         raise Conflict(str(error)) from error

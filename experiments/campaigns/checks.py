@@ -3,38 +3,45 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Annotated, TypedDict
 
 from experiments.laboratory import plan
-from experiments.laboratory.measuring import engines
-from experiments.laboratory.places import disks, drivers, proxmox, xen
-from experiments.laboratory.reach.facts import HostFacts, ImageFacts, PoolFacts
+from experiments.laboratory.benchmarks import engines
+from experiments.laboratory.targets import disks, drivers, proxmox, xen
+from experiments.laboratory.transport.facts import HostFacts, ImageFacts, PoolFacts
 from experiments.models import Campaign, CampaignRun, Host, StoragePool
 from kdb.host_storage import BACKENDS
 
-from . import abilities, hosts
+from . import abilities, host_checks, hosts
 from .abilities import MAKES
 
 MAX_RUNS = 10_000
 Say = Callable[[str, str], None]  # of a field, a sentence
 _INTO_IMAGE = {
-    name: f"{hosts.FROM[name]}; put it into the disk, and add_guest_image again" for name in hosts.NEEDED_INSIDE
+    name: f"{host_checks.PROGRAM_SOURCES[name]}; put it into the disk, and add_guest_image again"
+    for name in host_checks.NEEDED_INSIDE
 }
 _INTO_IMAGE["filebench"] = "manage.py build_filebench, and build_guest_image or add_guest_image with --filebench"
 _SPARE_RAM_MIB = 512  # of a host, beside its guests
 _PROGRAMS = {"libvirt": ("losetup", "virsh"), "xen": ("losetup", "qemu-img")}  # that drivers cannot do without
 
 
+class Steps(TypedDict):
+    run: str
+    steps: list[str]
+
+
 @dataclass(frozen=True)
 class Estimate:
-    """An estimate of what a plan takes."""
+    """An estimate of what a plan takes; nothing is stored or done."""
 
     runs: int
     seconds: int
-    pool_mib: int  # needed in the pool at a time
-    free_mib: int | None  # there at the last check; None: not known
-    files_mib: dict[str, int]  # workload to the files that it works on, on each machine
-    left_out: list[str]  # of the matrix: which disks on what, and why
-    steps: list[tuple[str, list[str]]] = field(repr=False)  # of each kind of run, in words
+    pool_mib: Annotated[int, "Needed in the pool at a time."]
+    free_mib: Annotated[int | None, "Free there at the last check; null: not known."]
+    files_mib: Annotated[dict[str, int], "Workload to the files that it works on, on each machine."]
+    left_out: Annotated[list[str], "Of the matrix: which disks on what cannot be run, and why."]
+    steps: list[Steps] = field(repr=False)  # of each kind of run
 
 
 def problems_of(campaign: Campaign) -> dict[str, list[str]]:
@@ -102,14 +109,14 @@ def problems_of(campaign: Campaign) -> dict[str, list[str]]:
 
 
 def _check_host(campaign: Campaign, facts: HostFacts, say: Say) -> None:
-    host, lacking = campaign.host, abilities.lacking(campaign.host)
+    host, lacking = campaign.host, abilities.missing_programs(campaign.host.facts)
     about = _check_pool(campaign, facts, say)
     if campaign.driver == Host.Driver.NATIVE:
         _check_engine(campaign, str(host), str(facts.get(campaign.engine, "")), say)
         return
     for name in _PROGRAMS.get(campaign.driver, ()):
         if name in lacking:
-            say("driver", f"{host} has no {name}: {hosts.FROM[name]}.")
+            say("driver", f"{host} has no {name}: {host_checks.PROGRAM_SOURCES[name]}.")
     _check_machines(campaign, facts, say)
     image = facts.get("guest_image")
     if not image or not facts.get("accelerator"):
@@ -144,7 +151,7 @@ def _check_pool(campaign: Campaign, facts: HostFacts, say: Say) -> PoolFacts:
             f"{host.login} is not root on {host}, and only root makes file systems and guests: log in as root, or say "
             "in the host's record that the login may sudo without a password, and check the host.",
         )
-    lacking = abilities.lacking(host)
+    lacking = abilities.missing_programs(host.facts)
     for name in campaign.host_file_systems:
         if pool.kind != StoragePool.Kind.IMAGE:
             if name != about["file_system"]:
@@ -152,7 +159,7 @@ def _check_pool(campaign: Campaign, facts: HostFacts, say: Say) -> PoolFacts:
         elif name in BACKENDS:
             _check_volume(campaign, name, facts, say)
         elif name not in MAKES or f"mkfs.{name}" in lacking:
-            where = hosts.FROM.get(f"mkfs.{name}", "KDB cannot either")
+            where = host_checks.PROGRAM_SOURCES.get(f"mkfs.{name}", "KDB cannot either")
             able = ", ".join(fs for fs in MAKES if f"mkfs.{fs}" not in lacking) or "none"
             say("host_file_systems", f"{host} cannot make {name}: {where}. Allowed are {able}.")
     needed = plan.host_disk_mib(campaign.driver, campaign.disk_mib, campaign.vm_counts or [1])
@@ -201,8 +208,8 @@ def _check_volume(campaign: Campaign, name: str, facts: HostFacts, say: Say) -> 
     if name not in disks.VOLUMES:
         say("host_file_systems", f"KDB makes no {BACKENDS[name]} by itself: {', '.join(disks.VOLUMES)} it does.")
         return
-    if name == "lvm" and "lvm" in {item["program"] for item in facts["missing"]}:
-        say("host_file_systems", f"{campaign.host} has no lvm: {hosts.FROM['lvm']}.")
+    if name == "lvm" and "lvm" in abilities.missing_programs(facts):
+        say("host_file_systems", f"{campaign.host} has no lvm: {host_checks.PROGRAM_SOURCES['lvm']}.")
     if name == "lvm" and "device_mapper" not in facts:
         say("host_file_systems", f"The kernel of {campaign.host} has no device-mapper, which LVM needs.")
 
@@ -264,8 +271,9 @@ def _disk_problems(campaign: Campaign, host_fs: str, combination: str) -> Iterat
     yield from disks.problems(options)
     if options.disk_bus not in facts.get("guest_image", {}).get("disk_buses", ("virtio", "scsi", "ide")):
         yield "disk_bus", f"The kernel in the guest image of {host} has no driver for {options.disk_bus} disks."
-    if driver != Host.Driver.PROXMOX and options.image_format == "qcow2" and "qemu-img" in abilities.lacking(host):
-        yield "image_format", f"{host} has no qemu-img: {hosts.FROM['qemu-img']}."
+    lacks_qemu_img = "qemu-img" in abilities.missing_programs(facts)
+    if driver != Host.Driver.PROXMOX and options.image_format == "qcow2" and lacks_qemu_img:
+        yield "image_format", f"{host} has no qemu-img: {host_checks.PROGRAM_SOURCES['qemu-img']}."
     match = re.search(r"QEMU (\d{1,4}(?:\.\d{1,4}){0,3})", facts.get("running", ""))
     version = tuple(int(part) for part in match[1].split(".")) if match else ()
     if sentence := disks.problem_with_qemu(options, version):
@@ -306,7 +314,7 @@ def _check_engine(
     where: str,
     version: str,
     say: Say,
-    ways: Mapping[str, str] = hosts.FROM,
+    ways: Mapping[str, str] = host_checks.PROGRAM_SOURCES,
 ) -> None:
     """Say why the engine cannot run there. ways : where to get the missing programs"""
     if not version:
@@ -368,7 +376,7 @@ def estimate(campaign: Campaign) -> Estimate:
         },
         left_out=_left_out(campaign, matrix),
         steps=[
-            (run.cell, plan.steps(cell, *described, run.options, pool))
+            Steps(run=run.cell, steps=plan.steps(cell, *described, run.options, pool))
             for cell in matrix
             for run in [CampaignRun(campaign=campaign, **cell._asdict())]
         ],
@@ -399,7 +407,7 @@ def _left_out(campaign: Campaign, matrix: list[plan.Cell]) -> list[str]:
         return []
     there = {(cell.host_fs, cell.disk) for cell in matrix}
     return [
-        f"{host_fs}, {disks.in_words(combination)}: {' '.join(sentence for _, sentence in problems) or 'not planned.'}"
+        f"{host_fs}, {disks.describe(combination)}: {' '.join(sentence for _, sentence in problems) or 'not planned.'}"
         for host_fs in campaign.host_file_systems
         for combination in disks.combinations(campaign.disk)
         if (host_fs, combination) not in there

@@ -18,12 +18,12 @@ from tempfile import TemporaryDirectory
 from django.conf import settings
 from django.contrib.auth.models import User
 
-from experiments.laboratory.measuring.background import Usage, between
-from experiments.laboratory.reach import ssh
-from experiments.laboratory.reach.remote import Area
+from experiments.laboratory.benchmarks.background import Usage, between
+from experiments.laboratory.transport import ssh
+from experiments.laboratory.transport.remote import Area
 from experiments.models import Campaign, Host, StoragePool
 
-from . import abilities, hosts, steering
+from . import abilities, control, hosts
 
 NAME = "demo"
 WORKLOADS = ("varmail", "fileserver")
@@ -178,12 +178,12 @@ def disturbances(host: Host, pool: Path) -> list[str]:
 
 def _finish(host: Host) -> None:
     """Raise HostError where its latest contact or check failed."""
-    if error := hosts.finish(host):
+    if error := hosts.wait_for_job(host):
         raise hosts.HostError(error)
 
 
 def plan(host: Host, pool: Path, *, seconds: int, repetitions: int, owner: User | None) -> Campaign:
-    """Store a campaign of about two minutes and return it. Raises CannotShow, steering.PlanRefused."""
+    """Store a campaign of about two minutes and return it. Raises CannotShow, control.PlanRefused."""
     pool = pool.resolve()
     row = host.pools.get(path=str(pool))
     file_system = host.facts["pools"][row.path].get("file_system", "")
@@ -209,7 +209,7 @@ def plan(host: Host, pool: Path, *, seconds: int, repetitions: int, owner: User 
         disk_mib=DISK_MIB,
         seed=number,
     )
-    return steering.create(campaign, user=owner)
+    return control.create(campaign, user=owner)
 
 
 def _number(slug: str) -> int:

@@ -10,15 +10,15 @@ from django.db import transaction
 from experiments.case_studies import life
 from experiments.files import raw_files
 from experiments.imports import pipeline
-from experiments.laboratory.places import disks, drivers
-from experiments.laboratory.places.drivers import machine_name
-from experiments.laboratory.reach.facts import HostFacts, ImageFacts
+from experiments.laboratory.targets import disks, drivers
+from experiments.laboratory.targets.drivers import machine_name
+from experiments.laboratory.transport.facts import HostFacts, ImageFacts
 from experiments.models import Campaign, CampaignRun, CaseStudy, Host, ImportBatch, Server, Storage
 from kdb.host_storage import BACKENDS, FILE
 
 from . import plans
+from .control import CampaignError
 from .runs.content import GuestImage
-from .steering import CampaignError
 
 _METRICS = (
     ("throughput_mib_s", "throughput", "MiB/s"),
@@ -27,7 +27,7 @@ _METRICS = (
 )
 
 
-def make(campaign: Campaign, *, user: User | None) -> tuple[CaseStudy, ImportBatch]:
+def create_draft(campaign: Campaign, *, user: User | None) -> tuple[CaseStudy, ImportBatch]:
     """File the runs that are done as a draft of `user`, whatever became of the others.
 
     Raises CampaignError where it runs, nothing is done, it was filed before, or an output is gone or not to be kept.

@@ -14,8 +14,8 @@ from django.urls import reverse
 
 from experiments import permissions, visible
 from experiments.imports import normalise
-from experiments.laboratory.measuring import engines
-from experiments.laboratory.places import disks
+from experiments.laboratory.benchmarks import engines
+from experiments.laboratory.targets import disks
 from experiments.models import Campaign, FileSystem, Host, Hypervisor, StoragePool
 from experiments.permissions import User as AnyUser
 from kdb.disk_path import SETTINGS

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from experiments.models import Campaign, Host
 from experiments.signals import host_stopped
 
-from . import hosts, steering
+from . import control, hosts
 
 State = Campaign.State
 
@@ -45,4 +45,4 @@ def stop_everything(host: Host, *, user: User) -> None:
 def _end(campaigns: QuerySet[Campaign]) -> None:
     campaigns.update(nightly_at=None)
     for campaign in campaigns.filter(state__in=[State.RUNNING, State.PAUSED]):
-        steering.cancel(campaign)
+        control.cancel(campaign)

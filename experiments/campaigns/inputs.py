@@ -7,11 +7,11 @@ from typing import Any
 
 from rest_framework import serializers
 
-from experiments.laboratory.places import disks
+from experiments.laboratory.targets import disks
 from experiments.models import Campaign, Host
-from kdb.api.bodies import FormFields, OneOrSeveral
+from kdb.api.bodies import TEXT_AREA, Fields, FormFields, OneOrSeveral
 
-from .forms import CampaignForm, HostForm, NightlyForm, TopUpForm
+from .forms import CampaignForm, HostForm, NightlyForm, OperatorsForm, TopUpForm
 
 FORMAT = "kdb-campaign-plan/1"
 
@@ -74,6 +74,24 @@ class CampaignFieldsSerializer(PlanSerializer):
 
     host = serializers.CharField(help_text="Slug.")
     pool = serializers.CharField(required=False, help_text="Path; not for attached machines.")
+
+
+class FingerprintSerializer(Fields):
+    fingerprint = serializers.CharField(help_text='"SHA256:...", or "AB:CD:..." of a certificate; as read on the host.')
+
+
+class StatementSerializer(Fields):
+    text = serializers.CharField(
+        style=TEXT_AREA, help_text="All that kdb-facts-esxi.sh or kdb-facts-hyper-v.ps1 printed."
+    )
+
+
+class OperatorsSerializer(FormFields):
+    """The group of a host beside its owner; who is left out is in it no longer."""
+
+    form = OperatorsForm
+
+    operators = serializers.ListField(child=serializers.CharField(max_length=150), max_length=100)
 
 
 class NightlySerializer(FormFields):

@@ -12,15 +12,15 @@ from django.utils.timezone import now
 from experiments import permissions
 from experiments.models import Campaign
 
-from . import checks, hosts, steering
-from .steering import CampaignError
+from . import checks, control, hosts
+from .control import CampaignError
 
 logger = logging.getLogger(__name__)
 
 NIGHT = timedelta(days=1)
 
 
-def repeat(campaign: Campaign, minutes: int | None) -> None:
+def schedule(campaign: Campaign, minutes: int | None) -> None:
     """Repeat the campaign each night from tomorrow on, at this time of day; None: no more. Raises CampaignError.
 
     minutes : that a night may take; what is estimated to take longer is refused, now and each night
@@ -53,8 +53,8 @@ def _skipped(campaign: Campaign) -> str:
     if not reason:
         try:
             with transaction.atomic():
-                steering.top_up(campaign, 1)
-                steering.start(campaign)
+                control.top_up(campaign, 1)
+                control.start(campaign)
         except CampaignError as error:
             reason = str(error)
     return f"{now():%Y-%m-%d}: {reason}" if reason else ""
@@ -68,7 +68,7 @@ def _why_not(campaign: Campaign) -> str:
     other = Campaign.objects.filter(host=campaign.host_id, state=Campaign.State.RUNNING).first()
     if other is not None:
         return f"{campaign.host} is busy with the campaign {other.slug}."
-    if reason := campaign.host.blocked_reason or steering.disturbed_by(campaign.host):
+    if reason := campaign.host.blocked_reason or control.disturbed_by(campaign.host):
         return f"{campaign.host} is busy: {reason}"
     return _too_long(campaign, campaign.nightly_minutes or 0)
 

@@ -6,22 +6,22 @@ from typing import Any
 from django.db.models import Count, Q
 
 from experiments import permissions
-from experiments.laboratory.measuring import calibration
-from experiments.laboratory.places import drivers
-from experiments.laboratory.places.drivers import machine_name
-from experiments.laboratory.reach import health
+from experiments.laboratory.benchmarks import calibration
+from experiments.laboratory.targets import drivers
+from experiments.laboratory.targets.drivers import machine_name
+from experiments.laboratory.transport import health
 from experiments.models import Campaign, CampaignRun, Host, HostAuditEntry, RunArtifact, RunLine, StoragePool
 from experiments.permissions import User
 from experiments.runner import queue
 from kdb.disk_path import SETTINGS
 from kdb.models import Job
 
-from . import checks, hosts, plans, statements
-from . import steering as campaigns
+from . import checks, host_checks, hosts, plans, statements
+from . import control as campaigns
 from .forms import OperatorsForm
-from .runs.content import Others
-from .runs.reading import throughput
-from .ways_on import WayOn, way_on
+from .runs.content import BackgroundLoad
+from .runs.figures import throughput
+from .troubleshooting import Diagnosis, diagnose
 
 RunState = CampaignRun.State
 _ACCELERATORS = {
@@ -47,11 +47,11 @@ class HostPage:
     is_asking: bool
     is_heard: bool  # its runner, of late
     failure: str
-    way_on: WayOn | None
+    diagnosis: Diagnosis | None
     scripts: list[str]  # for hypervisors that no worker asks
     untried: list[str]  # of its drivers: on no real host
-    check: hosts.CheckEstimate
-    check_with_limits: hosts.CheckEstimate
+    check: host_checks.CheckEstimate
+    check_with_limits: host_checks.CheckEstimate
     group: OperatorsForm  # beside its owner
     trail: list[HostAuditEntry]  # the latest first
 
@@ -87,11 +87,11 @@ def host_page(host: Host) -> HostPage:
         is_asking=bool(host.job and host.job.state in open_states),
         is_heard=queue.is_heard(host),
         failure=failure,
-        way_on=way_on(failure, host) if failure else None,
+        diagnosis=diagnose(failure, host) if failure else None,
         scripts=list(statements.SCRIPTS) if Host.Driver.ATTACHED in host.drivers else [],
         untried=[driver for driver in host.drivers if checks.is_untried(driver)],
-        check=hosts.check_estimate(host, len(pools)),
-        check_with_limits=hosts.check_estimate(host, len(pools), with_limits=True),
+        check=host_checks.check_estimate(host, len(pools)),
+        check_with_limits=host_checks.check_estimate(host, len(pools), with_limits=True),
         group=OperatorsForm(initial={"operators": " ".join(sorted(map(str, host.operators.all())))}),
         trail=list(host.audit_entries.select_related("actor").order_by("-pk")[:20]),
     )
@@ -181,7 +181,7 @@ class CampaignPage:
     log: list[RunLine]
     is_live: bool
     disturbed_by: str  # what the next run waits for
-    way_on: WayOn | None  # where it paused by itself
+    diagnosis: Diagnosis | None  # where it paused by itself
     can: dict[str, bool]
     failures: list[CampaignRun]
     is_untried: bool  # its driver, on a real host
@@ -219,7 +219,7 @@ def campaign_page(campaign: Campaign) -> CampaignPage:
         log=log,
         is_live=state == Campaign.State.RUNNING or active is not None,
         disturbed_by=campaigns.disturbed_by(campaign.host) if state == Campaign.State.RUNNING and not active else "",
-        way_on=way_on(campaign.state_reason, campaign.host) if campaign.state_reason else None,
+        diagnosis=diagnose(campaign.state_reason, campaign.host) if campaign.state_reason else None,
         can={
             "start": in_use and state in ("planned", "paused") and not is_filed,
             "pause": in_use and state == "running",
@@ -267,7 +267,7 @@ def _seconds_left(estimate: checks.Estimate, runs: list[CampaignRun], waiting: i
     return round(estimate.seconds * waiting / max(len(runs), 1))
 
 
-def _background(used: Others) -> str:
+def _background(used: BackgroundLoad) -> str:
     steal = f", {used['steal']:.2f} stolen" if used["steal"] else ""
     moved = "reads and writes not known"
     if used["read_mib_s"] is not None:

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
-from experiments.laboratory.places import disks
+from experiments.laboratory.targets import disks
 from experiments.models import Campaign, CampaignRun
 from experiments.permissions import User
 from kdb.api.bodies import faults
 
+from .control import CampaignError
 from .forms import CampaignForm
 from .inputs import FORMAT, PlanSerializer
-from .steering import CampaignError
 
 MOST_BYTES = 2**20
 FIELDS = PlanSerializer.names
@@ -30,7 +30,7 @@ def text(campaign: Campaign) -> str:
     return json.dumps(document(campaign), indent=2) + "\n"
 
 
-def read(content: bytes, name: str) -> dict[str, Any]:
+def read_document(content: bytes, name: str) -> dict[str, Any]:
     """Return a document's fields. Raises CampaignError, which names the file, the field and what is allowed."""
     if len(content) > MOST_BYTES:
         raise CampaignError(f"{name}: larger than {MOST_BYTES:,} bytes, the most that a plan may have.")
@@ -49,7 +49,7 @@ def read(content: bytes, name: str) -> dict[str, Any]:
     return fields
 
 
-def form_of(fields: dict[str, Any], *, user: User) -> CampaignForm:
+def plan_form(fields: dict[str, Any], *, user: User) -> CampaignForm:
     """Return the form filled in with a document's fields and the keys of host and pool; the rest is as on the form."""
     initial = {name: field.initial for name, field in CampaignForm.base_fields.items() if field.initial is not None}
     return CampaignForm({**initial, **fields}, user=user)

@@ -29,7 +29,7 @@ MOST_BYTES = 2**16
 _FIRST = "kdb-facts: 1"
 
 
-def decoded(content: bytes) -> str:
+def decode(content: bytes) -> str:
     """Return the text of a file, as PowerShell and others write it. Raises HostError."""
     if len(content) > MOST_BYTES:
         raise HostError(f"A statement has at most {MOST_BYTES:,} bytes.")
@@ -39,7 +39,7 @@ def decoded(content: bytes) -> str:
         raise HostError("The file is no text in UTF-8 or UTF-16.") from error
 
 
-def read(text: str) -> tuple[str, dict[str, str]]:
+def parse(text: str) -> tuple[str, dict[str, str]]:
     """Return the hypervisor's slug, and a configuration's fields with their text. Raises HostError with the line."""
     if len(text.encode()) > MOST_BYTES:
         raise HostError(f"A statement has at most {MOST_BYTES:,} bytes.")
@@ -74,12 +74,12 @@ def _why_not(name: str, value: str) -> str:
     return ""
 
 
-def take(host: Host, text: str) -> None:
+def keep_statement(host: Host, text: str) -> None:
     """Keep a script's output as the host's stated facts; it replaces what was stated in the same fields.
 
     Raises HostError, also where the record names another hypervisor.
     """
-    slug, stated = read(text)
+    slug, stated = parse(text)
     entry = visible.entries(Hypervisor).filter(slug=slug).first()
     if entry is None:
         raise HostError(f"{slug[:80]!r} is no hypervisor of the catalogue.")

@@ -1,12 +1,13 @@
 """Hosts and campaigns in the browser, for operators."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
+from django.forms import BaseForm
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -18,11 +19,12 @@ from kdb.accounts.users import user_of
 from kdb.web.addresses import site_of
 from kdb.web.htmx import varies_for_htmx, wants_fragment
 
-from . import checks, drafts, groups, hosts, left_overs, nightly, pages, plans, removal, statements, steering
+from . import checks, control, deletion, drafts, hosts, pages, plans, statements
+from .actions import CAMPAIGN_ACTIONS, HOST_ACTIONS, Action
+from .control import CampaignError
 from .downloads import artifact_response
-from .forms import CampaignForm, HostForm, NightlyForm, OperatorsForm, TopUpForm, filled_in
+from .forms import CampaignForm, HostForm, NightlyForm, TopUpForm, filled_in
 from .hosts import HostError
-from .steering import CampaignError
 
 
 def operators_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -86,6 +88,27 @@ def host_edit(request: HttpRequest, slug: str) -> HttpResponse:
     )
 
 
+def _perform(request: HttpRequest, row: Host | Campaign, actions: Mapping[str, Action]) -> BaseForm | None:
+    """Do what the pressed button names; return its form where that has errors.
+
+    Raises Http404, PermissionDenied, HostError, CampaignError.
+    """
+    name, fields = request.POST.get("do", ""), request.POST.dict()
+    if name not in actions:
+        raise Http404(f"nothing is called {name}")
+    user, action = user_of(request), actions[name]
+    action.check_permission(row, user)
+    if action.form:
+        form: BaseForm = action.form(request.POST)
+        if not form.is_valid():
+            return form
+        fields = form.cleaned_data
+    elif name == "statement" and (file := request.FILES.get("file")):
+        fields["text"] = statements.decode(file.read(statements.MOST_BYTES + 1))
+    action.run(row, fields, user)
+    return None
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 @operators_only
 @varies_for_htmx
@@ -95,13 +118,15 @@ def host_detail(request: HttpRequest, slug: str) -> HttpResponse:
     host = get_object_or_404(permissions.hosts_visible_to(request.user).select_related(*related), slug=slug)
     may_change, problem, key = permissions.may_change_host(request.user, host), "", ""
     if request.method == "POST":
-        if not may_change and request.POST.get("do") not in ("check", "clear"):
-            raise PermissionDenied
         try:
-            if request.POST.get("do") != "runner-token":
-                _do_to_host(request, host)
+            if request.POST.get("do") == "runner-token":
+                if not may_change:
+                    raise PermissionDenied
+                key = hosts.make_runner_token(host, user=user_of(request))  # shown in this answer and nowhere else
+            elif refused := _perform(request, host, HOST_ACTIONS):
+                problem = " ".join(str(error) for errors in refused.errors.values() for error in errors)
+            else:
                 return redirect("host-detail", slug)
-            key = hosts.make_runner_token(host, user=user_of(request))  # shown in this answer and nowhere else
         except HostError as error:
             problem = str(error)
     may_take = permissions.may_take_host(request.user, host)
@@ -109,39 +134,6 @@ def host_detail(request: HttpRequest, slug: str) -> HttpResponse:
     shown |= {"may_take": may_take, "key": key, "site": site_of(request)}
     template = "experiments/_host.html" if wants_fragment(request) else "experiments/host_detail.html"
     return render(request, template, shown, status=409 if problem else 200)
-
-
-def _do_to_host(request: HttpRequest, host: Host) -> None:
-    posted = request.POST
-    match posted.get("do"):
-        case "contact":
-            hosts.ask_contact(host)
-        case "accept":
-            any_key = permissions.may_use_any_key(request.user)
-            hosts.accept_key(host, posted.get("fingerprint", ""), any_key=any_key)
-        case "take":
-            if not permissions.may_take_host(request.user, host):
-                raise PermissionDenied
-            hosts.take(host, user=user_of(request))
-        case "bring-back":
-            removal.bring_host_back(host, user=user_of(request))
-        case "check":
-            hosts.ask_check(host, with_limits="limits" in posted)
-        case "clear":
-            left_overs.ask_clear(host)
-        case "operators":
-            form = OperatorsForm(posted)
-            if not form.is_valid():
-                raise HostError(" ".join(map(str, form.errors["operators"])))
-            groups.choose_operators(host, form.cleaned_data["operators"], user=user_of(request))
-        case "stop":
-            groups.stop_everything(host, user=user_of(request))
-        case "statement":
-            file = request.FILES.get("file")
-            text = statements.decoded(file.read(statements.MOST_BYTES + 1)) if file else posted.get("statement", "")
-            statements.take(host, text)
-        case other:
-            raise Http404(f"nothing is called {other}")
 
 
 @require_safe
@@ -161,7 +153,11 @@ def host_remove(request: HttpRequest, slug: str) -> HttpResponse:
     """Show what becomes of a host and its evidence, and the button that deletes or archives it."""
     host = _host_to_change(request, slug)
     return _removal(
-        request, host, removal.of_host, removal.remove_host, [reverse("host-list"), reverse("host-detail", args=[slug])]
+        request,
+        host,
+        deletion.host_deletion,
+        deletion.remove_host,
+        [reverse("host-list"), reverse("host-detail", args=[slug])],
     )
 
 
@@ -171,7 +167,7 @@ def host_forget(request: HttpRequest, slug: str) -> HttpResponse:
     """Show what becomes of what was observed on a host, and the button that forgets it."""
     host = _host_to_change(request, slug)
     where = reverse("host-detail", args=[slug])
-    return _removal(request, host, removal.of_observation, removal.forget_observed, [where, where])
+    return _removal(request, host, deletion.observation_deletion, deletion.forget_observed, [where, where])
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -183,13 +179,13 @@ def campaign_remove(request: HttpRequest, slug: str) -> HttpResponse:
     if not permissions.may_steer(request.user, campaign):
         raise PermissionDenied
     back = [reverse("campaign-list"), reverse("campaign-detail", args=[slug])]
-    return _removal(request, campaign, removal.of_campaign, removal.remove_campaign, back)
+    return _removal(request, campaign, deletion.campaign_deletion, deletion.remove_campaign, back)
 
 
 def _removal(
     request: HttpRequest,
     row: Any,
-    removal_of: Callable[[Any], removal.Removal],
+    removal_of: Callable[[Any], deletion.Deletion],
     remove: Callable[..., None],
     back: list[str],
 ) -> HttpResponse:
@@ -199,8 +195,8 @@ def _removal(
         outcome = removal_of(row)
         if request.method == "POST":
             remove(row, request.POST.get("deed", ""), user=user_of(request))
-            return redirect(back[outcome.deed != removal.DELETE])
-    except (HostError, CampaignError, removal.Changed) as error:
+            return redirect(back[outcome.deed != deletion.DELETE])
+    except (HostError, CampaignError, deletion.DeletionChanged) as error:
         problem = str(error)
     shown = {"removal": outcome, "what": str(row), "problem": problem, "back": back[1]}
     status = 409 if problem and request.method == "POST" else 200
@@ -231,8 +227,8 @@ def campaign_new(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         if request.POST.get("do") == "plan":
             try:
-                return redirect("campaign-detail", steering.create(form.instance, user=user_of(request)).slug)
-            except steering.PlanRefused as refused:  # somebody was quicker
+                return redirect("campaign-detail", control.create(form.instance, user=user_of(request)).slug)
+            except control.PlanRefused as refused:  # somebody was quicker
                 form.add_problems(refused.problems)
         estimate = checks.estimate(form.instance)
     context = {"form": form, "estimate": estimate}
@@ -246,14 +242,20 @@ def campaign_detail(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the matrix with the state of every run, what is being done, and what may be done about it."""
     campaigns = permissions.campaigns_visible_to(request.user).select_related("host", "pool", "owner", "case_study")
     campaign = get_object_or_404(campaigns, slug=slug)
-    may_steer, problem = permissions.may_steer(request.user, campaign), ""
-    top_up = TopUpForm(request.POST if request.POST.get("do") == "top-up" else None)
+    may_steer, problem, top_up = permissions.may_steer(request.user, campaign), "", TopUpForm()
     if request.method == "POST":
-        if not may_steer and request.POST.get("do") not in ("pause", "cancel"):
-            raise PermissionDenied
         try:
-            if (answer := _steer(request, campaign, top_up)) is not None:
-                return answer
+            if request.POST.get("do") in ("draft", "retry", "retry-cell"):
+                if not may_steer:
+                    raise PermissionDenied
+                return _draft_or_retry(request, campaign)
+            refused = _perform(request, campaign, CAMPAIGN_ACTIONS)
+            if refused is None:
+                return redirect("campaign-detail", campaign.slug)
+            if isinstance(refused, TopUpForm):
+                top_up = refused
+            else:
+                problem = "A night takes 1 to 720 minutes."
         except CampaignError as error:
             problem = str(error)
         campaign.refresh_from_db()
@@ -269,37 +271,16 @@ def campaign_detail(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, template, shown, status=409 if problem else 422 if top_up.errors else 200)
 
 
-def _steer(request: HttpRequest, campaign: Campaign, top_up: TopUpForm) -> HttpResponse | None:
-    """Do what the pressed button says; None where its form has errors."""
-    match request.POST.get("do"):
-        case "start":
-            steering.start(campaign)
-        case "pause":
-            steering.pause(campaign)
-        case "cancel":
-            steering.cancel(campaign)
-        case "retry" | "retry-cell" as which:
-            position = request.POST.get("run", "")
-            run = campaign.runs.filter(position=position).first() if re.fullmatch(r"[0-9]{1,9}", position) else None
-            if run is None:
-                raise CampaignError(f"There is no run {position[:20]!r} in this campaign.")
-            (steering.retry if which == "retry" else steering.retry_cell)(campaign, run)
-        case "top-up":
-            if not top_up.is_valid():
-                return None
-            steering.top_up(campaign, top_up.cleaned_data["repetitions"])
-        case "nightly":
-            form = NightlyForm(request.POST)
-            if not form.is_valid():
-                raise CampaignError("A night takes 1 to 720 minutes.")
-            nightly.repeat(campaign, form.cleaned_data["minutes"])
-        case "bring-back":
-            removal.bring_campaign_back(campaign, user=user_of(request))
-        case "draft":
-            _, batch = drafts.make(campaign, user=user_of(request))
-            return redirect("import-detail", batch.pk)
-        case other:
-            raise Http404(f"nothing is called {other}")
+def _draft_or_retry(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """File the campaign, or repeat one run or its cell. Raises CampaignError."""
+    if request.POST["do"] == "draft":
+        _, batch = drafts.create_draft(campaign, user=user_of(request))
+        return redirect("import-detail", batch.pk)
+    position = request.POST.get("run", "")
+    run = campaign.runs.filter(position=position).first() if re.fullmatch(r"[0-9]{1,9}", position) else None
+    if run is None:
+        raise CampaignError(f"There is no run {position[:20]!r} in this campaign.")
+    (control.retry if request.POST["do"] == "retry" else control.retry_cell)(campaign, run)
     return redirect("campaign-detail", campaign.slug)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import Count, Exists, Model, OuterRef, QuerySet
 
 from experiments import references, visible
+from experiments.checklist import protocol_of
 from experiments.models import (
     AuditEntry,
     CaseStudy,
@@ -21,7 +22,6 @@ from experiments.models import (
     RawFile,
 )
 from experiments.protocol import BELOW_MINIMUM, Protocol
-from experiments.ticks import protocol_of
 
 from .reviews import Obstacle, obstacles
 from .tables import (

@@ -13,9 +13,9 @@ from rest_framework.response import Response
 from experiments.api.serializers import ReadSerializer, Slug
 from experiments.campaigns import hosts
 from experiments.campaigns.api import OfHosts, OperatorViewSet, removal_action
-from experiments.campaigns.removal import forget_observed, of_observation
+from experiments.campaigns.deletion import forget_observed, observation_deletion
 from experiments.case_studies.api import Conflict
-from experiments.laboratory.reach.counters import NAMES
+from experiments.laboratory.transport.counters import NAMES
 from experiments.models import Host, ObservedDisk, ObservedMachine, ObservedPool
 from kdb.accounts.users import user_of
 from kdb.api.bodies import Fields, FormFields, fields_of
@@ -198,7 +198,7 @@ class ObservedHostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHo
         return Response(self.get_serializer(self.get_object()).data)
 
     removal = removal_action(
-        *(TAG, "observed_hosts", of_observation, forget_observed),
+        *(TAG, "observed_hosts", observation_deletion, forget_observed),
         "Say what becomes of what was observed if it is forgotten; forget it where posted.",
     )
 

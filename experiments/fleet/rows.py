@@ -7,8 +7,8 @@ from typing import Any
 
 from django.db.models import QuerySet, Sum
 
-from experiments.laboratory.reach.counters import NAMES, Counts
-from experiments.laboratory.reach.offsets import Offsets
+from experiments.laboratory.transport.counters import NAMES, Counts
+from experiments.laboratory.transport.offsets import Offsets
 from experiments.models import DiskStatistics
 
 from .sums import Watched

@@ -11,8 +11,8 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 from django.utils.timezone import now
 
-from experiments.laboratory.reach import offsets
-from experiments.laboratory.reach.counters import total
+from experiments.laboratory.transport import offsets
+from experiments.laboratory.transport.counters import total
 from experiments.models import DiskStatistics, Host, ObservedDisk, ObservedMachine, ObservedPool
 from kdb.host_storage import host_storage_key
 

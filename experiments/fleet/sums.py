@@ -5,9 +5,9 @@ from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from experiments.laboratory.reach import offsets
-from experiments.laboratory.reach.counters import Counts, since, total
-from experiments.laboratory.reach.offsets import Offsets
+from experiments.laboratory.transport import offsets
+from experiments.laboratory.transport.counters import Counts, since, total
+from experiments.laboratory.transport.offsets import Offsets
 
 LONGEST_GAP = timedelta(minutes=5)  # between two looks whose difference is still shared out
 MINUTE = timedelta(minutes=1)

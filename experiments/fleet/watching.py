@@ -20,9 +20,9 @@ from django.db.models import Max, Q
 from django.utils.timezone import now
 
 from experiments.campaigns import hosts
-from experiments.laboratory.reach import offsets, remote, ssh
-from experiments.laboratory.reach.counters import Counts
-from experiments.laboratory.reach.offsets import Offsets
+from experiments.laboratory.transport import offsets, remote, ssh
+from experiments.laboratory.transport.counters import Counts
+from experiments.laboratory.transport.offsets import Offsets
 from experiments.models import DiskStatistics, Host, ObservedDisk, ObservedMachine, ObservedPool
 from kdb.models import Job
 from kdb.work import jobs

@@ -21,6 +21,7 @@ from experiments.case_studies import belongings, measurement_rows
 from experiments.case_studies.life import audit
 from experiments.case_studies.measurement_rows import MeasurementRow
 from experiments.catalogue import services
+from experiments.checklist import disks_of
 from experiments.entry_names import Names, fold
 from experiments.files import raw_files
 from experiments.models import (
@@ -39,7 +40,6 @@ from experiments.models.catalogue import CatalogueEntry
 from experiments.readers.apart import NotRead, ReadingProcess
 from experiments.readers.base import Part, Reading, Refusal, Run, text_of
 from experiments.readers.table import Fault, Table
-from experiments.ticks import disks_of
 
 from . import lint
 from .cells import Cells

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from itertools import product
 from typing import NamedTuple
 
-from .measuring import engines
-from .places import disks
-from .places import steps as words
+from .benchmarks import engines
+from .targets import disks
+from .targets import steps as words
 
 # Seconds, from the laboratory notes of Debian 12 guests: mkfs, mount, caches, collection; a guest's boot.
 _AROUND_A_RUN = 5

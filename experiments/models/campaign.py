@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from experiments.laboratory.places import disks
+from experiments.laboratory.targets import disks
 from experiments.models.laboratory import Host
 from kdb.models import Job
 from kdb.pairs import pair_key
@@ -220,13 +220,13 @@ class CampaignRun(models.Model):
     def options(self) -> disks.Options:
         """Return the options of its virtual disks."""
         planned = {name: chosen[0] for name, chosen in self.campaign.disk.items()}
-        return disks.Options(**planned | disks.read(self.disk))
+        return disks.Options(**planned | disks.parse_combination(self.disk))
 
     @property
     def configuration(self) -> str:
         """Return the file systems and the settings that are its own, in words."""
         systems = pair_key(self.guest_fs, self.host_fs) if self.guest_fs else f"native {self.host_fs}"
-        return ", ".join(filter(None, [systems, disks.in_words(self.disk)]))
+        return ", ".join(filter(None, [systems, disks.describe(self.disk)]))
 
     @property
     def cell(self) -> str:

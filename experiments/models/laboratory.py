@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
 
-from experiments.laboratory.reach import pools
+from experiments.laboratory.transport import pools
 from kdb.models import ApiToken, Job
 
 from .fields import check_slug
@@ -25,7 +25,7 @@ STORAGE = RegexValidator(r"^[A-Za-z][A-Za-z0-9._-]*[A-Za-z0-9]$", "The name of a
 
 
 def check_pool(path: str) -> None:
-    """Raise ValidationError where the folder is the system's (laboratory.reach.pools), or no path.
+    """Raise ValidationError where the folder is the system's (laboratory.transport.pools), or no path.
 
     Without a slash in front it is the name of a storage.
     """

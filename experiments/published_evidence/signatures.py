@@ -6,8 +6,8 @@ from typing import Any
 
 from django.db import transaction
 
-from experiments.laboratory.reach import offsets
-from experiments.laboratory.reach.counters import NAMES
+from experiments.laboratory.transport import offsets
+from experiments.laboratory.transport.counters import NAMES
 from experiments.models import FileSystem, Signature
 
 from .files import Entry, read_csv

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from types import TracebackType
 
-from experiments.laboratory.reach import ssh
+from experiments.laboratory.transport import ssh
 from experiments.models import AskedCommand, Host
 
 from . import queue

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from experiments.fleet.driver import libvirt_moving
 from experiments.fleet.driver.proxmox import moving as proxmox_moving
-from experiments.laboratory.measuring import engines
-from experiments.laboratory.reach import remote, ssh
+from experiments.laboratory.benchmarks import engines
+from experiments.laboratory.transport import remote, ssh
 
 
 @dataclass(frozen=True)

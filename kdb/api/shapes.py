@@ -6,7 +6,7 @@ from datetime import date, datetime
 from functools import cache
 from inspect import cleandoc
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from rest_framework import serializers
 
@@ -28,7 +28,7 @@ _PLAIN: dict[Any, type[_Field]] = {
 
 @cache
 def shape_of(content: type, *further: type) -> type[Fields]:
-    """Return the serializer that a dataclass of content describes (kdb.content); its fields are all required.
+    """Return the serializer that a dataclass or TypedDict describes (kdb.content); fields are required but NotRequired.
 
     further : dataclasses whose fields stand beside, in the same object
     Raises KeyError where a field is of a type that JSON does not have.
@@ -40,7 +40,8 @@ def shape_of(content: type, *further: type) -> type[Fields]:
 
 def _fields(content: Any) -> list[tuple[str, _Field]]:
     hints = get_type_hints(content, include_extras=True)
-    served = [field.name for field in fields(content) if NOT_SERVED not in get_args(hints[field.name])]
+    names = [*hints] if is_typeddict(content) else [field.name for field in fields(content)]
+    served = [name for name in names if NOT_SERVED not in get_args(hints[name])]
     return [(name, _field(hints[name])) for name in served]
 
 
@@ -58,8 +59,10 @@ def _field(hint: Any, **told: Any) -> _Field:
         return _field(inner[0], **told) if len(inner) == 1 else serializers.DictField(**told)
     if kind is Literal or "choices" in told:
         return serializers.ChoiceField(**{"choices": arguments, **told})
-    if is_dataclass(hint):
-        return shape_of(hint)(**told)  # type: ignore[arg-type]
+    if kind is NotRequired:
+        return _field(arguments[0], required=False, **told)
+    if is_dataclass(hint) or is_typeddict(hint):
+        return shape_of(hint)(**told)
     if kind in (tuple, list, Sequence):
         return serializers.ListField(child=_field(arguments[0]), **told)
     if kind in (dict, Mapping):

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.urls import reverse
 
-from experiments.laboratory.measuring.engines import WORKLOADS
+from experiments.laboratory.benchmarks.engines import WORKLOADS
 from kdb.disk_path import SETTINGS
 from modelling.estimation.value import ALL, FACTORIAL, LEADING, RunSet, propose_run_sets
 from modelling.evidence import names

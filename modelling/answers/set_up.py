@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Any
 
 from experiments.case_studies.tables import FACTS, NATIVE_FACTS
-from experiments.laboratory.places import disks
+from experiments.laboratory.targets import disks
 from experiments.models import Configuration
 from kdb.disk_path import SETTINGS
 from kdb.host_storage import FILE, backend_label
@@ -232,7 +232,7 @@ def _disk(configurations: _Stated, hypervisors: set[str]) -> Iterable[SetUpLine]
     if _may_be_proxmox(hypervisors):
         bus = values.get("disk_bus", "$BUS")
         controller = "--scsihw virtio-scsi-single " if bus == "scsi" else ""
-        disk = ",".join(["$STORAGE:$GIB", *disks.in_qm(values)])
+        disk = ",".join(["$STORAGE:$GIB", *disks.qm_options(values)])
         yield _of_proxmox(f'qm set "$VM" {controller}"--{bus}$NUMBER" "{disk}"', hypervisors, studies)
 
 
@@ -244,7 +244,7 @@ def _in_xml(values: Mapping[str, str]) -> Iterable[str]:
     bus = values.get("disk_bus")
     if bus == "scsi":
         yield f'<controller type="scsi" model="virtio-scsi">{thread}</controller>'
-    attributes = "".join(f' {name}="{value}"' for name, value in disks.in_libvirt(values).items())
+    attributes = "".join(f' {name}="{value}"' for name, value in disks.libvirt_attributes(values).items())
     target = f'<target dev="$DISK" bus="{bus}"/>' if bus else ""
     yield f'<driver name="qemu"{attributes}/>{target}'
 

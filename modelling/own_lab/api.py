@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from experiments import permissions
 from experiments.case_studies.api import Conflict, OwnedViewSet
-from experiments.laboratory.measuring import engines
+from experiments.laboratory.benchmarks import engines
 from experiments.models import ImportBatch
 from kdb.accounts.users import user_of
 from kdb.api.bodies import Fields, FormFields, fields_of

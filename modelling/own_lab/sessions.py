@@ -9,7 +9,7 @@ import numpy as np
 from django.db import transaction
 from django.utils import timezone
 
-from experiments.laboratory.measuring import engines
+from experiments.laboratory.benchmarks import engines
 from experiments.models import Configuration, FileSystem, Hypervisor
 from modelling.answers.knowledge import assumptions
 from modelling.answers.set_up import lines_of

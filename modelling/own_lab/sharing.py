@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.text import slugify
 
-from experiments.laboratory.measuring import engines
+from experiments.laboratory.benchmarks import engines
 from experiments.models import CaseStudy, ImportBatch
 from experiments.tables.conditions import Conditions
 from experiments.tables.plain import PlainTable

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 from datetime import datetime
 
-from experiments.laboratory.measuring.engines import WORKLOADS
+from experiments.laboratory.benchmarks.engines import WORKLOADS
 from kdb.host_storage import UNNAMED
 from modelling.answers.content import Answer
 from modelling.estimation import verdict

@@ -13,8 +13,8 @@ from django.utils.timezone import now
 from numpy import median
 
 from experiments import visible
+from experiments.checklist import protocol_of
 from experiments.models import CaseStudy, Workload
-from experiments.ticks import protocol_of
 from kdb.cost import budget
 from modelling.answer_store.caveats import clear_cache
 from modelling.answers.knowledge import assumptions, everything

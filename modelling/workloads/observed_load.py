@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from experiments.laboratory.reach.counters import Counts, total
+from experiments.laboratory.transport.counters import Counts, total
 
 from .profiles import RANDOM_EXTENT, Accesses, Profile, Requests
 

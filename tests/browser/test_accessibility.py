@@ -6,7 +6,7 @@ from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
 
 from experiments import visible
-from experiments.campaigns import steering
+from experiments.campaigns import control
 from tests.factories import (
     HOST_KEY,
     make_campaign,
@@ -118,7 +118,7 @@ def test_pages_of_people_with_an_account(everywhere, transactional_db, published
     user = make_user("operators")
     make_case_study("my-lab", owner=user)
     host = make_host("lab-1", registered_by=user, host_key=HOST_KEY)
-    steering.start(steering.create(make_campaign(host, slug="night", repetitions=2), user=user))
+    control.start(control.create(make_campaign(host, slug="night", repetitions=2), user=user))
     shown(host)
     make_minutes(make_machine(host, pk=1), 3)
     sitting = make_sitting(user)

@@ -8,9 +8,9 @@ from experiments.protocol import (
     NOT_STATED,
     Number,
     files_bytes,
-    held_against,
     is_anecdote,
     is_direct,
+    judge,
     seconds_of,
     warm_up_of,
 )
@@ -40,7 +40,7 @@ def test_a_number_counts_where_it_was_repeated_or_long_or_else_described(
 
 
 def states(*numbers: Number) -> dict[str, str]:
-    return {tick.name: tick.state for tick in held_against(numbers).ticks}
+    return {tick.name: tick.state for tick in judge(numbers).ticks}
 
 
 def test_of_nothing_stated_nothing_is_met_and_nothing_broken():
@@ -61,7 +61,7 @@ def test_a_whole_protocol_meets_everything():
         host_bytes=32 * GIB,
         cache_mode="none",
     )
-    protocol = held_against([whole])
+    protocol = judge([whole])
     assert {tick.state for tick in protocol.ticks} == {MET}
     assert (protocol.met, len(protocol.ticks), protocol.numbers, protocol.anecdotes) == (9, 9, 1, 0)
     assert not any(tick.remedy for tick in protocol.ticks)
@@ -92,12 +92,12 @@ def test_files_are_held_against_memory(fields, state):
 
 
 def test_one_number_that_falls_short_is_enough_and_the_others_are_counted():
-    ticks = {tick.name: tick for tick in held_against([Number(runs=3), Number(runs=1), Number()]).ticks}
+    ticks = {tick.name: tick for tick in judge([Number(runs=3), Number(runs=1), Number()]).ticks}
     assert (ticks["runs"].state, ticks["runs"].met, ticks["runs"].of) == (NOT_MET, 1, 3)
 
 
 def test_the_remedy_names_what_is_left_open():
-    ticks = held_against([Number(unstated=("disk bus",)), Number(unstated=("kind of disk", "disk bus"))]).ticks
+    ticks = judge([Number(unstated=("disk bus",)), Number(unstated=("kind of disk", "disk bus"))]).ticks
     (settings,) = (tick for tick in ticks if tick.name == "settings")
     assert settings.remedy == "State what is left open: disk bus, kind of disk."
 

@@ -156,7 +156,7 @@ def check_fio_job(data: bytes) -> None:
 
 def scene() -> None:
     """Something of each kind, for addresses of pages and API to lead to; beside the published evidence."""
-    from experiments.campaigns import steering
+    from experiments.campaigns import control
     from tests import factories
     from tests.modelling.fleet.moving.fleets import shown
 
@@ -166,8 +166,8 @@ def scene() -> None:
     factories.make_import(draft, uploaded_by=user)
     factories.make_raw_file(draft)
     host = factories.make_host("lab-1", registered_by=user)
-    campaign = steering.create(factories.make_campaign(host, slug="night"), user=user)
-    steering.start(campaign)
+    campaign = control.create(factories.make_campaign(host, slug="night"), user=user)
+    control.start(campaign)
     shown(host)
     factories.make_machine(host, pk=1)
     factories.make_output(campaign.runs.first(), "host.txt")

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.http import HttpResponse
 from django.test import Client
 
-from experiments.campaigns import steering
+from experiments.campaigns import control
 from experiments.case_studies import bundles
 from experiments.models import CaseStudy, RunArtifact
 from kdb.api.schema import EXAMPLES, CachedGenerator
@@ -72,7 +72,7 @@ def make_laboratory() -> tuple[dict[str, Any], dict[str, Any]]:
     batch = make_import(draft, uploaded_by=users["owner"], report={"new_configurations": []})
     host = make_host("lab-2", pools=("/srv/kdb",), registered_by=users["operator"], offered_key=HOST_KEY)
     host.operators.add(users["member"])
-    campaign = steering.create(make_campaign(host, slug="night"), user=users["operator"])
+    campaign = control.create(make_campaign(host, slug="night"), user=users["operator"])
     run = campaign.runs.get()
     output = RunArtifact.objects.create(run=run, attempt=1, name="host.txt", data=b"{}", sha256="0" * 64)
     shown(host)

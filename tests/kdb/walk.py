@@ -13,7 +13,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils.timezone import now
 
-from experiments.laboratory.reach import ssh
+from experiments.laboratory.transport import ssh
 from experiments.models import AskedCommand, CampaignRun, Host, ImportBatch, RunArtifact
 from kdb.models import Job
 from kdb.work import jobs

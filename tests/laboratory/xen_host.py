@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from experiments.laboratory.images import debian
-from experiments.laboratory.reach import ssh
+from experiments.laboratory.transport import ssh
 from tests import made_once
 from tests.experiments.laboratory import lab as laboratories
 from tests.experiments.laboratory.lab import Lab

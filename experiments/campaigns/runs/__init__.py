@@ -1,1 +1,1 @@
-"""One run of a campaign, from a clean machine to figures and back to a clean machine."""
+"""One run of a campaign: a job comes in, figures or a reason go to its row. Open `sequence` first."""

@@ -10,9 +10,11 @@ from experiments.campaigns import hosts
 from experiments.models import Campaign, CampaignRun, Host, RunArtifact, RunLine
 from kdb.work import jobs
 
-from .fates import Cancelled
-
 _LINE = 1000  # longest text of a log line
+
+
+class Cancelled(Exception):  # noqa: N818
+    """The campaign was cancelled while the run was under way."""
 
 
 @dataclass

@@ -2,14 +2,14 @@
 
 import time
 
-from experiments.campaigns import left_overs
-from experiments.laboratory.measuring import bench
-from experiments.laboratory.places import drivers, hypervisors
-from experiments.laboratory.reach import remote, ssh
-from experiments.laboratory.reach.remote import Area
+from experiments.campaigns import cleanup
+from experiments.laboratory.benchmarks import bench
+from experiments.laboratory.targets import drivers, hypervisors
+from experiments.laboratory.transport import remote, ssh
+from experiments.laboratory.transport.remote import Area
 
 from .attempt import Attempt
-from .fates import Fate, fate_of
+from .outcomes import Outcome, outcome_of
 
 GONE_SECONDS = 15  # within which a hypervisor sees that a guest's process is dead
 FULL_MIB = 16  # less than this is free on a disk that is full
@@ -20,10 +20,10 @@ def cause_of(attempt: Attempt, areas: list[Area], error: Exception) -> Exception
     try:
         if isinstance(error, ssh.Unreachable) and error.guest:
             _tell_guest_from_host(attempt, areas[0], error)
-        if isinstance(error, remote.LeftOvers) and areas:
-            left = left_overs.look(areas[0].machine, attempt.host)
-            return remote.LeftOvers(f"{error}. Left: {', '.join(left)}") if left else error
-        if fate_of(error) in (Fate.FAILED, Fate.REPEATED) and areas:
+        if isinstance(error, remote.Leftovers) and areas:
+            leftovers = cleanup.find_leftovers(areas[0].machine, attempt.host)
+            return remote.Leftovers(f"{error}. Left: {', '.join(leftovers)}") if leftovers else error
+        if outcome_of(error) in (Outcome.FAILED, Outcome.REPEATED) and areas:
             # NoRoom where the disk of the host, not one that was made for the run, is full.
             remote.call(areas[0].machine, "room", areas[0].pool, FULL_MIB)
     except (ssh.SshError, remote.NotNow, bench.Silent, hypervisors.GuestGone, hypervisors.GuestStopped) as cause:

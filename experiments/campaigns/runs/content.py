@@ -1,16 +1,14 @@
 """The record of a run, as its row keeps it: the shapes are those of the JSON there."""
 
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
-from experiments.laboratory.reach.health import Health
-from experiments.laboratory.reach.remote import Area
+from experiments.laboratory.transport.health import Health
+from experiments.laboratory.transport.remote import Area
 
 
 class Figure(TypedDict):
-    """The figures of one operation on one machine."""
-
-    machine: int
+    machine: Annotated[int, "From 1; 0 is the host itself."]
     operation: str
     throughput_mib_s: float | None
     ops_per_s: float | None
@@ -19,12 +17,12 @@ class Figure(TypedDict):
 
 
 class Curve(TypedDict):
-    """The throughput of one machine over the run. until_s : ends of the intervals"""
+    """The throughput that the benchmark read and wrote at over the time of the run."""
 
-    machine: int
-    until_s: list[float]
-    mib_s: list[float]
-    warm_up_intervals: int | None
+    machine: Annotated[int, "From 1; 0 is the host itself."]
+    until_s: Annotated[list[float], "Ends of the intervals."]
+    mib_s: Annotated[list[float], "Of each interval."]
+    warm_up_intervals: Annotated[int | None, "That are warm-up; null: no steady part is seen."]
 
 
 class GuestImage(TypedDict):
@@ -32,7 +30,7 @@ class GuestImage(TypedDict):
     sha256: dict[str, str]
 
 
-class Others(TypedDict):
+class BackgroundLoad(TypedDict):
     """The load of others on a machine: CPU-seconds a second, and MiB/s; None where the login may not see it."""
 
     where: str
@@ -58,7 +56,7 @@ class Facts(TypedDict, total=False):
     benchmark_seconds: float
     start_spread_seconds: float
     start_spread_unsure_seconds: float
-    background: list[Others]
+    background: list[BackgroundLoad]
     tool_version: str
 
 

@@ -9,12 +9,12 @@ from contextlib import ExitStack
 
 from django.db.models import F
 
-from experiments.campaigns import steering
-from experiments.laboratory.reach import remote, ssh
+from experiments.campaigns import control
+from experiments.laboratory.transport import remote, ssh
 from experiments.models import CampaignRun
 from kdb.work import jobs
 
-from . import endings, measuring, reading, setting_up
+from . import figures, measurement, outcomes, preparation
 from .attempt import Attempt
 from .causes import cause_of
 from .content import Figure, Record
@@ -22,7 +22,7 @@ from .content import Figure, Record
 State = CampaignRun.State
 
 
-def do_run(job: jobs.JobRun, run_id: int) -> None:
+def execute(job: jobs.JobRun, run_id: int) -> None:
     """Do the run of a job. It ends done, failed, cancelled, or waits again; then the host's next run begins."""
     run = CampaignRun.objects.select_related("campaign", "host", "campaign__pool").get(pk=run_id)
     if run.job_id != job.job_id or run.state != State.ACTIVE:
@@ -44,10 +44,10 @@ def do_run(job: jobs.JobRun, run_id: int) -> None:
                 raise cause from error
             finally:
                 clean_up(attempt, record)
-        endings.end(attempt, record, State.DONE, figures=figures)
+        outcomes.end(attempt, record, State.DONE, figures=figures)
     except Exception as error:
-        endings.decide(attempt, record, error)
-    steering.next_run(run.host_id)
+        outcomes.decide(attempt, record, error)
+    control.next_run(run.host_id)
 
 
 def measure(attempt: Attempt, record: Record, stack: ExitStack) -> list[Figure]:
@@ -56,11 +56,11 @@ def measure(attempt: Attempt, record: Record, stack: ExitStack) -> list[Figure]:
         attempt.step(f"cooling down for {seconds} s")
         attempt.wait(seconds)
     attempt.step("connecting")
-    host, machines = setting_up.machines(attempt, record, stack)
-    setting_up.note_health(attempt, record, host)
-    loads = [setting_up.load(attempt, record, machine) for machine in machines]
-    left = measuring.benchmark(attempt, record, host, machines, loads)
-    return [figure for of_machine in left for figure in reading.figures(attempt, record, of_machine)]
+    host, machines = preparation.machines(attempt, record, stack)
+    preparation.note_health(attempt, record, host)
+    loads = [preparation.load(attempt, record, machine) for machine in machines]
+    results = measurement.benchmark(attempt, record, host, machines, loads)
+    return [figure for result in results for figure in figures.figures(attempt, record, result)]
 
 
 def clean_up(attempt: Attempt, record: Record) -> None:

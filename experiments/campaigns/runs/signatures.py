@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 
-from experiments.laboratory.places.libvirt import virsh
-from experiments.laboratory.reach import counters
-from experiments.laboratory.reach.counters import Counts, since
-from experiments.laboratory.reach.remote import Refused
-from experiments.laboratory.reach.ssh import Connection, Unreachable
+from experiments.laboratory.targets.libvirt import virsh
+from experiments.laboratory.transport import counters
+from experiments.laboratory.transport.counters import Counts, since
+from experiments.laboratory.transport.remote import Refused
+from experiments.laboratory.transport.ssh import Connection, Unreachable
 from experiments.models import CampaignRun, FileSystem, Signature
 
 logger = logging.getLogger(__name__)

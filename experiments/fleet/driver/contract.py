@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from experiments.laboratory.reach.counters import Counts
-from experiments.laboratory.reach.ssh import Connection
+from experiments.laboratory.transport.counters import Counts
+from experiments.laboratory.transport.ssh import Connection
 
 # Listing
 

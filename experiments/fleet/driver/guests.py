@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
-from experiments.laboratory.reach import remote
-from experiments.laboratory.reach.ssh import Connection
+from experiments.laboratory.transport import remote
+from experiments.laboratory.transport.ssh import Connection
 
 _OF_A_CAMPAIGN = re.compile(r"kdb-(\d+-\d+|probe-\d+)")
 _NOT_A_LOAD = {"vfat", "swap", "iso9660", "squashfs", "overlay", "tmpfs"}  # that machines boot from, or use as memory

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from xml.etree.ElementTree import Element
 
-from experiments.laboratory.places.libvirt import URI, virsh
-from experiments.laboratory.reach import counters
-from experiments.laboratory.reach.counters import Counts
-from experiments.laboratory.reach.remote import Refused
-from experiments.laboratory.reach.ssh import Connection
+from experiments.laboratory.targets.libvirt import URI, virsh
+from experiments.laboratory.transport import counters
+from experiments.laboratory.transport.counters import Counts
+from experiments.laboratory.transport.remote import Refused
+from experiments.laboratory.transport.ssh import Connection
 from experiments.readers.facts.json_text import document_of
 from experiments.readers.xml_tree import NoTreeError, root_of, text_at
 

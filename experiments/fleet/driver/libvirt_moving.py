@@ -13,10 +13,10 @@ from typing import NoReturn
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from experiments.laboratory.places.libvirt import virsh
-from experiments.laboratory.reach import remote
-from experiments.laboratory.reach.remote import Refused
-from experiments.laboratory.reach.ssh import Connection
+from experiments.laboratory.targets.libvirt import virsh
+from experiments.laboratory.transport import remote
+from experiments.laboratory.transport.remote import Refused
+from experiments.laboratory.transport.ssh import Connection
 from experiments.readers.xml_tree import NoTreeError, root_of
 
 from .contract import Checked, CopyEnded, Copying, Forbidden, Gone, Held, Image, Move, MoveError, NotSure

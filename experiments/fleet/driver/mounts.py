@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from experiments.laboratory.reach.remote import Refused
-from experiments.laboratory.reach.ssh import Connection
+from experiments.laboratory.transport.remote import Refused
+from experiments.laboratory.transport.ssh import Connection
 from experiments.readers.facts.json_text import document_of, tree
 from kdb.host_storage import FILE, SHARED_DIRECTORIES
 

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.laboratory.places.hypervisors import MAC, SEED
+from experiments.laboratory.targets.hypervisors import MAC, SEED
 
 from . import debian, guest_image
 from .debian import BuildError

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments import readers
-from experiments.laboratory.measuring import engines
+from experiments.laboratory.benchmarks import engines
 
 from . import debian, filebench_tree
 from .debian import BuildError
@@ -69,7 +69,7 @@ def build(
         (work / "source").rename(root / "source")
         tell(f"building Filebench {version}")
         plain = filebench_tree.built_prefix(version)
-        prefix = filebench_tree.filled(plain)
+        prefix = filebench_tree.padded(plain)
         _inside(root, "sh", "-c", _BUILD, "kdb-build", prefix, FLAGS)
         _copy_tree(root / plain.lstrip("/"), work / "tree")
         tell("one second of each workload")

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.laboratory.reach import remote
-from experiments.laboratory.reach.ssh import Connection
+from experiments.laboratory.transport import remote
+from experiments.laboratory.transport.ssh import Connection
 
 from . import debian
 
@@ -46,7 +46,7 @@ class Tree:
         return str(self.manifest["filebench"])
 
 
-def filled(folder: str) -> str:
+def padded(folder: str) -> str:
     """Return the folder's path in PREFIX_LENGTH characters. Raises TreeError where it is longer."""
     above, _, name = folder.rpartition("/")
     if len(folder) > PREFIX_LENGTH:
@@ -81,9 +81,9 @@ def read(folder: Path) -> Tree:
     return Tree(manifest, {name: (folder / name).read_bytes() for name in actual})
 
 
-def moved(tree: Tree, folder: str) -> dict[str, bytes]:
+def relocated(tree: Tree, folder: str) -> dict[str, bytes]:
     """Return the files as they run in `folder`, the manifest among them. Raises TreeError."""
-    old, new = str(tree.manifest["prefix"]).encode(), filled(folder).encode()
+    old, new = str(tree.manifest["prefix"]).encode(), padded(folder).encode()
     if len(old) != PREFIX_LENGTH:
         raise TreeError("The tree was built by another version of KDB. Build it again.")
     files = {name: data.replace(old, new) for name, data in tree.files.items()}
@@ -95,7 +95,7 @@ def install(machine: Connection, pool: str, tree: Tree) -> bool:
 
     Raises TreeError, remote.Refused, and what ssh raises: what was there before is then still there.
     """
-    files = moved(tree, f"{pool}/{FOLDER}")
+    files = relocated(tree, f"{pool}/{FOLDER}")
     sums = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in sorted(files.items())).encode()
     digest = hashlib.sha256(sums).hexdigest()
     if dict(remote.facts(remote.call(machine, "filebench", pool))).get("digest") == digest:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.laboratory.reach import remote
+from experiments.laboratory.transport import remote
 
 from . import debian, filebench_tree
 from .debian import MIRROR, BuildError

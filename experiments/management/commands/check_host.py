@@ -9,8 +9,8 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError
 
 from experiments.campaigns import hosts
-from experiments.campaigns.ways_on import told
-from experiments.laboratory.reach.recording import recorded
+from experiments.campaigns.troubleshooting import with_diagnosis
+from experiments.laboratory.transport.recording import recorded
 from experiments.models import Host
 
 
@@ -35,11 +35,11 @@ class Command(BaseCommand):
         if options["record"] and options["record"].exists():
             raise CommandError(f"{options['record']} is there already.")
         try:
-            hosts.ask_check(host, with_limits=options["limits"])
+            hosts.request_check(host, with_limits=options["limits"])
         except hosts.HostError as error:
             raise CommandError(str(error)) from error
         with recorded(options["record"]) if options["record"] else nullcontext():
-            why = hosts.finish(host)
+            why = hosts.wait_for_job(host)
         if why:
-            raise CommandError(told(why, host))
+            raise CommandError(with_diagnosis(why, host))
         self.stdout.write(json.dumps(host.facts, indent=1))

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
-from experiments.campaigns import hosts, left_overs
-from experiments.campaigns.ways_on import told
+from experiments.campaigns import cleanup, hosts
+from experiments.campaigns.troubleshooting import with_diagnosis
 from experiments.models import Host
 
 
@@ -24,9 +24,9 @@ class Command(BaseCommand):
         if host is None:
             raise CommandError(f"There is no host {options['slug']!r}.")
         try:
-            left_overs.ask_clear(host)
+            cleanup.request_cleanup(host)
         except hosts.HostError as error:
             raise CommandError(str(error)) from error
-        if why := hosts.finish(host):
-            raise CommandError(told(why, host))
+        if why := hosts.wait_for_job(host):
+            raise CommandError(with_diagnosis(why, host))
         self.stdout.write(f"Nothing of KDB's is left on {host}.")

@@ -10,8 +10,8 @@ from django.core.exceptions import ValidationError
 from django.core.management import BaseCommand, CommandError, call_command
 from django.urls import reverse
 
-from experiments.campaigns import checks, demonstration, hosts, pages, steering
-from experiments.campaigns.ways_on import told
+from experiments.campaigns import checks, control, demonstration, hosts, pages
+from experiments.campaigns.troubleshooting import with_diagnosis
 from experiments.models import Host
 
 
@@ -39,12 +39,12 @@ class Command(BaseCommand):
         try:
             with demonstration.this_machine(pool) as host:
                 self._show(host, pool, options, owner)
-        except (demonstration.CannotShow, steering.CampaignError) as error:
+        except (demonstration.CannotShow, control.CampaignError) as error:
             raise CommandError(str(error)) from error
         except ValidationError as error:
             raise CommandError(f"--folder: {' '.join(error.messages)}") from error
         except hosts.HostError as error:
-            raise CommandError(told(str(error), Host.objects.get(slug=demonstration.NAME))) from error
+            raise CommandError(with_diagnosis(str(error), Host.objects.get(slug=demonstration.NAME))) from error
 
     def _show(self, host: Host, pool: Path, options: dict[str, Any], owner: User | None) -> None:
         if disturbances := demonstration.disturbances(host, pool):

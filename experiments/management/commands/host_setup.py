@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError
 
 from experiments.campaigns import hosts
-from experiments.campaigns.ways_on import told
-from experiments.laboratory.reach import remote, setup, ssh
+from experiments.campaigns.troubleshooting import with_diagnosis
+from experiments.laboratory.transport import remote, setup, ssh
 from experiments.models import CampaignRun, Host
 
 
@@ -44,7 +44,7 @@ class Command(BaseCommand):
                 else:
                     self._set_up(machine, with_guests=with_guests, applies=options["apply"])
         except (hosts.HostError, remote.Refused, ssh.SshError) as error:
-            raise CommandError(told(str(error), host)) from error
+            raise CommandError(with_diagnosis(str(error), host)) from error
         if changes:
             self.stdout.write(f"Now check the host: manage.py check_host {host.slug}")
         if orphans:
@@ -67,7 +67,7 @@ class Command(BaseCommand):
                 raise CommandError(f"It changed nothing: {step.words}")
         self.stdout.write("Nothing is lacking." if not done else "Done.")
 
-    def _print(self, machine: ssh.Connection, seen: setup.Found, todo: list[setup.Step]) -> None:
+    def _print(self, machine: ssh.Connection, seen: setup.HostState, todo: list[setup.Step]) -> None:
         for number, step in enumerate(todo, start=1):
             self.stdout.write(f"{number}. {step.words}\n   ({step.why}; undone by: {step.undo})")
         if seen.lacking:

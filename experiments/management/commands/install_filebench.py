@@ -7,9 +7,9 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError
 
 from experiments.campaigns import hosts
-from experiments.campaigns.ways_on import told
+from experiments.campaigns.troubleshooting import with_diagnosis
 from experiments.laboratory.images import filebench_tree
-from experiments.laboratory.reach import remote, ssh
+from experiments.laboratory.transport import remote, ssh
 from experiments.models import Host
 
 
@@ -36,11 +36,11 @@ class Command(BaseCommand):
                 self._undo(host)
             else:
                 self._install(host, filebench_tree.read(options["folder"]), options["pool"])
-            hosts.ask_check(host)
+            hosts.request_check(host)
         except (hosts.HostError, filebench_tree.TreeError, remote.Refused, ssh.SshError) as error:
-            raise CommandError(told(str(error), host)) from error
-        if why := hosts.finish(host):
-            raise CommandError(told(why, host))
+            raise CommandError(with_diagnosis(str(error), host)) from error
+        if why := hosts.wait_for_job(host):
+            raise CommandError(with_diagnosis(why, host))
         version = host.facts.get("filebench", "")
         self.stdout.write(
             f"{host} has Filebench {version}: {host.facts['filebench_program']}"

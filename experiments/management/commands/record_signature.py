@@ -13,7 +13,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from experiments.campaigns.runs.signatures import Sampler
-from experiments.laboratory.reach import counters, offsets, remote
+from experiments.laboratory.transport import counters, offsets, remote
 from experiments.published_evidence.signatures import COLUMNS
 
 _BLOCK = Path("/sys/class/block")

@@ -9,8 +9,8 @@ from django.core.management import BaseCommand, CommandError
 from experiments import permissions
 from experiments.campaigns import hosts
 from experiments.campaigns.forms import HostForm
-from experiments.campaigns.ways_on import told
-from experiments.laboratory.reach import proxmox_api
+from experiments.campaigns.troubleshooting import with_diagnosis
+from experiments.laboratory.transport import proxmox_api
 from experiments.models import Host
 
 
@@ -94,5 +94,5 @@ class Command(BaseCommand):
 
 
 def _finish(host: Host) -> None:
-    if error := hosts.finish(host):
-        raise CommandError(told(error, host))
+    if error := hosts.wait_for_job(host):
+        raise CommandError(with_diagnosis(error, host))

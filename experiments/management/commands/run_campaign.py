@@ -11,10 +11,10 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError
 from django.db import connection
 
-from experiments.campaigns import checks, drafts, plans, steering
+from experiments.campaigns import checks, control, drafts, plans
 from experiments.campaigns.pages import campaign_page
 from experiments.imports import pipeline
-from experiments.laboratory.reach.recording import recorded
+from experiments.laboratory.transport.recording import recorded
 from experiments.models import Campaign, CampaignRun, Host, RunLine
 from kdb.models import Job
 from kdb.work import jobs
@@ -46,7 +46,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             campaign = _campaign(options)
-        except steering.CampaignError as error:
+        except control.CampaignError as error:
             raise CommandError(str(error)) from error
         if options["dry_run"]:
             self._print_steps(campaign)
@@ -55,14 +55,14 @@ class Command(BaseCommand):
             raise CommandError(f"{options['record']} is there already.")
         try:
             if campaign.state != Campaign.State.RUNNING:
-                steering.start(campaign)
+                control.start(campaign)
             with recorded(options["record"]) if options["record"] else nullcontext():
                 self._work(campaign)
             if options["draft"]:
-                draft, batch = drafts.make(campaign, user=campaign.owner)
+                draft, batch = drafts.create_draft(campaign, user=campaign.owner)
                 pipeline.finish(batch)
                 self.stdout.write(f"filed as {draft.slug}: {batch.get_state_display()}")
-        except (steering.CampaignError, pipeline.ImportRefused) as error:
+        except (control.CampaignError, pipeline.ImportRefused) as error:
             raise CommandError(str(error)) from error
         if campaign.runs.filter(state=CampaignRun.State.FAILED).exists():
             sys.exit(1)
@@ -74,9 +74,9 @@ class Command(BaseCommand):
         )
         for sentence in estimate.left_out:
             self.stdout.write(f"left out: {sentence}")
-        for words, steps in estimate.steps:
-            self.stdout.write(f"\n{words}")
-            for number, step in enumerate(steps, start=1):
+        for kind in estimate.steps:
+            self.stdout.write(f"\n{kind['run']}")
+            for number, step in enumerate(kind["steps"], start=1):
                 self.stdout.write(f"  {number}. {step}")
 
     def _work(self, campaign: Campaign) -> None:
@@ -105,8 +105,8 @@ class Command(BaseCommand):
             if run is None or here is None or not here.is_alive():
                 # A worker does this at each tick, but there may be no worker.
                 jobs.reap()
-                steering.look_after()
-                for look in Job.objects.filter(kind=steering.LOOK_JOB, state=Job.State.QUEUED):
+                control.look_after()
+                for look in Job.objects.filter(kind=control.LOOK_JOB, state=Job.State.QUEUED):
                     jobs.run(look.pk)
         page = campaign_page(campaign)
         counts = ", ".join(f"{count} {label}" for _, label, count in page.counts)
@@ -121,30 +121,30 @@ def _campaign(options: dict[str, Any]) -> Campaign:
     if not name.endswith(".json"):
         campaign = Campaign.objects.select_related("host", "pool").filter(slug=name).first()
         if campaign is None:
-            raise steering.CampaignError(f"There is no campaign {name!r}.")
+            raise control.CampaignError(f"There is no campaign {name!r}.")
         return campaign
     try:
-        fields = plans.read(Path(name).read_bytes(), name)
+        fields = plans.read_document(Path(name).read_bytes(), name)
     except OSError as error:
-        raise steering.CampaignError(f"{name}: {error.strerror}") from error
+        raise control.CampaignError(f"{name}: {error.strerror}") from error
     candidates = Host.objects.filter(runs_on=None, archived_at=None)
     host = candidates.filter(slug=options["host"]).first()
     if host is None:
         allowed = ", ".join(candidates.values_list("slug", flat=True)) or "none is registered"
-        raise steering.CampaignError(f"--host: found {options['host']!r}, allowed is {allowed}.")
+        raise control.CampaignError(f"--host: found {options['host']!r}, allowed is {allowed}.")
     pools = host.pools.filter(path=options["pool"]) if options["pool"] else host.pools.order_by("pk")
     pool = pools.first()
     if pool is None and options["pool"]:
-        raise steering.CampaignError(f"--pool: {host} has no {options['pool']}.")
+        raise control.CampaignError(f"--pool: {host} has no {options['pool']}.")
     fields |= {"slug": options["slug"] or fields.get("slug"), "host": host.pk}
     if pool is not None and fields.get("driver") != Host.Driver.ATTACHED:
         fields["pool"] = pool.pk
-    form = plans.form_of(fields, user=None)
+    form = plans.plan_form(fields, user=None)
     if not form.is_valid():
-        raise steering.CampaignError(
+        raise control.CampaignError(
             "\n".join(f"{name}, {field}: {' '.join(map(str, errors))}" for field, errors in form.errors.items())
         )
-    return form.instance if options["dry_run"] else steering.create(form.instance, user=None)
+    return form.instance if options["dry_run"] else control.create(form.instance, user=None)
 
 
 def _do(job_id: int) -> None:

@@ -12,9 +12,9 @@ from typing import Protocol
 
 import numpy as np
 
-from experiments.laboratory.reach import offsets
-from experiments.laboratory.reach.counters import Counts, total
-from experiments.laboratory.reach.offsets import Offsets
+from experiments.laboratory.transport import offsets
+from experiments.laboratory.transport.counters import Counts, total
+from experiments.laboratory.transport.offsets import Offsets
 
 from .classifier import Classifier, Matrix, Training, fit, folds
 from .content import HELD_BACK, IDLE, OR, OTHERS, UNLIKE, Bin, Report

@@ -11,8 +11,8 @@ from math import log, nan
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.laboratory.reach.counters import Counts
-from experiments.laboratory.reach.offsets import Offsets
+from experiments.laboratory.transport.counters import Counts
+from experiments.laboratory.transport.offsets import Offsets
 
 IDLE_REQUESTS = 2.0  # reads and writes a second, below which a disk is idle
 _ONE_SIDED = 50.0  # reads for each write, or writes for each read: what is more is all the same

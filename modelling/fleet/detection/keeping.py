@@ -22,8 +22,8 @@ from django.utils.timezone import now
 from experiments import visible
 from experiments.fleet import selectors as observation
 from experiments.fleet.sums import Watched
-from experiments.laboratory.reach.counters import NAMES, Counts
-from experiments.laboratory.reach.offsets import Offsets
+from experiments.laboratory.transport.counters import NAMES, Counts
+from experiments.laboratory.transport.offsets import Offsets
 from experiments.models import CampaignRun, DiskStatistics, Signature, Workload
 from kdb.models import Job
 from kdb.work import jobs

@@ -19,7 +19,7 @@ from experiments.fleet.driver import contract
 from experiments.fleet.driver.contract import CopyEnded, Forbidden, Held, Image, MovingDriver
 from experiments.fleet.driver.libvirt_moving import LibvirtMoving
 from experiments.fleet.driver.proxmox.moving import ProxmoxMoving
-from experiments.laboratory.reach import ssh
+from experiments.laboratory.transport import ssh
 from experiments.models import Host, ObservedDisk
 from kdb.work import jobs
 from modelling.models import PlacementDecision, PlacementMove

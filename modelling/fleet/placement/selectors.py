@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 
-from experiments.laboratory.measuring.engines import WORKLOADS
+from experiments.laboratory.benchmarks.engines import WORKLOADS
 from modelling.estimation import ranking
 from modelling.evidence import names
 

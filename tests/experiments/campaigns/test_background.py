@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.laboratory.measuring import background, calibration, curves
-from experiments.laboratory.measuring.background import Usage, between
-from experiments.laboratory.reach import remote
+from experiments.laboratory.benchmarks import background, calibration, curves
+from experiments.laboratory.benchmarks.background import Usage, between
+from experiments.laboratory.transport import remote
 
 BEFORE = {
     **{"hz": "100", "up": "1000.00", "cpu": "10000 500 2000 90000 700 1 2 30 5 0", "ours": "4000", "kernel": "1000"},

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 from django.db import transaction
 
-from experiments.campaigns import drafts, plans, steering
+from experiments.campaigns import control, drafts, plans
 from experiments.files import raw_files
 from experiments.imports import pipeline
 from experiments.models import (
@@ -64,7 +64,7 @@ def done(campaign: Campaign, printed: bytes = b"printed", **fields):
 
 
 def filed(campaign: Campaign):
-    draft, batch = drafts.make(campaign, user=factories.make_user())
+    draft, batch = drafts.create_draft(campaign, user=factories.make_user())
     assert pipeline.finish(batch).state == "filed", batch.report
     return draft, batch
 
@@ -152,7 +152,7 @@ def test_an_import_of_a_campaign_is_read_again_without_its_hosts(campaign):
     """The import files what was found at the time, whatever the host is called by now."""
     done(campaign)
     OperatingSystem.objects.all().delete()
-    draft, batch = drafts.make(campaign, user=factories.make_user())
+    draft, batch = drafts.create_draft(campaign, user=factories.make_user())
     assert pipeline.finish(batch).state == "faulty"  # nobody has said what debian-12 is
     campaign.runs.update(figures=[{"machine": 1}])
     factories.entry(OperatingSystem, "debian-12")
@@ -168,8 +168,8 @@ def test_an_import_of_a_campaign_is_read_again_without_its_hosts(campaign):
 def test_a_run_whose_output_is_gone_is_not_filed(campaign):
     run = done(campaign)
     run.artifacts.get(name="machine-1.txt").delete()
-    with pytest.raises(steering.CampaignError, match=r"its output machine-1\.txt is gone"):
-        drafts.make(campaign, user=None)
+    with pytest.raises(control.CampaignError, match=r"its output machine-1\.txt is gone"):
+        drafts.create_draft(campaign, user=None)
 
 
 def test_the_plan_is_among_the_files_of_the_case_study(campaign):
@@ -203,10 +203,10 @@ def test_a_campaign_is_filed_or_says_why_not_whatever_became_of_its_runs_and_the
             (candidate for candidate in (again, run) if candidate is not None and candidate.state == "done"), None
         )
         if counting is None:
-            with pytest.raises(steering.CampaignError, match="No run is done, so there is nothing to file"):
-                drafts.make(campaign, user=user)
+            with pytest.raises(control.CampaignError, match="No run is done, so there is nothing to file"):
+                drafts.create_draft(campaign, user=user)
         else:
-            draft, _ = drafts.make(campaign, user=user)
+            draft, _ = drafts.create_draft(campaign, user=user)
             assert sum(len(file.rows) for file in draft.raw_files.all()) == 1
             assert draft.quiet_host == ("no" if counting.disturbed else "yes")
             assert draft.raw_files.filter(name=f"run-{counting.position:04d}/machine-1.txt").exists()
@@ -220,7 +220,7 @@ def test_a_campaign_is_filed_or_says_why_not_whatever_became_of_its_runs_and_the
 def test_what_a_run_that_was_disturbed_and_failed_says_of_itself_is_that_it_does_not_count(campaign):
     done(campaign)
     failed = in_state(campaign, "failed", "Others used 1.2 CPU-seconds a second on the host.")
-    draft, _ = drafts.make(campaign, user=factories.make_user())
+    draft, _ = drafts.create_draft(campaign, user=factories.make_user())
     assert f"{failed}: {failed.disturbed} It is failed and does not count." in draft.notes
 
 
@@ -231,7 +231,7 @@ def test_a_campaign_is_filed_after_its_host_moved_to_another_address(campaign):
     run.save()
     campaign.host.facts, campaign.host.checked_at = {}, None
     campaign.host.save()
-    draft, batch = drafts.make(campaign, user=factories.make_user())
+    draft, batch = drafts.create_draft(campaign, user=factories.make_user())
     assert pipeline.finish(batch).state in ("faulty", "ready", "filed")
     assert draft.raw_files.count() == 3
 
@@ -256,8 +256,8 @@ def test_a_short_name_that_others_have_gets_a_number(campaign):
 def test_outputs_that_cannot_be_kept_are_told_and_no_error_of_the_server(campaign, monkeypatch):
     done(campaign)
     monkeypatch.setattr(raw_files.take, "__kwdefaults__", {"largest": 4})
-    with pytest.raises(steering.CampaignError, match=r"larger than 4 bytes, the most that one file may have\.$"):
-        drafts.make(campaign, user=factories.make_user())
+    with pytest.raises(control.CampaignError, match=r"larger than 4 bytes, the most that one file may have\.$"):
+        drafts.create_draft(campaign, user=factories.make_user())
 
 
 def test_a_campaign_of_more_outputs_than_an_upload_may_have_is_filed(campaign, monkeypatch):

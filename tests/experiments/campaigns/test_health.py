@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from experiments.laboratory.reach import health, remote
+from experiments.laboratory.transport import health, remote
 
 NVME = {
     **{"smart_status": {"passed": True}, "power_on_time": {"hours": 12_345}, "temperature": {"current": 41}},

@@ -4,7 +4,7 @@ import os
 import subprocess
 import tempfile
 
-from experiments.laboratory.reach import ssh
+from experiments.laboratory.transport import ssh
 
 
 def test_only_folders_of_processes_that_are_gone_are_removed(tmp_path, monkeypatch):

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils.timezone import now
 
-from experiments.campaigns import nightly, steering
+from experiments.campaigns import control, nightly
 from tests.experiments.campaigns.test_campaigns import active, end, planned, running
 from tests.factories import make_user
 
@@ -20,7 +20,7 @@ def repeated():
     campaign.save(update_fields=["owner"])
     campaign.host.operators.add(campaign.owner)
     end(active(campaign))
-    nightly.repeat(campaign, 60)
+    nightly.schedule(campaign, 60)
     campaign.refresh_from_db()
     assert campaign.nightly_at > now() + timedelta(hours=23)
     return a_day_later(campaign)
@@ -65,7 +65,7 @@ def test_a_night_is_skipped_while_the_one_before_goes_on(repeated):
 
 def test_a_night_is_skipped_while_the_host_is_busy(repeated):
     other = planned(slug="other", host=repeated.host)
-    steering.start(other)
+    control.start(other)
     look(repeated)
     assert repeated.repetitions == 1
     assert repeated.nightly_skipped.endswith("is busy with the campaign other.")
@@ -77,8 +77,8 @@ def test_a_night_is_skipped_where_it_would_take_too_long(repeated):
     look(repeated)
     assert (repeated.repetitions, repeated.state) == (1, "finished")
     assert "more than the 1 of a night." in repeated.nightly_skipped
-    with pytest.raises(steering.CampaignError, match="One repetition takes about"):
-        nightly.repeat(repeated, 1)
+    with pytest.raises(control.CampaignError, match="One repetition takes about"):
+        nightly.schedule(repeated, 1)
 
 
 def test_whoever_may_steer_no_more_measures_no_more(repeated):
@@ -89,6 +89,6 @@ def test_whoever_may_steer_no_more_measures_no_more(repeated):
 
 
 def test_stopped_there_is_no_night(repeated):
-    nightly.repeat(repeated, None)
+    nightly.schedule(repeated, None)
     look(repeated)
     assert (repeated.repetitions, repeated.nightly_at) == (1, None)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.campaigns.runs.reading import read_output
-from experiments.laboratory.measuring.bench import RunFailed
+from experiments.campaigns.runs.figures import read_output
+from experiments.laboratory.benchmarks.bench import RunFailed
 from experiments.readers import read
 
 FIO = Path(__file__).parents[2] / "data" / "fio"

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from experiments.campaigns import plans, steering
+from experiments.campaigns import control, plans
 from experiments.models import Campaign, CampaignRun, FileSystem
 from tests.factories import entry, make_campaign, make_host, make_user
 
@@ -20,7 +20,7 @@ def campaign() -> Campaign:
         entry(FileSystem, slug)
     fields = {"driver": "libvirt", "guest_file_systems": ["ext4", "xfs"], "vm_counts": [1, 2], "vm_ram_mib": 1024}
     fields |= {"title": "A night", "precision_percent": 5, "cool_down_seconds": 7, "repetitions": 2, "slug": "night"}
-    return steering.create(make_campaign(make_host("first"), **fields), user=None)
+    return control.create(make_campaign(make_host("first"), **fields), user=None)
 
 
 def run_plan(tmp_path, document, **options):
@@ -33,10 +33,10 @@ def run_plan(tmp_path, document, **options):
 
 def test_a_document_makes_the_same_plan_on_another_host(campaign):
     second = make_host("second", address="192.0.2.2")
-    document = plans.read(plans.text(campaign).encode(), "plan.json")
-    form = plans.form_of(document | {"host": second.pk, "pool": second.pools.get().pk, "slug": "again"}, user=None)
+    document = plans.read_document(plans.text(campaign).encode(), "plan.json")
+    form = plans.plan_form(document | {"host": second.pk, "pool": second.pools.get().pk, "slug": "again"}, user=None)
     assert form.is_valid(), form.errors
-    again = steering.create(form.instance, user=None)
+    again = control.create(form.instance, user=None)
     assert plans.document(again) == plans.document(campaign) | {"slug": "again"}
     assert (again.host, again.runs.count()) == (second, campaign.runs.count())
     order = ["position", "repetition", "guest_fs", "workload", "vm_count"]
@@ -135,7 +135,7 @@ def test_all_repetitions_of_a_cell_are_done_again_and_no_others(campaign):
     campaign.runs.update(state="done", figures=[{}])
     Campaign.objects.filter(pk=campaign.pk).update(state="finished")
     chosen = campaign.runs.filter(guest_fs="xfs", vm_count=2, repeats=None)
-    steering.retry_cell(campaign, chosen.first())
+    control.retry_cell(campaign, chosen.first())
     again = CampaignRun.objects.filter(state="waiting")
     assert [run.repeats for run in again] == list(chosen)
     assert CampaignRun.objects.count() == 8 + chosen.count()

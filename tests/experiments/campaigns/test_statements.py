@@ -109,12 +109,12 @@ def esxi(tmp_path):
 def test_what_the_script_prints_is_what_is_read(esxi):
     done = esxi("web: 1", "scsi0:1")
     assert (done.stdout, done.stderr, done.returncode) == (SAID, "", 0)
-    slug, fields = statements.read(done.stdout)
+    slug, fields = statements.parse(done.stdout)
     assert (slug, fields["vm_disk"]) == ("esxi", "scsi0:1, web_1.vmdk")
 
 
 def test_a_disk_that_is_not_thin_says_nothing_of_its_space(esxi):
-    assert "allocation" not in statements.read(esxi("web: 1").stdout)[1]
+    assert "allocation" not in statements.parse(esxi("web: 1").stdout)[1]
 
 
 @pytest.mark.parametrize(
@@ -157,21 +157,21 @@ def test_the_script_for_hyper_v_prints_only_fields_that_are_read():
 )
 def test_what_is_no_statement_is_refused_with_its_line(text, words):
     with pytest.raises(HostError, match=r"\w") as refused:
-        statements.read(text)
+        statements.parse(text)
     assert words in str(refused.value)
 
 
 def test_powershell_writes_utf_16_and_others_a_mark_in_front():
-    assert statements.decoded(SAID.encode("utf-16")) == statements.decoded(SAID.encode("utf-8-sig")) == SAID
+    assert statements.decode(SAID.encode("utf-16")) == statements.decode(SAID.encode("utf-8-sig")) == SAID
     with pytest.raises(HostError, match="no text"):
-        statements.decoded(b"kdb-facts\xff\xfe")
+        statements.decode(b"kdb-facts\xff\xfe")
 
 
 # Kept
 
 
 def test_a_statement_takes_the_place_of_what_was_stated_of_the_same_fields(host):
-    statements.take(host, SAID)
+    statements.keep_statement(host, SAID)
     host.refresh_from_db()
     assert host.hypervisor.slug == "esxi"
     assert (host.stated["cache_mode"], host.stated["vm_vcpus"], host.stated["allocation"]) == ("none", "2", "sparse")
@@ -181,9 +181,9 @@ def test_a_statement_of_another_hypervisor_changes_nothing(host):
     host.hypervisor = Hypervisor.objects.get(slug="kvm")
     host.save()
     with pytest.raises(HostError, match="Correct the record first"):
-        statements.take(host, SAID)
+        statements.keep_statement(host, SAID)
     with pytest.raises(HostError, match="is no hypervisor of the catalogue"):
-        statements.take(host, SAID.replace("hypervisor: esxi", "hypervisor: nova"))
+        statements.keep_statement(host, SAID.replace("hypervisor: esxi", "hypervisor: nova"))
     host.refresh_from_db()
     assert "allocation" not in host.stated
 
@@ -197,7 +197,7 @@ def test_both_doors_take_a_statement_from_who_may_change_the_host(host):
     script = page.get("/laboratory/hosts/scripts/kdb-facts-esxi.sh")
     assert script.content == statements.SCRIPTS["kdb-facts-esxi.sh"].read_bytes()
     assert page.get("/laboratory/hosts/scripts/views.py").status_code == 404
-    refused = page.post("/laboratory/hosts/esx-1/", {"do": "statement", "statement": "nonsense"})
+    refused = page.post("/laboratory/hosts/esx-1/", {"do": "statement", "text": "nonsense"})
     assert (refused.status_code, b"It begins with" in refused.content) == (409, True)
     assert client_of(other, api=False).post("/laboratory/hosts/esx-1/", {"do": "statement"}).status_code == 403
     posted = ("/api/v1/hosts/esx-1/statement/", {"text": SAID}, "application/json")

@@ -339,7 +339,7 @@ def test_a_campaign_files_its_system_as_the_drafts_own(client):
     facts = {"tool_version": "fio-3.33", "working_set_bytes": 2**30, "parameters": {}, "machines": [machine]}
     run = factories.make_run(campaign, state="done", facts=facts, figures=[figure])
     factories.make_output(run, "machine-1.txt")
-    draft, batch = campaign_drafts.make(campaign, user=factories.make_user())
+    draft, batch = campaign_drafts.create_draft(campaign, user=factories.make_user())
     assert pipeline.finish(batch).state == "faulty"  # nobody has said what the system is
     system = {"slug": "quokka-12", "name": "Quokka 12", "family": "linux"}
     pipeline.correct(batch, {**batch.answers, "create": {"operating_system": {"quokka-12": system}}})

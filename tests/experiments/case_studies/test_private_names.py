@@ -10,8 +10,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import get_resolver
 
-from experiments.campaigns import steering
-from experiments.campaigns.removal import remove_host
+from experiments.campaigns import control
+from experiments.campaigns.deletion import remove_host
 from experiments.case_studies import bundles
 from experiments.models import CaseStudy, Host, ImportBatch, ObservedMachine
 from modelling.models import PlacementMove, PlacementPlan
@@ -119,7 +119,7 @@ def host_of_others():
     shown(host)
     ObservedMachine.objects.update(name="undercover-vm")
     campaign = make_campaign(host, slug=THERE, title="undercover title")
-    steering.create(campaign, user=owner)
+    control.create(campaign, user=owner)
     make_output(campaign.runs.get(), "undercover.txt", pk=7)
     plan = PlacementPlan.objects.get(pk=1)
     plan.pk = 7

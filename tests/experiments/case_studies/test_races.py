@@ -9,10 +9,10 @@ import pytest
 from django.db import connection, transaction
 from django.test import Client
 
-from experiments.campaigns import steering
-from experiments.campaigns.runs import endings
+from experiments.campaigns import control
+from experiments.campaigns.control import CampaignError
+from experiments.campaigns.runs import outcomes
 from experiments.campaigns.runs.attempt import Attempt
-from experiments.campaigns.steering import CampaignError
 from experiments.case_studies import bundles, life, reviews
 from experiments.case_studies.life import CaseStudyError
 from experiments.files import raw_files
@@ -442,8 +442,8 @@ def active_run(campaign) -> tuple[jobs.JobRun, CampaignRun]:
 @pytest.fixture
 def campaign(db):
     user = make_user("operators")
-    campaign = steering.create(make_campaign(make_host(registered_by=user), repetitions=2), user=user)
-    steering.start(campaign)
+    campaign = control.create(make_campaign(make_host(registered_by=user), repetitions=2), user=user)
+    control.start(campaign)
     return campaign
 
 
@@ -452,21 +452,21 @@ def states(campaign) -> tuple[str, list[str]]:
     return campaign.state, sorted(campaign.runs.values_list("state", flat=True))
 
 
-@pytest.mark.parametrize("fate", ["give_back", "lost"])
-def test_a_cancelled_campaign_keeps_no_waiting_run(campaign, fate):
+@pytest.mark.parametrize("ending", ["wait_for_host", "repeat_attempt"])
+def test_a_cancelled_campaign_keeps_no_waiting_run(campaign, ending):
     attempt = Attempt(*active_run(campaign))
-    steering.cancel(campaign)
-    getattr(endings, fate)(attempt, "the host does not answer")
+    control.cancel(campaign)
+    getattr(outcomes, ending)(attempt, "the host does not answer")
     assert states(campaign) == ("cancelled", ["cancelled", "cancelled"])
 
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("fate", ["give_back", "lost"])
-def test_a_campaign_cancelled_while_its_run_is_given_back_keeps_no_waiting_run(campaign, fate):
+@pytest.mark.parametrize("ending", ["wait_for_host", "repeat_attempt"])
+def test_a_campaign_cancelled_while_its_run_is_given_back_keeps_no_waiting_run(campaign, ending):
     attempt = Attempt(*active_run(campaign))
-    with just_before(lambda: getattr(endings, fate)(attempt, "the host does not answer")) as came:
-        steering.cancel(campaign)
+    with just_before(lambda: getattr(outcomes, ending)(attempt, "the host does not answer")) as came:
+        control.cancel(campaign)
     assert (came, states(campaign)) == ([None], ("cancelled", ["cancelled", "cancelled"]))
 
 
@@ -474,8 +474,8 @@ def test_a_campaign_cancelled_while_its_run_is_given_back_keeps_no_waiting_run(c
 @pytest.mark.django_db(transaction=True)
 def test_a_campaign_cancelled_during_the_tick_begins_no_run(campaign):
     CampaignRun.objects.filter(state="active").update(state="waiting", job=None)
-    with just_before(lambda: steering.next_run(campaign.host_id)) as came:
-        steering.cancel(campaign)
+    with just_before(lambda: control.next_run(campaign.host_id)) as came:
+        control.cancel(campaign)
     assert (came, states(campaign)) == ([None], ("cancelled", ["cancelled", "cancelled"]))
 
 
@@ -489,11 +489,11 @@ def test_a_run_that_is_none_is_answered_with_a_sentence(campaign, client, run):
 def test_a_campaign_of_the_same_name_is_refused_with_a_sentence(campaign):
     """The form looks first; another request may be quicker."""
     with pytest.raises(CampaignError, match=f"There is a campaign {campaign.slug} already"):
-        steering.create(make_campaign(campaign.host, slug=campaign.slug), user=None)
+        control.create(make_campaign(campaign.host, slug=campaign.slug), user=None)
 
 
 def test_a_pool_that_was_given_up_meanwhile_takes_no_campaign():
     plan = make_campaign(make_host(pools=("/srv/a", "/srv/b")))
     plan.host.pools.filter(path="/srv/a").delete()
     with pytest.raises(CampaignError, match="has given up /srv/a"):
-        steering.create(plan, user=None)
+        control.create(plan, user=None)

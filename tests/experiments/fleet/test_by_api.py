@@ -88,11 +88,11 @@ def test_another_certificate_blocks_the_host_until_it_is_accepted(door, owner):
     assert len(door.asked) == asked
     with pytest.raises(hosts.HostError, match="is blocked"):
         hosts.connect(host)
-    hosts.ask_contact(host)
-    assert hosts.finish(host) == ""
+    hosts.request_contact(host)
+    assert hosts.wait_for_job(host) == ""
     hosts.accept_key(host, door.fingerprint)
     host.refresh_from_db()
-    assert hosts.finish(host) == ""
+    assert hosts.wait_for_job(host) == ""
     assert watching.watch_for(host, 0.1)
 
 

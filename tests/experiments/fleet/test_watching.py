@@ -9,9 +9,9 @@ from django.utils.timezone import now
 
 from experiments.fleet import deeds, keeping, watching
 from experiments.fleet.driver.contract import ListedDisk, ListedMachine, ListedPool, Listing
-from experiments.laboratory.reach import offsets, remote
-from experiments.laboratory.reach.counters import Counts
-from experiments.laboratory.reach.offsets import Offsets
+from experiments.laboratory.transport import offsets, remote
+from experiments.laboratory.transport.counters import Counts
+from experiments.laboratory.transport.offsets import Offsets
 from experiments.models import DiskStatistics, Host, ObservedDisk, ObservedMachine
 from kdb.models import Job
 from kdb.work import jobs

@@ -1,4 +1,4 @@
-"""Tests that every maker of a campaign's virtual machines must pass (laboratory.places.hypervisors.Hypervisor).
+"""Tests that every maker of a campaign's virtual machines must pass (laboratory.targets.hypervisors.Hypervisor).
 
 A class of tests of one such module inherits these, and says how a person would treat its machines.
 """
@@ -8,10 +8,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from experiments.laboratory.places import disks, drivers, hypervisors
-from experiments.laboratory.places.hypervisors import Guest, GuestGone, GuestStopped
-from experiments.laboratory.reach import remote, ssh
-from experiments.laboratory.reach.remote import Area
+from experiments.laboratory.targets import disks, drivers, hypervisors
+from experiments.laboratory.targets.hypervisors import Guest, GuestGone, GuestStopped
+from experiments.laboratory.transport import remote, ssh
+from experiments.laboratory.transport.remote import Area
 from tests.experiments.laboratory.conftest import wait_until
 
 MIB = 96
@@ -142,13 +142,13 @@ class Conformance:
         with self.made(lab, host, 1100) as guest:
             area = Area(host, pool, 1100)
             area.call("make-fs", "fs", 64, "ext4")
-            assert drivers.left_overs(host, [pool], [self.driver]) == []  # the area knows it
+            assert drivers.find_leftovers(host, [pool], [self.driver]) == []  # the area knows it
             lab.inside("rm", "-rf", f"{pool}/.kdb")
-            with pytest.raises(remote.LeftOvers):
+            with pytest.raises(remote.Leftovers):
                 area.call("clean", timeout=60)
-            with pytest.raises(remote.LeftOvers) as refused:
+            with pytest.raises(remote.Leftovers) as refused:
                 Area(host, pool, 1101).call("begin", self.driver, timeout=60)
-            named = drivers.left_overs(host, [pool], [self.driver])
+            named = drivers.find_leftovers(host, [pool], [self.driver])
             assert f"virtual machine {guest.name} in {pool}" in named
             assert f"mount {pool}/.kdb/fs in {pool}" in named
             assert [line for line in named if line.startswith("loop device /dev/loop")]
@@ -156,7 +156,7 @@ class Conformance:
                 assert line.removesuffix(f" in {pool}") in str(refused.value)
             self.hypervisor.check_running(host, guest.name)
             lab.inside("touch", f"{pool}/.kdb/benchmark.samples")  # as one that is under way writes on
-            assert drivers.left_overs(host, [pool], [self.driver], clear=True) == []
+            assert drivers.find_leftovers(host, [pool], [self.driver], clear=True) == []
             with pytest.raises(GuestGone):
                 self.hypervisor.check_running(host, guest.name)
         assert lab.left_overs() == []
@@ -167,7 +167,7 @@ class Conformance:
         other.mkdir()
         try:
             with self.made(lab, host, 1200) as guest:
-                assert drivers.left_overs(host, [str(other)], [self.driver], clear=True) == []
+                assert drivers.find_leftovers(host, [str(other)], [self.driver], clear=True) == []
                 self.hypervisor.check_running(host, guest.name)
         finally:
             other.rmdir()

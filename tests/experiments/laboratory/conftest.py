@@ -14,8 +14,8 @@ import pytest
 from django.conf import settings
 from django.utils.timezone import now
 
-from experiments.campaigns import hosts, steering
-from experiments.laboratory.measuring import background, bench
+from experiments.campaigns import control, hosts
+from experiments.laboratory.benchmarks import background, bench
 from experiments.models import Campaign, CampaignRun, FileSystem, Hypervisor
 from kdb.models import Job
 from kdb.work import jobs
@@ -140,7 +140,7 @@ def built_filebench(cache: Path) -> Path:
     def build(folder: Path) -> None:
         manage("build_filebench", "--source", laboratories.FILEBENCH_SOURCE, "--out", str(folder / "tree"))
 
-    rooms = ("images/filebench_build.py", "images/filebench_tree.py", "images/debian.py", "measuring/engines.py")
+    rooms = ("images/filebench_build.py", "images/filebench_tree.py", "images/debian.py", "benchmarks/engines.py")
     recipe = made_once.digest(*(f"experiments/laboratory/{name}" for name in rooms))
     return made_once.made_once(cache, "filebench", recipe, build) / "tree"
 
@@ -189,7 +189,7 @@ def registered(lab: Lab, **fields):
         host.host_key, host.facts = lab.host_key, lab.facts
         host.save()
         return host
-    hosts.ask_contact(host)
+    hosts.request_contact(host)
     do(host.job)
     host.refresh_from_db()
     hosts.accept_key(host, hosts.ssh.fingerprint(lab.host_key))
@@ -209,8 +209,8 @@ def do(job: Job) -> Job:
 
 
 def started(host, **fields) -> Campaign:
-    campaign = steering.create(factories.make_campaign(host, **fields), user=None)
-    steering.start(campaign)
+    campaign = control.create(factories.make_campaign(host, **fields), user=None)
+    control.start(campaign)
     return campaign
 
 
@@ -255,8 +255,8 @@ def wait_for_end(run: CampaignRun, worker: threading.Thread) -> None:
 def looked_at(campaign: Campaign) -> Campaign:
     """Have a worker look at a paused campaign's host, as if the time for it had come."""
     Campaign.objects.filter(pk=campaign.pk, look_at__isnull=False).update(look_at=now() - timedelta(seconds=1))
-    steering.look_after()
-    do(Job.objects.filter(kind=steering.LOOK_JOB).latest("pk"))
+    control.look_after()
+    do(Job.objects.filter(kind=control.LOOK_JOB).latest("pk"))
     campaign.refresh_from_db()
     return campaign
 

@@ -8,10 +8,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from experiments.campaigns import hosts, left_overs, steering
+from experiments.campaigns import cleanup, control, hosts
 from experiments.campaigns.runs import causes
-from experiments.laboratory.measuring import engines
-from experiments.laboratory.reach.remote import Area
+from experiments.laboratory.benchmarks import engines
+from experiments.laboratory.transport.remote import Area
 from experiments.models import Campaign
 from kdb.models import Installation
 from tests.experiments.laboratory.conftest import SHORT, begun, do, looked_at, said, started, wait_for_end, work_off
@@ -101,9 +101,9 @@ def test_an_area_that_is_removed_under_a_run_is_told_with_what_it_leaves_and_cle
     assert looked_at(campaign).state == "paused"
     assert f"mount {plain_lab.pool}/.kdb/fs" in campaign.state_reason
     with pytest.raises(
-        steering.CampaignError, match=f"Earlier runs left on .*: .*mount {plain_lab.pool}/.kdb/fs.*loop device"
+        control.CampaignError, match=f"Earlier runs left on .*: .*mount {plain_lab.pool}/.kdb/fs.*loop device"
     ):
-        steering.start(campaign)
+        control.start(campaign)
 
     owner, other = make_user("operators"), make_user("operators")
     type(host).objects.filter(pk=host.pk).update(registered_by=owner)
@@ -146,7 +146,7 @@ def test_left_overs_are_cleared_by_api_and_command_and_never_under_a_run(host, p
         return "" if answer.status_code == 202 else answer.json()["detail"]
 
     assert "A run is under way" in clear()
-    steering.cancel(campaign)
+    control.cancel(campaign)
     work_off(campaign)
     with left_over(host, plain_lab):
         assert clear() == ""
@@ -163,7 +163,7 @@ def left_over(host, lab):
         area.call("begin")
         area.call("make-fs", "fs", 64, "ext4")
         lab.inside("rm", "-rf", str(lab.pool / ".kdb"))
-        assert left_overs.look(machine, host)
+        assert cleanup.find_leftovers(machine, host)
     host.refresh_from_db()
     assert "mount" in host.left_overs
     yield
@@ -175,7 +175,7 @@ def test_a_check_of_the_host_sees_that_somebody_took_the_left_overs_away(host, p
         plain_lab.inside("umount", f"{plain_lab.pool}/.kdb/fs")
         plain_lab.forget_loops()
         shutil.rmtree(plain_lab.pool / ".kdb")
-    hosts.ask_check(host)
+    hosts.request_check(host)
     do(host.job)
     host.refresh_from_db()
     assert host.left_overs == ""

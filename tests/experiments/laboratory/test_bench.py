@@ -5,11 +5,11 @@ from itertools import zip_longest
 
 import pytest
 
-from experiments.laboratory.measuring import bench
-from experiments.laboratory.measuring.engines import Load
-from experiments.laboratory.places.drivers import Machine
-from experiments.laboratory.reach.remote import LeftOvers, NoRoom, NotNow, Poll
-from experiments.laboratory.reach.ssh import Unreachable
+from experiments.laboratory.benchmarks import bench
+from experiments.laboratory.benchmarks.engines import Load
+from experiments.laboratory.targets.drivers import Machine
+from experiments.laboratory.transport.remote import Leftovers, NoRoom, NotNow, Poll
+from experiments.laboratory.transport.ssh import Unreachable
 
 LOAD = Load({"job": "text"}, ("fio", "job"), {}, 0, set_up_seconds=0)
 OUTPUT = "benchmark.out"
@@ -217,7 +217,7 @@ def test_a_hypervisor_that_stays_away_ends_the_wait_and_not_the_run(clock):
     assert clock.now > bench.HOLD_SECONDS
 
 
-@pytest.mark.parametrize("error", [NoRoom("no space"), LeftOvers("somebody removed the area")])
+@pytest.mark.parametrize("error", [NoRoom("no space"), Leftovers("somebody removed the area")])
 def test_what_a_host_says_is_no_silence(clock, error):
     with pytest.raises(type(error)):
         run(clock, honest, watch=away(clock, 3, 10_000, error))

@@ -13,10 +13,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils.timezone import now
 
-from experiments.campaigns import checks, drafts, hosts, pages
+from experiments.campaigns import checks, drafts, host_checks, hosts, pages
 from experiments.laboratory.images import brought_image, debian, guest_image
-from experiments.laboratory.places import drivers, hypervisors, libvirt, proxmox
-from experiments.laboratory.reach import ssh
+from experiments.laboratory.targets import drivers, hypervisors, libvirt, proxmox
+from experiments.laboratory.transport import ssh
 from experiments.models import CampaignRun
 from kdb.work import jobs
 from tests import factories
@@ -168,9 +168,9 @@ def test_the_hosts_page_and_the_draft_say_what_the_guests_are():
 def test_an_image_that_changed_while_a_run_is_under_way_waits_for_its_end():
     host = factories.make_host()
     host.facts["guest_image"]["sha256"] = {"disk.raw": "1"}
-    assert hosts._tried_before(host, {"sha256": {"disk.raw": "1"}})["guest_image"]["kernel"] == "6.1.0"
+    assert host_checks._tried_before(host, {"sha256": {"disk.raw": "1"}})["guest_image"]["kernel"] == "6.1.0"
     with pytest.raises(hosts.HostError, match="another one by now, and a run is under way"):
-        hosts._tried_before(host, {"sha256": {"disk.raw": "2"}})
+        host_checks._tried_before(host, {"sha256": {"disk.raw": "2"}})
 
 
 @pytest.mark.server
@@ -184,14 +184,14 @@ def test_an_image_that_is_not_what_was_made_is_refused(plain_lab, tmp_path):
     (folder / "image.json").write_text(json.dumps(about))
     address = ssh.Address("127.0.0.1", lab.port, "root", lab.host_key, lab.folder / "keys/lab")
     with ssh.Connection(address) as machine:
-        assert hosts._image(machine, str(folder)) == about
+        assert host_checks._image(machine, str(folder)) == about
         (folder / "disk.qcow2").write_text("half")
         with pytest.raises(hosts.HostError, match=f"{folder}/disk.qcow2: not what was made"):
-            hosts._image(machine, str(folder))
+            host_checks._image(machine, str(folder))
         for broken in ("no JSON", "[]", json.dumps(about | {"disk": "../other"})):
             (folder / "image.json").write_text(broken)
             with pytest.raises(hosts.HostError, match=r"image.json (is not what|names the disk)"):
-                hosts._image(machine, str(folder))
+                host_checks._image(machine, str(folder))
 
 
 @pytest.mark.server
@@ -212,13 +212,13 @@ def test_a_campaign_runs_on_a_disk_that_was_brought(qemu_lab, keys, monkeypatch,
     with monkeypatch.context() as patch:
         patch.setattr(hypervisors, "wait_ready", lambda *_, **__: None)
         patch.setattr(drivers, "log_in", Mock(side_effect=ssh.KeyChanged("it shows another host key")))
-        hosts.ask_check(host)
+        hosts.request_check(host)
         jobs.run(host.job.pk)
         host.refresh_from_db()
         assert "nobody can log in: it shows another host key" in host.job.error
         assert host.blocked_reason == ""  # the host itself is the one that it was
         patch.setattr(drivers, "log_in", lambda hypervisor, machine, name, key, keep: nullcontext(machine))
-        hosts.ask_check(host)
+        hosts.request_check(host)
         do(host.job)
     host.refresh_from_db()
     image = host.facts["guest_image"]
@@ -231,7 +231,7 @@ def test_a_campaign_runs_on_a_disk_that_was_brought(qemu_lab, keys, monkeypatch,
     @contextmanager
     def logged_in(*arguments):
         with log_in(*arguments) as guest:
-            inside.update(hosts._inside(guest))
+            inside.update(host_checks._inside(guest))
             yield guest
 
     log_in = drivers.log_in
@@ -256,4 +256,4 @@ def test_a_campaign_runs_on_a_disk_that_was_brought(qemu_lab, keys, monkeypatch,
 
 
 def _lacking_here() -> list[str]:
-    return [name for name in hosts.NEEDED_INSIDE if shutil.which(name) is None]
+    return [name for name in host_checks.NEEDED_INSIDE if shutil.which(name) is None]

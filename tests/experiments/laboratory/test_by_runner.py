@@ -53,7 +53,7 @@ def test_a_native_campaign_is_measured_though_the_runner_is_killed_meanwhile(
     runner = inside(plain_lab, tmp_path, live_server.url, drivers=["native"])
     host = runner.host
     try:
-        hosts.ask_check(host)
+        hosts.request_check(host)
         do(host.job)
         host.refresh_from_db()
         assert host.facts["fio"].startswith("fio-")

@@ -1,6 +1,6 @@
 """The reader of virsh's counters of disks."""
 
-from experiments.laboratory.reach.counters import Counts, of_block_device, read, since, sizes
+from experiments.laboratory.transport.counters import Counts, of_block_device, read, since, sizes
 
 # Printed by libvirt 9.0 of one machine with two disks, and of one whose disk is not counted.
 PRINTED = """Domain: 'mail'

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from experiments.campaigns import demonstration
-from experiments.laboratory.measuring import background
+from experiments.laboratory.benchmarks import background
 from experiments.models import Campaign, CaseStudy, Host, Measurement
 from tests.experiments.laboratory import lab
 from tests.factories import make_host

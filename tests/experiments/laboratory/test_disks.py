@@ -6,7 +6,7 @@ import pytest
 
 from experiments.campaigns import drafts
 from experiments.imports import pipeline
-from experiments.laboratory.places import drivers, libvirt
+from experiments.laboratory.targets import drivers, libvirt
 from tests.experiments.laboratory.conftest import registered, said, started, work_off
 
 pytestmark = [pytest.mark.nightly, pytest.mark.server, pytest.mark.slow, pytest.mark.django_db(transaction=True)]
@@ -50,7 +50,7 @@ def disk_under_test(seen) -> dict:
 
 
 def filed(campaign):
-    draft, batch = drafts.make(campaign, user=None)
+    draft, batch = drafts.create_draft(campaign, user=None)
     pipeline.finish(batch)
     assert batch.state == "filed", batch.report
     return draft.configurations.get()

@@ -5,11 +5,11 @@ import io
 import pytest
 from django.core.management import call_command
 
-from experiments.campaigns import drafts, steering
+from experiments.campaigns import control, drafts
 from experiments.case_studies import life, reviews
 from experiments.imports import pipeline
-from experiments.laboratory.places import libvirt
-from experiments.laboratory.places.libvirt import domain_xml
+from experiments.laboratory.targets import libvirt
+from experiments.laboratory.targets.libvirt import domain_xml
 from experiments.models import CaseStudy, Measurement
 from tests import factories
 from tests.experiments.laboratory.conftest import SHORT, registered, started, work_off
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.django_db(transa
 def test_a_native_campaign_becomes_a_draft_with_facts_and_outputs(plain_lab, keys, published_evidence):
     keys(plain_lab)
     host = registered(plain_lab)
-    campaign = steering.create(
+    campaign = control.create(
         factories.make_campaign(host, slug="lab-native", host_file_systems=["ext4", "xfs"], repetitions=2, **SHORT),
         user=None,
     )
@@ -43,8 +43,8 @@ def test_a_native_campaign_becomes_a_draft_with_facts_and_outputs(plain_lab, key
     assert configuration.host_kernel == host.facts["kernel"]
     reviews.submit(draft, user=None)
     life.publish([draft], reason="measured here")
-    with pytest.raises(steering.CampaignError, match="is filed as lab-native"):
-        drafts.make(campaign, user=None)
+    with pytest.raises(control.CampaignError, match="is filed as lab-native"):
+        drafts.create_draft(campaign, user=None)
 
 
 def test_a_guest_campaign_becomes_a_draft_of_what_it_is(qemu_lab, keys, monkeypatch, published_evidence):
@@ -65,7 +65,7 @@ def test_a_guest_campaign_becomes_a_draft_of_what_it_is(qemu_lab, keys, monkeypa
     modes = [run.options.cache_mode for run in campaign.runs.order_by("position")]
     assert sorted(modes) == ["none", "writeback"]
     assert [f'cache="{mode}"' in xml for mode, xml in zip(modes, defined, strict=True)] == [True, True]
-    draft, batch = drafts.make(campaign, user=None)
+    draft, batch = drafts.create_draft(campaign, user=None)
     pipeline.finish(batch)
     assert batch.state == "filed", batch.report
     emulated = host.facts["accelerator"] == "qemu"

@@ -26,7 +26,7 @@ SAYS_ITS_VERSION = "#!/bin/sh\ncat {prefix}/share/filebench/banner\n"
 
 def make_tree(folder: Path, version: str = RELEASE, program: str = SAYS_ITS_VERSION) -> Path:
     """Make a tree as build_filebench leaves it, whose program finds its version by the compiled in folder."""
-    prefix = filebench_tree.filled(filebench_tree.built_prefix(version))
+    prefix = filebench_tree.padded(filebench_tree.built_prefix(version))
     for name, text in (
         ("bin/filebench", program.format(prefix=prefix)),
         ("share/filebench/banner", f"0.000: Filebench Version {version}\n"),
@@ -42,16 +42,16 @@ def make_tree(folder: Path, version: str = RELEASE, program: str = SAYS_ITS_VERS
 
 
 def test_a_folder_is_filled_with_slashes_to_one_length():
-    filled = filebench_tree.filled("/srv/kdb/.kdb-filebench")
+    filled = filebench_tree.padded("/srv/kdb/.kdb-filebench")
     assert (len(filled), os.path.normpath(filled)) == (160, "/srv/kdb/.kdb-filebench")
-    assert filebench_tree.filled("/" + 159 * "a") == "/" + 159 * "a"
+    assert filebench_tree.padded("/" + 159 * "a") == "/" + 159 * "a"
     with pytest.raises(TreeError, match="has 161 characters"):
-        filebench_tree.filled("/" + 160 * "a")
+        filebench_tree.padded("/" + 160 * "a")
 
 
 def test_a_moved_program_keeps_its_size_and_names_the_new_folder_only(tmp_path):
     tree = filebench_tree.read(make_tree(tmp_path / "tree"))
-    moved = filebench_tree.moved(tree, "/srv/kdb/.kdb-filebench")["bin/filebench"]
+    moved = filebench_tree.relocated(tree, "/srv/kdb/.kdb-filebench")["bin/filebench"]
     assert len(moved) == len(tree.files["bin/filebench"])
     assert b"/opt/kdb" not in moved
     assert b"/.kdb-filebench/share" in moved
@@ -150,7 +150,7 @@ def test_a_second_time_changes_nothing_and_damage_is_made_good(host, plain_lab, 
     assert "there already, undamaged" in install(tree)
     assert place.stat().st_ino == inode
     (place / "share/filebench/banner").write_text("Filebench Version 9\n")
-    hosts.ask_check(host)
+    hosts.request_check(host)
     do(host.job)
     host.refresh_from_db()
     assert host.facts.get("filebench_program") != f"{place}/bin/filebench"

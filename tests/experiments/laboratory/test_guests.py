@@ -4,12 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.campaigns.runs import endings, signatures
+from experiments.campaigns.runs import outcomes, signatures
 from experiments.laboratory import plan
-from experiments.laboratory.measuring import bench, engines
-from experiments.laboratory.reach import remote
+from experiments.laboratory.benchmarks import bench, engines
+from experiments.laboratory.transport import remote
 from tests.experiments.laboratory.conftest import (
-    LONG,
     begun,
     looked_at,
     registered,
@@ -45,20 +44,6 @@ def test_a_killed_machine_voids_the_attempt_and_the_run_is_repeated(host, qemu_l
     work_off(campaign)
     run.refresh_from_db()
     assert (run.state, len(run.figures)) == ("done", 1), said(run)
-    assert qemu_lab.left_overs() == []
-
-
-def test_libvirt_that_is_away_in_the_midst_of_a_run_costs_nothing(host, qemu_lab, measuring):
-    campaign = started(host, **SHORT | {"run_seconds": 10})
-    run, worker = begun(campaign, measuring)
-    qemu_lab.inside("pkill", "libvirtd")
-    missed = run.lines.filter(text__startswith="the host does not answer, and the run waits for it: ")
-    wait_until(lambda: missed.exists() or not worker.is_alive(), LONG)
-    qemu_lab.inside("libvirtd", "-d")
-    wait_for_end(run, worker)
-    assert (run.state, run.attempt, run.lost_attempts, len(run.figures)) == ("done", 1, 0, 1), said(run)
-    assert missed.exists(), said(run)
-    assert any("did not answer for" in warning for warning in run.warnings)
     assert qemu_lab.left_overs() == []
 
 
@@ -128,7 +113,7 @@ def test_a_machine_that_panics_is_repeated_and_then_given_up(host, qemu_lab, mon
 
     engines_load = engines.load
     monkeypatch.setattr(engines, "load", panic)
-    monkeypatch.setattr(endings, "MAX_LOST_ATTEMPTS", 1)
+    monkeypatch.setattr(outcomes, "MAX_LOST_ATTEMPTS", 1)
     campaign = started(host, **SHORT | {"run_seconds": 20})
     work_off(campaign)
     run = campaign.runs.get()

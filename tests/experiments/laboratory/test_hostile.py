@@ -8,9 +8,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from experiments.campaigns import hosts
+from experiments.campaigns import host_checks, hosts
 from experiments.campaigns.hosts import HostError
-from experiments.laboratory.reach import pools, remote, ssh
+from experiments.laboratory.transport import pools, remote, ssh
 from experiments.models import Host, PrivateKey
 from tests.experiments.case_studies.test_races import just_before
 from tests.experiments.laboratory.conftest import registered
@@ -153,7 +153,7 @@ def test_the_host_refuses_no_other_name(pool):
 def test_facts_are_told_of_pools_only(tmp_path):
     (tmp_path / "link").symlink_to("/etc")
     words = ["sh", "-c", remote.SCRIPT, "kdb-remote", "facts", "/etc", "/root", f"{tmp_path}/link", str(tmp_path)]
-    by_path = hosts.facts_of(subprocess.run(words, capture_output=True, text=True).stdout)["pools"]
+    by_path = host_checks.facts_of(subprocess.run(words, capture_output=True, text=True).stdout)["pools"]
     assert {path: about.get("why") for path, about in by_path.items()} == {
         "/etc": "/etc belongs to the system and cannot be a storage pool",
         "/root": "/root belongs to the system and cannot be a storage pool",
@@ -270,7 +270,7 @@ def test_a_machine_of_another_operator_is_known_by_its_key_under_any_address(cli
     make_host("a", registered_by=ada, host_key=HOST_KEY)
     mine = make_host("e", registered_by=eve, host_key="", offered_key=HOST_KEY)
     client.force_login(eve)
-    wanted = {"do": "accept", "fingerprint": ssh.fingerprint(HOST_KEY)}
+    wanted = {"do": "accept-key", "fingerprint": ssh.fingerprint(HOST_KEY)}
     answer = client.post("/laboratory/hosts/e/", wanted)
     assert (answer.status_code, b"This machine is another operator&#x27;s" in answer.content) == (409, True)
     headers = {"authorization": f"Bearer {make_token(eve, ('read', 'campaign'))}"}

@@ -2,9 +2,9 @@
 
 import pytest
 
-from experiments.laboratory.places import libvirt
-from experiments.laboratory.reach import remote
-from experiments.laboratory.reach.remote import Area
+from experiments.laboratory.targets import libvirt
+from experiments.laboratory.transport import remote
+from experiments.laboratory.transport.remote import Area
 from tests.experiments.laboratory.conformance import Conformance
 from tests.experiments.laboratory.conftest import wait_until
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.laboratory.reach import ssh
+from experiments.laboratory.transport import ssh
 
 SCRIPT = f'# {"x" * ssh._LONG}\necho "$0 $1 $(cat)"\n'
 

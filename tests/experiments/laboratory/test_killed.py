@@ -19,14 +19,14 @@ PREPARE = """
 import django; django.setup()
 from django.conf import settings
 from experiments.models import FileSystem
-from experiments.campaigns import steering
+from experiments.campaigns import control
 from tests import factories
 factories.entry(FileSystem, "ext4")
 host = factories.make_host("lab", pools=({pool!r},), address="127.0.0.1", port={port}, login="root", key_name="lab",
                            host_key={host_key!r}, drivers=["native"])
 campaign = factories.make_campaign(host, slug="killed", repetitions=2, run_seconds=4, disk_mib=192, scale_percent=1)
-steering.create(campaign, user=None)
-steering.start(campaign)
+control.create(campaign, user=None)
+control.start(campaign)
 """
 STATES = """
 import django; django.setup()

@@ -10,9 +10,9 @@ from django.db import connection
 
 from experiments.campaigns import hosts
 from experiments.fleet import deeds, watching
-from experiments.laboratory.places import drivers, libvirt
-from experiments.laboratory.places.drivers import Wanted
-from experiments.laboratory.reach import remote
+from experiments.laboratory.targets import drivers, libvirt
+from experiments.laboratory.targets.drivers import RunSpec
+from experiments.laboratory.transport import remote
 from experiments.models import DiskStatistics, ObservedMachine
 from kdb.models import Job
 from tests import factories
@@ -41,7 +41,7 @@ def mail(host, lab, monkeypatch):
     with ExitStack() as stack:
         machine = stack.enter_context(hosts.connect(host))
         host_key = (lab.image / "image.json").read_text().partition('"host_key": "')[2].partition('"')[0]
-        wanted = Wanted(
+        wanted = RunSpec(
             **{"token": 7, "host_fs": "xfs", "guest_fs": "ext4", "pool": str(lab.pool), "makes_image": True},
             **{"host_disk_mib": 512, "disk_mib": 256, "vm_count": 1, "ram_mib": 384, "vcpus": 1},
             **{"image_folder": str(lab.image), "image_host_key": host_key, "accelerator": "qemu"},

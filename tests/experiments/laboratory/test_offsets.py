@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from experiments.laboratory.reach import offsets
-from experiments.laboratory.reach.offsets import Offsets, Request
+from experiments.laboratory.transport import offsets
+from experiments.laboratory.transport.offsets import Offsets, Request
 
 KIB = 2  # sectors
 MIB = 1024 * KIB

@@ -13,11 +13,11 @@ from xml.etree import ElementTree
 import pytest
 
 from experiments.laboratory import plan
-from experiments.laboratory.measuring import engines, precision
-from experiments.laboratory.places import disks, hypervisors, libvirt
-from experiments.laboratory.places.hypervisors import Guest
+from experiments.laboratory.benchmarks import engines, precision
 from experiments.laboratory.plan import Cell
-from experiments.laboratory.reach import remote, ssh
+from experiments.laboratory.targets import disks, hypervisors, libvirt
+from experiments.laboratory.targets.hypervisors import Guest
+from experiments.laboratory.transport import remote, ssh
 from modelling.workloads import wml
 
 MATRIX = plan.cells(["ext4", "xfs"], ["btrfs", "ext4"], ["varmail"], [1, 2])

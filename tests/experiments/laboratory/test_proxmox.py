@@ -7,11 +7,11 @@ import subprocess
 
 import pytest
 
-from experiments.laboratory.places import disks, proxmox
-from experiments.laboratory.places.hypervisors import SERIAL, Guest, GuestGone, GuestStopped
-from experiments.laboratory.reach import remote
-from experiments.laboratory.reach.remote import Area
-from experiments.laboratory.reach.ssh import Answer
+from experiments.laboratory.targets import disks, proxmox
+from experiments.laboratory.targets.hypervisors import SERIAL, Guest, GuestGone, GuestStopped
+from experiments.laboratory.transport import remote
+from experiments.laboratory.transport.remote import Area
+from experiments.laboratory.transport.ssh import Answer
 from tests.experiments.fleet.driver.scripted import FAILED, ScriptedHost
 
 NOWHERE = Area(None, "/srv/kdb", 1234502)

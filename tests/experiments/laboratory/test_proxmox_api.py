@@ -5,9 +5,9 @@ import socket
 
 import pytest
 
-from experiments.laboratory.places.proxmox import asked
-from experiments.laboratory.reach import proxmox_api, remote, ssh
-from experiments.laboratory.reach.proxmox_api import ApiConnection
+from experiments.laboratory.targets.proxmox import asked
+from experiments.laboratory.transport import proxmox_api, remote, ssh
+from experiments.laboratory.transport.proxmox_api import ApiConnection
 from tests.experiments.fleet.driver.scripted import ScriptedApi
 
 pytestmark = pytest.mark.server

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import pytest
 from django.core.management import call_command
 
-from experiments.campaigns import drafts, steering
+from experiments.campaigns import control, drafts
 from experiments.imports import pipeline
-from experiments.laboratory.measuring import bench
-from experiments.laboratory.places import hypervisors
-from experiments.laboratory.reach import ssh
+from experiments.laboratory.benchmarks import bench
+from experiments.laboratory.targets import hypervisors
+from experiments.laboratory.transport import ssh
 from experiments.models import Campaign, Hypervisor
 from tests import factories
 from tests.experiments.laboratory.conftest import LONG, guest_image, registered, said
@@ -54,13 +54,13 @@ def test_a_native_and_a_guest_campaign_are_measured_on_it_and_filed(xen_host, ke
     assert host.facts["accelerator"] == "xen"
     assert host.hypervisor == Hypervisor.objects.get(slug="xen")
 
-    native = steering.create(factories.make_campaign(host, slug="dom0", driver="native", **SMALL), user=None)
+    native = control.create(factories.make_campaign(host, slug="dom0", driver="native", **SMALL), user=None)
     configuration = _filed(native)
     assert configuration.virtualisation == "none"
     guests = {"guest_file_systems": ["ext4"], "vm_counts": [1], "vm_ram_mib": 512, "vm_vcpus": 1}
     served = {"disk_bus": "xen", "cache_mode": "writeback", "io_mode": "threads", "iothread": "yes"}
     campaign = factories.make_campaign(host, slug="xen", driver="xen", **SMALL, **guests, **served)
-    configuration = _filed(steering.create(campaign, user=None))
+    configuration = _filed(control.create(campaign, user=None))
     assert (configuration.hypervisor.slug, configuration.hypervisor_release) == ("xen", host.facts["xen"])
     assert (configuration.virtualisation, configuration.virtual_devices) == ("full", "xen-blkfront")
     assert xen_host.left_overs() == []
@@ -70,7 +70,7 @@ def _filed(campaign: Campaign):
     """Run a campaign of one configuration, file it, and return the configuration."""
     call_command("run_campaign", campaign.slug, stdout=io.StringIO())
     assert {run.state for run in campaign.runs.all()} == {"done"}, [said(run) for run in campaign.runs.all()]
-    draft, batch = drafts.make(campaign, user=None)
+    draft, batch = drafts.create_draft(campaign, user=None)
     pipeline.finish(batch)
     assert batch.state == "filed", batch.report
     return draft.configurations.get()

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from experiments.laboratory.reach import recording, remote, ssh
+from experiments.laboratory.transport import recording, remote, ssh
 
 KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1r\nAAAA\n-----END OPENSSH PRIVATE KEY-----"
 

@@ -11,8 +11,8 @@ import pytest
 from django.core.management import call_command
 
 from experiments.campaigns.runs import signatures as recording
-from experiments.laboratory.reach import offsets, remote
-from experiments.laboratory.reach.offsets import Offsets
+from experiments.laboratory.transport import offsets, remote
+from experiments.laboratory.transport.offsets import Offsets
 from experiments.published_evidence import signatures
 
 INSTANCES = Path("/sys/kernel/tracing/instances")

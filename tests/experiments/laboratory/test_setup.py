@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 from django.core.management import CommandError, call_command
 
-from experiments.laboratory.reach import remote, setup
-from experiments.laboratory.reach.ssh import Answer
+from experiments.laboratory.transport import remote, setup
+from experiments.laboratory.transport.ssh import Answer
 from tests.experiments.laboratory import lab
 from tests.experiments.laboratory.conftest import registered
 
-FRESH = setup.Found("apt-get", True, (), {}, False, ())
+FRESH = setup.HostState("apt-get", True, (), {}, False, ())
 
 
 class Overlay:

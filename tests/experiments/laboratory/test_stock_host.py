@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 
 from experiments.campaigns import plans
-from experiments.laboratory.reach import ssh
+from experiments.laboratory.transport import ssh
 from tests.experiments.laboratory.test_hypervisors import TestLibvirt as OnLibvirt
 from tests.laboratory.stock_host import LOGIN
 

@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import pytest
 
-from experiments.campaigns import drafts, steering
-from experiments.campaigns.runs.reading import throughput
-from experiments.laboratory.measuring import background, bench, calibration
+from experiments.campaigns import control, drafts
+from experiments.campaigns.runs.figures import throughput
+from experiments.laboratory.benchmarks import background, bench, calibration
 from experiments.models import Benchmark, OperatingSystem, Workload
 from kdb.work import jobs
 from tests import factories
@@ -84,11 +84,11 @@ def test_a_disturbed_run_is_repeated_at_the_end_and_the_repeat_counts(host, plai
     assert list(campaign.runs.counting().values_list("position", flat=True)) == [2, 3]
     first.refresh_from_db()
     assert first.figures
-    with pytest.raises(steering.CampaignError, match="another is done in its place"):
-        steering.retry(campaign, first)
+    with pytest.raises(control.CampaignError, match="another is done in its place"):
+        control.retry(campaign, first)
     for model, slug in ((Workload, "varmail"), (Benchmark, "fio"), (OperatingSystem, "debian-12")):
         factories.entry(model, slug)
-    draft, _ = drafts.make(campaign, user=None)
+    draft, _ = drafts.create_draft(campaign, user=None)
     assert any("Run 3, its repeat, counts." in note for note in draft.notes)
     assert plain_lab.left_overs() == []
 

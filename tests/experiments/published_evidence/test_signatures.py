@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from experiments.campaigns.runs import signatures as recording
-from experiments.laboratory.measuring import engines
+from experiments.laboratory.benchmarks import engines
 from experiments.models import FileSystem, Signature
 from experiments.published_evidence import signatures
 from experiments.published_evidence.files import EvidenceError

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from experiments.campaigns import hosts
-from experiments.laboratory.reach import remote, ssh
+from experiments.laboratory.transport import remote, ssh
 from experiments.models import Host
 from experiments.runner import queue
 from tests import factories

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from kdb_client import allowed as grammar
 from kdb_client.allowed import Allowed, Script
 
-from experiments.laboratory.reach import ssh
+from experiments.laboratory.transport import ssh
 from experiments.runner.scripts import SCRIPTS
 
 DIGESTS = {script.name: digest for digest, script in SCRIPTS.items()}

@@ -16,9 +16,9 @@ from kdb_client.errors import KdbError
 from experiments.fleet.driver import libvirt_moving
 from experiments.fleet.driver.proxmox import moving as proxmox_moving
 from experiments.fleet.driver.proxmox.listing import GREP
-from experiments.laboratory.measuring import engines
-from experiments.laboratory.places.libvirt import URI
-from experiments.laboratory.reach import remote, ssh
+from experiments.laboratory.benchmarks import engines
+from experiments.laboratory.targets.libvirt import URI
+from experiments.laboratory.transport import remote, ssh
 from experiments.runner.scripts import SCRIPTS
 
 from .forms import DIGESTS, all_allowed, command

@@ -19,8 +19,8 @@ from kdb_client.command import main
 from kdb_client.errors import KdbError
 from kdb_client.runner import Journal
 
-from experiments.laboratory.measuring import engines
-from experiments.laboratory.reach import remote
+from experiments.laboratory.benchmarks import engines
+from experiments.laboratory.transport import remote
 from experiments.runner.scripts import SCRIPTS
 
 from .conftest import Runner, wait_until

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils.timezone import now
 
 from experiments.campaigns import hosts
-from experiments.laboratory.reach import remote, ssh
+from experiments.laboratory.transport import remote, ssh
 from experiments.models import AskedCommand, Host
 from experiments.runner import queue
 from kdb.work import jobs
@@ -37,7 +37,7 @@ def in_thread(work) -> tuple[threading.Thread, list]:
 
 def test_a_host_is_checked_through_its_runner_and_what_is_not_allowed_is_refused(runner, client):
     host = runner.start().host
-    hosts.ask_check(host)
+    hosts.request_check(host)
     jobs.run(Host.objects.get(pk=host.pk).job_id)
     host.refresh_from_db()
     assert (host.job.state, host.facts["root"]) == ("done", str(os.getuid()))
@@ -55,7 +55,7 @@ def test_a_host_is_checked_through_its_runner_and_what_is_not_allowed_is_refused
             remote.call(machine, "clear", "/srv/pool")
         with pytest.raises(ssh.NotAllowed, match="'/etc/shadow' is in no pool of the list"):
             remote.call(machine, "health", "/etc/shadow")
-    hosts.ask_check(host)
+    hosts.request_check(host)
     runner.allow(verbs=("facts",))
     runner.kill(signal.SIGTERM)
     runner.start()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.campaigns import plans, steering
+from experiments.campaigns import control, plans
 from experiments.imports.normalise import CONTEXT
 from modelling.answers.words import address
 from modelling.evidence import names
@@ -122,9 +122,9 @@ def test_a_campaign_varies_it(client, db):
     page = client.get("/laboratory/campaigns/new/", {"host": host.pk}).content.decode()
     assert ("A setting that only a test knows." in page, 'value="narrow"' in page) == (True, True)
     fields = {"host": host.pk, "pool": host.pools.get().pk, "driver": "libvirt", "guest_file_systems": ["xfs"]}
-    form = plans.form_of(PLAN | fields | {"guest_mkfs_options": ["narrow", "wide"]}, user=None)
+    form = plans.plan_form(PLAN | fields | {"guest_mkfs_options": ["narrow", "wide"]}, user=None)
     assert form.is_valid(), form.errors
-    campaign = steering.create(form.instance, user=None)
+    campaign = control.create(form.instance, user=None)
     assert {run.options.guest_mkfs_options for run in campaign.runs.all()} == {"narrow", "wide"}
     assert plans.document(campaign)["guest_mkfs_options"] == ["narrow", "wide"]
     assert client.get(f"/api/v1/campaigns/{campaign.slug}/").json()["guest_mkfs_options"] == ["narrow", "wide"]

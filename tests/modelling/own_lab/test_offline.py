@@ -8,10 +8,10 @@ from kdb_client import measure
 from kdb_client.command import main
 from kdb_client.fio_job import checked_load, fio_job
 from kdb_client.guardian import Guardian
-from kdb_client.loads import LOADS, load_class
+from kdb_client.loads import LOADS, load_of
 from kdb_client.places import Place
 
-from experiments.laboratory.measuring import engines
+from experiments.laboratory.benchmarks import engines
 from modelling.models import Sitting
 from modelling.own_lab import laboratories, sessions
 from tests.factories import make_sitting, make_token, make_user
@@ -24,10 +24,10 @@ RUNS = [{"block": block, "choice": name, "value": SPEED[name]} for block in (1, 
 @pytest.mark.django_db
 @pytest.mark.parametrize("workload", engines.WORKLOADS)
 def test_without_a_server_the_load_is_what_a_server_gives(workload):
-    load = sessions.load_class(make_sitting(make_user(), workload=workload, seconds=30))
-    assert load_class(workload, 30) == checked_load(vars(load))
+    load = sessions.load_of(make_sitting(make_user(), workload=workload, seconds=30))
+    assert load_of(workload, 30) == checked_load(vars(load))
     job = engines.fio_job(workload, engines.SHAPES[workload], "/mnt", 30) + sessions.direct_io_lines(30)
-    assert fio_job(load_class(workload, 30), "/mnt").splitlines()[1:] == job.splitlines()[1:]
+    assert fio_job(load_of(workload, 30), "/mnt").splitlines()[1:] == job.splitlines()[1:]
     assert set(LOADS) == set(engines.WORKLOADS)
 
 
@@ -126,5 +126,5 @@ def test_what_the_host_takes_away_disturbs_a_run_unless_it_is_measured_despite_l
     monkeypatch.setattr(measure, "_cpu", lambda: next(clock))
     monkeypatch.setattr(measure, "_fio", lambda job, guardian: 900.0)
     with Guardian() as guardian:
-        report = measure._one_run(Place("a", str(tmp_path)), load_class("varmail", 4), guardian, waits=waits)
+        report = measure._one_run(Place("a", str(tmp_path)), load_of("varmail", 4), guardian, waits=waits)
     assert list(report) == [said]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.laboratory.reach.counters import Counts
+from experiments.laboratory.transport.counters import Counts
 from modelling.workloads.observed_load import NotPlayedError, observed_profile, observed_to_fio
 from modelling.workloads.profiles import Profile, Requests
 

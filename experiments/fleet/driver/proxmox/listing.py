@@ -16,10 +16,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from experiments.laboratory.places.proxmox import BACKENDS, FOLDERS, asked
-from experiments.laboratory.reach.counters import Counts
-from experiments.laboratory.reach.remote import Refused
-from experiments.laboratory.reach.ssh import Connection
+from experiments.laboratory.targets.proxmox import BACKENDS, FOLDERS, asked
+from experiments.laboratory.transport.counters import Counts
+from experiments.laboratory.transport.remote import Refused
+from experiments.laboratory.transport.ssh import Connection
 from kdb.host_storage import VOLUMES
 
 from ..contract import ListedDisk, ListedMachine, ListedPool, Listing

@@ -13,9 +13,9 @@ storage (PVE::Storage::check_volume_access): then sizes are those of the configu
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from experiments.laboratory.places.proxmox import BACKENDS, FOLDERS, asked
-from experiments.laboratory.reach.remote import Refused
-from experiments.laboratory.reach.ssh import Connection, NotAllowed
+from experiments.laboratory.targets.proxmox import BACKENDS, FOLDERS, asked
+from experiments.laboratory.transport.remote import Refused
+from experiments.laboratory.transport.ssh import Connection, NotAllowed
 from kdb.host_storage import FILE
 
 from ..contract import ListedMachine, ListedPool, Listing

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from experiments.laboratory.places.proxmox import BACKENDS, FOLDERS, asked
-from experiments.laboratory.reach import remote
-from experiments.laboratory.reach.remote import Refused
-from experiments.laboratory.reach.ssh import Connection
+from experiments.laboratory.targets.proxmox import BACKENDS, FOLDERS, asked
+from experiments.laboratory.transport import remote
+from experiments.laboratory.transport.remote import Refused
+from experiments.laboratory.transport.ssh import Connection
 
 from ..contract import Checked, CopyEnded, Copying, Forbidden, Gone, Held, Image, Move, MoveError, NotSure
 from .configuration import Configuration, Drive, owner_of, parsed, storage_of

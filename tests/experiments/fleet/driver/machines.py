@@ -7,11 +7,11 @@ import sys
 import time
 from pathlib import Path
 
-from experiments.laboratory.measuring import engines
-from experiments.laboratory.places import disks, hypervisors, libvirt
-from experiments.laboratory.places.hypervisors import Guest
-from experiments.laboratory.places.libvirt import URI, domain_xml
-from experiments.laboratory.reach.ssh import Address, Connection
+from experiments.laboratory.benchmarks import engines
+from experiments.laboratory.targets import disks, hypervisors, libvirt
+from experiments.laboratory.targets.hypervisors import Guest
+from experiments.laboratory.targets.libvirt import URI, domain_xml
+from experiments.laboratory.transport.ssh import Address, Connection
 from tests.experiments.laboratory.lab import Lab
 
 SLOT = 4096  # bytes of a record

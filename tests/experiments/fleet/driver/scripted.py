@@ -13,7 +13,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from experiments.laboratory.reach.ssh import Address, Answer, Connection
+from experiments.laboratory.transport.ssh import Address, Answer, Connection
 
 IN_JSON = ["--output-format", "json"]
 FAILED = Answer(254, b"", "ipcc_send_rec[1] failed: Connection refused")  # the cluster's silence

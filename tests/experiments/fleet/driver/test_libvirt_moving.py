@@ -11,7 +11,7 @@ from kdb_client import allowed as grammar
 from experiments.fleet.driver import libvirt_listing
 from experiments.fleet.driver.contract import Forbidden, Held, Move
 from experiments.fleet.driver.libvirt_moving import LibvirtMoving
-from experiments.laboratory.reach import ssh
+from experiments.laboratory.transport import ssh
 from tests.experiments.fleet.driver.conformance import ListingConformance, NamingConformance
 from tests.experiments.fleet.driver.machines import DISK_MIB, Machine, host_of, mount_pool
 from tests.experiments.laboratory.conftest import qemu_lab, stock  # noqa: F401 - a fixture

@@ -10,8 +10,8 @@ import pytest
 from experiments.fleet.driver.contract import ListedPool
 from experiments.fleet.driver.proxmox import listing, listing_by_api
 from experiments.fleet.driver.proxmox.configuration import owner_of, parsed, size, storage_of
-from experiments.laboratory.reach.remote import Refused
-from experiments.laboratory.reach.ssh import Answer, NotAllowed
+from experiments.laboratory.transport.remote import Refused
+from experiments.laboratory.transport.ssh import Answer, NotAllowed
 from tests.experiments.fleet.driver.scripted import FAILED, ScriptedHost
 from tests.experiments.runner import forms
 

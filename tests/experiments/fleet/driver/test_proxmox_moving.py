@@ -16,7 +16,7 @@ import pytest
 
 from experiments.fleet.driver.contract import CopyEnded, Copying, Forbidden, Gone, Held, Image, Move, NotSure
 from experiments.fleet.driver.proxmox.moving import SCRIPT, ProxmoxMoving
-from experiments.laboratory.reach.ssh import Answer
+from experiments.laboratory.transport.ssh import Answer
 from tests.experiments.fleet.driver.scripted import FAILED, ScriptedHost
 from tests.experiments.runner import forms
 

@@ -5,8 +5,8 @@ from dataclasses import astuple, replace
 import numpy as np
 import pytest
 
-from experiments.laboratory.reach.counters import NAMES, Counts
-from experiments.laboratory.reach.offsets import Offsets
+from experiments.laboratory.transport.counters import NAMES, Counts
+from experiments.laboratory.transport.offsets import Offsets
 from experiments.published_evidence import signatures as published
 from modelling.fleet.detection.classifier import LEAST_RUNS, Classifier, TooFewError, Training, distances, fit
 from modelling.fleet.detection.content import IDLE, OTHERS, UNLIKE

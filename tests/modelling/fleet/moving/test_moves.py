@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils.timezone import now
 
-from experiments.campaigns import steering
+from experiments.campaigns import control
 from experiments.models import ObservedMachine
 from kdb.models import Job
 from kdb.notifications import subscriptions
@@ -200,12 +200,12 @@ def test_a_run_waits_while_a_disk_is_copied_on_its_host(host, client):
     campaign = make_campaign(host, state="running")
     campaign.save()
     run = make_run(campaign, state="waiting")
-    assert steering.next_run(host.pk) is None
+    assert control.next_run(host.pk) is None
     client.force_login(host.registered_by)
     page = client.get(reverse("campaign-detail", args=[campaign.slug])).content.decode()
     assert "The next run waits: the disk of mail-1, vda is being copied to another pool." in page
     PlacementMove.objects.filter(pk=move.pk).update(state="switched", switched_at=now())
-    assert steering.next_run(host.pk) == run
+    assert control.next_run(host.pk) == run
 
 
 def test_a_move_waits_while_a_campaign_measures_on_its_host(host):

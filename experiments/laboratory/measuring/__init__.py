@@ -1,1 +1,0 @@
-"""The load of a run, watched to its end, and what is known of it."""
