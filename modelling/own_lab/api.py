@@ -145,7 +145,7 @@ class SittingSerializer(serializers.ModelSerializer[Sitting]):
 
     @extend_schema_field(shape_of(Load))
     def get_load(self, session: Sitting) -> Any:
-        return shape_of(Load)(sessions.load_class(session)).data
+        return shape_of(Load)(sessions.load_of(session)).data
 
     @extend_schema_field(shape_of(PlannedRun)(many=True))
     def get_next(self, session: Sitting) -> Any:

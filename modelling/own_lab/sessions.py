@@ -119,7 +119,7 @@ def planned_runs(session: Sitting) -> tuple[PlannedRun, ...]:
     )
 
 
-def load_class(session: Sitting) -> Load:
+def load_of(session: Sitting) -> Load:
     """Return what each run of the session does."""
     if session.like:
         job = session.like["job"]

@@ -49,7 +49,7 @@ class Watched:
         return bool(self.used[pool] + self.sizes[machine] <= SPACE * self.capacity[pool])
 
 
-def load_class(
+def load_of(
     outstanding: np.ndarray, kibibytes: np.ndarray, read_share: np.ndarray, random_share: np.ndarray
 ) -> np.ndarray:
     """Return BASIL's load of machines, up to a constant factor."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from modelling.fleet.placement.content import Rules
-from tests.simulations.balancers import Watched, basil, load_class, slope, storage_drs
+from tests.simulations.balancers import Watched, basil, load_of, slope, storage_drs
 from tests.simulations.test_placement import beliefs
 from tests.simulations.weeks import LEARNS, MEASURED, NEVER, ORACLE, SPACE, STORAGE_DRS, TRIALS, simulate
 
@@ -18,7 +18,7 @@ def watched(**fields) -> Watched:
 
 def test_the_load_of_a_machine_is_basils_product():
     """(1.3 + 4) (51 + 16) (1.4 + 0.5) (0.7 + 0.5)"""
-    assert load_class(*(np.array([part]) for part in (4.0, 16.0, 0.5, 0.5))) == pytest.approx([5.3 * 67 * 1.9 * 1.2])
+    assert load_of(*(np.array([part]) for part in (4.0, 16.0, 0.5, 0.5))) == pytest.approx([5.3 * 67 * 1.9 * 1.2])
 
 
 def test_a_pool_is_the_slope_of_its_latency():

@@ -26,7 +26,7 @@ from modelling.fleet.placement.home import Home, Load, Outcome, after_moves, bef
 from modelling.fleet.placement.prospects import Known, are_sure, chances, difference, expected_gain
 from modelling.fleet.placement.trials import proposals
 
-from .balancers import Watched, basil, load_class, slope, storage_drs
+from .balancers import Watched, basil, load_of, slope, storage_drs
 from .placement import HYPERVISOR, LEAVE, RESERVE, ROOM, Fleet, World, fleet
 from .pools import measured_on_pools, pool_name
 
@@ -183,7 +183,7 @@ class _Site:
         self.asked = of_machine * np.exp(np.repeat(week, A_WEEK, axis=0) + moment + day)  # outstanding requests
         shapes = np.array([SHAPES.get(workload, _USUAL) for workload in self.world.workloads])
         self.shape = np.array([shares @ shapes for shares, _ in self.world.kinds])  # (kinds, 3)
-        self.load = np.stack([load_class(self.asked[t], *self.shape[self.kinds(t)].T) for t in range(moments)])
+        self.load = np.stack([load_of(self.asked[t], *self.shape[self.kinds(t)].T) for t in range(moments)])
         self.usual = float(self.load.mean()) * machines / count
         self.capacity = np.bincount(self.fleet.first, self.fleet.sizes, count) + ROOM * self.fleet.sizes.sum() / count
         self.names = [pool_name(number) for number in range(count)]
