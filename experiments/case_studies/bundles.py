@@ -42,8 +42,8 @@ from experiments.models import (
 )
 from experiments.models.catalogue import SharedRow
 from experiments.models.fields import column, related
-from experiments.readers.apart import BUNDLES, LaidOut, NotRead, ReadingProcess, go_on
 from experiments.readers.bundle import DERIVED, DOCUMENT, FILES, MEASUREMENTS, BundleError
+from experiments.readers.reading_process import BUNDLES, LaidOut, NotRead, ReadingProcess, go_on
 
 from . import belongings, measurement_rows
 from .bundle_schema import (

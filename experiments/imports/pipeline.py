@@ -41,7 +41,7 @@ from experiments.models import (
     RawFile,
 )
 from experiments.readers import archives
-from experiments.readers.apart import (
+from experiments.readers.reading_process import (
     ARCHIVES,
     MEMORY_BYTES_OF_A_PAGE,
     SECONDS_OF_A_PAGE,

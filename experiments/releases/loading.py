@@ -22,8 +22,8 @@ from experiments.case_studies import belongings, bundle_schema, bundles, endings
 from experiments.case_studies.life import CaseStudyError
 from experiments.models import CaseStudy, Claim, ImportBatch, LoadedCaseStudy, Origin, Publication
 from experiments.models.fields import column
-from experiments.readers.apart import BUNDLES, LaidOut, NotRead, ReadingProcess, go_on
 from experiments.readers.bundle import DERIVED, MEASUREMENTS, BundleError
+from experiments.readers.reading_process import BUNDLES, LaidOut, NotRead, ReadingProcess, go_on
 from kdb.models import Installation
 from kdb.work.alone import alone
 

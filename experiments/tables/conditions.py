@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from experiments.readers.apart import NotRead, read_alone
+from experiments.readers.reading_process import NotRead, read_alone
 from experiments.readers.table_columns import FIELDS, IGNORED, PARAMETER, may_stand_for
 
 Texts = Mapping[str, str]

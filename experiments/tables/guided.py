@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 
 from experiments.imports import pipeline
 from experiments.models import CaseStudy, ImportBatch, PastedTable
-from experiments.readers.apart import go_on
+from experiments.readers.reading_process import go_on
 
 from . import suggest, take_in
 from .conditions import Conditions, ConditionsError, as_toml, conditions_of, toml_tables

@@ -15,8 +15,8 @@ from itertools import groupby, islice
 from typing import Any
 
 from experiments.readers import table
-from experiments.readers.apart import NotRead, go_on, read_alone
 from experiments.readers.base import text_of
+from experiments.readers.reading_process import NotRead, go_on, read_alone
 
 from .plain import PlainTable
 

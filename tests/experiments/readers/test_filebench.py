@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from experiments.readers import filebench
 from experiments.readers.base import Operation, Reading, Refusal, Run
-from experiments.readers.filebench import MAX_LINES, MAX_ROWS, MAX_RUNS, Filebench
+from experiments.readers.formats import filebench
+from experiments.readers.formats.filebench import MAX_LINES, MAX_ROWS, Filebench
 
 DATA = Path(__file__).parents[2] / "data" / "filebench"
 LOGS = {path.name: path.read_bytes() for path in sorted(DATA.glob("*.[tm][xd]*")) if path.name != "README.md"}
@@ -751,7 +751,7 @@ def test_there_is_an_end_to_lines_rows_and_runs():
     rows = before(FILESERVER, "statfile1", "\n".join([ROW.decode().rstrip()] * MAX_ROWS))
     assert only_refusal(rows).reason == "more than 1,000 rows in one breakdown"
     reason = "10,005 runs in one file; at most 10,000 are read: split it"
-    assert only_refusal(BANNER * (MAX_RUNS + 5)).reason == reason
+    assert only_refusal(BANNER * (Filebench.limit + 5)).reason == reason
 
 
 def test_there_is_an_end_to_summaries_and_to_operations(monkeypatch):

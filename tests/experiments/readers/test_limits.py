@@ -7,10 +7,10 @@ import zipfile
 import openpyxl
 import pytest
 
-from experiments.readers import apart, base, read, table
-from experiments.readers.apart import NotRead, ReadingProcess
+from experiments.readers import base, read, reading_process, table
 from experiments.readers.archives import MAX_LISTED, ArchiveError, is_archive, members
-from experiments.readers.fio import json as fio_json
+from experiments.readers.formats import fio_json
+from experiments.readers.reading_process import NotRead, ReadingProcess
 from experiments.readers.table_columns import MAX_HEADER
 
 SECTION = {"io_bytes": 1_048_576, "bw": 1024, "runtime": 1000, "total_ios": 256, "bw_bytes": 1_048_576}
@@ -293,7 +293,7 @@ def test_what_is_read_apart_is_what_is_read_here():
 
 @pytest.mark.slow
 def test_a_file_that_takes_too_long_is_stopped_and_the_next_is_read(monkeypatch):
-    monkeypatch.setattr(apart, "PATIENCE", 600)  # on a busy machine a second of work takes many
+    monkeypatch.setattr(reading_process, "PATIENCE", 600)  # on a busy machine a second of work takes many
     with ReadingProcess(seconds=1) as process:
         with pytest.raises(NotRead) as stopped:
             process.read([HEADER, *[ROW * 25_000] * 60], lambda: None)
