@@ -502,7 +502,7 @@ def _members(data: bytes, name: str) -> Iterator[Any]:
 
 def _array(data: bytes) -> Iterator[Any]:
     """Yield the objects of a JSON array as lines; where it is none, why at last."""
-    lines = json_array.lines_of(data[at : at + 2**20] for at in range(0, len(data), 2**20))
+    lines = json_array.lines_of(data)
     try:
         while chunk := b"".join(islice(lines, _ROWS_AT_ONCE)):
             yield chunk

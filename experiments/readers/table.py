@@ -507,7 +507,7 @@ def _is_xlsx(data: bytes) -> bool:
 
 
 def sheets(data: bytes) -> Iterator[tuple[str, Lines]]:
-    """Yield name and lines of each sheet of a workbook, or its Fault if it cannot be read."""
+    """Yield name and lines of each sheet of a workbook; without a name its Fault if it cannot be read."""
     import openpyxl
 
     try:
@@ -522,8 +522,7 @@ def sheets(data: bytes) -> Iterator[tuple[str, Lines]]:
     except MemoryError:
         raise
     except Exception as error:  # whatever a broken or hostile workbook makes of openpyxl
-        told = f"{type(error).__name__}: {error}"[:LONGEST_SHOWN]
-        yield "", iter((Fault(None, "workbook", told, "a workbook that spreadsheets open"),))
+        yield "", iter((_broken_workbook(error),))
 
 
 def _too_large(archive: zipfile.ZipFile) -> Fault | None:
@@ -533,33 +532,31 @@ def _too_large(archive: zipfile.ZipFile) -> Fault | None:
     return None
 
 
-def _read_xlsx(data: bytes, columns: Mapping[str, str]) -> Table:
-    import openpyxl
+def _broken_workbook(error: Exception) -> Fault:
+    told = f"{type(error).__name__}: {error}"[:LONGEST_SHOWN]
+    return Fault(None, "workbook", told, "a workbook that spreadsheets open")
 
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if fault := _too_large(archive) or _unreadable_rows(archive):
-                return Table("xlsx", faults=(fault,))
-        with closing(openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)) as book:
-            if len(book.sheetnames) > MAX_SHEETS:
-                return _bad_workbook(f"{len(book.sheetnames)} sheets", f"at most {MAX_SHEETS}")
-            ours = [name for name in book.sheetnames if _find_header(_sheet_lines(book, name)) is not None]
-    except MemoryError:
-        raise
-    except Exception as error:  # whatever a broken or hostile workbook makes of openpyxl
-        return _bad_workbook(f"{type(error).__name__}: {error}"[:LONGEST_SHOWN], "a workbook that spreadsheets open")
-    if len(ours) != 1:
-        listed = f"{len(ours)} ({', '.join(ours)})" if ours else "none"
+
+def _read_xlsx(data: bytes, columns: Mapping[str, str]) -> Table:
+    names, with_header = [], []
+    for name, lines_of_sheet in sheets(data):
+        names.append(name)
+        start = [*islice(lines_of_sheet, MAX_HEADER_LINES)]
+        if broken := [item for item in start if isinstance(item, Fault) and item.field == "workbook"]:
+            return Table("xlsx", faults=(broken[0],))
+        if _find_header(iter(start)) is not None:
+            with_header.append(name)
+    if len(names) > MAX_SHEETS:
+        return _bad_workbook(f"more than {MAX_SHEETS} sheets", f"at most {MAX_SHEETS}")
+    if len(with_header) != 1:
+        listed = f"{len(with_header)} ({', '.join(with_header)})" if with_header else "none"
         return _bad_workbook(listed, "one sheet with a header of the template")
 
     def lines() -> Lines:
-        try:
-            with closing(openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)) as book:
-                yield from _sheet_lines(book, ours[0])
-        except MemoryError:
-            raise
-        except Exception as error:
-            yield Fault(None, "workbook", f"{type(error).__name__}: {error}"[:LONGEST_SHOWN], "one that can be read")
+        for name, lines_of_sheet in sheets(data):
+            if name in ("", with_header[0]):
+                yield from lines_of_sheet
+                return
 
     return _table("xlsx", lines, columns)
 
@@ -617,7 +614,15 @@ def _bad_workbook(given: str, expected: str) -> Table:
 
 
 def _sheet_lines(book: Any, name: str) -> Lines:
-    sheet = book[name]
+    try:
+        yield from _rows(book[name])
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever a broken or hostile workbook makes of openpyxl
+        yield _broken_workbook(error)
+
+
+def _rows(sheet: Any) -> Lines:
     if not hasattr(sheet, "reset_dimensions"):  # a chart
         return
     sheet.reset_dimensions()  # what a sheet claims of its size is not to be trusted
@@ -626,15 +631,11 @@ def _sheet_lines(book: Any, name: str) -> Lines:
         if row.count(None) == len(row):
             continue
         used = next(n for n in range(len(row), 0, -1) if row[n - 1] is not None)
-        cells = []
-        wrong = None
-        for value in row[: max(used, width)]:
-            cell = _sheet_cell(value)
-            if cell is None:
-                wrong = Fault(number, "cell", str(value)[:LONGEST_SHOWN], "a text or a number")
-            cells.append(cell)
-        if wrong:
-            yield wrong
+        values = row[: max(used, width)]
+        cells = [cell for value in values if (cell := _sheet_cell(value)) is not None]
+        if len(cells) < len(values):
+            wrong = [value for value in values if _sheet_cell(value) is None]
+            yield Fault(number, "cell", str(wrong[-1])[:LONGEST_SHOWN], "a text or a number")
             continue
         while len(cells) > width and cells and cells[-1] == "":
             cells.pop()

@@ -1,11 +1,9 @@
 import math
-import os
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.readers.base import Operation, Reading, Refusal, Run
@@ -60,101 +58,10 @@ def figures(run: Run) -> tuple:
 # What each version prints. The numbers were read in the files.
 
 
-@pytest.mark.parametrize(
-    ("name", "version", "workload", "line", "expected", "operations"),
-    [
-        # the figures: MiB/s, operations a second, milliseconds; and seconds, from operations / rate
-        ("1.4.9.1-btrfs-fileserver", "1.4.9.1", "File-server", 27, (338.4, 14470.919, 11.1, 4.004), 11),
-        ("1.4.9.1-btrfs-randomfileaccess", "1.4.9.1", "NetworkServer", 25, (4286.7, 6798.778, 0.8, 4.020), 9),
-        ("1.4.9.1-ext4-webserver", "1.4.9.1", "Web-server", 52, (484.3, 96714.861, 0.5, 4.002), 31),
-        ("1.5-alpha1-btrfs-fileserver", "1.5-alpha1", "File-server", 26, (392.7, 31685.565, 5.5, 4.009), 11),
-        ("1.5-alpha1-xfs-varmail", "1.5-alpha1", "Varmail", 28, (67.5, 18854.186, 2.7, 4.0), 13),
-        ("master-btrfs-fileserver", "1.5-alpha3", "File-server", 26, (315.2, 25424.428, 1.791, 4.001), 11),
-        ("master-ext4-webserver", "1.5-alpha3", "Web-server", 50, (1291.3, 257645.842, 0.287, 4.045), 31),
-        ("master-xfs-fileserver", "1.5-alpha3", "File-server", 26, (1006.1, 80808.201, 0.532, 4.042), 11),
-    ],
-)
-def test_a_captured_run_is_read(name, version, workload, line, expected, operations):
-    data = LOGS[f"filebench-{name}.txt"]
-    run = only_run(data)
-    assert Filebench().recognises(data)
-    assert (read(data).format, read(data).tool_version) == ("filebench", version)
-    assert (run.workload, run.line, figures(run), len(run.operations)) == (workload, line, expected, operations)
-    assert run.warnings == ()
-
-
-def test_the_breakdown_keeps_the_order_and_the_lines_of_the_file():
-    run = only_run(FILESERVER)
-    assert run.operations[0] == Operation("statfile1", 15, 29673, 7341, 0.0, 0.006)
-    assert run.operations[3] == Operation("readfile1", 18, 29697, 7347, 500.2, 0.087)
-    assert run.operations[-1] == Operation("createfile1", 25, 29713, 7351, 0.0, 1.662)
-
-
-def test_the_load_is_what_the_log_says_of_it():
-    assert only_run(FILESERVER_149).parameters == {
-        "personality_version": "3.0",
-        "dialect": "1.4.9.x or before",
-        "latency_of": "reads and writes",
-        "processes": 1,
-        "threads": 50,
-        "files": 2000,
-    }
-    assert only_run(FILESERVER).parameters == {
-        "personality_version": "3.0",
-        "dialect": "1.5 git",
-        "latency_of": "all operations",
-        "processes": 1,
-        "files": 2000,
-    }
-    assert only_run(LOGS["filebench-1.5-alpha1-xfs-varmail.txt"]).parameters["dialect"] == "1.5 release"
-    assert only_run(LOGS["filebench-1.4.9.1-ext4-webserver.txt"]).parameters["files"] == 1001  # of two filesets
-
-
-def test_sun_printed_the_summary_on_a_line_of_its_own_and_no_counts():
-    data = LOGS["composed-sun-1.2.txt"]
-    run = only_run(data)
-    assert read(data).tool_version == "1.2"
-    assert (run.workload, run.line, figures(run)) == ("Varmail", 14, (6.2, 1599.0, 29.3, 60.06))
-    assert run.operations[1] == Operation("readfile4", 10, None, 400, 6.2, 0.2)
-
-
-def test_the_fork_with_a_csv_breakdown_is_read():
-    run = only_run(LOGS["composed-1.5-csv-fork.txt"])
-    assert figures(run) == (255.5, 3000.017, 0.504, 60.0)
-    assert run.operations == (
-        Operation("statfile1", 8, 60000, 1000, 0.0, 0.027),
-        Operation("readfile1", 9, 60000, 1000, 130.5, 0.468),
-        Operation("wrtfile1", 10, 60001, 1000, 125.0, 1.018),
-    )
-    assert run.parameters["dialect"] == "1.5 git, patched"
-
-
-def test_the_fork_with_five_decimals_is_read():
-    run = only_run(LOGS["composed-1.5-five-decimals.txt"])
-    assert figures(run) == (31.2, 4000.0, 0.0085, 10.0)
-    assert run.operations[0].latency_ms == 0.0125
-    assert run.parameters["dialect"] == "1.5 with 5 decimals"
-
-
-def test_the_fork_with_microseconds_is_converted_and_histograms_do_no_harm():
-    run = only_run(LOGS["composed-1.5-microseconds-lathist.txt"])
-    assert run.operations == (Operation("a-name-of-more-than-twenty-letters-2", 6, 20000, 2000, 31.2, 0.0125),)
-    assert run.latency_ms == 0.013
-
-
 def test_numbers_wider_than_their_columns_are_split_at_their_units():
     row = "writefile1           19801ops        1ops/s 152.5mb/s 322687.8ms/op 80040329us/op-cpu [0ms - 10344864ms]"
     run = only_run(before(FILESERVER_149, "closefile3", row))
     assert run.operations[2] == Operation("writefile1", 18, 19801, 1, 152.5, 322687.8)
-
-
-@pytest.mark.parametrize("ending", ["\r\n", "\n\n"])
-def test_line_endings_do_not_matter(ending):
-    assert figures(only_run(FILESERVER.replace("\n", ending))) == figures(only_run(FILESERVER))
-
-
-def test_utf_16_is_read():
-    assert only_run(FILESERVER.encode("utf-16")) == only_run(FILESERVER)
 
 
 @pytest.mark.parametrize(
@@ -218,16 +125,6 @@ def test_a_workload_without_any_name_is_left_to_the_user():
 # Zeros.
 
 
-def test_the_zero_latency_of_a_workload_without_reads_and_writes_is_unknown_and_so_is_its_throughput():
-    first, second = read(LOGS["composed-excerpts.md"]).runs
-    assert figures(first) == (None, 92.019, None, 300.025)
-    assert first.warnings[-2:] == (
-        "Nothing was read or written: there is no throughput.",
-        "The latency is printed as zero: it is unknown.",
-    )
-    assert figures(second) == (0.1, 7.519, 2129.8, 265.993)
-
-
 def test_an_operation_that_never_ran_has_no_latency():
     row = "limit                0ops        0ops/s   0.0mb/s    0.000ms/op [0.000ms - 0.000ms]"
     assert only_run(before(FILESERVER, "statfile1", row)).operations[0] == Operation("limit", 15, 0, 0, 0.0, None)
@@ -269,18 +166,6 @@ def test_latency_over_all_operations_is_weighed_by_operations():
 
 def test_a_mean_of_intervals_is_unknown_where_one_is_printed_as_zero():
     assert only_run(INTERVALS.replace("  3.0ms/op", "  0.0ms/op")).latency_ms is None
-
-
-def test_of_growing_snapshots_the_last_counts():
-    run = only_run(SNAPSHOTS)
-    assert (run.line, figures(run)) == (29, (50.0, 500.0, 110.0, 30.0))
-    assert run.operations[0] == Operation("readfile1", 27, 7500, 250, 25.0, 70.0)
-    assert run.warnings == ("The figures are those of the last of 3 snapshots, each of the whole run so far.",)
-
-
-def test_a_psrun_that_goes_on_counting_gives_its_last_summary():
-    run = only_run(LOGS["composed-1.5-psrun-cumulative.txt"])
-    assert (run.line, figures(run)) == (14, (7.2, 900.0, 1.761, 20.0))
 
 
 def test_snapshots_that_stand_still_are_marked():
@@ -380,13 +265,6 @@ def test_a_refused_run_leaves_the_good_ones_beside_it():
     assert reading.refused == (
         Refusal(30, "the personality does not parse: \"syntax error at 'randvar' around line 34\""),
     )
-
-
-def test_excerpts_without_a_banner_are_told_apart_by_their_run_times():
-    reading = read(LOGS["composed-excerpts.md"])
-    assert [run.line for run in reading.runs] == [9, 16]
-    assert (reading.tool_version, reading.refused) == ("", ())
-    assert all(CUT_SHORT in run.warnings for run in reading.runs)
 
 
 def test_excerpts_of_1_4_are_told_apart_by_their_processes():
@@ -639,23 +517,7 @@ def test_other_files_are_not_recognised(data):
     assert only_refusal(data) == Refusal(None, "no Filebench output: neither a banner nor a result line")
 
 
-@pytest.mark.parametrize("name", LOGS)
-def test_every_log_is_recognised(name):
-    assert Filebench().recognises(LOGS[name])
-
-
 # Any input.
-
-
-@pytest.mark.slow
-@given(st.one_of(st.binary(max_size=500), st.text(max_size=500).map(str.encode)))
-@example(b"\xff\xfe" + "1.000: IO Summary: \u0663 ops".encode("utf-16-le"))
-@example("Filebench Version 1\n1.000: IO Summary:  ² ops ³ ops/s ¹/¹ rd/wr ²mb/s ²ms/op".encode())
-@example(b"Filebench Version 1\n1.000: op,ops,ops/s,mb/s,ms/op,\na,\xb2,1,1,1,1,1,\n")
-def test_no_bytes_make_it_raise(data):
-    Filebench().recognises(data)
-    reading = read(data)
-    assert reading.runs or reading.refused
 
 
 LINES = sorted({line for data in LOGS.values() for line in data.decode().splitlines()})
@@ -670,25 +532,6 @@ def test_no_order_of_lines_makes_it_raise_or_invent(lines):
         assert run.duration_s > 0
         assert all(value is None or (math.isfinite(value) and value > 0) for value in figures(run))
         assert "IO Summary" in "\n".join(lines).split("\n")[run.line - 1]
-
-
-@st.composite
-def damaged(draw) -> bytes:
-    """Return a good log with a stretch of it lost, doubled or overwritten."""
-    data = draw(st.sampled_from(list(LOGS.values())))
-    start = draw(st.integers(0, len(data)))
-    end = draw(st.integers(start, min(len(data), start + 2000)))
-    kind = draw(st.sampled_from(["lost", "doubled", "overwritten"]))
-    filling = {"lost": b"", "doubled": data[start:end] * 2, "overwritten": draw(st.binary(max_size=20))}[kind]
-    return data[:start] + filling + data[end:]
-
-
-@given(damaged())
-def test_no_damage_makes_it_raise(data):
-    started = time.process_time()
-    read(data)
-    Filebench().recognises(data)
-    assert time.process_time() - started < 5
 
 
 @given(st.sampled_from(sorted(LOGS)), st.data())
@@ -725,24 +568,6 @@ def test_a_series_cut_at_any_line_is_never_a_whole_run(text):
 
 BANNER = b"Filebench Version 1.5-alpha3\n"
 ROW = b"readfile1            29697ops     7347ops/s 500.2mb/s    0.087ms/op [0.001ms - 225.499ms]\n"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "data",
-    [
-        pytest.param(os.urandom(2**20) * 50, id="noise"),
-        pytest.param(BANNER + os.urandom(2**20) * 50, id="noise under a banner"),
-        pytest.param(BANNER + b"\n" * 50 * 2**20, id="empty lines"),
-        pytest.param(b" " * 50 * 2**20 + b"\n1.000: IO Summary: 1 ops", id="one line of blanks"),
-        pytest.param(BANNER + b"1.0: \n1.000: Per-Operation Breakdown\n" + ROW * 550_000, id="a breakdown without end"),
-        pytest.param(BANNER + (b"1.000: IO Summary: 1 ops 1 ops/s " + b"/" * 900 + b"\n") * 55_000, id="slashes"),
-    ],
-)
-def test_fifty_mebibytes_of_garbage_are_refused_soon(data):
-    started = time.process_time()
-    assert read(data).runs == ()
-    assert time.process_time() - started < 30  # one to three on a quiet machine
 
 
 def test_there_is_an_end_to_lines_rows_and_runs():
