@@ -1,12 +1,12 @@
-"""Reading in a process of its own that may do nothing else: whatever a file does to a reader ends in a sentence.
+"""Reading in a process of its own without rights: whatever a hostile file does to a reader ends in an error message.
 
     server            forks, and never looks at what comes from outside; each process of KDB has its own
       |  guard          waits for the reader, and ends it when nobody waits for its answer any more
       |  reader         reads one file, without rights and within limits (experiments.readers.lockdown)
 
-What is to be read is in one unnamed file. What was found goes to another one as parts, JSON or plain bytes, so that
-neither side holds a large table. Whoever asked takes none of it on trust: it becomes the dataclasses that it has to be,
-or an error. The server knows no database and none of the settings, and ends when nobody needs it.
+The input is one unnamed file, the results are another: a sequence of parts, JSON or plain bytes, so that neither side
+holds a large table in memory. The caller trusts no result: it is checked against the dataclasses it has to be. The
+server knows no database and no settings, and ends when it is idle.
 """
 
 import atexit
@@ -47,8 +47,8 @@ from .table import Fault, Table
 
 SECONDS = 60  # of a processor, for one file; 64 MiB of the slowest format take a third of it
 MEMORY_BYTES = 3 * 2**30
-FOUND_BYTES = 4 * 2**30  # what is found in all files of an import
-SECONDS_OF_A_PAGE, MEMORY_BYTES_OF_A_PAGE, FOUND_BYTES_OF_A_PAGE = 10, 2**30, 2**26  # of what somebody waits for
+RESULT_BYTES = 4 * 2**30  # of all files of an import
+SECONDS_OF_A_PAGE, MEMORY_BYTES_OF_A_PAGE, RESULT_BYTES_OF_A_PAGE = 10, 2**30, 2**26  # where somebody waits for it
 MOST_OF_A_PART = 2**27  # bytes
 PATIENCE = 10  # times its seconds, until a reader that does nothing is ended
 AT_ONCE = 4  # readers of one process of KDB
@@ -75,51 +75,51 @@ class NotRead(Exception):  # noqa: N818 - the file's matter, not a failure of ou
 
 
 class ProcessEndedError(RuntimeError):
-    """A reader ended by itself, somebody ended it, or what it left is not what it had to be."""
+    """A reader crashed or was killed, or its results are not what they had to be."""
 
 
 class _Exit(IntEnum):
-    """How a reader ends. With LIMIT it leaves found and expected, with FAILED why."""
+    """How a reader ends. With LIMIT its result is found and expected, with FAILED a traceback."""
 
     READ, FAILED, LIMIT = range(3)
 
 
-def go_on() -> None:
-    """Wait on: nobody can go away."""
+def keep_waiting() -> None:
+    """Wait for the reader as long as it takes: the caller cannot be cancelled."""
 
 
 class ReadingProcess:
-    """Reads files one after the other, each in a process of its own. Used as a context; with it ends what was found."""
+    """Reads files one after the other, each in a process of its own. A context manager, which ends with its results."""
 
     def __init__(
-        self, seconds: int = SECONDS, memory_bytes: int = MEMORY_BYTES, found_bytes: int = FOUND_BYTES
+        self, seconds: int = SECONDS, memory_bytes: int = MEMORY_BYTES, result_bytes: int = RESULT_BYTES
     ) -> None:
-        self.seconds, self.memory_bytes, self.found_bytes = seconds, memory_bytes, found_bytes
+        self.seconds, self.memory_bytes, self.result_bytes = seconds, memory_bytes, result_bytes
 
     def __enter__(self) -> "ReadingProcess":
-        self._given, self._found = tempfile.TemporaryFile(), tempfile.TemporaryFile()
-        self._end = 0  # where the results found so far end
+        self._input, self._results = tempfile.TemporaryFile(), tempfile.TemporaryFile()
+        self._end = 0  # of the results so far
         return self
 
     def __exit__(self, *error: Any) -> None:
-        self._given.close()
-        self._found.close()
+        self._input.close()
+        self._results.close()
 
     def read(self, chunks: Iterable[bytes], wait: Callable[[], None], reader: str = RESULTS, **arguments: Any) -> int:
-        """Have a file read; returns where `content` finds what it holds.
+        """Have a file read; returns the place of its results, for `content` and the like.
 
         wait : called each second; what it raises ends the reader
         reader : "module:function", of bytes and the arguments to an iterator of parts: bytes, and what JSON can say
         Raises NotRead where a limit was met, ProcessEndedError.
         """
-        self._given.seek(0)
-        self._given.truncate()
-        self._given.write(json.dumps(arguments).encode() + b"\n")
+        self._input.seek(0)
+        self._input.truncate()
+        self._input.write(json.dumps(arguments).encode() + b"\n")
         for chunk in chunks:
-            self._given.write(chunk)
-        self._given.flush()
+            self._input.write(chunk)
+        self._input.flush()
         place = self._end
-        asked = json.dumps([reader, place, self.seconds, self.memory_bytes, self.found_bytes]).encode()
+        asked = json.dumps([reader, place, self.seconds, self.memory_bytes, self.result_bytes]).encode()
         while not _at_once.acquire(timeout=1):
             wait()
         try:
@@ -128,7 +128,7 @@ class ReadingProcess:
                 status = self._ask(asked, wait)
         finally:
             _at_once.release()
-        self._end = os.fstat(self._found.fileno()).st_size
+        self._end = os.fstat(self._results.fileno()).st_size
         match status:
             case _Exit.READ:
                 return place
@@ -145,7 +145,7 @@ class ReadingProcess:
         ours, theirs = socket.socketpair()
         with ours:
             with theirs:
-                _send(asked, [theirs.fileno(), self._given.fileno(), self._found.fileno()])
+                _send(asked, [theirs.fileno(), self._input.fileno(), self._results.fileno()])
             answers = select.poll()
             answers.register(ours, select.POLLIN)
             until = monotonic() + PATIENCE * self.seconds
@@ -162,22 +162,22 @@ class ReadingProcess:
         return int.from_bytes(status, "big", signed=True) if status else None
 
     def forget(self) -> None:
-        """Give back the space of all that was found: its places mean nothing any more."""
+        """Free the space of all results: their places mean nothing any more."""
         self._end = 0
-        self._found.truncate(0)
+        self._results.truncate(0)
 
     def parts(self, place: int) -> Iterator[Any]:
-        """Yield the parts that were found at a place: bytes, and values of JSON. Raises ProcessEndedError."""
+        """Yield the parts of a result: bytes, and values of JSON. Raises ProcessEndedError."""
         for kind, start, size in self.places(place):
-            data = os.pread(self._found.fileno(), size, start)
+            data = os.pread(self._results.fileno(), size, start)
             try:
                 yield json.loads(data) if kind == _JSON else data
             except (ValueError, RecursionError) as error:
-                raise ProcessEndedError(f"what a reader left is no JSON: {error}") from error
+                raise ProcessEndedError(f"a reader's result is no JSON: {error}") from error
 
     def places(self, place: int) -> Iterator[tuple[bytes, int, int]]:
         """Yield kind, beginning and size of each part. Raises ProcessEndedError."""
-        file = self._found.fileno()
+        file = self._results.fileno()
         while True:
             head = os.pread(file, 1 + _NUMBER, place)
             kind, start, size = head[:1], place + len(head), int.from_bytes(head[1:], "big")
@@ -205,14 +205,14 @@ class ReadingProcess:
                     case _:
                         yield structured(row, Fault)
 
-    def bundle(self, place: int) -> "LaidOut":
+    def bundle(self, place: int) -> "StoredBundle":
         """Return the bundle that was read to `place`. Raises BundleError."""
         about = next(self.parts(place), None)
         if isinstance(about, dict) and "refused" in about:
             raise BundleError(str(about["refused"]))
         bundle_read = structured(about, _AboutBundle)
         stretches = [(start, size) for _, start, size in islice(self.places(place), 1, None)]
-        return LaidOut(bundle_read, self._found.fileno(), dict(zip(bundle_read.members, stretches, strict=True)))
+        return StoredBundle(bundle_read, self._results.fileno(), dict(zip(bundle_read.members, stretches, strict=True)))
 
     def members(self, place: int) -> Iterator[Member]:
         """Yield the files of the archive that was read to `place`; nothing where it is none. Raises ArchiveError."""
@@ -232,12 +232,12 @@ class ReadingProcess:
             yield structured(part, bytes)
 
 
-def read_alone(
-    data: bytes, reader: str, wanted: type[Wanted], wait: Callable[[], None] = go_on, **arguments: Any
+def read_isolated(
+    data: bytes, reader: str, wanted: type[Wanted], wait: Callable[[], None] = keep_waiting, **arguments: Any
 ) -> list[Wanted]:
-    """Return all parts that a reader finds, as what they have to be, while somebody waits. Raises NotRead."""
+    """Return all parts of a reader's result, checked to be of a type, while somebody waits for it. Raises NotRead."""
     try:
-        with ReadingProcess(SECONDS_OF_A_PAGE, MEMORY_BYTES_OF_A_PAGE, FOUND_BYTES_OF_A_PAGE) as process:
+        with ReadingProcess(SECONDS_OF_A_PAGE, MEMORY_BYTES_OF_A_PAGE, RESULT_BYTES_OF_A_PAGE) as process:
             place = process.read([data], wait, reader, **arguments)
             return [structured(part, wanted) for part in process.parts(place)]
     except ProcessEndedError as error:
@@ -245,8 +245,8 @@ def read_alone(
         raise NotRead("something at which the reader failed", "what it reads without: send less of it") from error
 
 
-class LaidOut:
-    """A bundle whose members stay in the file that its reader wrote."""
+class StoredBundle:
+    """A bundle whose members stay in the file of results."""
 
     def __init__(self, about: "_AboutBundle", file: int, places: dict[str, tuple[int, int]]) -> None:
         self.document, self.digest, self.lines = about.document, about.digest, about.lines
@@ -293,7 +293,7 @@ class _Part(io.RawIOBase):
 
 
 def structured(value: Any, wanted: type[Wanted]) -> Wanted:
-    """Return what a reader left as what it has to be, taking no text for a number. Raises ProcessEndedError."""
+    """Return a part of a result as the type it has to be, without conversions. Raises ProcessEndedError."""
     try:
         return _converter().structure(value, wanted)
     except Exception as error:  # cattrs raises many kinds
@@ -386,14 +386,14 @@ def serve(control: int) -> None:
             os.close(file)
 
 
-def _guard(reader: Callable[..., Iterator[Any]], connection: int, given: int, found: int, *limits: int) -> None:
+def _guard(reader: Callable[..., Iterator[Any]], connection: int, source: int, results: int, *limits: int) -> None:
     """Say to `connection` how the reader ended; end it where nobody listens there any more."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     process = os.fork()
     if process == 0:
         os.close(connection)
         os.dup2(1, 2)  # /dev/null
-        os._exit(_read(reader, given, found, *limits))
+        os._exit(_read(reader, source, results, *limits))
     either = select.poll()
     for file in (connection, os.pidfd_open(process)):
         either.register(file, select.POLLIN)
@@ -408,38 +408,38 @@ def _guard(reader: Callable[..., Iterator[Any]], connection: int, given: int, fo
 
 def _read(
     reader: Callable[..., Iterator[Any]],
-    given: int,
-    found: int,
+    source: int,
+    results: int,
     place: int,
     seconds: int,
     memory_bytes: int,
-    found_bytes: int,
+    result_bytes: int,
 ) -> _Exit:
-    """Read what is in `given` and put what that says into `found`, from `place` on."""
-    lock_down(seconds, memory_bytes, found_bytes)
+    """Read what is in `source` and put what that says into `results`, from `place` on."""
+    lock_down(seconds, memory_bytes, result_bytes)
     at = place
     try:
-        arguments, _, data = os.pread(given, os.fstat(given).st_size, 0).partition(b"\n")
+        arguments, _, data = os.pread(source, os.fstat(source).st_size, 0).partition(b"\n")
         for part in reader(data, **json.loads(arguments)):
-            at = _write_part(found, at, part)
-        _write(found, at, _END)
+            at = _write_part(results, at, part)
+        _write(results, at, _END)
         return _Exit.READ
     except MemoryError:
         limit, least = f"more than {memory_bytes // 2**20:,} MiB of memory", "a file that needs less: split it"
     except OSError as error:
         if error.errno not in (errno.EFBIG, errno.ENOSPC, errno.EDQUOT):
-            return _failed(found, place)
+            return _failed(results, place)
         limit, least = f"more than can be put aside ({error.strerror})", "less in one import: split it"
     except Exception:
-        return _failed(found, place)
-    os.truncate(found, place)
-    _write_part(found, place, [limit, least])
+        return _failed(results, place)
+    os.truncate(results, place)
+    _write_part(results, place, [limit, least])
     return _Exit.LIMIT
 
 
-def _failed(found: int, place: int) -> _Exit:
-    os.truncate(found, place)
-    _write_part(found, place, traceback.format_exc()[-_LONGEST_TRACEBACK:])
+def _failed(results: int, place: int) -> _Exit:
+    os.truncate(results, place)
+    _write_part(results, place, traceback.format_exc()[-_LONGEST_TRACEBACK:])
     return _Exit.FAILED
 
 

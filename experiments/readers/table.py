@@ -191,9 +191,9 @@ def _headers(
         Fault(line, "header", name, "each column once") for name in dict.fromkeys(plain) if plain.count(name) > 1
     ]
     wide = [header for header in headers if header and header.is_wide]
-    for one, other in (("vm_count", "vm_count"), ("repetition", "repetition")):
-        if any(getattr(header, one) for header in wide) and other in plain:
-            faults.append(Fault(line, "header", other, f"either a column {other} or a column for each"))
+    for name in ("vm_count", "repetition"):
+        if any(getattr(header, name) for header in wide) and name in plain:
+            faults.append(Fault(line, "header", name, f"either a column {name} or a column for each"))
     if wide and "value" in plain:
         faults.append(Fault(line, "header", "value", "either a column of values or a column for each"))
     if {header.vm_count != "" for header in wide} == {True, False}:

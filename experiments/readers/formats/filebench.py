@@ -117,14 +117,13 @@ class Dialect:
 
 
 @dataclass
-class _Row:
-    """One line of a breakdown; or, added up over intervals, MiB and milliseconds instead of means."""
+class _Sum:
+    """One line of all breakdowns of a run, added up."""
 
-    line: int
-    operations: int | None
-    ops_per_s: float
-    mib: float  # MiB/s
-    ms: float
+    line: int = 0
+    operations: int = 0
+    mib: float = 0.0
+    ms: float = 0.0  # of all operations
 
 
 @dataclass
@@ -158,10 +157,10 @@ class _Log:
     awaits_summary: bool = False
     shut_down: bool = False
     table_kind: str = ""  # "rows" or "csv" while inside a breakdown
-    table: list[tuple[str, _Row]] = field(default_factory=list)
+    table: list[Operation] = field(default_factory=list)
     row_dialects: dict[Dialect, int] = field(default_factory=dict)  # with the first line of each
     summaries: list[_Summary] = field(default_factory=list)
-    added: dict[str, _Row] = field(default_factory=dict)  # all tables together
+    added: dict[str, _Sum] = field(default_factory=dict)  # all tables together
     void: Refusal | None = None
     counts: dict[str, int] = field(default_factory=dict)
     filesets: dict[str, tuple[int, float]] = field(default_factory=dict)
@@ -214,24 +213,13 @@ def _text(data: bytes) -> str:
 # --- From lines to runs
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield lines numbered as an editor numbers them, and never all at once."""
-    number = start = 0
-    while start < len(text):
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
-        number += 1
-        yield number, text[start : min(end, start + MAX_LINE)].rstrip()
-        start = end + 1
-
-
 def _logs(text: str) -> Iterator[_Log]:
     """Cut a file into runs: at a banner, after a shutdown, where the process changes or time falls back."""
     log: _Log | None = None
     command, asked_s = "", None  # said before the banner they belong to
     alone: tuple[str | None, float] | None = None  # a stamp and nothing else: Sun's results follow it
-    for number, line in _lines(text):
-        if not line:
+    for number, whole_line in enumerate(text.split("\n"), start=1):  # numbered as an editor numbers them
+        if not (line := whole_line[:MAX_LINE].rstrip()):
             continue
         if match := _BANNER.match(line):
             if log:
@@ -382,7 +370,9 @@ def _add_row(log: _Log, number: int, name: str, operations: str | None, *cells: 
             figures[2] /= 1000
         else:
             log.row_dialects.setdefault(Dialect("1.4" if cpu else "1.5", _decimals(printed[2] or "")), number)
-        log.table.append((name[:200], _Row(number, None if operations is None else int(operations), *figures)))
+        count = None if operations is None else int(operations)
+        ops_per_s, mib_s, ms = figures
+        log.table.append(Operation(name[:200], number, count, ops_per_s, mib_s, None if count == 0 else ms))
 
 
 def _add_summary(log: _Log, number: int, stamp: float, message: str) -> None:
@@ -412,13 +402,13 @@ def _add_summary(log: _Log, number: int, stamp: float, message: str) -> None:
     log.summaries.append(
         _Summary(number, stamp, int(operations), ops_per_s, reads + writes, mib_s, ms, dialect, elapsed, blur)
     )
-    for name, row in log.table:
-        total = log.added.setdefault(name, _Row(row.line, 0, 0.0, 0.0, 0.0))
-        count = row.operations if row.operations is not None else round(row.ops_per_s * elapsed)
-        total.line = row.line
-        total.operations = (total.operations or 0) + count
-        total.mib += row.mib * elapsed
-        total.ms += row.ms * count
+    for row in log.table:
+        total = log.added.setdefault(row.name, _Sum())
+        count = row.operations if row.operations is not None else round((row.ops_per_s or 0) * elapsed)
+        total.line = row.line or 0
+        total.operations += count
+        total.mib += (row.throughput_mib_s or 0) * elapsed
+        total.ms += (row.latency_ms or 0) * count
     if len(log.added) > MAX_ROWS:
         log.refuse(number, f"more than {MAX_ROWS:,} operations in one run")
 
@@ -441,7 +431,8 @@ def _judge(log: _Log) -> Run | Refusal:
     kind = _kind(log.summaries)
     if not kind or (kind == "intervals" and log.started is None):
         return Refusal(last.line, f"{len(log.summaries)} summaries that do not make up one whole run")
-    return _mixed(log) or _implausible(log, kind) or _run(log, kind)
+    result = _result(log, kind)
+    return _mixed(log) or _implausible(log, result) or _run(log, result)
 
 
 def _kind(summaries: list[_Summary]) -> str:
@@ -502,58 +493,44 @@ def _of_another_version(log: _Log, first: _Log) -> Refusal | None:
     )
 
 
-def _covered(log: _Log, kind: str) -> float:
-    """Return how many seconds the figures of the whole run cover."""
-    return sum(summary.elapsed for summary in log.summaries) if kind == "intervals" else log.summaries[-1].elapsed
+@dataclass
+class _Result:
+    """What the summaries of a whole run come to: those of intervals together, else the last."""
+
+    kind: str
+    summaries: list[_Summary]  # that count
+    covered: float  # seconds
+    mib_s: float
+    ops_per_s: float
+    ms: float
+    operations: tuple[Operation, ...]  # the breakdown
 
 
-def _implausible(log: _Log, kind: str) -> Refusal | None:
-    """Return why figures that are well-formed are still not those of a run; None where they may be."""
-    last = log.summaries[-1]
-    counted = log.summaries if kind == "intervals" else [last]
-    if not any(summary.operations and summary.ops_per_s for summary in counted):
-        return Refusal(last.line, "no operations: the IO Summary prints zero")
-    if not any(summary.mib_s for summary in counted) and any(summary.moves_per_s for summary in counted):
-        return Refusal(last.line, "zero throughput, although files were read or written")
-    covered, blur = _covered(log, kind), sum(summary.blur for summary in counted)
-    passed = last.stamp - log.started if log.started is not None else covered
-    took = log.took_s or 0
-    if covered < took - 1 - blur or not _near(covered, passed, blur):
-        return Refusal(last.line, f"the figures cover {covered:.1f} s of a run that took {max(passed, took):.1f} s")
-    if covered < (log.asked_s or 0) / 2 and not any(_FINISHER.search(name) for name in log.added):
-        return Refusal(last.line, f"the run ended after {covered:.1f} of {log.asked_s} s")
-    return None
-
-
-def _run(log: _Log, kind: str) -> Run:
-    last = log.summaries[-1]
-    covered = _covered(log, kind)
-    mib_s, ops_per_s, ms = last.mib_s, last.ops_per_s, last.ms
-    if kind == "intervals":
-        mib_s = round(sum(summary.mib_s * summary.elapsed for summary in log.summaries) / covered, 3)
-        ops_per_s = round(sum(summary.operations for summary in log.summaries) / covered, 3)
-        ms = _mean_latency(log.summaries)
-    _warn(log, kind, mib_s, ms)
-    files = list(log.filesets.values())
-    parameters = {
-        "personality_version": log.personality_version,
-        "dialect": str(last.dialect),
-        "latency_of": "reads and writes" if last.dialect.decimals == 1 else "all operations",
-        "processes": log.counts.get("instances", 0),
-        "threads": log.counts.get("threads", 0),
-        "files": sum(count for count, _ in files),
-    }
-    return Run(
-        workload=log.workload,
-        line=last.line,
-        throughput_mib_s=mib_s or None,
-        ops_per_s=ops_per_s,
-        latency_ms=ms or None,
-        duration_s=round(covered, 3),
-        working_set_bytes=round(sum(mib for _, mib in files) * 2**20) or None,
-        operations=_operations(log, kind, covered),
-        parameters={name: value for name, value in parameters.items() if value},
-        warnings=tuple(log.warnings),
+def _result(log: _Log, kind: str) -> _Result:
+    if kind != "intervals":
+        last = log.summaries[-1]
+        return _Result(kind, [last], last.elapsed, last.mib_s, last.ops_per_s, last.ms, tuple(log.table))
+    covered = sum(summary.elapsed for summary in log.summaries)
+    seconds = covered or 1.0
+    operations = (
+        Operation(
+            name,
+            total.line,
+            total.operations,
+            round(total.operations / seconds, 3),
+            round(total.mib / seconds, 3),
+            round(total.ms / total.operations, 3) if total.operations else None,
+        )
+        for name, total in log.added.items()
+    )
+    return _Result(
+        kind,
+        log.summaries,
+        covered,
+        round(sum(summary.mib_s * summary.elapsed for summary in log.summaries) / seconds, 3),
+        round(sum(summary.operations for summary in log.summaries) / seconds, 3),
+        _mean_latency(log.summaries),
+        tuple(operations),
     )
 
 
@@ -567,54 +544,69 @@ def _mean_latency(summaries: list[_Summary]) -> float:
     return round(sum(weight * ms for weight, ms in weighted) / (sum(weights) or 1), 3)
 
 
-def _operations(log: _Log, kind: str, covered: float) -> tuple[Operation, ...]:
-    """Return the last breakdown, or the sum of all."""
-    if kind == "intervals":
-        return tuple(
-            Operation(
-                name,
-                total.line,
-                total.operations,
-                round((total.operations or 0) / covered, 3),
-                round(total.mib / covered, 3),
-                round(total.ms / total.operations, 3) if total.operations else None,
-            )
-            for name, total in log.added.items()
-        )
-    return tuple(
-        Operation(name, row.line, row.operations, row.ops_per_s, row.mib, None if row.operations == 0 else row.ms)
-        for name, row in log.table
+def _implausible(log: _Log, result: _Result) -> Refusal | None:
+    """Return why figures that are well-formed are still not those of a run; None where they may be."""
+    last = log.summaries[-1]
+    if not any(summary.operations and summary.ops_per_s for summary in result.summaries):
+        return Refusal(last.line, "no operations: the IO Summary prints zero")
+    if not any(summary.mib_s for summary in result.summaries) and any(s.moves_per_s for s in result.summaries):
+        return Refusal(last.line, "zero throughput, although files were read or written")
+    covered, blur = result.covered, sum(summary.blur for summary in result.summaries)
+    passed = last.stamp - log.started if log.started is not None else covered
+    took = log.took_s or 0
+    if covered < took - 1 - blur or not _near(covered, passed, blur):
+        return Refusal(last.line, f"the figures cover {covered:.1f} s of a run that took {max(passed, took):.1f} s")
+    if covered < (log.asked_s or 0) / 2 and not any(_FINISHER.search(name) for name in log.added):
+        return Refusal(last.line, f"the run ended after {covered:.1f} of {log.asked_s} s")
+    return None
+
+
+def _run(log: _Log, result: _Result) -> Run:
+    last, files = log.summaries[-1], list(log.filesets.values())
+    parameters = {
+        "personality_version": log.personality_version,
+        "dialect": str(last.dialect),
+        "latency_of": "reads and writes" if last.dialect.decimals == 1 else "all operations",
+        "processes": log.counts.get("instances", 0),
+        "threads": log.counts.get("threads", 0),
+        "files": sum(count for count, _ in files),
+    }
+    return Run(
+        log.workload,
+        last.line,
+        throughput_mib_s=result.mib_s or None,
+        ops_per_s=result.ops_per_s,
+        latency_ms=result.ms or None,
+        duration_s=round(result.covered, 3),
+        working_set_bytes=round(sum(mib for _, mib in files) * 2**20) or None,
+        operations=result.operations,
+        parameters={name: value for name, value in parameters.items() if value},
+        warnings=tuple(dict.fromkeys([*log.warnings, *_warnings(log, result)])),
     )
 
 
-def _warn(log: _Log, kind: str, mib_s: float, ms: float) -> None:
-    """Add warnings that a reader of the figures has to know."""
-    count, last = len(log.summaries), log.summaries[-1]
+def _warnings(log: _Log, result: _Result) -> Iterator[str]:
+    """Yield what a reader of the figures has to know."""
+    count = len(log.summaries)
     if not log.workload:
-        log.warn("The log does not name the workload.")
+        yield "The log does not name the workload."
     if not log.shut_down:
-        log.warn("The log ends without 'Shutting down processes'.")
-    if kind == "intervals":
+        yield "The log ends without 'Shutting down processes'."
+    if result.kind == "intervals":
         idle = sum(not summary.operations for summary in log.summaries)
-        log.warn(f"The figures are those of {count} intervals together" + (f", {idle} of them idle." if idle else "."))
-    if kind == "snapshots":
-        log.warn(f"The figures are those of the last of {count} snapshots, each of the whole run so far.")
-        if log.summaries[-2].operations == last.operations:
-            log.warn("No operation was finished between the last two snapshots: the run may have hung.")
-    if not mib_s:
-        log.warn("Nothing was read or written: there is no throughput.")
-    if not ms:
-        log.warn("The latency is printed as zero: it is unknown.")
-    operations = sum(summary.operations for summary in log.summaries) if kind == "intervals" else last.operations
-    listed = sum(row.operations or 0 for row in log.added.values()) if kind == "intervals" else _listed(log.table)
+        yield f"The figures are those of {count} intervals together" + (f", {idle} of them idle." if idle else ".")
+    if result.kind == "snapshots":
+        yield f"The figures are those of the last of {count} snapshots, each of the whole run so far."
+        if log.summaries[-2].operations == log.summaries[-1].operations:
+            yield "No operation was finished between the last two snapshots: the run may have hung."
+    if not result.mib_s:
+        yield "Nothing was read or written: there is no throughput."
+    if not result.ms:
+        yield "The latency is printed as zero: it is unknown."
+    operations = sum(summary.operations for summary in result.summaries)
+    counts = [row.operations for row in result.operations if row.operations is not None]
     if not log.added:
-        log.warn("The log has no breakdown by operation.")
-    elif (
-        listed is not None and listed < operations * 0.99 - 5 * len(log.added) * count
-    ):  # more is no fault: not all count
-        log.warn(f"The breakdown has {listed} of {operations} operations: lines of it are missing.")
-
-
-def _listed(table: list[tuple[str, _Row]]) -> int | None:
-    counts = [row.operations for _, row in table if row.operations is not None]
-    return sum(counts) if len(counts) == len(table) else None
+        yield "The log has no breakdown by operation."
+    elif len(counts) == len(result.operations) and sum(counts) < operations * 0.99 - 5 * len(log.added) * count:
+        # More is no fault: the summary does not count every kind.
+        yield f"The breakdown has {sum(counts)} of {operations} operations: lines of it are missing."

@@ -11,7 +11,7 @@ import pytest
 
 from experiments.readers import reading_process
 from experiments.readers.base import Reading
-from experiments.readers.reading_process import NotRead, ProcessEndedError, ReadingProcess, read_alone
+from experiments.readers.reading_process import NotRead, ProcessEndedError, ReadingProcess, read_isolated
 from experiments.tables.pasted import Refused, read_tables
 
 COMPROMISED = "tests.experiments.readers.compromised"
@@ -39,7 +39,7 @@ def test_a_compromised_reader_can_do_nothing_but_read(tmp_path):
     tmp_path.chmod(0o777)
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        assert read_alone(b"", f"{COMPROMISED}:escapes", list[str], target=str(target), port=port) == [[]]
+        assert read_isolated(b"", f"{COMPROMISED}:escapes", list[str], target=str(target), port=port) == [[]]
         server.setblocking(False)
         with pytest.raises(BlockingIOError):
             server.accept()
@@ -72,7 +72,7 @@ def test_a_reader_has_no_user_no_new_rights_and_a_filter():
             raise NotWantedError
 
     with pytest.raises(NotWantedError):
-        read_alone(b"", f"{COMPROMISED}:works", str, look)
+        read_isolated(b"", f"{COMPROMISED}:works", str, look)
     assert (seen["NoNewPrivs"].strip(), seen["Seccomp"].strip()) == ("1", "2")
     if os.geteuid() == 0:
         assert set(seen["Uid"].split()) == {"65534"}
@@ -88,7 +88,7 @@ def test_nobody_waits_for_what_is_not_wanted_any_more_and_it_ends(reader):
         raise NotWantedError
 
     with pytest.raises(NotWantedError):
-        read_alone(b"", f"{COMPROMISED}:{reader}", str, gone)
+        read_isolated(b"", f"{COMPROMISED}:{reader}", str, gone)
     assert at_work
     assert not any(process.exists() for process in at_work)
 
@@ -97,16 +97,16 @@ def test_what_works_or_waits_for_too_long_ends(monkeypatch):
     monkeypatch.setattr(reading_process, "SECONDS_OF_A_PAGE", 1)
     monkeypatch.setattr(reading_process, "PATIENCE", 2)
     with pytest.raises(NotRead, match=r"more than [12] s"):
-        read_alone(b"", f"{COMPROMISED}:works", str)
+        read_isolated(b"", f"{COMPROMISED}:works", str)
     with pytest.raises(NotRead, match="more than 2 s"):
-        read_alone(b"", f"{COMPROMISED}:waits", str)
+        read_isolated(b"", f"{COMPROMISED}:waits", str)
     assert read_tables(b"a,b\n1,2\n")[0].rows == [["1", "2"]]
 
 
 def test_what_a_reader_leaves_is_never_run(tmp_path):
     target = tmp_path / "target"
     with pytest.raises(NotRead):
-        read_alone(b"", f"{COMPROMISED}:pickles", Reading, target=str(target))
+        read_isolated(b"", f"{COMPROMISED}:pickles", Reading, target=str(target))
     assert not target.exists()
 
 
@@ -174,11 +174,11 @@ def test_no_more_read_at_once_than_may(monkeypatch):
 
     def read_another() -> None:
         with pytest.raises(NotWantedError):
-            read_alone(b"", f"{COMPROMISED}:works", str, gone)
+            read_isolated(b"", f"{COMPROMISED}:works", str, gone)
         raise NotWantedError
 
     with pytest.raises(NotWantedError):
-        read_alone(b"", f"{COMPROMISED}:works", str, read_another)
+        read_isolated(b"", f"{COMPROMISED}:works", str, read_another)
     assert asked == [1]
 
 
