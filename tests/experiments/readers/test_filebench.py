@@ -106,20 +106,13 @@ def test_what_filebench_warns_of_stays_with_the_run(line, warning):
         ("Microbenchmark personality successfully loaded", "Microbenchmark", None),
     ],
 )
-def test_the_workload_is_named_as_the_personality_names_itself(loaded, workload, version):
+def test_the_workload_is_named_as_the_personality_names_itself_or_else_after_its_file(loaded, workload, version):
     run = only_run(FILESERVER.replace("File-server Version 3.0 personality successfully loaded", loaded))
     assert (run.workload, run.parameters.get("personality_version")) == (workload, version)
-
-
-def test_a_personality_without_a_name_is_named_after_its_file():
     prompt = "$ sudo filebench -f /usr/share/filebench/workloads/seq-rd-1th.f\n"
-    assert only_run(prompt + without(FILESERVER, "successfully loaded")).workload == "seq-rd-1th"
-    assert only_run(prompt + FILESERVER).workload == "File-server"
-
-
-def test_a_workload_without_any_name_is_left_to_the_user():
-    run = only_run(without(FILESERVER, "successfully loaded"))
-    assert (run.workload, run.warnings) == ("", ("The log does not name the workload.",))
+    nameless = without(FILESERVER, "successfully loaded")
+    assert only_run(prompt + nameless).workload == "seq-rd-1th"
+    assert only_run(nameless).warnings == ("The log does not name the workload.",)
 
 
 # Zeros.
@@ -182,58 +175,33 @@ def test_a_last_summary_printed_twice_counts_once():
 
 LINES_OF_INTERVALS = INTERVALS.splitlines(True)
 BUSY_END = "".join(LINES_OF_INTERVALS[17:]).replace("IO Summary:     0 ops 0.0", "IO Summary: 3000 ops 600.0")
+NO_SUMMARY = "no IO Summary: the run did not finish, or the log was cut"
 
 
 @pytest.mark.parametrize(
     ("text", "line", "reason"),
     [
-        pytest.param(
-            "".join(LINES_OF_INTERVALS[:12]) + BUSY_END,
-            18,
-            "2 summaries that do not make up one whole run",
-            id="no second interval",
-        ),
-        pytest.param(
-            "".join(LINES_OF_INTERVALS[:7]) + "".join(LINES_OF_INTERVALS[12:]),
+        # no second interval; no first one; perhaps no first one; no last one
+        ("".join(LINES_OF_INTERVALS[:12]) + BUSY_END, 18, "2 summaries that do not make up one whole run"),
+        (
+            "".join(LINES_OF_INTERVALS[:7] + LINES_OF_INTERVALS[12:]),
             18,
             "the figures cover 15.0 s of a run that took 25.0 s",
-            id="no first interval",
         ),
-        pytest.param(
-            without(INTERVALS, "Running..."),
-            22,
-            "3 summaries that do not make up one whole run",
-            id="perhaps no first interval",
-        ),
-        pytest.param(
-            "".join(LINES_OF_INTERVALS[:18]) + LINES_OF_INTERVALS[-1],
+        (without(INTERVALS, "Running..."), 22, "3 summaries that do not make up one whole run"),
+        (
+            "".join([*LINES_OF_INTERVALS[:18], LINES_OF_INTERVALS[-1]]),
             19,
-            "no IO Summary: the run did not finish, or the log was cut after 'Shutting down processes'",
-            id="no last interval",
+            f"{NO_SUMMARY} after 'Shutting down processes'",
         ),
-        pytest.param(
-            without(SNAPSHOTS, "IO Summary: 15000"),
-            29,
-            "no IO Summary: the run did not finish, or the log was cut inside the per-operation breakdown",
-            id="no last snapshot",
-        ),
-        pytest.param(
-            "".join(SNAPSHOTS.splitlines(True)[:18]),
-            18,
-            "no IO Summary: the run did not finish, or the log was cut after 'Running...'",
-            id="no second snapshot",
-        ),
-        pytest.param(
-            without(SNAPSHOTS, "Shutting down"),
-            29,
-            "the log was cut: there may be more summaries of this run",
-            id="perhaps more snapshots",
-        ),
-        pytest.param(
+        # no last snapshot; no second one; perhaps more of them; fewer operations than before
+        (without(SNAPSHOTS, "IO Summary: 15000"), 29, f"{NO_SUMMARY} inside the per-operation breakdown"),
+        ("".join(SNAPSHOTS.splitlines(True)[:18]), 18, f"{NO_SUMMARY} after 'Running...'"),
+        (without(SNAPSHOTS, "Shutting down"), 29, "the log was cut: there may be more summaries of this run"),
+        (
             SNAPSHOTS.replace("IO Summary: 15000 ops, 500.000", "IO Summary: 11000 ops, 366.667"),
             29,
             "3 summaries that do not make up one whole run",
-            id="shrinking snapshots",
         ),
     ],
 )
@@ -367,12 +335,6 @@ def test_an_excerpt_leaves_the_version_to_the_first_banner():
     assert (len(reading.runs), [refusal.line for refusal in reading.refused]) == (2, [44])
 
 
-def test_builds_that_print_one_banner_are_told_apart_by_their_decimals():
-    release = LOGS["filebench-1.5-alpha1-btrfs-fileserver.txt"].decode().replace("1.5-alpha1", "1.5-alpha3")
-    reading = read(release + FILESERVER)
-    assert (len(reading.runs), reading.refused[0].line) == (1, 28)
-
-
 # Why a run is refused: each with the line that says so.
 
 SUMMARY = "5.130: IO Summary: 326632 ops 80808.201 ops/s 7347/14694 rd/wr 1006.1mb/s 0.532ms/op\n"
@@ -458,10 +420,6 @@ def test_a_log_that_ends_too_soon_is_refused_where_it_ends(last, reason):
     assert refusal.reason == f"no IO Summary: the run did not finish, or the log was cut {reason}"
 
 
-def test_a_run_that_shut_down_without_a_summary_is_refused():
-    assert only_refusal(without(FILESERVER, "IO Summary", "ops/s", "Per-Op")).line == 14
-
-
 def test_a_worker_that_is_waited_for_for_ever_is_a_hang():
     hang = FILESERVER[: FILESERVER.index("1.086: Running")] + "9.063: Waiting for pid 8269 thread filereaderthread-1\n"
     assert only_refusal(hang).line == line_of(FILESERVER, "Starting 1")
@@ -478,15 +436,6 @@ def test_a_run_much_shorter_than_was_asked_for_is_refused(request_line):
 
 def test_a_usage_text_asks_for_nothing():
     assert only_run(before(FILESERVER, "1.086: Running", "0.100:        run runtime (e.g. run 60)"))
-
-
-def test_a_last_interval_alone_is_not_the_run():
-    lines = INTERVALS.splitlines(True)
-    cut = "the log was cut: there may be more summaries of this run"
-    assert only_refusal("".join(lines[12:17]) + lines[-1]) == Refusal(5, cut)
-    assert only_refusal("".join(lines[:12])) == Refusal(12, cut)
-    last = "".join(lines[17:]).replace("IO Summary:     0 ops 0.0", "IO Summary: 3000 ops 600.0")
-    assert only_refusal(last) == Refusal(6, "the figures cover 5.0 s of a run that took 25.0 s")
 
 
 def test_a_breakdown_with_lines_missing_is_marked():

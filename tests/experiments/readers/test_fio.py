@@ -74,6 +74,14 @@ def test_io_bytes_is_kib_before_2_21_and_bytes_since(version, unit):
     assert run.ops_per_s == pytest.approx(2560)
 
 
+def test_documents_of_one_version_are_read_and_a_second_version_is_refused():
+    one = document(job(read=section(1, 1, 1)))
+    assert len(read(f"{one}\n$ fio again\n{one}").runs) == 2
+    reading = read(one + document(job(read=section(1, 1, 1)), version="fio-3.33"))
+    assert len(reading.runs) == 1
+    assert "fio 3.33 here and 3.16 above" in reading.refused[0].reason
+
+
 def test_a_unit_that_is_neither_is_refused():
     broken = section(100, 10, 25600) | {"bw": 7}
     assert "do not fit together" in only_reason(document(job(read=broken)))
@@ -124,18 +132,6 @@ def test_what_names_files_is_no_parameter():
 )
 def test_text_around_the_json_does_not_matter(before):
     assert only_run(f"{before}{document(job(read=section(1, 1, 1)))}\n```\nbye").line == before.count("\n") + 5
-
-
-def test_two_documents_of_one_version_are_both_read():
-    one = document(job(read=section(1, 1, 1)))
-    assert len(read(f"{one}\n$ fio again\n{one}").runs) == 2
-
-
-def test_a_second_version_in_the_file_is_refused():
-    both = document(job(read=section(1, 1, 1))) + document(job(read=section(1, 1, 1)), version="fio-3.33")
-    reading = read(both)
-    assert len(reading.runs) == 1
-    assert "fio 3.33 here and 3.16 above" in reading.refused[0].reason
 
 
 @pytest.mark.parametrize(
