@@ -106,9 +106,8 @@ def _has_same_runs(other: Reading, reading: Reading) -> bool:
     if not reading.runs or other.benchmark != reading.benchmark or len(other.runs) != len(reading.runs):
         return False
     return all(
-        mine.workload == theirs.workload
-        and isclose(mine.throughput_mib_s or 0, theirs.throughput_mib_s or 0, rel_tol=1e-3)
-        for mine, theirs in zip(reading.runs, other.runs, strict=True)
+        run.workload == twin.workload and isclose(run.throughput_mib_s or 0, twin.throughput_mib_s or 0, rel_tol=1e-3)
+        for run, twin in zip(reading.runs, other.runs, strict=True)
     )
 
 

@@ -32,5 +32,5 @@ def split_by_name(what: str, reading: Reading, runs: Mapping[str, tuple[int, lis
     """Return the reading, in parts where its runs are of several things; runs : by name, with its first line."""
     if len(runs) < 2:
         return reading
-    parts = [part_of(reading, name[:80] or "not named", line, mine) for name, (line, mine) in runs.items()]
+    parts = [part_of(reading, name[:80] or "not named", line, of_system) for name, (line, of_system) in runs.items()]
     return divide(what, reading, parts)

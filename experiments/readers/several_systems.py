@@ -84,7 +84,7 @@ def _divide_by_file_system(text: str, reading: Reading, ends: list[int]) -> Read
     runs: dict[str, list[Run]] = {name: [] for name in first_lines}
     for run in reading.runs:
         runs[name_of[run.line]].append(run)
-    parts = [part_of(reading, name, first_lines[name], mine) for name, mine in runs.items()]
+    parts = [part_of(reading, name, first_lines[name], of_system) for name, of_system in runs.items()]
     return divide("file systems", reading, parts)
 
 
@@ -144,7 +144,7 @@ def _divide_where_runs_repeat(reading: Reading, words: dict[int, tuple[int, str]
         last = run.line
     if len(parts) < 2:
         return reading
-    named = [part_of(reading, f"line {at}: {text}"[:80], at, mine) for (at, text), mine in parts]
+    named = [part_of(reading, f"line {at}: {text}"[:80], at, runs_below) for (at, text), runs_below in parts]
     return divide("runs that may be of different systems", reading, named)
 
 

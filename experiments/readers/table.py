@@ -18,6 +18,7 @@ import io
 import json
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -148,20 +149,20 @@ def _table(kind: str, lines: Callable[[], Lines], columns: Mapping[str, str], *,
             if isinstance(item, Fault):
                 yield item
                 continue
-            line, given = item
+            line, raw_cells = item
             if line <= at:
                 continue
-            texts = given if kind == "csv" else [as_text(cell) for cell in given]
+            texts = raw_cells if kind == "csv" else [as_text(cell) for cell in raw_cells]
             if (longest := max(map(len, texts), default=0)) > MAX_CELL:
                 at_cell = next(n for n, text in enumerate(texts) if len(text) > MAX_CELL)
                 name = cells[at_cell][:LONGEST_SHOWN] if at_cell < width else f"cell {at_cell + 1}"
                 yield Fault(line, name, f"{longest:,} characters", f"at most {MAX_CELL:,}")
-            elif len(given) != width:
-                yield Fault(line, "line", f"{len(given)} cells", f"{width}, as the header has")
+            elif len(raw_cells) != width:
+                yield Fault(line, "line", f"{len(raw_cells)} cells", f"{width}, as the header has")
             elif texts == repeated:
                 yield Fault(line, "line", "the header once more", "a row")
             else:
-                yield from layout.rows(line, given, texts)
+                yield from layout.rows(line, raw_cells, texts)
 
     return Table(kind, layout.fields, (), tuple(unknown), rows)
 
@@ -267,13 +268,14 @@ class _Layout:
                     self.first_comma = line, cells[index]
                     return
 
-    def rows(self, line: int, given: list[Cell], texts: list[str]) -> Iterator[tuple[int, Cells] | Fault]:
-        """Yield a line's rows. given : the cells as the file has them; texts : as texts, the same list where all are"""
+    def rows(self, line: int, raw_cells: list[Cell], texts: list[str]) -> Iterator[tuple[int, Cells] | Fault]:
+        """Yield a line's rows. raw_cells : as in the file; texts : as texts, the same list where all are"""
         if not any(texts):
             return
         cells: Sequence[Cell] = texts
-        if given is not texts:
-            cells = [one if number else text for one, text, number in zip(given, texts, self.is_numeric, strict=True)]
+        if raw_cells is not texts:
+            triples = zip(raw_cells, texts, self.is_numeric, strict=True)
+            cells = [raw if is_numeric else text for raw, text, is_numeric in triples]
         if self.is_simple:
             yield line, tuple(cells)
             return
@@ -416,9 +418,9 @@ def _read_json_lines(data: bytes, columns: Mapping[str, str]) -> Table:
     if first is None:
         return Table("jsonl", faults=(Fault(1, "line", "no object of ours", "an object with a value on each line"),))
     names = _json_names(first, columns)
-    given = [name for name in names.values() if name != IGNORED]
-    fields = tuple(dict.fromkeys(given))
-    faults = [Fault(1, "header", name, "each name once") for name in fields if given.count(name) > 1]
+    counts = Counter(name for name in names.values() if name != IGNORED)
+    fields = tuple(counts)
+    faults = [Fault(1, "header", name, "each name once") for name in fields if counts[name] > 1]
     foreign = [key for key in first if key not in names]
     expected_name = f"one of {', '.join(FIELDS)}, parameters"
     faults += [Fault(1, key[:LONGEST_SHOWN], "this name", expected_name) for key in foreign if not _is_short(key)]
@@ -533,8 +535,8 @@ def _too_large(archive: zipfile.ZipFile) -> Fault | None:
 
 
 def _broken_workbook(error: Exception) -> Fault:
-    told = f"{type(error).__name__}: {error}"[:LONGEST_SHOWN]
-    return Fault(None, "workbook", told, "a workbook that spreadsheets open")
+    problem = f"{type(error).__name__}: {error}"[:LONGEST_SHOWN]
+    return Fault(None, "workbook", problem, "a workbook that spreadsheets open")
 
 
 def _read_xlsx(data: bytes, columns: Mapping[str, str]) -> Table:
@@ -593,8 +595,8 @@ def _unreadable_rows(archive: zipfile.ZipFile) -> Fault | None:
                 return Fault(rows, "workbook", "a row that no spreadsheet writes so", "short, plain attributes")
             number = _ROW_NUMBER.search(attributes[0])
             if number and not (number[1].isdigit() and len(number[1]) < 10):
-                told = number[1][:40].decode(errors="replace")
-                return Fault(None, "workbook", f"a row numbered {told!r}", "whole numbers of at most nine digits")
+                shown = number[1][:40].decode(errors="replace")
+                return Fault(None, "workbook", f"a row numbered {shown!r}", "whole numbers of at most nine digits")
             row = int(number[1]) if number else last + 1
             if max(row, rows) > MAX_XLSX_ROWS:
                 expected = f"at most row {MAX_XLSX_ROWS:,}: delete what stands below the table, or save it as CSV"
@@ -609,8 +611,8 @@ def _unreadable_rows(archive: zipfile.ZipFile) -> Fault | None:
     return None
 
 
-def _bad_workbook(given: str, expected: str) -> Table:
-    return Table("xlsx", faults=(Fault(None, "workbook", given, expected),))
+def _bad_workbook(problem: str, expected: str) -> Table:
+    return Table("xlsx", faults=(Fault(None, "workbook", problem, expected),))
 
 
 def _sheet_lines(book: Any, name: str) -> Lines:

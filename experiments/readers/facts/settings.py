@@ -56,8 +56,8 @@ class Settings(LineReader):
                     settings.setdefault(about, {})[name] = number, text
                     fills = f"{side}_{_OF_SIDE[name]}" if name in _OF_SIDE else _OF_MACHINE.get(name, "")
                 yield Fact(about, name, text if value is None else value, number, fills)
-        for about, of_it in settings.items():
-            yield from _derived(side, about, of_it)
+        for about, stated in settings.items():
+            yield from _derived(side, about, stated)
 
 
 def _derived(side: str, about: str, settings: Mapping[str, tuple[int, str]]) -> Iterator[Fact]:
@@ -121,8 +121,8 @@ def _releases(side: str, settings: Mapping[str, tuple[int, str]]) -> Iterator[Fa
     if "pve_release" in settings:
         line, release = settings["pve_release"]
         yield Fact("machine", "hypervisor", "proxmox-ve", line, "hypervisor")
-        told = f"Proxmox VE {release} (QEMU {qemu})" if qemu else f"Proxmox VE {release}"
-        yield Fact("machine", "hypervisor_release", told, line, "hypervisor_release")
+        product = f"Proxmox VE {release} (QEMU {qemu})" if qemu else f"Proxmox VE {release}"
+        yield Fact("machine", "hypervisor_release", product, line, "hypervisor_release")
     elif qemu:
         yield Fact("machine", "hypervisor_release", f"QEMU {qemu}", line, "hypervisor_release")
     if "zfs_release" in settings:

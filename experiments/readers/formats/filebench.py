@@ -480,15 +480,15 @@ def _mixed(log: _Log) -> Refusal | None:
 def _of_another_version(log: _Log, first: _Log) -> Refusal | None:
     """Return why a run cannot stand in one file with the first good one; None where it can."""
 
-    def described(one: _Log) -> str:
-        return f"{one.version} ({one.summaries[0].dialect})" if one.version else str(one.summaries[0].dialect)
+    def describe(run: _Log) -> str:
+        return f"{run.version} ({run.summaries[0].dialect})" if run.version else str(run.summaries[0].dialect)
 
-    versions = {one.version for one in (log, first) if one.version}
+    versions = {run.version for run in (log, first) if run.version}
     if len(versions) < 2 and log.summaries[0].dialect == first.summaries[0].dialect:
         return None
     return Refusal(
         log.line,
-        f"two versions in one file: this run is of {described(log)}, that of line {first.line} of {described(first)};"
+        f"two versions in one file: this run is of {describe(log)}, that of line {first.line} of {describe(first)};"
         " import it from a file of its own",
     )
 

@@ -407,11 +407,11 @@ def _percent(key: Any) -> float | None:
 
 def _block_size(value: Any, directions: list[str]) -> int | None:
     """Return the block size: bs has one, or those of reads, writes and trims; the last given holds for the rest."""
-    given = [_size(part) for part in str(value).split(",", 3)] if value is not None else []
-    if not 0 < len(given) <= 3:
+    listed = [_size(part) for part in str(value).split(",", 3)] if value is not None else []
+    if not 0 < len(listed) <= 3:
         return None
     at = {"read": 0, "write": 1, "trim": 2}
-    sizes = {given[min(at[name], len(given) - 1)] for name in directions if name in at} or set(given)
+    sizes = {listed[min(at[name], len(listed) - 1)] for name in directions if name in at} or set(listed)
     return sizes.pop() if len(sizes) == 1 else None
 
 

@@ -134,13 +134,13 @@ class FioText(LineReader):
         for block in blocks:
             names[block.invocation, block.group].add(block.name)
         others: dict[tuple[int, str], list[re.Match[str]]] = {}  # loads of a group that have no block
-        for (began, name, group), load in loads.items():
-            if name not in names.get((began, group), ()):
-                others.setdefault((began, group), []).append(load)
-        for mine in _groups(blocks):
-            key = (mine[0].invocation, mine[0].group)
-            is_alone = len(names[key]) == 1 and mine[0].name != ALL_CLIENTS
-            yield _judge(mine, loads, others.get(key, []) if is_alone else [])
+        for (began, name, group_id), load in loads.items():
+            if name not in names.get((began, group_id), ()):
+                others.setdefault((began, group_id), []).append(load)
+        for group in _groups(blocks):
+            key = (group[0].invocation, group[0].group)
+            is_alone = len(names[key]) == 1 and group[0].name != ALL_CLIENTS
+            yield _judge(group, loads, others.get(key, []) if is_alone else [])
 
 
 def _part(line: str) -> _Part:
@@ -224,8 +224,8 @@ def _judge(
 
 def added_up(names: list[str]) -> str:
     """Return the warning about jobs that fio reports as one."""
-    told = ", ".join(name.strip()[:40] for name in names[:10])
-    return f"fio added up the jobs {told} (group_reporting): what they do not have in common is left out."
+    listed = ", ".join(name.strip()[:40] for name in names[:10])
+    return f"fio added up the jobs {listed} (group_reporting): what they do not have in common is left out."
 
 
 def _load(block: _Block, loads: dict[tuple[int, str, str], re.Match[str]]) -> re.Match[str] | None:
