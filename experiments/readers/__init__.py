@@ -17,9 +17,9 @@ from .formats.dbench import Dbench
 from .formats.dd import Dd
 from .formats.diskspd import DiskSpd
 from .formats.filebench import Filebench
-from .formats.fio_json import FioJson
-from .formats.fio_terse import FioTerse
-from .formats.fio_text import FioText
+from .formats.fio.json import FioJson
+from .formats.fio.terse import FioTerse
+from .formats.fio.text import FioText
 from .formats.hammerdb import HammerDb
 from .formats.hd_tune import HdTune
 from .formats.hdparm import Hdparm

@@ -21,7 +21,7 @@ import shlex
 from dataclasses import replace
 
 from .base import LineNumbers, Reading, Run, lines_of, text_of
-from .formats.fio_json import OPTIONS, operation_of
+from .formats.fio.json import OPTIONS, operation_of
 from .parts import divide, part_of, refuse_several
 
 MAX_LINE = 1_000

@@ -8,9 +8,9 @@ import pytest
 
 from experiments.readers import read as read_any
 from experiments.readers.base import Reading
-from experiments.readers.formats.fio_json import FioJson
-from experiments.readers.formats.fio_terse import FioTerse
-from experiments.readers.formats.fio_text import FioText
+from experiments.readers.formats.fio.json import FioJson
+from experiments.readers.formats.fio.terse import FioTerse
+from experiments.readers.formats.fio.text import FioText
 
 DATA = Path(__file__).parents[2] / "data" / "fio"
 

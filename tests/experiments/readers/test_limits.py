@@ -9,7 +9,7 @@ import pytest
 
 from experiments.readers import base, read, reading_process, table
 from experiments.readers.archives import MAX_LISTED, ArchiveError, is_archive, members
-from experiments.readers.formats import fio_json
+from experiments.readers.formats.fio import json as fio_json
 from experiments.readers.reading_process import NotRead, ReadingProcess
 from experiments.readers.table_columns import MAX_HEADER
 

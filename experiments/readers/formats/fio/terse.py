@@ -15,9 +15,9 @@ Source: stat.c (show_thread_status_terse_v3_v4) of fio 2.0.8 to 2.1.2; lines of 
 import re
 from collections.abc import Iterator
 
-from ..base import Operation, Refusal, Run, text_of
-from ..reader import LineReader, Outcome, ToolVersion
-from .fio_json import operation_of
+from ...base import Operation, Refusal, Run, text_of
+from ...reader import LineReader, Outcome, ToolVersion
+from .json import operation_of
 
 HEAD, TAIL, FIELDS_A_DISK = 5, 34, 9
 MAX_FIELDS = 10_000

@@ -23,10 +23,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ..base import Operation, Refusal, Run
-from ..reader import LineReader, Outcome, ToolVersion, two_installations
-from .fio_json import ALL_CLIENTS, FioJson, operation_of
-from .fio_terse import FioTerse
+from ...base import Operation, Refusal, Run
+from ...reader import LineReader, Outcome, ToolVersion, two_installations
+from .json import ALL_CLIENTS, FioJson, operation_of
+from .terse import FioTerse
 
 NOTE = "Rounded to three or four digits by fio's text."
 

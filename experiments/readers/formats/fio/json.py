@@ -30,9 +30,9 @@ from dataclasses import replace
 from itertools import accumulate, islice
 from typing import Any
 
-from ..base import FileRefusedError, LineNumbers, Operation, Refusal, Run, TooMuchError, text_of
-from ..parts import refuse_several
-from ..reader import Outcome, Reader, System, ToolVersion, two_installations
+from ...base import FileRefusedError, LineNumbers, Operation, Refusal, Run, TooMuchError, text_of
+from ...parts import refuse_several
+from ...reader import Outcome, Reader, System, ToolVersion, two_installations
 
 MAX_DOCUMENTS = 1_000
 MAX_JOBS = 10_000  # of one document
