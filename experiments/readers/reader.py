@@ -32,7 +32,7 @@ class Reader(ABC):
     """One format: one module, and one instance in experiments.readers.READERS."""
 
     name: str  # "filebench", "fio-json"
-    benchmark = ""  # the catalogue's name of the tool; empty: the format's
+    benchmark: str | None = None  # the catalogue's name of the tool; None: the format's; empty: it is no benchmark
     counted, limit = "figures", 10_000  # of one file; more are refused
     nothing: str  # why a file without any outcome is refused
     systems = ""  # what System names: "devices"
@@ -51,7 +51,7 @@ class Reader(ABC):
     def read(self, data: bytes) -> Reading:
         """Return everything the file holds."""
         version: str | None = None
-        benchmark = self.benchmark or self.name
+        benchmark = self.name if self.benchmark is None else self.benchmark
         runs: list[Run] = []
         refused: dict[Refusal, None] = {}
         facts: list[Fact] = []

@@ -22,7 +22,7 @@ _OF_THE_KERNEL = {
 
 class Findmnt(Reader):
     name = "findmnt"
-    counted = "facts"
+    benchmark, counted = "", "facts"
     nothing = "findmnt lists no file system on a storage"
 
     def recognises(self, data: bytes) -> bool:

@@ -31,7 +31,7 @@ _DISK = {
 
 class Iostat(Reader):
     name = "iostat"
-    counted = "facts of iostat"
+    benchmark, counted = "", "facts of iostat"
     nothing = "iostat printed no statistics"
 
     def recognises(self, data: bytes) -> bool:

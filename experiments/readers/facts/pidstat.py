@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"\d{1,12}(?:[.,]\d{1,3})?", re.ASCII)
 
 class Pidstat(LineReader):
     name = "pidstat"
-    counted = "facts"
+    benchmark, counted = "", "facts"
     nothing = "pidstat's averages are missing: end it with ^C once, or give it a count of intervals"
     signs_within = 2**16
     signs = ((b"PID", b"Command", b" CPU)", b"%CPU"), (b"PID", b"Command", b" CPU)", b"kB_rd/s"))

@@ -49,7 +49,7 @@ _ANONYMOUS = "storage"  # as collect.sh writes it
 
 class Qm(ReportReader):
     name = "qm-config"
-    counted = "facts"
+    benchmark, counted = "", "facts"
     nothing = "the configuration has neither disks nor processors"
     longest_line = 2_000
     labels = {

@@ -35,7 +35,7 @@ _SPARSE_BELOW = 90  # percent of a raw image's space
 
 class Settings(LineReader):
     name = "kdb-settings"
-    counted, limit = "settings", 5_000
+    benchmark, counted, limit = "", "settings", 5_000
     nothing = "there is no setting below the first line: it is cut"
 
     def recognises(self, data: bytes) -> bool:

@@ -41,7 +41,7 @@ _CONTROLLERS = {"virtio-scsi": "scsi", "virtio-transitional": "scsi", "lsilogic"
 
 class Virsh(Reader):
     name = "virsh-dumpxml"
-    counted = "facts"
+    benchmark, counted = "", "facts"
     nothing = "the domain has neither disks nor processors"
 
     def recognises(self, data: bytes) -> bool:

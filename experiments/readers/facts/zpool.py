@@ -33,7 +33,7 @@ Parts = dict[str, list[tuple[int, str, int]]]  # class to line, kind and number 
 
 class Zpool(ReportReader):
     name = "zpool"
-    counted = "facts"
+    benchmark, counted = "", "facts"
     nothing = "there is no pool in the text"
     is_indented = True  # how far says what is part of what
     signs_within = 2**16

@@ -50,7 +50,7 @@ Histogram = dict[str, dict[tuple[str, str], float]]  # label of a row to counts 
 
 class ZpoolIostat(LineReader):
     name = "zpool-iostat"
-    counted = "facts of pools"
+    benchmark, counted = "", "facts of pools"
     nothing = "zpool iostat printed no row of a pool, or it is cut"
     is_indented = True
     longest_line = 600
