@@ -43,7 +43,7 @@ from experiments.models import (
 from experiments.models.catalogue import SharedRow
 from experiments.models.fields import column, related
 from experiments.readers.bundle import DERIVED, DOCUMENT, FILES, MEASUREMENTS, BundleError
-from experiments.readers.reading_process import BUNDLES, StoredBundle, NotRead, ReadingProcess, keep_waiting
+from experiments.readers.reading_process import BUNDLES, NotRead, ReadingProcess, StoredBundle, keep_waiting
 
 from . import belongings, measurement_rows
 from .bundle_schema import (

@@ -23,7 +23,7 @@ from experiments.case_studies.life import CaseStudyError
 from experiments.models import CaseStudy, Claim, ImportBatch, LoadedCaseStudy, Origin, Publication
 from experiments.models.fields import column
 from experiments.readers.bundle import DERIVED, MEASUREMENTS, BundleError
-from experiments.readers.reading_process import BUNDLES, StoredBundle, NotRead, ReadingProcess, keep_waiting
+from experiments.readers.reading_process import BUNDLES, NotRead, ReadingProcess, StoredBundle, keep_waiting
 from kdb.models import Installation
 from kdb.work.alone import alone
 

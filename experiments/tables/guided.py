@@ -41,7 +41,9 @@ class TooMany(Exception):  # noqa: N818 - the user's matter, not a failure of ou
     """Somebody has as many tables on their way as anybody may have."""
 
 
-def begin(user: User, name: str, content: bytes, document: Document, wait: Callable[[], None] = keep_waiting) -> PastedTable:
+def begin(
+    user: User, name: str, content: bytes, document: Document, wait: Callable[[], None] = keep_waiting
+) -> PastedTable:
     """Keep what was pasted, with what is known of it. Raises Refused where there is no table in it, TooMany.
 
     name : of the file; empty for pasted text, which is called by the caption of its first table
