@@ -42,8 +42,8 @@ from experiments.models import (
 )
 from experiments.models.catalogue import SharedRow
 from experiments.models.fields import column, related
-from experiments.readers.apart import BUNDLES, LaidOut, NotRead, ReadingProcess, go_on
 from experiments.readers.bundle import DERIVED, DOCUMENT, FILES, MEASUREMENTS, BundleError
+from experiments.readers.reading_process import BUNDLES, NotRead, ReadingProcess, StoredBundle, keep_waiting
 
 from . import belongings, measurement_rows
 from .bundle_schema import (
@@ -218,7 +218,7 @@ def _row(row: models.Model, without: tuple[str, ...] = ()) -> dict[str, Any]:
 
 
 def take_in(
-    data: bytes, *, user: User | None, door: ImportBatch.Door, wait: Callable[[], None] = go_on
+    data: bytes, *, user: User | None, door: ImportBatch.Door, wait: Callable[[], None] = keep_waiting
 ) -> tuple[CaseStudy, bool]:
     """Make a draft of a bundle. Returns it and whether it is new: the same bundle again adds nothing.
 
@@ -238,7 +238,7 @@ def take_in(
         return _taken_in(bundle, user, door)
 
 
-def _taken_in(bundle: LaidOut, user: User | None, door: ImportBatch.Door) -> tuple[CaseStudy, bool]:
+def _taken_in(bundle: StoredBundle, user: User | None, door: ImportBatch.Door) -> tuple[CaseStudy, bool]:
     slug = bundle.document["case_study"]["slug"]
     there = permissions.seen_by(user).filter(slug=slug).first()
     if there is not None and digest(there) == bundle.digest:
@@ -265,7 +265,7 @@ def told(error: Exception) -> str:
 class Taking:
     """One bundle on its way in, inside a transaction. Afterwards belongings.forget deletes what nothing refers to."""
 
-    def __init__(self, bundle: LaidOut, user: User | None, door: ImportBatch.Door) -> None:
+    def __init__(self, bundle: StoredBundle, user: User | None, door: ImportBatch.Door) -> None:
         self.document, self.open, self.user, self.door = bundle.document, bundle.open, user, door
         self.rows: dict[type[models.Model], dict[str, models.Model]] = {}
 

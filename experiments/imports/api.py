@@ -27,7 +27,7 @@ from experiments.case_studies.api import Conflict, OwnedViewSet
 from experiments.files import raw_files
 from experiments.files.downloads import raw_response
 from experiments.models import CaseStudy, ImportBatch, RawFile
-from experiments.readers.apart import (
+from experiments.readers.reading_process import (
     ARRAYS,
     MEMORY_BYTES_OF_A_PAGE,
     SECONDS_OF_A_PAGE,

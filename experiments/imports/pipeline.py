@@ -41,13 +41,13 @@ from experiments.models import (
     RawFile,
 )
 from experiments.readers import archives
-from experiments.readers.apart import (
+from experiments.readers.reading_process import (
     ARCHIVES,
     MEMORY_BYTES_OF_A_PAGE,
     SECONDS_OF_A_PAGE,
     NotRead,
     ReadingProcess,
-    go_on,
+    keep_waiting,
 )
 from experiments.readers.table_columns import FIELDS, IGNORED, PARAMETER, may_stand_for
 from kdb.json_values import refuse_unkeepable
@@ -96,7 +96,7 @@ def receive(
     answers: Mapping[str, Any] | None = None,
     is_confirmed: bool = False,
     idempotency_key: str = "",
-    wait: Callable[[], None] = go_on,
+    wait: Callable[[], None] = keep_waiting,
 ) -> tuple[ImportBatch, bool]:
     """Keep the files and have them read. Returns the import and whether it is new.
 

@@ -37,8 +37,8 @@ from experiments.models import (
     WorkloadVariant,
 )
 from experiments.models.catalogue import CatalogueEntry
-from experiments.readers.apart import NotRead, ReadingProcess
 from experiments.readers.base import Part, Reading, Refusal, Run, text_of
+from experiments.readers.reading_process import NotRead, ReadingProcess
 from experiments.readers.table import Fault, Table
 
 from . import lint

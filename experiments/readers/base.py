@@ -1,20 +1,14 @@
-"""The contract of readers, and what they yield. Standard library only: no database, no Django, no files.
+"""What readers yield. Standard library only: no database, no Django, no files.
 
-A reader turns the bytes of one result file into Runs, or refuses with the line and the reason. It
-never raises on any input and never hangs: time and memory are bounded by the size of the input.
-Units are converted here, once: throughput in MiB/s, rates in operations a second, times in
-milliseconds and seconds. What a tool does not print is None, never zero.
+Units are converted here, once: throughput in MiB/s, rates in operations a second, times in milliseconds and seconds.
+What a tool does not print is None, never zero.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import wraps
-from itertools import islice
-from typing import Protocol
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 MAX_BYTES = 64 * 2**20  # of one result file; more is refused before it is read
 MAX_LINES = 1_000_000  # of one text
-MAX_PARTS = 50  # of one file that are asked about
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # what begins such a text
 _LINES_AT_ONCE = 2**16  # characters
 
@@ -124,102 +118,30 @@ class Part:
     reading: Reading
 
 
-class Reader(Protocol):
-    """One format, one module, one instance in experiments.readers.READERS."""
+class FileRefusedError(ValueError):
+    """A whole file is refused; the text is fit to show."""
 
-    name: str  # "filebench", "fio-json"
-
-    def recognises(self, data: bytes) -> bool:
-        """Tell whether the content, not the name, looks like this format; quick, and never raises."""
-
-    def read(self, data: bytes) -> Reading:
-        """Return everything the file holds."""
+    def __init__(self, reason: str | Refusal, line: int | None = None) -> None:
+        self.refusal = reason if isinstance(reason, Refusal) else Refusal(line, reason)
+        super().__init__(self.refusal.reason)
 
 
-class TooMuch(ValueError):  # noqa: N818 - becomes a refusal
-    """A file holds more of something than is read: it is refused whole. The text is fit to show."""
+class TooMuchError(FileRefusedError):
+    """A file holds more of something than is read."""
 
     def __init__(self, count: int, what: str, limit: int) -> None:
         super().__init__(f"{count:,} {what} in one file; at most {limit:,} are read: split it")
 
 
-def whole_or_nothing(read: Callable[..., Reading]) -> Callable[..., Reading]:
-    """Return a reader's `read` for which TooMuch refuses the file, so that none is cut without a word."""
-
-    @wraps(read)
-    def read_or_refuse(self: Reader, data: bytes) -> Reading:
-        try:
-            return read(self, data)
-        except TooMuch as much:
-            return Reading(self.name, refused=(Refusal(None, str(much)),))
-
-    return read_or_refuse
-
-
-def several(what: str, parts: Mapping[str, int]) -> Refusal:
-    """Return why a file with results of several of something is refused: parts are names with their first lines."""
-    named = ", ".join(f"{name[:80]!r} (line {line})" for name, line in islice(parts.items(), 10))
-    named += f" and {len(parts) - 10:,} more" if len(parts) > 10 else ""
-    second = sorted(parts.values())[1]
-    return Refusal(second, f"results of {len(parts):,} {what} in one file: {named}; give each its own file")
-
-
-def in_parts(what: str, reading: Reading, parts: Sequence[Part]) -> Reading:
-    """Return the reading of a file whose runs are those of its parts; of more than can be answered, it is refused."""
-    why = several(what, {part.name: part.line for part in parts})
-    asked = tuple(parts) if len(parts) <= MAX_PARTS else ()
-    return replace(reading, runs=(), refused=(why, *reading.refused), parts=asked)
-
-
-def by_name(what: str, reading: Reading, runs: Mapping[str, tuple[int, list[Run]]]) -> Reading:
-    """Return the reading, in parts where its runs are of several things: name to its first line and runs."""
-    if len(runs) < 2:
-        return reading
-    alone = replace(reading, refused=())
-    parts = [
-        Part(name[:80] or "not named", line, replace(alone, runs=tuple(mine))) for name, (line, mine) in runs.items()
-    ]
-    return in_parts(what, reading, parts)
-
-
-class Outcomes:
-    """The runs and refusals that a reader found, in the order of the file; beyond the limit they are only counted."""
-
-    def __init__(self, what: str, limit: int) -> None:
-        self.what, self.limit, self.count = what, limit, 0
-        self._runs: list[Run] = []
-        self._refused: list[Refusal] = []
-
-    def add(self, *outcomes: Run | Refusal) -> None:
-        for outcome in outcomes:
-            self.count += 1
-            if self.count <= self.limit:
-                if isinstance(outcome, Run):
-                    self._runs.append(outcome)
-                else:
-                    self._refused.append(outcome)
-
-    @property
-    def runs(self) -> tuple[Run, ...]:
-        """Return the runs. Raises TooMuch where more was found than is read."""
-        if self.count > self.limit:
-            raise TooMuch(self.count, self.what, self.limit)
-        return tuple(self._runs)
-
-    @property
-    def refused(self) -> tuple[Refusal, ...]:
-        return tuple(self._refused)
-
-
 def lines_of(text: str, limit: int = MAX_LINES) -> Iterator[tuple[int, str]]:
-    """Yield the lines as str.splitlines has them, with their numbers, and never all at once. Raises TooMuch."""
+    """Yield the lines as str.splitlines has them, with their numbers, and never all at once. Raises TooMuchError."""
     number = start = 0
     while start < len(text):
         end = text.find("\n", start + _LINES_AT_ONCE) + 1 or len(text)
         for line in text[start:end].splitlines():
             number += 1
             if number > limit:
-                raise TooMuch(text.count("\n") + (not text.endswith("\n")), "lines", limit)
+                raise TooMuchError(text.count("\n") + (not text.endswith("\n")), "lines", limit)
             yield number, line
         start = end
 
@@ -246,3 +168,8 @@ def text_of(data: bytes) -> str:
         except UnicodeDecodeError:
             text = data.decode("latin-1")
     return text.replace("\x00", "\ufffd")
+
+
+def whole_number(text: str, digits: int = 18) -> int | None:
+    """Return a number of ASCII digits, at most so many; None for anything else."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= digits else None

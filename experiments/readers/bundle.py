@@ -88,8 +88,8 @@ def _refuse_faults(document: Any, schema: dict[str, Any]) -> None:
 
     faults = [*islice(jsonschema.Draft202012Validator(schema).iter_errors(document), MAX_FAULTS + 1)]
     if faults:
-        told = "; ".join(f"{fault.json_path}: {fault.message[:_SHOWN]}" for fault in faults[:MAX_FAULTS])
-        raise BundleError(f"{DOCUMENT}: {told}{'; and more' if len(faults) > MAX_FAULTS else ''}")
+        listed = "; ".join(f"{fault.json_path}: {fault.message[:_SHOWN]}" for fault in faults[:MAX_FAULTS])
+        raise BundleError(f"{DOCUMENT}: {listed}{'; and more' if len(faults) > MAX_FAULTS else ''}")
 
 
 def _count(document: Any) -> int:

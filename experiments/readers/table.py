@@ -18,6 +18,7 @@ import io
 import json
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -148,20 +149,20 @@ def _table(kind: str, lines: Callable[[], Lines], columns: Mapping[str, str], *,
             if isinstance(item, Fault):
                 yield item
                 continue
-            line, given = item
+            line, raw_cells = item
             if line <= at:
                 continue
-            texts = given if kind == "csv" else [as_text(cell) for cell in given]
+            texts = raw_cells if kind == "csv" else [as_text(cell) for cell in raw_cells]
             if (longest := max(map(len, texts), default=0)) > MAX_CELL:
                 at_cell = next(n for n, text in enumerate(texts) if len(text) > MAX_CELL)
                 name = cells[at_cell][:LONGEST_SHOWN] if at_cell < width else f"cell {at_cell + 1}"
                 yield Fault(line, name, f"{longest:,} characters", f"at most {MAX_CELL:,}")
-            elif len(given) != width:
-                yield Fault(line, "line", f"{len(given)} cells", f"{width}, as the header has")
+            elif len(raw_cells) != width:
+                yield Fault(line, "line", f"{len(raw_cells)} cells", f"{width}, as the header has")
             elif texts == repeated:
                 yield Fault(line, "line", "the header once more", "a row")
             else:
-                yield from layout.rows(line, given, texts)
+                yield from layout.rows(line, raw_cells, texts)
 
     return Table(kind, layout.fields, (), tuple(unknown), rows)
 
@@ -191,9 +192,9 @@ def _headers(
         Fault(line, "header", name, "each column once") for name in dict.fromkeys(plain) if plain.count(name) > 1
     ]
     wide = [header for header in headers if header and header.is_wide]
-    for one, other in (("vm_count", "vm_count"), ("repetition", "repetition")):
-        if any(getattr(header, one) for header in wide) and other in plain:
-            faults.append(Fault(line, "header", other, f"either a column {other} or a column for each"))
+    for name in ("vm_count", "repetition"):
+        if any(getattr(header, name) for header in wide) and name in plain:
+            faults.append(Fault(line, "header", name, f"either a column {name} or a column for each"))
     if wide and "value" in plain:
         faults.append(Fault(line, "header", "value", "either a column of values or a column for each"))
     if {header.vm_count != "" for header in wide} == {True, False}:
@@ -267,13 +268,14 @@ class _Layout:
                     self.first_comma = line, cells[index]
                     return
 
-    def rows(self, line: int, given: list[Cell], texts: list[str]) -> Iterator[tuple[int, Cells] | Fault]:
-        """Yield a line's rows. given : the cells as the file has them; texts : as texts, the same list where all are"""
+    def rows(self, line: int, raw_cells: list[Cell], texts: list[str]) -> Iterator[tuple[int, Cells] | Fault]:
+        """Yield a line's rows. raw_cells : as in the file; texts : as texts, the same list where all are"""
         if not any(texts):
             return
         cells: Sequence[Cell] = texts
-        if given is not texts:
-            cells = [one if number else text for one, text, number in zip(given, texts, self.is_numeric, strict=True)]
+        if raw_cells is not texts:
+            triples = zip(raw_cells, texts, self.is_numeric, strict=True)
+            cells = [raw if is_numeric else text for raw, text, is_numeric in triples]
         if self.is_simple:
             yield line, tuple(cells)
             return
@@ -416,9 +418,9 @@ def _read_json_lines(data: bytes, columns: Mapping[str, str]) -> Table:
     if first is None:
         return Table("jsonl", faults=(Fault(1, "line", "no object of ours", "an object with a value on each line"),))
     names = _json_names(first, columns)
-    given = [name for name in names.values() if name != IGNORED]
-    fields = tuple(dict.fromkeys(given))
-    faults = [Fault(1, "header", name, "each name once") for name in fields if given.count(name) > 1]
+    counts = Counter(name for name in names.values() if name != IGNORED)
+    fields = tuple(counts)
+    faults = [Fault(1, "header", name, "each name once") for name in fields if counts[name] > 1]
     foreign = [key for key in first if key not in names]
     expected_name = f"one of {', '.join(FIELDS)}, parameters"
     faults += [Fault(1, key[:LONGEST_SHOWN], "this name", expected_name) for key in foreign if not _is_short(key)]
@@ -507,7 +509,7 @@ def _is_xlsx(data: bytes) -> bool:
 
 
 def sheets(data: bytes) -> Iterator[tuple[str, Lines]]:
-    """Yield name and lines of each sheet of a workbook, or its Fault if it cannot be read."""
+    """Yield name and lines of each sheet of a workbook; without a name its Fault if it cannot be read."""
     import openpyxl
 
     try:
@@ -522,8 +524,7 @@ def sheets(data: bytes) -> Iterator[tuple[str, Lines]]:
     except MemoryError:
         raise
     except Exception as error:  # whatever a broken or hostile workbook makes of openpyxl
-        told = f"{type(error).__name__}: {error}"[:LONGEST_SHOWN]
-        yield "", iter((Fault(None, "workbook", told, "a workbook that spreadsheets open"),))
+        yield "", iter((_broken_workbook(error),))
 
 
 def _too_large(archive: zipfile.ZipFile) -> Fault | None:
@@ -533,33 +534,31 @@ def _too_large(archive: zipfile.ZipFile) -> Fault | None:
     return None
 
 
-def _read_xlsx(data: bytes, columns: Mapping[str, str]) -> Table:
-    import openpyxl
+def _broken_workbook(error: Exception) -> Fault:
+    problem = f"{type(error).__name__}: {error}"[:LONGEST_SHOWN]
+    return Fault(None, "workbook", problem, "a workbook that spreadsheets open")
 
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if fault := _too_large(archive) or _unreadable_rows(archive):
-                return Table("xlsx", faults=(fault,))
-        with closing(openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)) as book:
-            if len(book.sheetnames) > MAX_SHEETS:
-                return _bad_workbook(f"{len(book.sheetnames)} sheets", f"at most {MAX_SHEETS}")
-            ours = [name for name in book.sheetnames if _find_header(_sheet_lines(book, name)) is not None]
-    except MemoryError:
-        raise
-    except Exception as error:  # whatever a broken or hostile workbook makes of openpyxl
-        return _bad_workbook(f"{type(error).__name__}: {error}"[:LONGEST_SHOWN], "a workbook that spreadsheets open")
-    if len(ours) != 1:
-        listed = f"{len(ours)} ({', '.join(ours)})" if ours else "none"
+
+def _read_xlsx(data: bytes, columns: Mapping[str, str]) -> Table:
+    names, with_header = [], []
+    for name, lines_of_sheet in sheets(data):
+        names.append(name)
+        start = [*islice(lines_of_sheet, MAX_HEADER_LINES)]
+        if broken := [item for item in start if isinstance(item, Fault) and item.field == "workbook"]:
+            return Table("xlsx", faults=(broken[0],))
+        if _find_header(iter(start)) is not None:
+            with_header.append(name)
+    if len(names) > MAX_SHEETS:
+        return _bad_workbook(f"more than {MAX_SHEETS} sheets", f"at most {MAX_SHEETS}")
+    if len(with_header) != 1:
+        listed = f"{len(with_header)} ({', '.join(with_header)})" if with_header else "none"
         return _bad_workbook(listed, "one sheet with a header of the template")
 
     def lines() -> Lines:
-        try:
-            with closing(openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)) as book:
-                yield from _sheet_lines(book, ours[0])
-        except MemoryError:
-            raise
-        except Exception as error:
-            yield Fault(None, "workbook", f"{type(error).__name__}: {error}"[:LONGEST_SHOWN], "one that can be read")
+        for name, lines_of_sheet in sheets(data):
+            if name in ("", with_header[0]):
+                yield from lines_of_sheet
+                return
 
     return _table("xlsx", lines, columns)
 
@@ -596,8 +595,8 @@ def _unreadable_rows(archive: zipfile.ZipFile) -> Fault | None:
                 return Fault(rows, "workbook", "a row that no spreadsheet writes so", "short, plain attributes")
             number = _ROW_NUMBER.search(attributes[0])
             if number and not (number[1].isdigit() and len(number[1]) < 10):
-                told = number[1][:40].decode(errors="replace")
-                return Fault(None, "workbook", f"a row numbered {told!r}", "whole numbers of at most nine digits")
+                shown = number[1][:40].decode(errors="replace")
+                return Fault(None, "workbook", f"a row numbered {shown!r}", "whole numbers of at most nine digits")
             row = int(number[1]) if number else last + 1
             if max(row, rows) > MAX_XLSX_ROWS:
                 expected = f"at most row {MAX_XLSX_ROWS:,}: delete what stands below the table, or save it as CSV"
@@ -612,12 +611,20 @@ def _unreadable_rows(archive: zipfile.ZipFile) -> Fault | None:
     return None
 
 
-def _bad_workbook(given: str, expected: str) -> Table:
-    return Table("xlsx", faults=(Fault(None, "workbook", given, expected),))
+def _bad_workbook(problem: str, expected: str) -> Table:
+    return Table("xlsx", faults=(Fault(None, "workbook", problem, expected),))
 
 
 def _sheet_lines(book: Any, name: str) -> Lines:
-    sheet = book[name]
+    try:
+        yield from _rows(book[name])
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever a broken or hostile workbook makes of openpyxl
+        yield _broken_workbook(error)
+
+
+def _rows(sheet: Any) -> Lines:
     if not hasattr(sheet, "reset_dimensions"):  # a chart
         return
     sheet.reset_dimensions()  # what a sheet claims of its size is not to be trusted
@@ -626,15 +633,11 @@ def _sheet_lines(book: Any, name: str) -> Lines:
         if row.count(None) == len(row):
             continue
         used = next(n for n in range(len(row), 0, -1) if row[n - 1] is not None)
-        cells = []
-        wrong = None
-        for value in row[: max(used, width)]:
-            cell = _sheet_cell(value)
-            if cell is None:
-                wrong = Fault(number, "cell", str(value)[:LONGEST_SHOWN], "a text or a number")
-            cells.append(cell)
-        if wrong:
-            yield wrong
+        values = row[: max(used, width)]
+        cells = [cell for value in values if (cell := _sheet_cell(value)) is not None]
+        if len(cells) < len(values):
+            wrong = [value for value in values if _sheet_cell(value) is None]
+            yield Fault(number, "cell", str(wrong[-1])[:LONGEST_SHOWN], "a text or a number")
             continue
         while len(cells) > width and cells and cells[-1] == "":
             cells.pop()

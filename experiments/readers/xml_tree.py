@@ -6,11 +6,13 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
+from .base import FileRefusedError
+
 MAX_DEPTH = 50
 MAX_XML = 16 * 2**20  # bytes; a thousand results are three
 
 
-class NoTreeError(ValueError):
+class NoTreeError(FileRefusedError):
     """The XML is not read; the text is fit to show."""
 
 

@@ -22,8 +22,8 @@ from experiments.case_studies import belongings, bundle_schema, bundles, endings
 from experiments.case_studies.life import CaseStudyError
 from experiments.models import CaseStudy, Claim, ImportBatch, LoadedCaseStudy, Origin, Publication
 from experiments.models.fields import column
-from experiments.readers.apart import BUNDLES, LaidOut, NotRead, ReadingProcess, go_on
 from experiments.readers.bundle import DERIVED, MEASUREMENTS, BundleError
+from experiments.readers.reading_process import BUNDLES, NotRead, ReadingProcess, StoredBundle, keep_waiting
 from kdb.models import Installation
 from kdb.work.alone import alone
 
@@ -147,12 +147,12 @@ class _Loading:
                 f"manage.py trust_origin {named.identity} {key}"
             )
 
-    def read(self, process: ReadingProcess, entry: Entry) -> LaidOut:
+    def read(self, process: ReadingProcess, entry: Entry) -> StoredBundle:
         """Return the case study as it is in the release. Raises ReleaseError, BundleError."""
         process.forget()
         try:
             bundle = process.bundle(
-                process.read([self.release.bundle(entry)], go_on, BUNDLES, schema=bundle_schema.schema())
+                process.read([self.release.bundle(entry)], keep_waiting, BUNDLES, schema=bundle_schema.schema())
             )
         except NotRead as limit:
             raise ReleaseError(f"{entry.path}: to read it takes {limit.args[0]}.") from limit
@@ -162,7 +162,7 @@ class _Loading:
             raise ReleaseError(f"{entry.path}: its facts are not those whose digest release.json names.")
         return bundle
 
-    def take(self, entry: Entry, bundle: LaidOut, old: CaseStudy | None) -> CaseStudy | None:
+    def take(self, entry: Entry, bundle: StoredBundle, old: CaseStudy | None) -> CaseStudy | None:
         """Return the draft that the case study becomes; None where it stays as it is here."""
         if entry.origin.identity == self.ours:
             return self.keep(entry, "it is from here")
@@ -177,7 +177,7 @@ class _Loading:
                 return self.keep(entry, "this installation has its own reading of the same publication")
         return self.add(entry, bundle)
 
-    def again(self, entry: Entry, bundle: LaidOut, old: CaseStudy) -> CaseStudy | None:
+    def again(self, entry: Entry, bundle: StoredBundle, old: CaseStudy) -> CaseStudy | None:
         """Return the draft that replaces an earlier one here, if that is to be superseded."""
         before = self.known[_key(entry)]
         signer = before.signer or before.origin
@@ -203,7 +203,7 @@ class _Loading:
             return self.keep(entry, f"it was {old.status} here")
         return self.add(entry, bundle)
 
-    def add(self, entry: Entry, bundle: LaidOut) -> CaseStudy:
+    def add(self, entry: Entry, bundle: StoredBundle) -> CaseStudy:
         """Return the new draft, under its own short name where that is free here."""
         slug, number = entry.slug, 1
         while slug in self.taken:
@@ -230,7 +230,7 @@ class _Loading:
         )
         return case_study
 
-    def describe(self, entry: Entry, bundle: LaidOut) -> None:
+    def describe(self, entry: Entry, bundle: StoredBundle) -> None:
         """Bring publications and claims up to date that nothing but the origin's case studies have."""
         taking = _Taking(bundle, self.origin(entry.origin), self.signer)
         for fields in bundle.document["publications"]:
@@ -268,7 +268,7 @@ class _Loading:
 class _Taking(bundles.Taking):
     """A case study of a release on its way in. Its publications are known again although they were corrected."""
 
-    def __init__(self, bundle: LaidOut, origin: Origin, signer: Origin) -> None:
+    def __init__(self, bundle: StoredBundle, origin: Origin, signer: Origin) -> None:
         super().__init__(bundle, None, ImportBatch.Door.COMMAND)
         self.theirs = {"loaded__origin": origin} | ({} if signer == origin else {"loaded__signer": signer})
 
@@ -310,7 +310,7 @@ def _key(entry: Entry) -> tuple[str, str]:
     return entry.origin.identity, entry.slug
 
 
-def _lines(bundle: LaidOut, name: str) -> Iterator[list[Any]]:
+def _lines(bundle: StoredBundle, name: str) -> Iterator[list[Any]]:
     """Yield the lines of a table, its columns first. Raises ReleaseError."""
     try:
         yield from csv.reader(io.TextIOWrapper(bundle.open(name), "utf-8", newline=""), strict=True)

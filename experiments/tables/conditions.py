@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from experiments.readers.apart import NotRead, read_alone
+from experiments.readers.reading_process import NotRead, read_isolated
 from experiments.readers.table_columns import FIELDS, IGNORED, PARAMETER, may_stand_for
 
 Texts = Mapping[str, str]
@@ -102,7 +102,7 @@ def toml_tables(text: str) -> dict[str, Any]:
     if len(text) > LONGEST:
         raise ConditionsError(f"found {len(text):,} characters, allowed are {LONGEST:,}")
     try:
-        (given,) = read_alone(text.encode(errors="replace"), f"{__name__}:_toml", dict[str, Any])
+        (given,) = read_isolated(text.encode(errors="replace"), f"{__name__}:_toml", dict[str, Any])
     except NotRead as limit:
         raise ConditionsError(f"found {limit.args[0]}, allowed is {limit.args[1]}") from limit
     if "refused" in given:

@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 
 from experiments.imports import pipeline
 from experiments.models import CaseStudy, ImportBatch, PastedTable
-from experiments.readers.apart import go_on
+from experiments.readers.reading_process import keep_waiting
 
 from . import suggest, take_in
 from .conditions import Conditions, ConditionsError, as_toml, conditions_of, toml_tables
@@ -41,7 +41,9 @@ class TooMany(Exception):  # noqa: N818 - the user's matter, not a failure of ou
     """Somebody has as many tables on their way as anybody may have."""
 
 
-def begin(user: User, name: str, content: bytes, document: Document, wait: Callable[[], None] = go_on) -> PastedTable:
+def begin(
+    user: User, name: str, content: bytes, document: Document, wait: Callable[[], None] = keep_waiting
+) -> PastedTable:
     """Keep what was pasted, with what is known of it. Raises Refused where there is no table in it, TooMany.
 
     name : of the file; empty for pasted text, which is called by the caption of its first table
@@ -62,7 +64,7 @@ def of(user: User) -> list[PastedTable]:
     return list(PastedTable.objects.filter(owner=user, case_study=None).defer("content"))
 
 
-def tables_of(kept: PastedTable, wait: Callable[[], None] = go_on) -> list[PlainTable]:
+def tables_of(kept: PastedTable, wait: Callable[[], None] = keep_waiting) -> list[PlainTable]:
     return read_tables(bytes(kept.content), wait)
 
 

@@ -15,8 +15,8 @@ from itertools import groupby, islice
 from typing import Any
 
 from experiments.readers import table
-from experiments.readers.apart import NotRead, go_on, read_alone
 from experiments.readers.base import text_of
+from experiments.readers.reading_process import NotRead, keep_waiting, read_isolated
 
 from .plain import PlainTable
 
@@ -64,13 +64,13 @@ def tables_in(content: bytes | str) -> list[PlainTable]:
     return _checked(_of_delimited(text, delimiter) if delimiter else _of_columns(lines))
 
 
-def read_tables(content: bytes, wait: Callable[[], None] = go_on) -> list[PlainTable]:
+def read_tables(content: bytes, wait: Callable[[], None] = keep_waiting) -> list[PlainTable]:
     """Return `tables_in` of bytes from outside, found in a process that has limits and no rights. Raises Refused.
 
     wait : called each second; what it raises ends the process
     """
     try:
-        parts = read_alone(content, f"{__name__}:_found", _Found, wait)
+        parts = read_isolated(content, f"{__name__}:_found", _Found, wait)
     except NotRead as limit:
         raise Refused(f"found {limit.args[0]}, allowed is {limit.args[1]}.") from limit
     if refusals := [part for part in parts if part.refused]:

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from experiments.laboratory.benchmarks import bench, precision
 from experiments.models import Campaign, CampaignRun
-from experiments.readers.apart import MEMORY_BYTES, NotRead, ReadingProcess
 from experiments.readers.base import Reading
+from experiments.readers.reading_process import MEMORY_BYTES, NotRead, ReadingProcess
 from experiments.readers.table import Table
 
 from .attempt import Attempt

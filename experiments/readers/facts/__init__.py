@@ -3,8 +3,7 @@
 One module a program. A fact is shown; it becomes part of a configuration where somebody confirms it.
 """
 
-from experiments.readers.base import Reader
-
+from ..reader import Reader
 from .findmnt import Findmnt
 from .iostat import Iostat
 from .lsblk import Lsblk
@@ -16,13 +15,5 @@ from .zpool import Zpool
 from .zpool_iostat import ZpoolIostat
 
 FACT_READERS: tuple[Reader, ...] = (
-    Lsblk(),
-    Findmnt(),
-    Zpool(),
-    ZpoolIostat(),
-    Qm(),
-    Virsh(),
-    Iostat(),
-    Pidstat(),
-    Settings(),
+    *(Lsblk(), Findmnt(), Zpool(), ZpoolIostat(), Qm(), Virsh(), Iostat(), Pidstat(), Settings()),
 )

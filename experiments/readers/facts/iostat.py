@@ -11,13 +11,12 @@ Source: json_stats.c and iostat.c of sysstat 12.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
-from experiments.readers.base import Fact, Reading, Refusal, TooMuch, text_of, whole_or_nothing
-
+from ..base import Fact, FileRefusedError, text_of
+from ..reader import Outcome, Reader
 from .json_text import document_of
-
-MAX_FACTS = 5_000
 
 _CPU = {"iowait": "iowait_percent", "steal": "steal_percent", "idle": "idle_percent"}
 _DISK = {
@@ -30,53 +29,41 @@ _DISK = {
 }
 
 
-class Iostat:
+class Iostat(Reader):
     name = "iostat"
+    benchmark, counted = "", "facts of iostat"
+    nothing = "iostat printed no statistics"
 
     def recognises(self, data: bytes) -> bool:
         start = data[:4096]
-        return (
-            b'"sysstat"' in start
-            and b'"hosts"' in start
-            and re.search(rb'"(?:avg-cpu|disk)"', data[: 2**16]) is not None
-        )
+        is_sysstat = b'"sysstat"' in start and b'"hosts"' in start
+        return is_sysstat and re.search(rb'"(?:avg-cpu|disk)"', data[: 2**16]) is not None
 
-    @whole_or_nothing
-    def read(self, data: bytes) -> Reading:
-        document = document_of(text_of(data))
-        hosts = (
-            document.get("sysstat", {}).get("hosts") if document and isinstance(document.get("sysstat"), dict) else None
-        )
-        if not isinstance(hosts, list) or not all(isinstance(host, dict) for host in hosts):
-            return Reading(self.name, refused=(Refusal(None, "the JSON of iostat is cut, or broken"),))
-        if len(hosts) > 1:
-            return Reading(self.name, refused=(Refusal(None, f"{len(hosts)} machines in one file; give each its own"),))
-        statistics = hosts[0].get("statistics") if hosts else None
-        samples = [sample for sample in statistics if isinstance(sample, dict)] if isinstance(statistics, list) else []
-        facts = _facts(samples[1:] or samples)
-        if len(facts) > MAX_FACTS:
-            raise TooMuch(len(facts), "facts of iostat", MAX_FACTS)
-        if not facts:
-            return Reading(self.name, refused=(Refusal(None, "iostat printed no statistics"),))
-        return Reading(self.name, facts=tuple(facts))
+    def parse(self, data: bytes) -> Iterator[Outcome]:
+        match document_of(text_of(data)):
+            case {"sysstat": {"hosts": [{"statistics": [*statistics]}]}}:
+                samples = [sample for sample in statistics if isinstance(sample, dict)]
+            case {"sysstat": {"hosts": [*hosts]}} if all(isinstance(host, dict) for host in hosts):
+                if len(hosts) > 1:
+                    raise FileRefusedError(f"{len(hosts)} machines in one file; give each its own")
+                return
+            case _:
+                raise FileRefusedError("the JSON of iostat is cut, or broken")
+        counted = samples[1:] or samples
+        values: dict[tuple[str, str], list[float]] = {}
+        for about, name, value in (entry for sample in counted for entry in _values(sample)):
+            if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e15:
+                values.setdefault((about, name), []).append(float(value))
+        if values:
+            yield Fact("iostat", "intervals", len(counted))
+        for (about, name), numbers in values.items():
+            yield Fact(about, name, round(sum(numbers) / len(numbers), 3))
 
 
-def _facts(samples: list[dict[str, Any]]) -> list[Fact]:
-    values: dict[tuple[str, str], list[float]] = {}
-    for sample in samples:
-        cpu = sample.get("avg-cpu")
-        if isinstance(cpu, dict):
-            for key, name in _CPU.items():
-                _take(values, ("processors", name), cpu.get(key))
-        disks = sample.get("disk")
-        for disk in disks if isinstance(disks, list) else ():
-            if isinstance(disk, dict) and disk.get("disk_device"):
-                for key, name in _DISK.items():
-                    _take(values, (str(disk["disk_device"])[:80], name), disk.get(key))
-    facts = [Fact(about, name, round(sum(numbers) / len(numbers), 3)) for (about, name), numbers in values.items()]
-    return [Fact("iostat", "intervals", len(samples)), *facts] if facts else []
-
-
-def _take(values: dict[tuple[str, str], list[float]], key: tuple[str, str], value: Any) -> None:
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e15:
-        values.setdefault(key, []).append(float(value))
+def _values(sample: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    cpu, disks = sample.get("avg-cpu"), sample.get("disk")
+    if isinstance(cpu, dict):
+        yield from (("processors", name, cpu.get(key)) for key, name in _CPU.items())
+    for disk in disks if isinstance(disks, list) else ():
+        if isinstance(disk, dict) and disk.get("disk_device"):
+            yield from ((str(disk["disk_device"])[:80], name, disk.get(key)) for key, name in _DISK.items())

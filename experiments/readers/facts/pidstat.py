@@ -9,11 +9,10 @@ Source: pidstat.c of sysstat 12.
 """
 
 import re
+from collections.abc import Iterator
 
-from experiments.readers.base import Fact, Reading, Refusal, TooMuch, lines_of, text_of, whole_or_nothing
-
-MAX_ROWS = 2_000
-MAX_LINE = 400
+from ..base import Fact
+from ..reader import LineReader, Outcome
 
 _COLUMNS = {
     "%CPU": "cpu_percent",
@@ -25,35 +24,23 @@ _COLUMNS = {
 _NUMBER = re.compile(r"\d{1,12}(?:[.,]\d{1,3})?", re.ASCII)
 
 
-class Pidstat:
+class Pidstat(LineReader):
     name = "pidstat"
+    benchmark, counted = "", "facts"
+    nothing = "pidstat's averages are missing: end it with ^C once, or give it a count of intervals"
+    signs_within = 2**16
+    signs = ((b"PID", b"Command", b" CPU)", b"%CPU"), (b"PID", b"Command", b" CPU)", b"kB_rd/s"))
 
-    def recognises(self, data: bytes) -> bool:
-        start = data[: 2**16]
-        return (
-            b"PID" in start and b"Command" in start and (b"%CPU" in start or b"kB_rd/s" in start) and b" CPU)" in start
-        )
-
-    @whole_or_nothing
-    def read(self, data: bytes) -> Reading:
+    def parse_lines(self, lines: Iterator[tuple[int, str]]) -> Iterator[Outcome]:
         header: list[str] = []
-        facts: list[Fact] = []
-        rows = 0
-        for number, line in lines_of(text_of(data)):
-            cells = line[:MAX_LINE].split()
+        for number, line in lines:
+            cells = line.split()
             if not cells or cells[0] != "Average:":
                 continue
             if "PID" in cells:
                 header = cells
             elif header and len(cells) >= len(header):
-                rows += 1
-                if rows > MAX_ROWS:
-                    raise TooMuch(rows, "programs", MAX_ROWS)
                 about = f"{' '.join(cells[len(header) - 1 :])[:80]} ({cells[header.index('PID')][:20]})"
                 for name, cell in zip(header, cells, strict=False):
                     if name in _COLUMNS and _NUMBER.fullmatch(cell):
-                        facts.append(Fact(about, _COLUMNS[name], float(cell.replace(",", ".")), number))
-        if not facts:
-            reason = "pidstat's averages are missing: end it with ^C once, or give it a count of intervals"
-            return Reading(self.name, refused=(Refusal(None, reason),))
-        return Reading(self.name, facts=tuple(facts))
+                        yield Fact(about, _COLUMNS[name], float(cell.replace(",", ".")), number)

@@ -12,15 +12,12 @@ Source: the manual of qm (Proxmox VE 8).
 """
 
 import re
-from dataclasses import replace
+from collections.abc import Iterator
 
-from experiments.readers.base import Fact, Reading, Refusal, lines_of, text_of, whole_or_nothing
+from ..base import Fact, text_of
+from ..reader import Outcome, Report, ReportReader
 
-MAX_LINE = 2_000
-MAX_DISKS = 200
-
-_LINE = re.compile(r"([a-z][a-z_]{0,20}\d{0,3}): (.{1,1900})$")
-_DISK = re.compile(r"(scsi|virtio|sata|ide)\d{1,3}$")
+_DISK = r"(scsi|virtio|sata|ide)\d{1,3}"
 _KNOWN = {
     "cores",
     "sockets",
@@ -50,64 +47,55 @@ _CONTROLLERS = {"virtio": "scsi", "lsi": "lsilogic", "lsi53c810": "lsilogic", "p
 _ANONYMOUS = "storage"  # as collect.sh writes it
 
 
-class Qm:
+class Qm(ReportReader):
     name = "qm-config"
+    benchmark, counted = "", "facts"
+    nothing = "the configuration has neither disks nor processors"
+    longest_line = 2_000
+    labels = {
+        "memory": re.compile(r"memory: (\d{1,9})$", re.ASCII),
+        "scsihw": re.compile(r"scsihw: (.{1,80})"),
+        "count": re.compile(r"(?:sockets|cores): (\d{1,5})$", re.ASCII),
+        "disk": re.compile(rf"({_DISK}): (.{{1,1900}})$"),
+    }
 
     def recognises(self, data: bytes) -> bool:
-        names = set()
-        for line in text_of(data[: 2**14]).splitlines()[:80]:
-            if match := _LINE.match(line[:MAX_LINE].strip()):
-                names.add(match[1])
-        return len(names & _KNOWN) >= 2 and any(_DISK.match(name) for name in names)
+        lines = (line.strip()[:2_000] for line in text_of(data[: 2**14]).splitlines()[:80])
+        names = {line.partition(": ")[0] for line in lines if re.match(r"[a-z][a-z_]{0,20}\d{0,3}: .", line)}
+        return len(names & _KNOWN) >= 2 and any(re.fullmatch(_DISK, name) for name in names)
 
-    @whole_or_nothing
-    def read(self, data: bytes) -> Reading:
-        facts: list[Fact] = []
-        counts = {"sockets": 1, "cores": 1}
-        counted: int | None = None
-        disks = 0
-        controller = ""
-        for number, line in lines_of(text_of(data)):
-            match = _LINE.match(line[:MAX_LINE].strip())
-            if not match:
-                continue
-            name, value = match[1], match[2].strip()
-            if name in counts and value.isascii() and value.isdecimal() and len(value) < 6:
-                counts[name], counted = int(value), number
-            elif name == "memory" and value.isascii() and value.isdecimal() and len(value) < 10:
-                facts.append(Fact("machine", "ram_gib", int(value) / 1024, number, "vm_ram_gib"))
-            elif name == "scsihw":
-                facts.append(Fact("machine", "scsi_controller", value[:80], number))
-                controller = _CONTROLLERS.get(value.partition("-")[0], "")
-            elif (bus := _DISK.match(name)) and "media=cdrom" not in value and value != "none":
-                disks += 1
-                if disks > MAX_DISKS:
-                    return Reading(self.name, refused=(Refusal(number, f"more than {MAX_DISKS} disks"),))
-                facts += _disk(number, name, bus[1], value)
-        if counted:
-            facts.append(Fact("machine", "vcpus", counts["sockets"] * counts["cores"], counted, "vm_vcpus"))
-        facts = [
-            replace(fact, value=controller or "scsi", fills="disk_bus" if controller else "")
-            if (fact.name, fact.value) == ("bus", "scsi")
-            else fact
-            for fact in facts
-        ]
-        if not facts:
-            return Reading(self.name, refused=(Refusal(None, "the configuration has neither disks nor processors"),))
-        return Reading(self.name, facts=tuple(facts))
+    def judge(self, report: Report) -> Iterator[Outcome]:
+        controller = report.last("scsihw")
+        bus_of_scsi = _CONTROLLERS.get(controller.match[1].partition("-")[0], "") if controller else ""
+        for hit in report.all("memory", "scsihw", "disk"):
+            if hit.label == "memory":
+                yield Fact("machine", "ram_gib", int(hit.match[1]) / 1024, hit.line, "vm_ram_gib")
+            elif hit.label == "scsihw":
+                yield Fact("machine", "scsi_controller", hit.match[1], hit.line)
+            elif "media=cdrom" not in hit.match[3] and hit.match[3] != "none":
+                disk, bus = hit.match[1], hit.match[2]
+                for name, value in _settings(hit.match[3]).items():
+                    yield Fact(disk, name, value, hit.line, name if name in _FILLS else "")
+                if bus == "scsi":
+                    yield Fact(disk, "bus", bus_of_scsi or "scsi", hit.line, "disk_bus" if bus_of_scsi else "")
+                else:
+                    yield Fact(disk, "bus", bus, hit.line, "disk_bus")
+        if counts := report.all("count"):
+            numbers = {hit.match[0].partition(":")[0]: int(hit.match[1]) for hit in counts}
+            vcpus = numbers.get("sockets", 1) * numbers.get("cores", 1)
+            yield Fact("machine", "vcpus", vcpus, counts[-1].line, "vm_vcpus")
 
 
-def _disk(line: int, disk: str, bus: str, value: str) -> list[Fact]:
+def _settings(value: str) -> dict[str, str | bool]:
     volume, *options = value.split(",", 40)
     storage, sign, path = volume.partition(":")
-    values: dict[str, str | bool] = {"storage": storage[:80]} if sign and storage != _ANONYMOUS else {}
+    settings: dict[str, str | bool] = {"storage": storage[:80]} if sign and storage != _ANONYMOUS else {}
     if path.endswith((".qcow2", ".raw", ".vmdk")):
-        values["image_format"] = path.rpartition(".")[2]
+        settings["image_format"] = path.rpartition(".")[2]
     for option in options:
         key, _, text = option.partition("=")
         if (name := _OPTIONS.get(key)) in _VALUES:
-            values[name] = _VALUES[name].get(text, text[:40])
+            settings[name] = _VALUES[name].get(text, text[:40])
         elif name:
-            values[name] = {"1": True, "0": False}.get(text, text[:40])
-    facts = [Fact(disk, key, stated, line, key if key in _FILLS else "") for key, stated in values.items()]
-    return [*facts, Fact(disk, "bus", bus, line, "disk_bus")]
+            settings[name] = {"1": True, "0": False}.get(text, text[:40])
+    return settings

@@ -16,22 +16,16 @@ Source: experiments/drafts/collect.sh; zfsprops(7), lvs(8), lsblk(8), qemu-img(1
 import re
 from collections.abc import Iterator, Mapping
 
-from experiments.readers.base import Fact, Reading, Refusal, TooMuch, lines_of, text_of, whole_or_nothing
+from ..base import Fact, FileRefusedError, text_of, whole_number
+from ..reader import LineReader, Outcome
 
-MAX_FACTS = 5_000
-MAX_LINE = 400
 NOT_SEEN = "not seen"
 
 _HEADER = re.compile(r"kdb settings 1, (host|guest)$")
 _LINE = re.compile(r"([\w .:-]{1,80})\t([\w ().:-]{1,80})\t(.{1,200})$")
 
 # Of one side of the machine: host_kernel, guest_kernel.
-_OF_SIDE = {
-    "kernel": "kernel",
-    "scheduler": "io_scheduler",
-    "file_system": "fs",
-    "mount_options": "mount_options",
-}
+_OF_SIDE = {"kernel": "kernel", "scheduler": "io_scheduler", "file_system": "fs", "mount_options": "mount_options"}
 _OF_MACHINE = {"backend": "backend", "bus": "disk_bus", "image_format": "image_format"}
 _BLOCKS = ("cluster_bytes", "zfs_volblocksize", "lvm_chunk_bytes", "zfs_recordsize")  # nearest to the guest first
 _UNCOMPRESSED = ("ext2", "ext3", "ext4", "xfs")  # these cannot compress
@@ -39,46 +33,31 @@ _RAIDS = {"raid0": "stripe", "raid1": "mirror", "raid10": "striped-mirrors", "ra
 _SPARSE_BELOW = 90  # percent of a raw image's space
 
 
-class Settings:
+class Settings(LineReader):
     name = "kdb-settings"
+    benchmark, counted, limit = "", "settings", 5_000
+    nothing = "there is no setting below the first line: it is cut"
 
     def recognises(self, data: bytes) -> bool:
         return bool(_HEADER.match(text_of(data[:200]).partition("\n")[0].strip()))
 
-    @whole_or_nothing
-    def read(self, data: bytes) -> Reading:
-        facts: list[Fact] = []
-        side = ""
-        settings_about: dict[str, dict[str, tuple[int, str]]] = {}
-        for number, line in lines_of(text_of(data)):
-            line = line[:MAX_LINE].rstrip()
-            if number == 1:
-                header = _HEADER.match(line)
-                side = header[1] if header else ""
-            elif match := _LINE.match(line):
-                about, name, value = match[1], match[2], match[3]
+    def parse_lines(self, lines: Iterator[tuple[int, str]]) -> Iterator[Outcome]:
+        header = _HEADER.match(next(lines, (1, ""))[1])
+        if not header:
+            raise FileRefusedError(self.nothing)
+        side = header[1]
+        settings: dict[str, dict[str, tuple[int, str]]] = {}
+        for number, line in lines:
+            if match := _LINE.match(line):
+                about, name, text = match.groups()
+                value = whole_number(text, 15)
+                fills = ""
                 if about != NOT_SEEN:
-                    settings_about.setdefault(about, {})[name] = number, value
-                facts.append(Fact(about, name, _typed(value), number, _fills(side, about, name)))
-                if len(facts) > MAX_FACTS:
-                    raise TooMuch(len(facts), "settings", MAX_FACTS)
-        for about, of_it in settings_about.items():
-            facts += _derived(side, about, of_it)
-        if not side or not facts:
-            return Reading(self.name, refused=(Refusal(None, "there is no setting below the first line: it is cut"),))
-        return Reading(self.name, facts=tuple(facts))
-
-
-def _fills(side: str, about: str, name: str) -> str:
-    if about == NOT_SEEN:
-        return ""
-    if name in _OF_SIDE:
-        return f"{side}_{_OF_SIDE[name]}"
-    return _OF_MACHINE.get(name, "")
-
-
-def _typed(value: str) -> str | int:
-    return int(value) if value.isascii() and value.isdecimal() and len(value) < 16 else value
+                    settings.setdefault(about, {})[name] = number, text
+                    fills = f"{side}_{_OF_SIDE[name]}" if name in _OF_SIDE else _OF_MACHINE.get(name, "")
+                yield Fact(about, name, text if value is None else value, number, fills)
+        for about, stated in settings.items():
+            yield from _derived(side, about, stated)
 
 
 def _derived(side: str, about: str, settings: Mapping[str, tuple[int, str]]) -> Iterator[Fact]:
@@ -142,8 +121,8 @@ def _releases(side: str, settings: Mapping[str, tuple[int, str]]) -> Iterator[Fa
     if "pve_release" in settings:
         line, release = settings["pve_release"]
         yield Fact("machine", "hypervisor", "proxmox-ve", line, "hypervisor")
-        told = f"Proxmox VE {release} (QEMU {qemu})" if qemu else f"Proxmox VE {release}"
-        yield Fact("machine", "hypervisor_release", told, line, "hypervisor_release")
+        product = f"Proxmox VE {release} (QEMU {qemu})" if qemu else f"Proxmox VE {release}"
+        yield Fact("machine", "hypervisor_release", product, line, "hypervisor_release")
     elif qemu:
         yield Fact("machine", "hypervisor_release", f"QEMU {qemu}", line, "hypervisor_release")
     if "zfs_release" in settings:

@@ -12,10 +12,9 @@ import re
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
-from experiments.readers.base import Fact, LineNumbers, Reading, Refusal, text_of, whole_or_nothing
-from experiments.readers.xml_tree import NoTreeError, root_of, text_at
-
-MAX_DISKS = 200
+from ..base import Fact, LineNumbers, text_of, whole_number
+from ..reader import Outcome, Reader
+from ..xml_tree import root_of, text_at
 
 _DOMAIN = re.compile(rb"<domain\s[^>]{0,200}\btype=['\"]")
 _KIB = {
@@ -23,8 +22,8 @@ _KIB = {
     "bytes": 1 / 1024,
     "k": 1.0,
     "kib": 1.0,
-    "m": 1024.0,
-    "mib": 1024.0,
+    "m": 2.0**10,
+    "mib": 2.0**10,
     "g": 2.0**20,
     "gib": 2.0**20,
 }
@@ -40,37 +39,26 @@ _FILLS = ("image_format", "cache_mode", "io_mode", "discard", "iothread")
 _CONTROLLERS = {"virtio-scsi": "scsi", "virtio-transitional": "scsi", "lsilogic": "lsilogic", "vmpvscsi": "pvscsi"}
 
 
-class Virsh:
+class Virsh(Reader):
     name = "virsh-dumpxml"
+    benchmark, counted = "", "facts"
+    nothing = "the domain has neither disks nor processors"
 
     def recognises(self, data: bytes) -> bool:
         return bool(_DOMAIN.search(data[: 2**14]))
 
-    @whole_or_nothing
-    def read(self, data: bytes) -> Reading:
-        try:
-            root = root_of(data[data.find(b"<domain") :] if b"<domain" in data else data)
-        except NoTreeError as error:
-            return Reading(self.name, refused=(Refusal(None, str(error)),))
+    def parse(self, data: bytes) -> Iterator[Outcome]:
+        root = root_of(data[data.find(b"<domain") :] if b"<domain" in data else data)
         text = text_of(data)
         numbers = LineNumbers(text)
         lines = [numbers.at(match.start()) for match in re.finditer(r"<disk\b", text)]
-        disks = root.findall("devices/disk")
-        models = {
-            controller.get("model", "")
-            for controller in root.findall("devices/controller")
-            if controller.get("type") == "scsi"
-        }
-        scsi = _CONTROLLERS.get(models.pop(), "") if len(models) == 1 else ""
-        if len(disks) > MAX_DISKS:
-            return Reading(self.name, refused=(Refusal(None, f"more than {MAX_DISKS} disks"),))
-        facts = list(_machine(root, text))
+        disks, controllers = root.findall("devices/disk"), root.findall("devices/controller")
+        models = {controller.get("model", "") for controller in controllers if controller.get("type") == "scsi"}
+        bus_of_scsi = _CONTROLLERS.get(models.pop(), "") if len(models) == 1 else ""
+        yield from _machine(root, text)
         for number, disk in enumerate(disks):
             if disk.get("device", "disk") in ("disk", "lun"):
-                facts += _disk(disk, lines[number] if len(lines) == len(disks) else None, scsi)
-        if not facts:
-            return Reading(self.name, refused=(Refusal(None, "the domain has neither disks nor processors"),))
-        return Reading(self.name, facts=tuple(facts))
+                yield from _disk(disk, lines[number] if len(lines) == len(disks) else None, bus_of_scsi)
 
 
 def _machine(root: Element, text: str) -> Iterator[Fact]:
@@ -80,13 +68,12 @@ def _machine(root: Element, text: str) -> Iterator[Fact]:
 
     if root.get("type") == "kvm":
         yield Fact("machine", "hypervisor", "kvm", line("domain"), "hypervisor")
-    vcpus = text_at(root, "vcpu")
-    if vcpus.isascii() and vcpus.isdecimal() and len(vcpus) < 6:
-        yield Fact("machine", "vcpus", int(vcpus), line("vcpu"), "vm_vcpus")
-    memory, unit = text_at(root, "memory"), root.find("memory")
-    factor = _KIB.get((unit.get("unit", "KiB") if unit is not None else "").lower())
-    if factor and memory.isascii() and memory.isdecimal() and len(memory) < 16:
-        yield Fact("machine", "ram_gib", int(memory) * factor / 2**20, line("memory"), "vm_ram_gib")
+    if (vcpus := whole_number(text_at(root, "vcpu"), 5)) is not None:
+        yield Fact("machine", "vcpus", vcpus, line("vcpu"), "vm_vcpus")
+    memory, element = whole_number(text_at(root, "memory"), 15), root.find("memory")
+    factor = _KIB.get((element.get("unit", "KiB") if element is not None else "").lower())
+    if factor and memory is not None:
+        yield Fact("machine", "ram_gib", memory * factor / 2**20, line("memory"), "vm_ram_gib")
 
 
 def _disk(disk: Element, line: int | None, scsi: str) -> Iterator[Fact]:

@@ -28,10 +28,9 @@ Source: zpool_main.c of OpenZFS 0.8 to 2.3, and outputs of -l and -r in reposito
 import re
 from collections.abc import Iterator
 
-from experiments.readers.base import Fact, Reading, Refusal, TooMuch, lines_of, text_of, whole_or_nothing
+from ..base import Fact, TooMuchError
+from ..reader import LineReader, Outcome
 
-MAX_FACTS = 5_000
-MAX_LINE = 600
 MAX_SAMPLES = 100_000  # rows of pools
 
 _GROUPS = re.compile(r" {10,200}capacity {1,20}operations {1,20}bandwidth\b")
@@ -49,17 +48,20 @@ Columns = list[tuple[str, str]]
 Histogram = dict[str, dict[tuple[str, str], float]]  # label of a row to counts by column
 
 
-class ZpoolIostat:
+class ZpoolIostat(LineReader):
     name = "zpool-iostat"
+    benchmark, counted = "", "facts of pools"
+    nothing = "zpool iostat printed no row of a pool, or it is cut"
+    is_indented = True
+    longest_line = 600
+    signs_within = 2**16
+    signs = (
+        (b"capacity ", b"operations ", b"bandwidth"),
+        (b"\nlatency ", b"total_wait"),
+        (b"\nreq_size ", b"sync_read"),
+    )
 
-    def recognises(self, data: bytes) -> bool:
-        start = data[: 2**16]
-        return (b"capacity " in start and b"operations " in start and b"bandwidth" in start) or (
-            (b"\nlatency " in start and b"total_wait" in start) or (b"\nreq_size " in start and b"sync_read" in start)
-        )
-
-    @whole_or_nothing
-    def read(self, data: bytes) -> Reading:
+    def parse_lines(self, lines: Iterator[tuple[int, str]]) -> Iterator[Outcome]:
         samples: dict[str, list[tuple[int, dict[tuple[str, str], float]]]] = {}
         histograms: dict[tuple[str, str], list[tuple[int, Histogram]]] = {}
         groups: list[str] = []
@@ -67,8 +69,7 @@ class ZpoolIostat:
         heading: tuple[int, str] | None = None
         rows: Histogram | None = None
         count = 0
-        for number, line in lines_of(text_of(data)):
-            line = line[:MAX_LINE].rstrip()
+        for number, line in lines:
             words = line.split()
             if _GROUPS.match(line):
                 groups, columns, rows, heading = words, [], None, None
@@ -82,19 +83,15 @@ class ZpoolIostat:
             elif columns and words and not line.startswith("-") and len(words) == len(columns) + 1:
                 count += 1
                 if count > MAX_SAMPLES:
-                    raise TooMuch(count, "rows", MAX_SAMPLES)
+                    raise TooMuchError(count, "rows", MAX_SAMPLES)
                 cells = zip(columns, map(_value, words[1:]), strict=True)
                 values = {column: value for column, value in cells if value >= 0}
                 if rows is not None:
                     rows[words[0]] = values
                 elif not line.startswith(" "):
                     samples.setdefault(words[0], []).append((number, values))
-        facts = [*_of_samples(samples), *_of_histograms(histograms)]
-        if len(facts) > MAX_FACTS:
-            raise TooMuch(len(facts), "facts of pools", MAX_FACTS)
-        if not facts:
-            return Reading(self.name, refused=(Refusal(None, "zpool iostat printed no row of a pool, or it is cut"),))
-        return Reading(self.name, facts=tuple(facts))
+        yield from _of_samples(samples)
+        yield from _of_histograms(histograms)
 
 
 def _columns(groups: list[str], words: list[str]) -> Iterator[tuple[str, str]]:

@@ -8,9 +8,9 @@ import pytest
 
 from experiments.readers import read as read_any
 from experiments.readers.base import Reading
-from experiments.readers.fio.json import FioJson
-from experiments.readers.fio.terse import FioTerse
-from experiments.readers.fio.text import FioText
+from experiments.readers.formats.fio.json import FioJson
+from experiments.readers.formats.fio.terse import FioTerse
+from experiments.readers.formats.fio.text import FioText
 
 DATA = Path(__file__).parents[2] / "data" / "fio"
 
@@ -58,18 +58,6 @@ def only_reason(text: str) -> str:
     return reading.refused[0].reason
 
 
-def test_each_job_is_a_run_with_its_load():
-    reading = read(captured("fio-3.33.json"))
-    assert (reading.format, reading.benchmark, reading.tool_version, reading.refused) == ("fio-json", "fio", "3.33", ())
-    reads, writes, mixed = reading.runs
-    assert (reads.workload, reads.operation, reads.block_size_bytes) == ("mail-read", "random-read", 4096)
-    assert (writes.workload, writes.operation, writes.block_size_bytes) == ("mail-write", "write", 65536)
-    assert (mixed.operation, mixed.parameters["numjobs"]) == ("mixed", 2)
-    assert [part.name for part in mixed.operations] == ["read", "write"]
-    assert writes.parameters.items() >= {"rw": "write", "bs": "64k", "fsync": 8}.items()
-    assert "numjobs" not in writes.parameters  # one entry may stand for many processes
-
-
 def test_figures_are_those_of_the_captured_counters():
     entry = json.loads(captured("fio-3.33.json"))["jobs"][0]["read"]
     run = read(captured("fio-3.33.json")).runs[0]
@@ -79,24 +67,19 @@ def test_figures_are_those_of_the_captured_counters():
     assert run.duration_s == entry["runtime"] / 1000
 
 
-def test_the_line_is_that_of_the_job():
-    text = captured("fio-3.33.json")
-    assert [text.splitlines()[run.line - 1].strip() for run in read(text).runs] == [
-        '"jobname" : "mail-read",',
-        '"jobname" : "mail-write",',
-        '"jobname" : "mixed",',
-    ]
-
-
-def test_json_plus_is_read_as_json():
-    assert only_run(captured("fio-3.33-plus.json")).operation == "random-write"
-
-
 @pytest.mark.parametrize(("version", "unit"), [("fio-2.18", 1024), ("fio-2.21", 1), ("fio-3.16", 1)])
 def test_io_bytes_is_kib_before_2_21_and_bytes_since(version, unit):
     run = only_run(document(job(read=section(100, 10, 25600, unit=unit)), version=version))
     assert run.throughput_mib_s == pytest.approx(10)
     assert run.ops_per_s == pytest.approx(2560)
+
+
+def test_documents_of_one_version_are_read_and_a_second_version_is_refused():
+    one = document(job(read=section(1, 1, 1)))
+    assert len(read(f"{one}\n$ fio again\n{one}").runs) == 2
+    reading = read(one + document(job(read=section(1, 1, 1)), version="fio-3.33"))
+    assert len(reading.runs) == 1
+    assert "fio 3.33 here and 3.16 above" in reading.refused[0].reason
 
 
 def test_a_unit_that_is_neither_is_refused():
@@ -149,18 +132,6 @@ def test_what_names_files_is_no_parameter():
 )
 def test_text_around_the_json_does_not_matter(before):
     assert only_run(f"{before}{document(job(read=section(1, 1, 1)))}\n```\nbye").line == before.count("\n") + 5
-
-
-def test_two_documents_of_one_version_are_both_read():
-    one = document(job(read=section(1, 1, 1)))
-    assert len(read(f"{one}\n$ fio again\n{one}").runs) == 2
-
-
-def test_a_second_version_in_the_file_is_refused():
-    both = document(job(read=section(1, 1, 1))) + document(job(read=section(1, 1, 1)), version="fio-3.33")
-    reading = read(both)
-    assert len(reading.runs) == 1
-    assert "fio 3.33 here and 3.16 above" in reading.refused[0].reason
 
 
 @pytest.mark.parametrize(
@@ -233,13 +204,6 @@ def test_2_1_has_a_rate_and_no_number_of_requests():
     assert (run.ops_per_s, run.throughput_mib_s) == (pytest.approx(2560), pytest.approx(10))
 
 
-def test_percentiles_are_those_that_fio_prints():
-    printed = json.loads(captured("fio-3.33.json"))["jobs"][0]["read"]["clat_ns"]["percentile"]
-    reads, _, mixed = read(captured("fio-3.33.json")).runs
-    assert reads.percentiles_ms == {f"p{n}": pytest.approx(printed[f"{n}.000000"] / 1e6) for n in (50, 95, 99)}
-    assert mixed.percentiles_ms == {}  # of reads and of writes, which cannot be added up
-
-
 def test_a_percentile_that_people_read_as_zero_is_missing():
     text = captured("fio-3.33-people.txt")
     zero = re.sub(r"50\.00th=\[ *\d+\]", "50.00th=[    0]", text)
@@ -300,24 +264,6 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_group_has_no_setting_that_its_jobs_do_not_share(form):
-    reading = read_any(FORMS[form].encode())
-    assert (reading.format, len(reading.runs), reading.refused) == (f"fio-{form}", 1, ())
-    run = reading.runs[0]
-    assert (run.operation, run.block_size_bytes) == ("mixed", None)
-    assert [part.name for part in run.operations] == ["read", "write"]
-    assert (
-        run.parameters
-        == {
-            "json": {"size": "16m", "runtime": 1},
-            "terse": {},
-            "text": {"ioengine": "psync", "iodepth": 1, "numjobs": 3},
-        }[form]
-    )
-    assert run.throughput_mib_s == pytest.approx(570, rel=0.01)
-
-
 def test_one_run_in_three_forms_counts_once():
     every = FORMS["terse"] + FORMS["json"] + FORMS["text"]
     reading = read_any(every.encode())
@@ -358,35 +304,6 @@ def test_reads_and_writes_that_fio_counts_as_one_are_counted_once():
 # Terse
 
 
-def test_lines_of_version_4_and_5_have_trims_and_more_fields():
-    reading = FioTerse().read(captured("fio-3.33-terse-4-5.txt").encode())
-    assert reading.refused == ()
-    for run, line in zip(reading.runs, captured("fio-3.33-terse-4-5.txt").splitlines(), strict=True):
-        fields = line.split(";")
-        second = 5 + {"4": 41, "5": 47}[fields[0]]
-        kib, seconds = int(fields[5]) + int(fields[second]), max(int(fields[8]), int(fields[second + 3])) / 1000
-        assert run.throughput_mib_s == pytest.approx(kib / 1024 / seconds)
-        assert [part.name for part in run.operations] == ["read", "write"]
-
-
-def test_terse_lines_are_the_same_runs_as_the_json():
-    reading = FioTerse().read(captured("fio-3.33-terse.txt").encode())
-    assert [(run.workload, run.operation, run.line) for run in reading.runs] == [
-        ("mail-read", "", 1),
-        ("mail-write", "", 2),
-        ("mixed", "mixed", 3),
-    ]
-    fields = captured("fio-3.33-terse.txt").splitlines()[0].split(";")
-    first = reading.runs[0]
-    assert first.throughput_mib_s == pytest.approx(int(fields[5]) / 1024 / (int(fields[8]) / 1000))
-    assert (first.ops_per_s, first.duration_s) == (int(fields[7]), int(fields[8]) / 1000)
-    assert first.latency_ms == pytest.approx(float(fields[39]) / 1000)
-    assert first.could_be == ("read", "random-read")
-    assert first.percentiles_ms == {"p50": 0.032, "p95": 0.041, "p99": 0.055}
-    below = FioTerse().read(captured("fio-3.33-terse.txt").replace("50.000000%=32;", "50.000000%=0;").encode())
-    assert below.runs[0].percentiles_ms == {"p95": 0.041, "p99": 0.055}  # a microsecond is the least it prints
-
-
 LINE = captured("fio-3.33-terse.txt").splitlines()[0]
 
 
@@ -414,27 +331,6 @@ def test_host_and_guest_in_one_file_are_not_mixed_up():
 
 
 # Text
-
-
-def test_text_for_people_is_read_and_marked_as_rounded():
-    reading = FioText().read(captured("fio-3.33-people.txt").encode())
-    (run,) = reading.runs
-    assert (reading.tool_version, run.workload, run.operation, run.block_size_bytes) == (
-        "3.33",
-        "people",
-        "write",
-        65536,
-    )
-    assert (run.throughput_mib_s, run.ops_per_s, run.latency_ms, run.duration_s, run.line) == (
-        *(2000.0, 32000.0, pytest.approx(0.01669002), 0.002, 6),
-    )
-    assert run.percentiles_ms == {
-        "p50": pytest.approx(0.01568),
-        "p95": pytest.approx(0.018304),
-        "p99": pytest.approx(0.033536),
-    }
-    assert run.parameters == {"rw": "write", "ioengine": "psync", "iodepth": 1, "numjobs": 1}
-    assert "Rounded" in run.note
 
 
 OLD_TEXT = """mail: (g=0): rw=randrw, bs=4K-4K/8K-8K/4K-4K, ioengine=libaio, iodepth=8
@@ -471,8 +367,3 @@ def test_text_that_is_no_result_is_refused(text, reason):
 def test_text_without_the_line_of_its_load_is_asked_about():
     (run,) = FioText().read(OLD_TEXT[OLD_TEXT.index("fio-2") : OLD_TEXT.index("  write")].encode()).runs
     assert (run.operation, run.could_be, run.parameters) == ("", ("read", "random-read"), {"numjobs": 4})
-
-
-@pytest.mark.parametrize("name", ["fio-3.33.json", "fio-3.33-terse.txt"])
-def test_what_can_be_read_is_not_taken_for_text(name):
-    assert not FioText().recognises((DATA / name).read_bytes())

@@ -7,10 +7,10 @@ import zipfile
 import openpyxl
 import pytest
 
-from experiments.readers import apart, base, read, table
-from experiments.readers.apart import NotRead, ReadingProcess
+from experiments.readers import base, read, reading_process, table
 from experiments.readers.archives import MAX_LISTED, ArchiveError, is_archive, members
-from experiments.readers.fio import json as fio_json
+from experiments.readers.formats.fio import json as fio_json
+from experiments.readers.reading_process import NotRead, ReadingProcess
 from experiments.readers.table_columns import MAX_HEADER
 
 SECTION = {"io_bytes": 1_048_576, "bw": 1024, "runtime": 1000, "total_ios": 256, "bw_bytes": 1_048_576}
@@ -115,27 +115,12 @@ def test_bonnie_lines_of_several_machines_are_refused_by_name():
     assert reasons(BONNIE.format("ada") + BONNIE.format("ada") + BONNIE.format("grace")) == [
         "results of 2 machines in one file: 'ada' (line 1), 'grace' (line 3); give each its own file"
     ]
+    assert reasons(BONNIE.format("") + BONNIE.format("grace"))[0].startswith(
+        "results of 2 machines in one file: 'not named'"
+    )
     assert len(read((BONNIE.format("ada") * 2).encode()).runs) == 14
-
-
-def test_a_machine_whose_bonnie_line_has_no_name_is_called_so():
-    assert reasons(BONNIE.format("") + BONNIE.format("grace")) == [
-        "results of 2 machines in one file: 'not named' (line 1), 'grace' (line 2); give each its own file"
-    ]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"### ext4\n{SYSBENCH}### XFS\n{SYSBENCH}",
-        f"{SYSBENCH}== ext4, run 1 done ==\n{SYSBENCH}== xfs, run 1 done ==\n",
-        f"# mkfs.ext4 /dev/sdb1\n{SYSBENCH}{SYSBENCH}# mkfs.xfs -f /dev/sdb1\n{SYSBENCH}",
-    ],
-)
-def test_sections_of_several_file_systems_are_refused_by_name(text):
-    (reason,) = reasons(text)
-    assert reason.startswith("results of 2 file systems in one file: 'ext4' (line ")
-    assert "'xfs' (line " in reason
+    parts = read((BONNIE.format("ada") * 2 + BONNIE.format("grace")).encode()).parts
+    assert [(part.name, part.line, len(part.reading.runs)) for part in parts] == [("ada", 1, 14), ("grace", 3, 7)]
 
 
 @pytest.mark.parametrize(
@@ -149,6 +134,7 @@ def test_sections_of_several_file_systems_are_refused_by_name(text):
 def test_sections_that_headings_or_closing_lines_tell_apart_are_parts(text, runs):
     reading = read(text.encode())
     assert reading.runs == ()
+    assert reading.refused[0].reason.startswith("results of 2 file systems in one file: 'ext4' (line ")
     assert {part.name: len(part.reading.runs) for part in reading.parts} == runs
     assert all(part.name in text.splitlines()[part.line - 1].lower() for part in reading.parts)
     assert len({run.line for part in reading.parts for run in part.reading.runs}) == 3
@@ -165,14 +151,6 @@ def test_sections_that_nothing_tells_apart_are_no_parts(text):
     reading = read(text.encode())
     assert (reading.runs, reading.parts) == ((), ())
     assert "file systems in one file" in reading.refused[0].reason
-
-
-def test_each_machine_of_bonnie_lines_is_a_part():
-    reading = read((BONNIE.format("ada") * 2 + BONNIE.format("grace")).encode())
-    assert [(part.name, part.line, len(part.reading.runs)) for part in reading.parts] == [
-        ("ada", 1, 14),
-        ("grace", 3, 7),
-    ]
 
 
 def test_each_format_is_a_part_and_so_are_the_file_systems_in_it():
@@ -293,7 +271,7 @@ def test_what_is_read_apart_is_what_is_read_here():
 
 @pytest.mark.slow
 def test_a_file_that_takes_too_long_is_stopped_and_the_next_is_read(monkeypatch):
-    monkeypatch.setattr(apart, "PATIENCE", 600)  # on a busy machine a second of work takes many
+    monkeypatch.setattr(reading_process, "PATIENCE", 600)  # on a busy machine a second of work takes many
     with ReadingProcess(seconds=1) as process:
         with pytest.raises(NotRead) as stopped:
             process.read([HEADER, *[ROW * 25_000] * 60], lambda: None)

@@ -21,7 +21,7 @@ MODULES = sorted(
     if re.search(r"\bre\.[a-z]+\(", path.read_text())
 )
 # These apply their patterns to one line of at most MAX_LINE characters; what they search whole texts by is bounded.
-CUT_LINES = {f"experiments.readers.{name}" for name in ("disk.crystaldiskmark", "dbench", "filebench", "iozone")}
+CUT_LINES = {f"experiments.readers.formats.{name}" for name in ("crystaldiskmark", "dbench", "filebench", "iozone")}
 TOKENS = {"modelling.workloads.wml.grammar"}  # matched where the last one ended
 FUNCTIONS = ("compile", "search", "match", "fullmatch", "sub", "split", "finditer", "findall", "find", "number")
 ANCHORED = ("match", "fullmatch")
@@ -54,7 +54,7 @@ def patterns(name: str) -> Iterator[tuple[int, str, str | bytes]]:
             if is_ours and called in FUNCTIONS and isinstance(node.args[0], ast.Constant | ast.JoinedStr | ast.BinOp):
                 expression = compile(ast.Expression(node.args[0]), name, "eval")
                 yield node.lineno, called, eval(expression, {}, Known(module))
-    for table in ("_TEXT", "_SETTINGS"):
+    for table in ("_TEXT", "_LABELS"):
         entries = vars(module).get(table, ())
         texts = entries.values() if isinstance(entries, dict) else (pair[0] for pair in entries)
         yield from ((0, "search", pattern) for pattern in texts)

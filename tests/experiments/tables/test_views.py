@@ -10,7 +10,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from experiments.models import CaseStudy, PastedTable
-from experiments.readers import apart
+from experiments.readers import reading_process
 from experiments.tables import guided
 from tests.factories import make_token, make_user
 
@@ -146,8 +146,8 @@ def test_a_small_workbook_with_millions_of_texts_is_refused_unread(client, autho
 
 
 def test_a_workbook_that_takes_too_long_is_ended_and_the_page_says_what_is_allowed(client, author, monkeypatch):
-    monkeypatch.setattr(apart, "SECONDS_OF_A_PAGE", 1)
-    monkeypatch.setattr(apart, "PATIENCE", 600)  # on a busy machine a second of work takes many
+    monkeypatch.setattr(reading_process, "SECONDS_OF_A_PAGE", 1)
+    monkeypatch.setattr(reading_process, "PATIENCE", 600)  # on a busy machine a second of work takes many
     response = paste(client, text="", file=workbook(900_000))
     assert response.status_code == 422
     assert "found more than 1 s of work, allowed is a file that is read in that time" in response.content.decode()
@@ -161,7 +161,7 @@ def test_nothing_is_read_for_whoever_has_gone_away(client, author):
         response = client.post("/tables/new/", {"file": workbook(900_000)}, **{"gunicorn.socket": ours})
     assert response.status_code == 400
     assert not PastedTable.objects.exists()
-    server, _ = apart._servers[os.getpid()]
+    server, _ = reading_process._servers[os.getpid()]
     with open(f"/proc/{server.pid}/task/{server.pid}/children") as guards:
         assert guards.read() == ""
 
@@ -178,7 +178,7 @@ def test_the_web_process_reads_none_of_it_itself(client, author, monkeypatch, fi
 
 
 def test_conditions_that_would_take_all_memory_are_refused(client, author, monkeypatch):
-    monkeypatch.setattr(apart, "MEMORY_BYTES_OF_A_PAGE", 2**28)
+    monkeypatch.setattr(reading_process, "MEMORY_BYTES_OF_A_PAGE", 2**28)
     response = paste(client, conditions=io.BytesIO(b".".join([b"a"] * 30_000) + b"=1"))
     assert response.status_code == 422
     assert "found more than 256 MiB of memory, allowed is" in response.content.decode()

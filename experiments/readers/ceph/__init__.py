@@ -1,1 +1,0 @@
-"""Read what Ceph's own benchmarks print."""

@@ -1,1 +1,0 @@
-"""Read what small programs that measure one disk print."""

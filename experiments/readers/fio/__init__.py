@@ -1,1 +1,0 @@
-"""Read fio's output: JSON, its terse lines, and text for people."""

@@ -1,0 +1,1 @@
+"""One module for each format of benchmark results: a docstring that shows it, its patterns, and a Reader."""

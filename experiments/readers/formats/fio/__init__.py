@@ -1,0 +1,1 @@
+"""Read what fio prints: JSON, terse lines, and text for people."""

@@ -1,0 +1,183 @@
+"""Files with results of several systems, which are no repetitions of one another: what tells their runs apart.
+
+    ### Ext4                                    or, after each run:
+    62.232: IO Summary: ...                     ===== btrfs, iteration 0 done =====
+    ### XFS
+    62.232: IO Summary: ...
+
+First the file systems that lines between the runs name: headings, mkfs and mount, a path. Where the first run has such
+lines above it and the last has none below, they are headings, and each run belongs to the nearest above; the other way
+round they stand below their runs. Else nothing tells which run is of which, and the file is refused.
+
+    $ fio --rw=randrw --rwmixread=70 --direct=1 ...   what it says of the load and the output does not
+    Now with the virtio drivers:
+
+Then headings, sentences and commands: a run that comes once more below new words may be of another system, and is no
+repetition before somebody says so.
+"""
+
+import re
+import shlex
+from dataclasses import replace
+
+from .base import LineNumbers, Reading, Run, lines_of, text_of
+from .formats.fio.json import OPTIONS, operation_of
+from .parts import divide, part_of, refuse_several
+
+MAX_LINE = 1_000
+_FILE_SYSTEM = re.compile(
+    r"(?<![A-Za-z0-9])(?:ext[234]|xfs|btrfs|zfs|jfs|reiserfs|reiser4|f2fs|nilfs2?|bcachefs|ntfs|exfat|vfat|fat32|ufs"
+    r"|vmfs|nfs)(?![A-Za-z0-9])",
+    re.ASCII | re.IGNORECASE,
+)
+_VERSION = re.compile(r"fio-\d\S{0,20}$")
+_FIO = re.compile(r"(?:.{0,200}[\s$#>;&|/])?fio((?: .{1,900})? --?\w.{0,900})$")
+_TOOLS = r"fio|diskspd(?:\.exe)?|bonnie\+\+|sysbench|dd|iozone|ioping|hdparm|pgbench|dbench|filebench|rados|ceph"
+_COMMAND = re.compile(rf"(?:.{{0,200}}[$#>%]|sudo|time)? ?(?:\S{{0,100}}[/\\])?(?:{_TOOLS}) .{{0,200}}", re.IGNORECASE)
+_HEADING = re.compile(r"#{1,6} \S.{0,200}|(={2,}|-{2,}|\*{2,}) ?\S.{0,200} ?\1|\*\*\S.{0,200}\*\*:?")
+_WORD = re.compile(r"[\"'(]?[A-Za-zÀ-ÿ/][\w'’+./,;:!?)\"-]{0,40}")
+# What tells repetitions apart and no systems: numbers, ordinals, days and months.
+_COUNTED = re.compile(
+    r"\d{1,20}|\b(?:one|two|three|four|five|first|second|third|fourth|fifth|last|next|again|once|more|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may"
+    r"|jun|jul|aug|sep|oct|nov|dec)\w{0,6}\b"
+)
+
+
+def divide_by_system(data: bytes, reading: Reading) -> Reading:
+    """Return the reading, in parts or refused where its runs are, or may be, of several systems."""
+    lines = {run.line for run in reading.runs if run.line is not None}
+    if reading.parts or not lines or reading.format == "phoronix":  # which names its system at each result
+        return reading
+    text = text_of(data)
+    by_file_system = _divide_by_file_system(text, reading, sorted(lines))
+    return by_file_system if by_file_system is not reading else _divide_by_words(text, reading, lines)
+
+
+def _divide_by_file_system(text: str, reading: Reading, ends: list[int]) -> Reading:
+    """Return the reading, divided by the file systems named between its runs; ends : the runs' lines, in order."""
+    text = "\n".join(text.splitlines())  # as the readers number them
+    numbers = LineNumbers(text)
+    between: list[dict[str, int]] = [{} for _ in range(len(ends) + 1)]  # names with their first lines
+    gap = 0
+    for match in _FILE_SYSTEM.finditer(text):
+        line = numbers.at(match.start())
+        while gap < len(ends) and line > ends[gap]:
+            gap += 1
+        between[gap].setdefault(match[0].lower(), line)
+    named = [", ".join(names) for names in between]
+    first_lines: dict[str, int] = {}
+    for name, names in zip(named, between, strict=True):
+        if name:
+            first_lines.setdefault(name, next(iter(names.values())))
+    if len(ends) < 2 or len(first_lines) < 2:
+        return reading
+    if bool(named[0]) == bool(named[-1]):
+        refused = (refuse_several("file systems", first_lines), *reading.refused)
+        return replace(reading, runs=(), refused=refused)
+    is_above = bool(named[0])
+    beside = named[:-1] if is_above else named[:0:-1]  # each run, from the side where the first name is
+    name_of: dict[int | None, str] = {}
+    nearest = ""
+    for end, name in zip(ends if is_above else reversed(ends), beside, strict=True):
+        nearest = name_of[end] = name or nearest
+    name_of[None] = name_of[ends[0]]
+    runs: dict[str, list[Run]] = {name: [] for name in first_lines}
+    for run in reading.runs:
+        runs[name_of[run.line]].append(run)
+    parts = [part_of(reading, name, first_lines[name], of_system) for name, of_system in runs.items()]
+    return divide("file systems", reading, parts)
+
+
+def _divide_by_words(text: str, reading: Reading, ends: set[int]) -> Reading:
+    """Return the reading with what commands say of its runs, in parts where words stand between runs that are alike."""
+    of_line: dict[int, dict[str, str | int]] = {}
+    words: dict[int, dict[str, tuple[int, str]]] = {}  # line of a run to new words since the run before it
+    seen: set[str] = set()
+    command: dict[str, str | int] = {}
+    new: dict[str, tuple[int, str]] = {}
+    began = 0
+    for number, raw in lines_of(text):
+        line = raw[:MAX_LINE].strip()
+        if reading.format == "fio-text" and (match := _FIO.match(line)):
+            command, began = _options(match[1]), 0
+        elif _VERSION.match(line):
+            began += 1
+            command = command if began < 2 else {}
+        if number in ends:
+            of_line[number] = command
+            words[number] = {folded: place for folded, place in new.items() if folded not in seen}
+            seen.update(new)
+            new = {}
+        elif folded := _words(line):
+            new.setdefault(folded, (number, line))
+    runs = [_with_command(run, of_line.get(run.line or 0, {})) for run in reading.runs]
+    # What comes once more below the last run stands below each of them: "run 1 done".
+    above = {line: [place for folded, place in of_run.items() if folded not in new] for line, of_run in words.items()}
+    new_words = {line: places[0] for line, places in above.items() if places}
+    return _divide_where_runs_repeat(replace(reading, runs=tuple(runs)), new_words)
+
+
+def _words(line: str) -> str:
+    """Return a heading, a command or a sentence, without what tells repetitions apart; "" for another line."""
+    parts = line.split()
+    is_sentence = len(parts) > 3 and all(map(_WORD.fullmatch, parts))
+    if not (is_sentence or _HEADING.fullmatch(line) or _COMMAND.fullmatch(line)):
+        return ""
+    return " ".join(_COUNTED.sub("", line.casefold()).split())
+
+
+def _divide_where_runs_repeat(reading: Reading, words: dict[int, tuple[int, str]]) -> Reading:
+    """Return the reading, in parts where a run comes once more below new words."""
+    parts: list[tuple[tuple[int, str], list[Run]]] = []
+    known: set[tuple[object, ...]] = set()
+    since: tuple[int, str] | None = None  # the last new words
+    last: int | None = None
+    for run in sorted(reading.runs, key=lambda run: run.line or 0):
+        if run.line != last:
+            since = words.get(run.line or 0) or since
+        key = (run.workload, run.operation, run.block_size_bytes, *sorted(run.parameters.items()))
+        if not parts or (since and key in known and since[0] > max(r.line or 0 for r in parts[-1][1])):
+            parts.append((since or (run.line or 1, "the first runs"), []))
+            known = set()
+        parts[-1][1].append(run)
+        known.add(key)
+        last = run.line
+    if len(parts) < 2:
+        return reading
+    named = [part_of(reading, f"line {at}: {text}"[:80], at, runs_below) for (at, text), runs_below in parts]
+    return divide("runs that may be of different systems", reading, named)
+
+
+# Commands
+
+
+def _options(text: str) -> dict[str, str | int]:
+    """Return what a command of fio says of every job: its options before a second job begins."""
+    try:
+        words = iter(shlex.split(text))
+    except ValueError:
+        return {}
+    options: dict[str, str | int] = {}
+    jobs = 0
+    for word in words:
+        name, has_value, value = word.lstrip("-").partition("=")
+        if word.startswith("--") and not has_value and name not in ("direct", "time_based", "thread"):
+            value = next(words, "")
+        jobs += name == "name"
+        if jobs > 1:
+            return {}
+        if name in OPTIONS and word.startswith("--"):
+            options[name] = int(value or 1) if (value or "1").isdecimal() else value
+    return options
+
+
+def _with_command(run: Run, options: dict[str, str | int]) -> Run:
+    """Return the run with what its command says and it does not; as it is where the two disagree."""
+    if not options or any(str(run.parameters.get(name, value)) != str(value) for name, value in options.items()):
+        return run
+    run = replace(run, parameters={**options, **run.parameters})
+    if run.could_be and (rw := options.get("rw") or options.get("readwrite")):
+        direction = run.could_be[0]
+        operation, could_be = operation_of(str(rw), [direction])
+        run = replace(run, operation=operation, could_be=could_be)
+    return run
