@@ -5,11 +5,23 @@ from collections import Counter
 
 import pytest
 from django.db import connection
+from django.db.models import Value
+from django.db.models.functions import Concat
 from django.test.utils import CaptureQueriesContext
 
 from experiments.case_studies import life
 from experiments.claim_conditions import parse
-from experiments.models import CaseStudy, Claim, DerivedValue, Measurement, OrdinalFinding, PrintedRatio
+from experiments.models import (
+    CaseStudy,
+    Claim,
+    DerivedValue,
+    FileSystem,
+    Hypervisor,
+    Measurement,
+    OrdinalFinding,
+    PrintedRatio,
+    Workload,
+)
 from experiments.published_evidence import load as evidence
 from kdb.models import Job
 from kdb.work import jobs
@@ -249,7 +261,7 @@ def test_a_difference_within_the_spread_of_a_run_is_a_tie():
         make_measurement(value, case_study=case_study, hypervisor=hypervisor)
     publish(case_study)
     # single runs, 5 % each: the ratio's 95 % interval is +- 1.96 * sqrt(2) * 5 % = 14 %
-    scores = {row[:2]: row[2] for row in hypotheses.scores(gather.read_facts().with_spread(0.05))}
+    scores = {row[:2]: row[2] for row in hypotheses.scores(gather.read_facts().with_spread(0.05).studies)}
     comparison = scores["H1.1", "lab"]
     assert (comparison.held, comparison.failed, comparison.undecided) == (0, 0, 1)
     exact = compare(parse(hypotheses.HYPOTHESES[5].condition), gather.read_facts(), is_open=True)
@@ -371,14 +383,32 @@ def test_retracting_a_paper_takes_its_evidence_from_every_verdict(published_evid
 
 def judged() -> list[dict]:
     """Return all that is kept, except the keys of the rows."""
-    rows = [*ClaimVerdict.objects.values(), *HypothesisScore.objects.values()]
+    rows = [*ClaimVerdict.objects.order_by("claim", "scope").values(), *HypothesisScore.objects.values()]
     return [{name: value for name, value in row.items() if name != "id"} for row in rows]
 
 
-def test_judging_again_changes_nothing(published_evidence):
-    before = judged()
+def from_scratch() -> list[dict]:
+    ClaimVerdict.objects.all().delete()
+    HypothesisScore.objects.all().delete()
     verdicts.recompute()
-    assert judged() == before
+    return judged()
+
+
+def test_only_claims_whose_evidence_changed_are_judged_anew(published_evidence):
+    before = set(ClaimVerdict.objects.values_list("pk", flat=True))
+    publish(paper_with(kvm=20.0, xen=10.0))
+    work()
+    kept = ClaimVerdict.objects.filter(pk__in=before)
+    assert kept.filter(scope="own").count() == 282
+    assert 100 < kept.filter(scope="others").count() < 282  # it speaks of one of their workloads
+    assert judged() == from_scratch()
+
+
+@pytest.mark.parametrize("model", [Hypervisor, Workload, FileSystem])
+def test_claims_are_judged_anew_where_a_name_in_their_reasons_changed(published_evidence, model):
+    model.objects.update(name=Concat("name", Value(" as called now")))
+    verdicts.recompute()
+    assert judged() == from_scratch()
 
 
 def test_other_rules_ask_for_verdicts_without_a_publication(published_evidence, monkeypatch):
@@ -387,7 +417,7 @@ def test_other_rules_ask_for_verdicts_without_a_publication(published_evidence, 
     monkeypatch.setattr(verdicts, "__version__", "of tomorrow")
     verdicts.look_after()
     work()
-    assert not ClaimVerdict.objects.exclude(asked=verdicts._rules()).exists()
+    assert not ClaimVerdict.objects.exclude(asked__startswith=verdicts._rules()).exists()
 
 
 def test_a_new_finding_of_somebody_else_changes_a_verdict(published_evidence):
