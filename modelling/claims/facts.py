@@ -200,7 +200,7 @@ class PublishedFacts:
         """Return case study to the greatest VM count it has numbers of."""
         counts = [(n.at["case_study"], n.at["vm_count"]) for n in self.numbers]
         counts += [(r.case_study, max(r.vm_counts, default=0)) for r in self.ratios]
-        return {slug: max(those) for slug, those in _grouped(counts).items()}
+        return {slug: max(numbers) for slug, numbers in _grouped(counts).items()}
 
     @cached_property
     def printed(self) -> dict[tuple[str, str, int], dict[tuple[str, str], tuple[Span, str]]]:
@@ -217,7 +217,7 @@ def _grouped(rows: Iterable[tuple[Any, Any]]) -> dict[Any, tuple[Any, ...]]:
     groups: dict[Any, list[Any]] = {}
     for key, row in rows:
         groups.setdefault(key, []).append(row)
-    return {key: tuple(those) for key, those in groups.items()}
+    return {key: tuple(values) for key, values in groups.items()}
 
 
 def _widened(number: Number, variation: float) -> Number:

@@ -34,8 +34,8 @@ def advised(axis: str, entries: Sequence[str], *, is_all: bool = True, **context
 def digest() -> str:
     """Return a digest of all advice in the database, "" of none."""
     rows = [*Advice.objects.order_by("code").values_list(), *Contradiction.objects.order_by("number").values_list()]
-    told = [row[1:] for row in rows]  # without their numbers in this database
-    return hashlib.sha256(repr(told).encode()).hexdigest() if told else ""
+    rows = [row[1:] for row in rows]  # without their numbers in this database
+    return hashlib.sha256(repr(rows).encode()).hexdigest() if rows else ""
 
 
 def publisher_choices() -> list[tuple[str, str]]:
@@ -45,10 +45,10 @@ def publisher_choices() -> list[tuple[str, str]]:
 
 def disagreements(code: str = "") -> list[tuple[Disagreement, list[Statement], list[Statement]]]:
     """Return the contradictions, or those that touch a statement, each with both sides: two queries."""
-    told = [one for one in plain(Disagreement, Contradiction.objects.all()) if not code or one.touches({code})]
-    codes = {code for one in told for code in (*one.one_side, *one.other_side)}
+    touched = [one for one in plain(Disagreement, Contradiction.objects.all()) if not code or one.touches({code})]
+    codes = {code for one in touched for code in (*one.one_side, *one.other_side)}
     rows = {one.code: one for one in plain(Statement, Advice.objects.filter(code__in=codes))}
-    return [(one, [rows[code] for code in one.one_side], [rows[code] for code in one.other_side]) for one in told]
+    return [(one, [rows[code] for code in one.one_side], [rows[code] for code in one.other_side]) for one in touched]
 
 
 def plain(kind: type[Plain], rows: Iterable[Any]) -> list[Plain]:
