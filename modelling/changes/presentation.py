@@ -10,9 +10,9 @@ import numpy as np
 
 from modelling.answers.words import Chart
 
-from . import words
 from .content import UNIT, Drift, History, Level, Point, Series
 from .statistics.newest import newest_drift
+from .words import drift_sentence
 
 SHOWN = 60  # points of a chart: more cannot be told apart on a phone
 
@@ -35,7 +35,7 @@ def make_history(
         levels.append(Level(first.sitting, first.at, end - start, middle, *of_change))
     rate = newest_drift(values[starts[-1] :]) if starts else None
     of_rate = (rate.ratio, *rate.interval) if rate else None
-    drift = Drift(*of_rate, words.drift_sentence(*of_rate)) if of_rate else None
+    drift = Drift(*of_rate, drift_sentence(*of_rate)) if of_rate else None
     return History(key, series, name, UNIT, tuple(points), tuple(levels), drift)
 
 

@@ -179,8 +179,9 @@ def compare_pairs_with_sides(answers: Answers) -> Iterator[Breach]:
         for side, (axis, held) in enumerate(sides):
             for part in answer.parts:
                 for value, alike in _sides(part, side).items():
-                    asked, on_it = replace(question, axis=axis), {held: value}
-                    for other in dict.fromkeys((asked, replace(asked, **on_it))):  # type: ignore[arg-type]
+                    on_it: dict[str, Any] = {held: value}
+                    asked = replace(question, axis=axis)
+                    for other in dict.fromkeys((asked, replace(asked, **on_it))):
                         for counterpart in answers[other].parts if other in answers else ():
                             about = question.key, other.key
                             for what, clause in contradictions(alike, counterpart):
