@@ -57,7 +57,7 @@ def take_in_what_is_shipped(sender: Any, **kwargs: Any) -> None:
     from .kept_answers import standing
 
     summaries.flag_implausible_arms()
-    loading.take_in()
+    loading.load_bundled_advice()
     standing.take_in()
 
 

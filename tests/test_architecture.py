@@ -138,7 +138,7 @@ PLAIN = [
     ),
     *(
         f"modelling.explanations.{name}"
-        for name in ("causes", "comparison", "content", "facts", "standing", "verdicts")
+        for name in ("causes", "comparison", "content", "facts", "support", "verdicts")
     ),
     *(f"modelling.comparisons.{name}" for name in ("content", "words")),
     *(f"modelling.overview.{name}" for name in ("content", "presentation")),

@@ -8,7 +8,7 @@ from modelling.estimation.shares import Decomposition, Share
 from modelling.evidence.words import capital, column, listed, load, percent, size, stated, times, value
 from modelling.prediction.content import IN_USE, SINCE
 from modelling.workloads.mechanisms import Term
-from modelling.workloads.track_record import how_often
+from modelling.workloads.track_record import describe_record
 
 from .content import (
     ESTIMATED,
@@ -201,7 +201,7 @@ def mechanisms(facts: ExplanationFacts) -> Iterator[Step]:
     favoured = {1: f"{facts.a.label} ahead", -1: f"{facts.b.label} ahead", 0: "neither of them ahead"}
     texts.append(
         f"Taken together they let one expect {favoured[expected.sign]}: an opinion of the model, and no measurement; "
-        f"{how_often(facts.record)}."
+        f"{describe_record(facts.record)}."
     )
     yield Step(
         "mechanisms",

@@ -32,9 +32,9 @@ from modelling.workloads.profiles import Profile, known_profiles
 from modelling.workloads.track_record import TrackRecord, track_record
 
 from . import ExplanationFacts, Side
-from .between import came_with, contrast_between, direct_groups, shared_part, tiers_between
 from .causes import COMPONENTS
 from .facts import Placed, Tier
+from .pair_evidence import came_with, contrast_between, direct_groups, shared_part, tiers_between
 
 # Column of a configuration that is a row itself: path to its slug, or to its name where a reader sees it.
 _NAMED = {

@@ -130,7 +130,7 @@ def test_many_case_studies_are_counted_and_the_first_of_them_named(db, monkeypat
         for guest_fs, value in {"xfs": 100.0 + number, "ext4": 100.0}.items():
             make_measurement(value, case_study=study, guest_fs=guest_fs)
         publish(study)
-    for module in ("comparison", "standing"):  # the package names their functions alike
+    for module in ("comparison", "support"):  # the package names their functions alike
         monkeypatch.setattr(sys.modules[f"modelling.explanations.{module}"], "MOST_SHOWN", 3)
     of_kind = steps("guest-fs", "varmail", "xfs", "ext4")
     told = of_kind["comparison"]

@@ -109,10 +109,10 @@ def test_a_first_start_loads_it_and_a_later_one_brings_what_changed(settings):
     assert Advice.objects.count() == 486
     Advice.objects.filter(code="pve-qm-01").update(statement="Old.")
     settings.KDB_RELEASE_EVIDENCE = False
-    loading.take_in()
+    loading.load_bundled_advice()
     assert Advice.objects.get(code="pve-qm-01").statement == "Old."
     settings.KDB_RELEASE_EVIDENCE = True
-    loading.take_in()
+    loading.load_bundled_advice()
     assert Advice.objects.get(code="pve-qm-01").statement != "Old."
 
 
