@@ -27,6 +27,8 @@ class Duel:
 
 @dataclass(frozen=True)
 class ReportedMethod:
+    """One way to predict what a case study will find."""
+
     component = "Method"
 
     method: str
