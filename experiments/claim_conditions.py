@@ -184,6 +184,46 @@ class Checks:
     case_studies: frozenset[str] = frozenset()
 
 
+def workloads_of(condition: Condition) -> frozenset[str] | None:
+    """Return the workloads that decide a condition; None where it leaves open which."""
+    names = {
+        "" if workload in (None, ANY) else str(workload)
+        for quantity, where in _placed_quantities(condition)
+        for workload in _workloads(quantity, where)
+    }
+    return None if not names or "" in names else frozenset(names)
+
+
+def _placed_quantities(condition: Condition) -> Iterator[tuple[Quantity, Coordinates]]:
+    match condition:
+        case All() | Share():
+            for part in condition.parts:
+                yield from _placed_quantities(part)
+        case Premise():
+            yield from _placed_quantities(condition.given)
+            yield from _placed_quantities(condition.then)
+        case Order() | Within():
+            for quantity in condition.quantities:
+                yield quantity, condition.where
+
+
+def _workloads(quantity: Quantity, where: Coordinates) -> Iterator[Scalar]:
+    match quantity:
+        case Aggregate():
+            for part in quantity.parts():
+                yield from _workloads(placed(quantity.of, part), where)
+        case Ratio():
+            for side in (quantity.upper, quantity.lower):
+                yield from _workloads(placed(side, quantity.at), where)
+        case Rank():
+            for at in (quantity.subject, *quantity.rivals):
+                yield {**where, **at}.get("workload")
+        case Throughput() | Listed():
+            yield {**where, **quantity.at}.get("workload")
+        case Limit():  # beside numbers of its own case study
+            pass
+
+
 UNWRITTEN = Untestable("Nobody has written down yet what would decide it.")
 OF_ITS_PAPER_ALONE = Untestable("The claim speaks of its own paper alone.")
 

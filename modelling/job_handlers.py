@@ -3,7 +3,7 @@
 from kdb.work import jobs
 
 from .answer_store import snapshots, standing
-from .changes import keeping as changes
+from .changes import detection as changes
 from .claims import verdicts
 from .fleet.detection import keeping as detection
 from .fleet.moving import moves, outcomes, policies, runner

@@ -57,7 +57,7 @@ def take_in_what_is_shipped(sender: Any, **kwargs: Any) -> None:
     from .guidance import loading
 
     summaries.flag_implausible_arms()
-    loading.take_in()
+    loading.load_bundled_advice()
     standing.load_shipped()
 
 
@@ -115,7 +115,7 @@ def stop_moves(sender: Any, host: Host, user: Any, asked_by: Any, **kwargs: Any)
 @receiver(sitting_ended)
 def look_for_changes(sender: Any, **kwargs: Any) -> None:
     """Have the sitting's series tested once it is committed."""
-    from .changes import keeping as changes
+    from .changes import detection as changes
 
     jobs.enqueue_once(changes.JOB)
 
@@ -123,16 +123,16 @@ def look_for_changes(sender: Any, **kwargs: Any) -> None:
 @receiver(delivery_due)
 def tell_members_alone(sender: Any, delivery: Delivery, **kwargs: Any) -> str:
     """Say why somebody is not told of a change after all; "" where nothing is against it."""
-    from .changes import keeping as changes
+    from .changes import selectors as changes
 
-    return changes.why_not_told(delivery)
+    return changes.why_not_deliver(delivery)
 
 
 @receiver(ticked)
 def look_after_what_is_kept(sender: Any, **kwargs: Any) -> None:
     """Ask again for what a publication left to do, whatever message was lost."""
     from .answer_store import snapshots
-    from .changes import keeping as changes
+    from .changes import detection as changes
     from .claims import verdicts
     from .fleet.detection import keeping as detection
     from .fleet.moving import moves, outcomes, policies

@@ -68,7 +68,7 @@ FEATURES = [
     Feature("guides", ADMINISTRATORS, "who has a choice to make and no workload in mind",
         "modelling/guides tests/modelling/guides docs/guides"),
     Feature("forecasts", PROGRAMS, "who compares configurations that nobody measured together",
-        "modelling/foretelling tests/modelling/foretelling modelling/management/commands/foretell.py"),
+        "modelling/prediction tests/modelling/prediction modelling/management/commands/foretell.py"),
     Feature("validation", RESEARCHERS, "who asks how far to trust the numbers",
         "modelling/validation tests/modelling/validation docs/models/quality.md docs/models/coherence.md "
         "modelling/management/commands/check_coherence.py modelling/management/commands/model_quality.py"),

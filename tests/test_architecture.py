@@ -100,7 +100,7 @@ ROOMS = [
     ("modelling.claims", False, "what the papers claimed, held against the numbers"),
     ("modelling.guidance", False, "what makers advise"),
     ("modelling.guides", False, "a page for each choice"),
-    ("modelling.foretelling", False, "what another laboratory will measure of any pair of configurations"),
+    ("modelling.prediction", False, "what another laboratory will measure of any pair of configurations"),
     ("modelling.explanations", False, "why one entry stands above another"),
     ("modelling.own_lab", False, "decisions on the machines of readers, measured run by run"),
     ("modelling.changes", False, "what was measured in a laboratory over time, and what changed"),
@@ -133,10 +133,7 @@ PLAIN = [
             *("side_by_side", "standing", "tabs", "trade_table"),
         )
     ),
-    *(
-        f"modelling.explanations.{name}"
-        for name in ("causes", "comparison", "content", "facts", "standing", "verdicts")
-    ),
+    *(f"modelling.explanations.{name}" for name in ("causes", "comparison", "content", "facts", "support", "verdicts")),
     "modelling.answer_pages.content",
     *(f"modelling.fleet.placement.{name}" for name in ("content", "prospects", "assignment", "planning", "fleet_file")),
     *(f"modelling.fleet.placement.{name}" for name in ("solver_output", "words", "home", "trials")),
@@ -145,7 +142,7 @@ PLAIN = [
     *(f"modelling.changes.{name}" for name in ("content", "presentation", "words")),
     *(f"modelling.guidance.{name}" for name in ("content", "matching", "words")),
     "modelling.guides.content",
-    *(f"modelling.foretelling.{name}" for name in ("content",)),
+    *(f"modelling.prediction.{name}" for name in ("content",)),
     *(f"modelling.fleet.detection.{name}" for name in ("features", "classifier", "content", "evaluation")),
     "modelling.fleet.moving.before_after",
     *("modelling.ask.fit", "modelling.ask.machine", "modelling.ask.language"),
@@ -154,8 +151,8 @@ PLAIN = [
     *(
         f"modelling.validation.{name}"
         for name in (
-            *("forecasts", "leave_one_out", "groups", "clustered", "plots", "tables"),
-            *("coherence", "claimed", "reasons"),
+            *("content", "methods", "leave_one_out", "left_out_groups", "scores", "tables"),
+            "coherence",
         )
     ),
 ]
@@ -337,8 +334,8 @@ WRITERS = {
     "RevisionEffects": "modelling.previews.effects",
     "KeptMachine": "modelling.ask.machines",
     "FollowedQuestion": "modelling.subscriptions.followers",
-    "SeriesChange": "modelling.changes.keeping",
-    "MonthOfTests": "modelling.changes.keeping",
+    "SeriesChange": "modelling.changes.detection",
+    "MonthOfTests": "modelling.changes.detection",
     "DetectionModel": "modelling.fleet.detection.keeping",
     "DetectedHour": "modelling.fleet.detection.keeping",
     "StatedMix": "modelling.fleet.moving.plans",

@@ -35,11 +35,11 @@ def neighbours(profile: Profile, known: Mapping[str, Profile], labels: Mapping[s
 
     labels : of workloads, by slug; one without a label is left out
     """
-    apart = sorted((distance(profile, other), workload) for workload, other in known.items() if workload in labels)
-    limit = min(apart[0][0] + ALSO_NEAR, FAR) if apart else 0.0
+    distances = sorted((distance(profile, other), workload) for workload, other in known.items() if workload in labels)
+    limit = min(distances[0][0] + ALSO_NEAR, FAR) if distances else 0.0
     return [
         Neighbour(workload, labels[workload], how_far, how_far > FAR, place == 0 or how_far <= limit)
-        for place, (how_far, workload) in enumerate(apart)
+        for place, (how_far, workload) in enumerate(distances)
     ]
 
 
@@ -98,6 +98,6 @@ def _assumed(
         yield "There are no writes, so the share of synchronous ones counts nothing."
     if files is not None and mean_file_bytes is not None:
         yield "All files are taken to be in use."
-    given = {"threads": threads, "number of files": files, "mean file size": mean_file_bytes}
-    if unknown := [name for name, value in given.items() if value is None]:
+    numbers = {"threads": threads, "number of files": files, "mean file size": mean_file_bytes}
+    if unknown := [name for name, value in numbers.items() if value is None]:
         yield f"Not given, and left out of the distance: {', '.join(unknown)}."

@@ -31,7 +31,7 @@ def advisor(request: HttpRequest) -> HttpResponse:
     context = {
         "form": form,
         "examples": [{"slug": slug, "label": known[slug]} for slug in KNOWN if slug in known],
-        "page": advice_words.page(advice) if advice else None,
+        "page": advice_words.advice_page(advice) if advice else None,
         "is_fragment": is_fragment,
     }
     return render(request, f"modelling/{'_' if is_fragment else ''}advisor.html", context, status=status)

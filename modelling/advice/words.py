@@ -36,7 +36,7 @@ def _transferred(recommended: Recommendation) -> str:
     return f"As for {workload}: {sentence[:1].lower()}{sentence[1:]}"
 
 
-def without(names: Sequence[str], workload: str) -> str:
+def explain_left_out(names: Sequence[str], workload: str) -> str:
     """Say which filters had to go for the workload to have an answer, or ""."""
     if not names:
         return ""
@@ -62,7 +62,7 @@ class AdvicePage:
     recommended: list[tuple[Recommendation, str]]
 
 
-def page(advice: Advice) -> AdvicePage:
+def advice_page(advice: Advice) -> AdvicePage:
     """Return the advice made ready for its template."""
     return AdvicePage(
         advice=advice,
@@ -71,7 +71,7 @@ def page(advice: Advice) -> AdvicePage:
         rows=_rows(advice.profile),
         facts=_facts(advice.profile),
         recommended=[
-            (recommendation, without(recommendation.without, recommendation.label))
+            (recommendation, explain_left_out(recommendation.without, recommendation.label))
             for recommendation in advice.recommendation
         ],
     )

@@ -20,8 +20,8 @@ from kdb.api.shapes import shape_of
 from modelling.models import Laboratory, SeriesChange
 from modelling.own_lab.selectors import laboratories_of
 
-from . import bisecting, causes, gather, keeping, selectors, words
-from .bisecting import Bisection
+from . import bisection, causes, detection, gather, selectors, words
+from .bisection import Bisection
 from .content import DEEDS, Cause, Fact, Handling, History, Series, SeriesLine
 from .forms import HandlingForm, MonthForm
 
@@ -60,10 +60,10 @@ class SeriesChangeSerializer(serializers.ModelSerializer[SeriesChange]):
         return shape_of(Series)(Series(**about)).data
 
     def get_sentence(self, change: SeriesChange) -> str:
-        return keeping.sentence_of(change, change.about)
+        return selectors.sentence_of(change, change.about)
 
     def get_command(self, change: SeriesChange) -> str:
-        return words.rerun(change.about, change.laboratory.slug)
+        return words.rerun_command(change.about, change.laboratory.slug)
 
     @extend_schema_field(shape_of(Handling))
     def get_handling(self, change: SeriesChange) -> Any:
@@ -96,16 +96,16 @@ class SeriesViewSet(OwnedViewSet):
     @extend_schema(operation_id="series_list", tags=TAGS, responses=SeriesListSerializer)
     def index(self, request: Request, slug: str) -> Response:
         """List its series."""
-        lines = gather.lines(_laboratory(request, slug))
+        lines = gather.series_lines(_laboratory(request, slug))
         return Response({"series": [shape_of(SeriesLine)(line).data for line in lines]})
 
     @extend_schema(operation_id="series_retrieve", tags=TAGS, responses=shape_of(History))
     def retrieve(self, request: Request, slug: str, key: str) -> Response:
         """Return a series over time: its points, and its levels between the changes."""
-        told = selectors.history_of(_laboratory(request, slug), key)
-        if told is None:
+        history = selectors.history_of(_laboratory(request, slug), key)
+        if history is None:
             raise Http404(f"no series {key}")
-        return Response(shape_of(History)(told).data)
+        return Response(shape_of(History)(history).data)
 
 
 @extend_schema_view(
@@ -121,11 +121,11 @@ class SeriesChangeViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Owne
 
     def get_queryset(self) -> QuerySet[SeriesChange]:
         if self.action != "list":
-            return keeping.changes_of(self.request.user)
+            return selectors.changes_of(self.request.user)
         form = MonthForm(self.request.query_params)
         if not form.is_valid():
             raise FaultyRequest(form_errors(form))
-        return selectors.found_in(self.request.user, form.cleaned_data["month"])
+        return selectors.changes_found_in(self.request.user, form.cleaned_data["month"])
 
     @extend_schema(operation_id="series_changes_causes", tags=TAGS, responses=ChangeCausesSerializer)
     @action(detail=True)
@@ -134,7 +134,7 @@ class SeriesChangeViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Owne
         of others those that they shared.
         """
         change = self.get_object()
-        plans = bisecting.bisections(change, permissions.hosts_visible_to(request.user))
+        plans = bisection.bisections(change, permissions.hosts_visible_to(request.user))
         return Response(
             {
                 "causes": [shape_of(Cause)(cause).data for cause in causes.causes_of(change, is_member=True)],
@@ -155,7 +155,7 @@ class SeriesChangeViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Owne
         form = HandlingForm(fields_of(request, ChangeHandlingFieldsSerializer))
         if not form.is_valid():
             raise FaultyRequest(form_errors(form))
-        keeping.handle(change, request.user, **form.cleaned_data)
+        detection.handle(change, request.user, **form.cleaned_data)
         return Response(self.get_serializer(self.get_object()).data)
 
 

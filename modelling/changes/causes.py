@@ -23,10 +23,10 @@ def causes_of(change: SeriesChange, *, is_member: bool) -> list[Cause]:
 
     is_member : all series of the change's laboratory count, else only those that it shared; of others always only those
     """
-    facts = [fact for fact in (Fact(**told) for told in change.facts) if fact.before and fact.after]
+    facts = [fact for fact in (Fact(**fact) for fact in change.facts) if fact.before and fact.after]
     if not facts:
         return []
-    tracks = gather.tracks(change.laboratory if is_member else None)
+    tracks = gather.read_tracks(change.laboratory if is_member else None)
     tracks.pop((change.laboratory_id, change.series), None)  # its own change is what made us ask
     at = change.sitting.ended_at
     assert at is not None  # a sitting that shows a change has ended
@@ -38,18 +38,18 @@ def causes_of(change: SeriesChange, *, is_member: bool) -> list[Cause]:
 def public_causes_of(change: SeriesChange) -> list[Cause]:
     """Return the causes as everybody may see them, from memory: a stranger's request reads no thousand sittings."""
     key = f"modelling.causes:{change.pk}"
-    told: list[Cause] | None = caches["worked-out"].get_or_set(
+    causes: list[Cause] | None = caches["worked-out"].get_or_set(
         key, partial(causes_of, change, is_member=False), _SECONDS
     )
-    return told or []
+    return causes or []
 
 
-def _cause(fact: Fact, ratio: float, told: Iterable[Step | None]) -> Cause:
-    steps = [step for step in told if step is not None]
+def _cause(fact: Fact, ratio: float, of_tracks: Iterable[Step | None]) -> Cause:
+    steps = [step for step in of_tracks if step is not None]
     took, without = ([step for step in steps if step.took == took] for took in (True, False))
     middle, low, high = effect(steps) or (None, None, None)
     cause = Cause(fact, _tally(took, ratio), _tally(without, ratio), middle, low, high, sentence="")
-    return replace(cause, sentence=words.cause(cause, ratio < 1))
+    return replace(cause, sentence=words.cause_sentence(cause, ratio < 1))
 
 
 def _tally(steps: Sequence[Step], ratio: float) -> Tally:

@@ -9,7 +9,7 @@ from django.utils.feedgenerator import Atom1Feed
 
 from modelling.models import SeriesChange
 
-from . import keeping, words
+from . import selectors, words
 
 MOST = 100
 
@@ -24,13 +24,13 @@ class ChangeFeed(Feed):  # type: ignore[type-arg]  # Django's cannot be subscrip
     author_name = "KDB"
 
     def items(self) -> QuerySet[SeriesChange]:
-        return keeping.public_changes()[:MOST]
+        return selectors.public_changes()[:MOST]
 
     def item_title(self, item: SeriesChange) -> str:
-        return words.headline(words.for_all(item.about, item.laboratory.name), item.ratio)
+        return words.headline(words.without_machine(item.about, item.laboratory.name), item.ratio)
 
     def item_description(self, item: SeriesChange) -> str:
-        return keeping.sentence_of(item, words.for_all(item.about, item.laboratory.name))
+        return selectors.sentence_of(item, words.without_machine(item.about, item.laboratory.name))
 
     def item_link(self, item: SeriesChange) -> str:
         return reverse("series-change", args=[item.pk])

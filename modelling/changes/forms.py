@@ -1,4 +1,4 @@
-"""The forms that check what pages and the API are told of series and changes."""
+"""The forms that check what members say of changes, and which month is asked for."""
 
 from typing import Any
 
@@ -28,14 +28,14 @@ class HandlingForm(forms.Form):
     )
 
     def clean(self) -> dict[str, Any]:
-        given = super().clean() or self.cleaned_data
-        is_excuse = DEEDS.get(given.get("deed", "")) == EXCUSED
+        fields = super().clean() or self.cleaned_data
+        is_excuse = DEEDS.get(fields.get("deed", "")) == EXCUSED
         for name in ("reason", "until"):
-            if name not in self.errors and bool(given.get(name)) != is_excuse:
+            if name not in self.errors and bool(fields.get(name)) != is_excuse:
                 self.add_error(name, "An excuse needs it." if is_excuse else "Only an excuse has it.")
-        if is_excuse and given.get("until") and given["until"] < now().date():
+        if is_excuse and fields.get("until") and fields["until"] < now().date():
             self.add_error("until", "This day is over: name today or a later one.")
-        return given
+        return fields
 
 
 class MonthForm(forms.Form):

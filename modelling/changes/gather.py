@@ -44,7 +44,7 @@ def series_of(sitting: Sitting) -> list[tuple[Series, str]]:
     ]
 
 
-def lines(laboratory: Laboratory) -> list[SeriesLine]:
+def series_lines(laboratory: Laboratory) -> list[SeriesLine]:
     """List the series of a laboratory's newest sittings, that measured last first. One query."""
     counts: dict[str, int] = {}
     newest: dict[str, tuple[Series, str, datetime]] = {}
@@ -56,12 +56,12 @@ def lines(laboratory: Laboratory) -> list[SeriesLine]:
     return [SeriesLine(key, series, name, counts[key], at.isoformat()) for key, (series, name, at) in newest.items()]
 
 
-def found(laboratory: Laboratory, key: str) -> tuple[Series, str] | None:
+def find_series(laboratory: Laboratory, key: str) -> tuple[Series, str] | None:
     """Return the series of this key with its name; None: the laboratory has none. One query."""
-    return next(((line.series, line.name) for line in lines(laboratory) if line.key == key), None)
+    return next(((line.series, line.name) for line in series_lines(laboratory) if line.key == key), None)
 
 
-def points(laboratory: Laboratory, series: Series, until: Sitting | None = None) -> list[Point]:
+def points_of(laboratory: Laboratory, series: Series, until: Sitting | None = None) -> list[Point]:
     """Return the points of a series, oldest first, of the machine's newest MOST_POINTS sittings under its load. Two
     queries.
 
@@ -70,15 +70,15 @@ def points(laboratory: Laboratory, series: Series, until: Sitting | None = None)
     rows = sittings_of(laboratory, series)
     if until is not None:
         rows = rows.filter(ended_at__lte=until.ended_at)
-    told: list[Point] = []
+    points: list[Point] = []
     before: Mapping[str, str] | None = None
     for sitting in reversed(rows[:MOST_POINTS]):
         places = [place for place, (of, _) in enumerate(series_of(sitting)) if of == series]
         if places and (until is None or (_end(sitting), sitting.pk) <= (_end(until), until.pk)):
             facts = facts_of(sitting, places)
-            told.append(_point(sitting, places, changed_facts(before, facts)))
+            points.append(_point(sitting, places, changed_facts(before, facts)))
             before = facts
-    return told
+    return points
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Track:
     facts: list[Mapping[str, str]]
 
 
-def tracks(own: Laboratory | None) -> dict[tuple[int, str], Track]:
+def read_tracks(own: Laboratory | None) -> dict[tuple[int, str], Track]:
     """Return every series, by laboratory and key, in the newest MOST_READ sittings that everybody may see: shared, and
     published. Two queries.
 
@@ -100,18 +100,18 @@ def tracks(own: Laboratory | None) -> dict[tuple[int, str], Track]:
     shown = Q(case_study__status=CaseStudy.Status.PUBLISHED)
     rows = Sitting.objects.filter(shown | Q(laboratory=own) if own else shown, ended_at__isnull=False)
     newest = rows.only(*_READ).order_by("-ended_at", "-pk").prefetch_related("runs")[:MOST_READ]
-    told: dict[tuple[int, str], Track] = {}
+    tracks: dict[tuple[int, str], Track] = {}
     for sitting in reversed(newest):
         keys = [series.key for series, _ in series_of(sitting)]
         for key in dict.fromkeys(keys):
             places = [place for place, of in enumerate(keys) if of == key]
             value = _point(sitting, places, ()).value
             if value is not None:
-                track = told.setdefault((sitting.laboratory_id, key), Track(sitting.laboratory_id, [], [], []))
+                track = tracks.setdefault((sitting.laboratory_id, key), Track(sitting.laboratory_id, [], [], []))
                 track.times.append(_end(sitting))
                 track.values.append(log(value))
                 track.facts.append(facts_of(sitting, places))
-    return told
+    return tracks
 
 
 def changed_facts(before: Mapping[str, str] | None, after: Mapping[str, str]) -> tuple[Fact, ...]:

@@ -10,14 +10,14 @@ import numpy as np
 
 from modelling.answers.words import Chart
 
-from . import words
 from .content import UNIT, Drift, History, Level, Point, Series
 from .statistics.newest import newest_drift
+from .words import drift_sentence
 
 SHOWN = 60  # points of a chart: more cannot be told apart on a phone
 
 
-def history(
+def make_history(
     key: str,
     series: Series,
     name: str,
@@ -31,11 +31,11 @@ def history(
     levels = []
     for start, end in pairwise([*starts, len(counted)]):
         first, middle = counted[start], exp(float(values[start:end].mean()))
-        told = changes[first.sitting] if start else (None, None, None, None)
-        levels.append(Level(first.sitting, first.at, end - start, middle, *told))
+        of_change = changes[first.sitting] if start else (None, None, None, None)
+        levels.append(Level(first.sitting, first.at, end - start, middle, *of_change))
     rate = newest_drift(values[starts[-1] :]) if starts else None
     of_rate = (rate.ratio, *rate.interval) if rate else None
-    drift = Drift(*of_rate, words.drift(*of_rate)) if of_rate else None
+    drift = Drift(*of_rate, drift_sentence(*of_rate)) if of_rate else None
     return History(key, series, name, UNIT, tuple(points), tuple(levels), drift)
 
 
@@ -47,26 +47,26 @@ class Row:
     level: Level | None
 
 
-def rows(told: History) -> list[Row]:
+def rows(history: History) -> list[Row]:
     """Return the points, newest first, each with the change that it begins."""
-    begins = {level.sitting: level for level in told.levels if level.ratio is not None}
-    return [Row(point, begins.get(point.sitting)) for point in reversed(told.points)]
+    begins = {level.sitting: level for level in history.levels if level.ratio is not None}
+    return [Row(point, begins.get(point.sitting)) for point in reversed(history.points)]
 
 
-def chart(told: History) -> Chart | None:
+def chart(history: History) -> Chart | None:
     """Draw the newest points, the range of each one's runs, and the levels; None where there is nothing to draw."""
-    shown = told.points[-SHOWN:]
+    shown = history.points[-SHOWN:]
     if not any(point.value is not None for point in shown):
         return None
-    levels = {level.sitting: level.value for level in told.levels}
+    levels = {level.sitting: level.value for level in history.levels}
     level, lines = None, []
-    for point in told.points:
+    for point in history.points:
         level = levels.get(point.sitting, level)
         lines.append({"value": level, "low": None, "high": None} if level is not None and point.value else None)
     return Chart(
         id="chart-history",
         size="tall",
-        label=f"Line chart: {UNIT} of {told.name} over time, and its levels. The table has the numbers.",
+        label=f"Line chart: {UNIT} of {history.name} over time, and its levels. The table has the numbers.",
         data={
             "kind": "line",
             "horizontal": False,

@@ -20,7 +20,7 @@ MOST = 60  # later sittings that are read
 _OLD = ""  # the series itself with all that was new taken back, among the keys of its neighbours
 
 
-def measured_again(change: SeriesChange, until: Sitting | None = None) -> Difference | None:
+def compare_reruns(change: SeriesChange, until: Sitting | None = None) -> Difference | None:
     """Return by how much the series differs from before, against what stood in the same blocks; None: nothing did. Five
     queries at most.
 
@@ -30,7 +30,7 @@ def measured_again(change: SeriesChange, until: Sitting | None = None) -> Differ
     rows = gather.sittings_of(change.laboratory, series).filter(ended_at__gt=change.shown_by.ended_at)
     if until is not None:
         rows = rows.filter(ended_at__lte=until.ended_at)
-    known = [fact for fact in (Fact(**told) for told in change.facts) if fact.before and fact.after]
+    known = [fact for fact in (Fact(**fact) for fact in change.facts) if fact.before and fact.after]
     old = {fact.name: fact.before for fact in known}
     later = [_blocks(sitting, series.key, old) for sitting in reversed(rows[:MOST])]
     pairs = _against_old(later, series.key)
@@ -83,9 +83,9 @@ def _against_old(sittings: Sequence[list[dict[str, float]]], key: str) -> list[f
 def _against_neighbours(sittings: Sequence[list[dict[str, float]]], key: str) -> dict[str, list[float]]:
     """Return by how much the series was faster (ln) than each other series: one number a sitting, the mean over its
     blocks that have both."""
-    told: dict[str, list[float]] = {}
+    faster_by: dict[str, list[float]] = {}
     for blocks in sittings:
         for other in {name for block in blocks if key in block for name in block} - {key, _OLD}:
             differences = [block[key] - block[other] for block in blocks if key in block and other in block]
-            told.setdefault(other, []).append(float(np.mean(differences)))
-    return told
+            faster_by.setdefault(other, []).append(float(np.mean(differences)))
+    return faster_by

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from experiments import permissions
 from modelling.own_lab.selectors import laboratories_of
 
-from . import bisecting, causes, gather, keeping, presentation, reruns, selectors, words
+from . import bisection, causes, detection, gather, presentation, reruns, selectors, words
 from .forms import HandlingForm, MonthForm
 
 
@@ -22,8 +22,8 @@ from .forms import HandlingForm, MonthForm
 def series_list(request: HttpRequest, slug: str) -> HttpResponse:
     """Show what is measured again and again in a laboratory."""
     laboratory = get_object_or_404(laboratories_of(request.user), slug=slug)
-    counts = selectors.counted(laboratory)
-    lines = [(line, counts.get(line.key, 0)) for line in gather.lines(laboratory)]
+    counts = selectors.change_counts(laboratory)
+    lines = [(line, counts.get(line.key, 0)) for line in gather.series_lines(laboratory)]
     return render(request, "modelling/series_list.html", {"laboratory": laboratory, "lines": lines})
 
 
@@ -33,14 +33,14 @@ def series_list(request: HttpRequest, slug: str) -> HttpResponse:
 def series_detail(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     """Show one series over time, with its changes marked."""
     laboratory = get_object_or_404(laboratories_of(request.user), slug=slug)
-    told = selectors.history_of(laboratory, key)
-    if told is None:
+    history = selectors.history_of(laboratory, key)
+    if history is None:
         raise Http404(f"no series {key} in {slug}")
     context = {
         "laboratory": laboratory,
-        "history": told,
-        "rows": presentation.rows(told),
-        "chart": presentation.chart(told),
+        "history": history,
+        "rows": presentation.rows(history),
+        "chart": presentation.chart(history),
         "changes": laboratory.changes.filter(series=key).select_related("handled_by"),
     }
     return render(request, "modelling/series.html", context)
@@ -59,7 +59,7 @@ def change_list(request: HttpRequest) -> HttpResponse:
         "form": form,
         "month": first,
         "before": f"{first - timedelta(days=1):%Y-%m}",
-        "changes": [(change, words.title(change.about)) for change in selectors.found_in(request.user, month)],
+        "changes": [(change, words.title(change.about)) for change in selectors.changes_found_in(request.user, month)],
     }
     return render(request, "modelling/series_changes.html", context, status=200 if is_valid else 422)
 
@@ -68,25 +68,25 @@ def change_list(request: HttpRequest) -> HttpResponse:
 @never_cache
 def change_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """Show a change, to members with its machine, to others if it is public; or note what a member says of it."""
-    mine = keeping.changes_of(request.user).filter(pk=pk).first()
-    change = mine or keeping.public_changes().filter(pk=pk).first()
+    mine = selectors.changes_of(request.user).filter(pk=pk).first()
+    change = mine or selectors.public_changes().filter(pk=pk).first()
     if (mine is None and request.method == "POST") or change is None:
         if not request.user.is_authenticated:
             return redirect_to_login(request.get_full_path())
         raise Http404(f"no change {pk}")
     form = HandlingForm(request.POST or None)
     if form.is_bound and form.is_valid():
-        keeping.handle(change, request.user, **form.cleaned_data)
+        detection.handle(change, request.user, **form.cleaned_data)
         return redirect("series-change", pk)
-    about = change.about if mine else words.for_all(change.about, change.laboratory.name)
+    about = change.about if mine else words.without_machine(change.about, change.laboratory.name)
     context = {
         "change": change,
         "form": form if mine else None,
         "causes": causes.causes_of(change, is_member=True) if mine else causes.public_causes_of(change),
         "title": words.title(about),
-        "bisections": bisecting.bisections(change, permissions.hosts_visible_to(request.user)) if mine else [],
-        "command": words.rerun(about, change.laboratory.slug),
-        "again": reruns.measured_again(change) if mine and not change.confirmed_by_id else None,
-        "sentence": keeping.sentence_of(change, about),
+        "bisections": bisection.bisections(change, permissions.hosts_visible_to(request.user)) if mine else [],
+        "command": words.rerun_command(about, change.laboratory.slug),
+        "rerun": reruns.compare_reruns(change) if mine and not change.confirmed_by_id else None,
+        "sentence": selectors.sentence_of(change, about),
     }
     return render(request, "modelling/series_change.html", context, status=422 if form.is_bound else 200)

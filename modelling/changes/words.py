@@ -13,7 +13,7 @@ def title(about: Mapping[str, Any]) -> str:
     return f"{about['name']} on {about['machine']} under {about['load']}"
 
 
-def for_all(about: Mapping[str, Any], laboratory: str) -> dict[str, Any]:
+def without_machine(about: Mapping[str, Any], laboratory: str) -> dict[str, Any]:
     """Return what a series measures as everybody may read it: with its laboratory in place of its machine."""
     return {**about, "machine": f"a machine of {laboratory}"}
 
@@ -46,13 +46,13 @@ def sentence(
     )
 
 
-def rerun(about: Mapping[str, Any], laboratory: str) -> str:
+def rerun_command(about: Mapping[str, Any], laboratory: str) -> str:
     """Return the `kdb measure` command that confirms a suspicion or not: series and neighbour in the same blocks."""
     load = "--like MACHINE" if about["job"] else about["load"]
     return f"kdb measure {load} --laboratory {laboratory} --again"
 
 
-def drift(ratio: float, low: float, high: float) -> str:
+def drift_sentence(ratio: float, low: float, high: float) -> str:
     """Return a drift with its rate. ratio : of speed to that of 30 nights earlier, with the ends of its interval"""
     way = "slower" if ratio < 1 else "faster"
     percent, *ends = (abs(100 * (end - 1)) for end in (ratio, low, high))
@@ -62,20 +62,20 @@ def drift(ratio: float, low: float, high: float) -> str:
     )
 
 
-def cause(told: Cause, slower: bool) -> str:
+def cause_sentence(cause: Cause, slower: bool) -> str:
     """Return what further series say of a fact that changed. slower : whether speed fell with it"""
-    name = fact_words([vars(told.fact)])
-    if told.ratio is None or told.low is None or told.high is None:
+    name = fact_words([vars(cause.fact)])
+    if cause.ratio is None or cause.low is None or cause.high is None:
         return f"{name}: no further series that may be seen here took it."
     became = "slower" if slower else "faster"
-    took = f"{name}: of {_series(told.took)} that took it, {told.took.alike} surely became {became}"
-    ratio = f"{told.ratio:.2f} times as fast ({told.low:.2f} to {told.high:.2f}, 95 %)"
-    if not told.without.series:
+    took = f"{name}: of {_series(cause.took)} that took it, {cause.took.alike} surely became {became}"
+    ratio = f"{cause.ratio:.2f} times as fast ({cause.low:.2f} to {cause.high:.2f}, 95 %)"
+    if not cause.without.series:
         return f"{took}. They are {ratio} with it as before; no series without it is there to compare them with."
-    return f"{took}; of {_series(told.without)} without it, {told.without.alike}. Against those, it makes {ratio}."
+    return f"{took}; of {_series(cause.without)} without it, {cause.without.alike}. Against those, it makes {ratio}."
 
 
-def bisection(fact: Fact, about: Mapping[str, Any], laboratory: str, has_hosts: bool) -> str:
+def bisection_sentence(fact: Fact, about: Mapping[str, Any], laboratory: str, has_hosts: bool) -> str:
     """Return how old and new release are measured side by side. has_hosts : whether campaigns on two hosts can"""
     name = f"{fact.name} {fact.before}"
     if has_hosts:
@@ -85,8 +85,8 @@ def bisection(fact: Fact, about: Mapping[str, Any], laboratory: str, has_hosts: 
         )
     back = f"boot {name} again" if fact.name == "kernel" else f"install {name} again"
     return (
-        f"KDB installs no releases: {back} on the machine, run “{rerun(about, laboratory)}” there with the same places "
-        f"as before, then again on {fact.after}; three such pairs tell."
+        f"KDB installs no releases: {back} on the machine, run “{rerun_command(about, laboratory)}” there with the "
+        f"same places as before, then again on {fact.after}; three such pairs tell."
     )
 
 

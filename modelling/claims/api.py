@@ -133,7 +133,7 @@ class ClaimFilters(facts.ClaimFilters):
     def by_verdict(self, queryset: QuerySet[Claim], name: str, value: str) -> QuerySet[Claim]:
         scope = self.form.cleaned_data["scope"] or ClaimVerdict.Scope.OWN
         if (as_of := self.form.cleaned_data["as_of"]) is not None:
-            then = claim_verdicts.as_of(as_of).items()
+            then = claim_verdicts.verdicts_as_of(as_of).items()
             return queryset.filter(pk__in=[pk for (pk, judge), row in then if (judge, row.verdict) == (scope, value)])
         return queryset.filter(Exists(ClaimVerdict.objects.filter(claim=OuterRef("pk"), scope=scope, verdict=value)))
 
@@ -193,7 +193,7 @@ class ClaimViewSet(TableViewSet):
         """Give each claim the verdict asked for, or None where it is not judged yet."""
         scope = self.request.query_params.get("scope") or ClaimVerdict.Scope.OWN
         if as_of := self.request.query_params.get("as_of"):
-            judged = claim_verdicts.as_of(int(as_of))
+            judged = claim_verdicts.verdicts_as_of(int(as_of))
         else:
             verdicts = ClaimVerdict.objects.filter(claim__in=claims, scope=scope)
             verdicts = verdicts if self.action == "retrieve" else verdicts.defer("comparisons")

@@ -140,14 +140,14 @@ class _Wanted:
         if self.is_above:
             edge = self.low + EQUAL * max(1.0, abs(self.low))
             inside = [span.low > edge for span in readings]
-            apart = [span.high <= edge for span in readings]
+            outside = [span.high <= edge for span in readings]
         else:
             low, high = self.low - ROUNDING * abs(self.low), self.high + ROUNDING * abs(self.high)
             inside = [low <= span.low and span.high <= high for span in readings]
-            apart = [span.high < low or span.low > high for span in readings]
+            outside = [span.high < low or span.low > high for span in readings]
         if self.is_outside:
-            inside, apart = apart, inside
-        return "held" if all(inside) else "failed" if all(apart) else "undecided"
+            inside, outside = outside, inside
+        return "held" if all(inside) else "failed" if all(outside) else "undecided"
 
     def __str__(self) -> str:
         if self.is_above:

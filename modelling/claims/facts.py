@@ -4,6 +4,7 @@ A number is known to lie in a span; a printed value is a span of no width. Where
 readings there are two spans, and what is said must hold under both. Source: docs/models/claims.md.
 """
 
+import hashlib
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -118,7 +119,14 @@ class PublishedFacts:
         ratios = _grouped((r.case_study, r) for r in self.ratios)
         lists = _grouped((f.publication, f) for f in self.findings)
         case_studies = [
-            replace(self, source=slug, numbers=numbers.get(slug, ()), ratios=ratios.get(slug, ()), findings=())
+            replace(
+                self,
+                source=slug,
+                numbers=numbers.get(slug, ()),
+                ratios=ratios.get(slug, ()),
+                findings=(),
+                limits={slug: self.limits[slug]} if slug in self.limits else {},
+            )
             for slug in sorted(numbers.keys() | ratios.keys())
         ]
         return case_studies + [
@@ -130,6 +138,48 @@ class PublishedFacts:
         """Return the facts of case studies whose text states a ratio or a bound, without findings."""
         slugs = {ratio.case_study for ratio in self.ratios} | {n.at["case_study"] for n in self.numbers if n.is_bound}
         return replace(self.of(slugs), findings=())
+
+    def digest(self, case_studies: Collection[str], workloads: Collection[str] | None, *, others: bool = False) -> str:
+        """Return a digest of all that these case studies, or all others, say; of those that speak of the workloads.
+
+        workloads : None where any counts. A case study counts as a whole, because its other workloads set its last VM
+        count and whether its text states anything.
+        """
+
+        def counts(slug: str) -> bool:
+            return (slug in case_studies) != others
+
+        parts: list[Any] = [
+            (slug, digest)
+            for slug, (spoken_of, digest) in self._digests.items()
+            if counts(slug) and (workloads is None or not spoken_of.isdisjoint(workloads))
+        ]
+        parts += [
+            (finding, self._names_of(vars(finding).values()))
+            for finding in self.findings
+            if any(map(counts, finding.case_studies)) and (workloads is None or finding.workload in workloads)
+        ]
+        return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+    @cached_property
+    def _digests(self) -> dict[str, tuple[frozenset[str], str]]:
+        """Return case study to its workloads, and a digest of its numbers, ratios, limits and the names in them."""
+        numbers = _grouped((n.at["case_study"], n) for n in self.numbers)
+        ratios = _grouped((r.case_study, r) for r in self.ratios)
+        digests = {}
+        for slug in sorted({*numbers, *ratios, *self.limits}):
+            rows = (*numbers.get(slug, ()), *ratios.get(slug, ()))
+            workloads = frozenset(row.at["workload"] if isinstance(row, Number) else row.workload for row in rows)
+            values = {value for row in rows for value in (row.at if isinstance(row, Number) else vars(row)).values()}
+            content = repr((rows, self.limits.get(slug), self._names_of(values)))
+            digests[slug] = workloads, hashlib.sha256(content.encode()).hexdigest()
+        return digests
+
+    def _names_of(self, values: Iterable[object]) -> list[tuple[str, str]]:
+        """Return the values that a page calls otherwise, with their names there."""
+        return sorted(
+            (value, self.labels[value]) for value in values if isinstance(value, str) and value in self.labels
+        )
 
     def numbers_at(self, *place: Any) -> tuple[Number, ...]:
         """Return the numbers at a value of each of CHOSEN_BY; ANY: at all. Kept, because conditions ask again."""
@@ -150,7 +200,7 @@ class PublishedFacts:
         """Return case study to the greatest VM count it has numbers of."""
         counts = [(n.at["case_study"], n.at["vm_count"]) for n in self.numbers]
         counts += [(r.case_study, max(r.vm_counts, default=0)) for r in self.ratios]
-        return {slug: max(those) for slug, those in _grouped(counts).items()}
+        return {slug: max(numbers) for slug, numbers in _grouped(counts).items()}
 
     @cached_property
     def printed(self) -> dict[tuple[str, str, int], dict[tuple[str, str], tuple[Span, str]]]:
@@ -167,7 +217,7 @@ def _grouped(rows: Iterable[tuple[Any, Any]]) -> dict[Any, tuple[Any, ...]]:
     groups: dict[Any, list[Any]] = {}
     for key, row in rows:
         groups.setdefault(key, []).append(row)
-    return {key: tuple(those) for key, those in groups.items()}
+    return {key: tuple(values) for key, values in groups.items()}
 
 
 def _widened(number: Number, variation: float) -> Number:

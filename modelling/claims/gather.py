@@ -60,7 +60,7 @@ def _numbers(case_studies: QuerySet[CaseStudy], as_of: int | None) -> Iterator[N
     configurations = Configuration.objects.filter(case_study__in=case_studies)
     related = configurations.select_related("case_study", "hypervisor", "guest_fs", "host_fs")
     at = {configuration.pk: _place(configuration) for configuration in related}
-    taken = set()
+    cells_with_number = set()
 
     def coordinates(row: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -90,7 +90,7 @@ def _numbers(case_studies: QuerySet[CaseStudy], as_of: int | None) -> Iterator[N
         )
     )
     for row in cells.iterator():
-        taken.add(_cell(row))
+        cells_with_number.add(_cell(row))
         variance = _variance(row)
         span = number_span(row["mean_log"], variance)
         readings = [span]
@@ -109,9 +109,9 @@ def _numbers(case_studies: QuerySet[CaseStudy], as_of: int | None) -> Iterator[N
     derived = DerivedValue.objects.filter(Q(is_evidence=True) | Q(quantity=bound), **of_these)
     derived = derived.exclude(quantity=DerivedValue.Quantity.MEAN).order_by("-is_evidence", "pk")
     for row in derived.values("pk", "low", "high", "quantity", *_COLUMNS):
-        if _cell(row) in taken:
+        if _cell(row) in cells_with_number:
             continue
-        taken.add(_cell(row))
+        cells_with_number.add(_cell(row))
         is_bound = row["quantity"] == bound
         span = Span(row["low"] or 0.0, row["high"] if row["high"] is not None else float("inf"))
         span = _scaled(span, convert(1.0, row["unit"], UNIT))

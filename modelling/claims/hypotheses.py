@@ -5,7 +5,7 @@ covers the limit is a tie. Source: the sections named, in the words of this proj
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,13 +34,13 @@ HYPOTHESES = tuple(
 )
 
 
-def scores(facts: PublishedFacts) -> Iterator[tuple[str, str, Verdict]]:
+def scores(studies: Iterable[PublishedFacts]) -> Iterator[tuple[str, str, Verdict]]:
     """Yield hypothesis, source and the comparisons of that source, for each source that has any.
 
-    facts : with the spread of a run in their spans
+    studies : the facts of each source (facts.studies), with the spread of a run in their spans
     """
-    asked = {hypothesis.code: parse(hypothesis.condition) for hypothesis in HYPOTHESES if hypothesis.condition}
-    for study in facts.studies:
-        for code, condition in asked.items():
+    conditions = {hypothesis.code: parse(hypothesis.condition) for hypothesis in HYPOTHESES if hypothesis.condition}
+    for study in studies:
+        for code, condition in conditions.items():
             if comparisons := compare(condition, study, is_open=True):
                 yield code, study.source, verdict_of(comparisons)

@@ -19,7 +19,7 @@ def verdicts_on(workload: str, publications: set[int | None], as_of: int | None)
     own = ClaimVerdict.Scope.OWN
     kinds = dict(ClaimVerdict.objects.filter(scope=own, claim__in=claims).values_list("claim", "verdict"))
     if as_of is not None:
-        kinds = {pk: row.verdict for (pk, scope), row in verdicts.as_of(as_of).items() if scope == own}
+        kinds = {pk: row.verdict for (pk, scope), row in verdicts.verdicts_as_of(as_of).items() if scope == own}
     tally: dict[str, Counter[str]] = {}
     for pk, publication in claims.order_by("publication__slug").values_list("pk", "publication__slug"):
         if pk in kinds:

@@ -3,16 +3,19 @@
 import hashlib
 import json
 import logging
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
 from django.core.cache import caches
-from django.db.models import Min
+from django.db.models import Min, QuerySet
 
 from experiments import visible
-from experiments.claim_conditions import CheckError, parse_checks
+from experiments.claim_conditions import CheckError, Condition, Untestable, parse_checks, workloads_of
+from experiments.models import Claim
 from kdb import __version__
 from kdb.cost import budget
 from kdb.work import jobs
@@ -28,6 +31,7 @@ logger = logging.getLogger(__name__)
 
 JOB = "recompute_claims"
 _AS_OF_SECONDS = 3600  # that verdicts of an earlier revision stay in memory
+_RULES_DIGITS = 16  # of a digest, that are the same in all rows judged by the same rules
 KEPT = 500  # comparisons and ids a row keeps; its counts are of all
 KINDS_OF_EVIDENCE = {
     "measurement": "measurements",
@@ -37,24 +41,62 @@ KINDS_OF_EVIDENCE = {
 }
 
 
+@dataclass(frozen=True)
+class _Question:
+    """A claim, asked of its own paper or of everybody else.
+
+    condition : or the error that its check has; about : the case studies whose facts, or all but whose, decide it
+    """
+
+    claim: Claim
+    scope: ClaimVerdict.Scope
+    condition: Condition | Untestable | CheckError
+    about: frozenset[str]
+
+    @property
+    def is_open(self) -> bool:
+        return self.scope == ClaimVerdict.Scope.OTHERS
+
+    def digest(self, facts: PublishedFacts) -> str:
+        """Return a digest of the rules, the condition and all facts that may decide it."""
+        if isinstance(self.condition, CheckError | Untestable):
+            return _digest(self.condition)
+        evidence = facts.digest(self.about, workloads_of(self.condition), others=self.is_open)
+        return _digest(self.condition, _labels(self.claim.checks, facts), evidence)
+
+
 def recompute() -> None:
-    """Judge every claim and hypothesis, and keep the verdicts.
+    """Judge each claim and each hypothesis whose evidence or rules changed, and keep the verdicts.
 
     Nothing is kept where a publication came in between: it asks for another round itself.
     """
     revision, facts = counts.revision(), gather.read_facts()
-    verdicts = list(_verdicts(facts, revision))
-    scores = list(_scores(facts, revision))
+    rows = {(row.claim_id, row.scope): row for row in ClaimVerdict.objects.only("claim", "scope", "asked")}
+    asked, unchanged = [], []
+    for question in _questions(visible.claims()):
+        digest, row = question.digest(facts), rows.get((question.claim.pk, question.scope.value))
+        if row and row.asked == digest:
+            unchanged.append(row.pk)
+        else:
+            asked.append((question, digest))
+    verdicts = list(_judge(asked, facts, revision))
+    digests = {study.source: _score_digest(study) for study in facts.studies}
+    scores = {row.pk: row for row in HypothesisScore.objects.only("source", "asked")}
+    unchanged_scores = [pk for pk, row in scores.items() if digests.get(row.source) == row.asked]
+    known_sources = {scores[pk].source for pk in unchanged_scores}
+    new_scores = list(_score(facts, {s: digest for s, digest in digests.items() if s not in known_sources}, revision))
 
     def store() -> None:
-        ClaimVerdict.objects.all().delete()
+        ClaimVerdict.objects.exclude(pk__in=unchanged).delete()
+        ClaimVerdict.objects.update(revision=revision)
         ClaimVerdict.objects.bulk_create(verdicts)
-        HypothesisScore.objects.all().delete()
-        HypothesisScore.objects.bulk_create(scores)
+        HypothesisScore.objects.exclude(pk__in=unchanged_scores).delete()
+        HypothesisScore.objects.update(revision=revision)
+        HypothesisScore.objects.bulk_create(new_scores)
 
     if not store_if_current(revision, store, wait=True):
         logger.info("a publication came in between revision=%s", revision)
-    logger.info("judged claims and hypotheses revision=%s verdicts=%s", revision, len(verdicts))
+    logger.info("judged claims revision=%s anew=%s unchanged=%s", revision, len(verdicts), len(unchanged))
 
 
 def renew() -> None:
@@ -68,64 +110,67 @@ def renew() -> None:
 def look_after() -> None:
     """Ask again for verdicts that are behind, whatever became of the job that was to renew them."""
     oldest = ClaimVerdict.objects.aggregate(first=Min("revision"))["first"]
-    other_rules = ClaimVerdict.objects.exclude(asked=_rules())
+    other_rules = ClaimVerdict.objects.exclude(asked__startswith=_rules())
     if oldest is not None and (oldest < counts.revision() or other_rules.exists()):
         jobs.enqueue_for_leftovers(JOB)
 
 
-def as_of(revision: int) -> dict[tuple[int, str], ClaimVerdict]:
-    """Judge again by what counted at an earlier revision: (claim, scope) to its verdict, kept in memory for a while.
+def verdicts_as_of(revision: int) -> dict[tuple[int, str], ClaimVerdict]:
+    """Judge by what counted at an earlier revision: (claim, scope) to its verdict, kept in memory for a while.
 
     Claims that came with a later publication are not among them.
     """
 
-    def judged_at() -> dict[tuple[int, str], ClaimVerdict]:
+    def judge() -> dict[tuple[int, str], ClaimVerdict]:
         budget.look(ahead=1.0)
-        return {(row.claim_id, row.scope): row for row in _verdicts(gather.read_facts(revision), revision, revision)}
+        facts, questions = gather.read_facts(revision), _questions(visible.claims(revision))
+        rows = _judge(((question, "") for question in questions), facts, revision)
+        return {(row.claim_id, row.scope): row for row in rows}
 
     key = f"modelling.claims.judging:{__version__}:{revision}"
-    judged: Any = caches["verdicts"].get_or_set(key, judged_at, _AS_OF_SECONDS)
-    return judged
+    verdicts: Any = caches["verdicts"].get_or_set(key, judge, _AS_OF_SECONDS)
+    return verdicts
 
 
-def _rules() -> str:
-    """Return a digest of the rules that all verdicts depend on besides claims and facts."""
-    rules = [__version__, settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION]
-    return hashlib.sha256(json.dumps(rules).encode()).hexdigest()
-
-
-def _verdicts(facts: PublishedFacts, revision: int, as_of: int | None = None) -> Iterator[ClaimVerdict]:
-    """Judge each claim by the facts of its own case studies, and by all others."""
-    facts_of = lru_cache(maxsize=8)(lambda case_studies, others: facts.of(case_studies, others=others))
-    claims = visible.claims() if as_of is None else visible.claims(as_of)
+def _questions(claims: QuerySet[Claim]) -> Iterator[_Question]:
+    """Yield what each claim asks of its own case studies, and of all others."""
     for claim in claims.select_related("publication").prefetch_related("case_studies", "publication__case_studies"):
         paper = frozenset(row.slug for row in claim.case_studies.all() or claim.publication.case_studies.all())
-        for scope in ClaimVerdict.Scope:
-            try:
-                checks = parse_checks(claim.checks)
-                about = checks.case_studies or paper
-                if scope == ClaimVerdict.Scope.OWN:
-                    judged = evaluate(checks.own, facts_of(about, False))
-                else:
-                    judged = evaluate(checks.others, facts_of(about | paper, True), is_open=True)
-            except CheckError as error:
-                logger.warning("check without a verdict claim=%s scope=%s reason=%s", claim.code, scope.value, error)
-                judged = Verdict("untestable", f"Its check cannot be decided: {error}.")
-            # the claim by its key alone, so that verdicts kept in memory (as_of) hold no claims
-            key = {"claim_id": claim.pk, "scope": scope.value}
-            yield ClaimVerdict(**key, verdict=judged.verdict, **_columns(judged, revision))
+        own, others = ClaimVerdict.Scope.OWN, ClaimVerdict.Scope.OTHERS
+        try:
+            checks = parse_checks(claim.checks)
+        except CheckError as error:
+            yield from (_Question(claim, scope, error, paper) for scope in ClaimVerdict.Scope)
+            continue
+        about = checks.case_studies or paper
+        yield _Question(claim, own, checks.own, about)
+        yield _Question(claim, others, checks.others, about | paper)
 
 
-def _scores(facts: PublishedFacts, revision: int) -> list[HypothesisScore]:
-    scores = hypotheses.scores(facts.with_spread(settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION))
-    rows = {
-        (code, source): HypothesisScore(code=code, source=source, **_columns(judged, revision))
-        for code, source, judged in scores
-    }
-    return list(rows.values())
+def _judge(asked: Iterable[tuple[_Question, str]], facts: PublishedFacts, revision: int) -> Iterator[ClaimVerdict]:
+    """Yield the verdict on each question. asked : with their digests"""
+    facts_of = lru_cache(maxsize=8)(lambda case_studies, others: facts.of(case_studies, others=others))
+    for question, digest in asked:
+        try:
+            if isinstance(question.condition, CheckError):
+                raise question.condition
+            judged = evaluate(question.condition, facts_of(question.about, question.is_open), is_open=question.is_open)
+        except CheckError as error:
+            logger.warning("undecidable check claim=%s scope=%s reason=%s", question.claim.code, question.scope, error)
+            judged = Verdict("untestable", f"Its check cannot be decided: {error}.")
+        # the claim by its key alone, so that verdicts kept in memory (verdicts_as_of) hold no claims
+        key = {"claim_id": question.claim.pk, "scope": question.scope.value}
+        yield ClaimVerdict(**key, verdict=judged.verdict, **_columns(judged, revision, digest))
 
 
-def _columns(judged: Verdict, revision: int) -> dict[str, Any]:
+def _score(facts: PublishedFacts, digests: Mapping[str, str], revision: int) -> Iterator[HypothesisScore]:
+    """Yield the scores by these sources. digests : of all facts of each"""
+    studies = facts.with_spread(settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION).studies
+    for code, source, judged in hypotheses.scores(study for study in studies if study.source in digests):
+        yield HypothesisScore(code=code, source=source, **_columns(judged, revision, digests[source]))
+
+
+def _columns(judged: Verdict, revision: int, digest: str) -> dict[str, Any]:
     evidence: dict[str, list[int]] = {name: [] for name in KINDS_OF_EVIDENCE.values()}
     for name in judged.evidence[:KEPT]:
         kind, _, pk = name.partition(":")
@@ -139,5 +184,27 @@ def _columns(judged: Verdict, revision: int) -> dict[str, Any]:
         "evidence": {name: sorted(ids) for name, ids in evidence.items()},
         "comparisons": [[c.state, c.say()] for c in judged.comparisons[:KEPT]],
         "revision": revision,
-        "asked": _rules(),
+        "asked": digest,
     }
+
+
+def _score_digest(study: PublishedFacts) -> str:
+    """Return a digest of the rules and of all facts of one source."""
+    conditions = [hypothesis.condition for hypothesis in hypotheses.HYPOTHESES]
+    return _digest(_labels(conditions, study), study.digest((), None, others=True))
+
+
+def _labels(condition: Any, facts: PublishedFacts) -> list[str | None]:
+    """Return the labels of all names in a condition as JSON: they stand in its reason, whatever the facts have."""
+    names = re.findall(r'"([^"]+)"', json.dumps(condition))
+    return [facts.labels.get(slug) for name in names for slug in (name, *name.split("-on-"))]
+
+
+def _digest(*parts: object) -> str:
+    return (_rules() + hashlib.sha256(repr(parts).encode()).hexdigest())[:64]
+
+
+def _rules() -> str:
+    """Return the beginning of the digests of all that is judged by today's rules."""
+    rules = [__version__, settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION]
+    return hashlib.sha256(json.dumps(rules).encode()).hexdigest()[:_RULES_DIGITS]

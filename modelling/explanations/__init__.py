@@ -1,15 +1,14 @@
-"""Explanations of why one entry of a ranking stands above another: typed steps, as data first and prose second.
+"""Why one entry of a ranking stands above another: steps as data and sentences, in a sceptical reader's order.
 
-No Django. `explain` turns ExplanationFacts (gathered by modelling.explanations.gather) into Steps in the order a
-sceptical reader would ask for them. Every step says what it rests on; a step that has nothing to
-say is left out, and a gap is a step of its own. Source: docs/models/explanations.md.
+In: ExplanationFacts, read by `gather`. Out: Steps (`content`), each with what it rests on; one with nothing to say is
+left out, and a gap is a step of its own. Open `selectors` first. Source: docs/models/explanations.md.
 """
 
 from .causes import components, forecast, mechanisms, shares, workload
 from .comparison import comparison
 from .content import Reference, Step
 from .facts import Contrast, DirectGroup, ExplanationFacts, Side
-from .standing import agreement, evidence, open_questions
+from .support import agreement, evidence, open_questions
 from .verdicts import cache, scaling
 
 __all__ = ["Contrast", "DirectGroup", "ExplanationFacts", "Reference", "Side", "Step", "explain"]

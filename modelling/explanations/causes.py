@@ -6,9 +6,9 @@ from typing import Any
 from kdb.content import taken
 from modelling.estimation.shares import Decomposition, Share
 from modelling.evidence.words import capital, column, listed, load, percent, size, stated, times, value
-from modelling.foretelling.content import IN_USE, SINCE
+from modelling.prediction.content import IN_USE, SINCE
 from modelling.workloads.mechanisms import Term
-from modelling.workloads.track_record import how_often
+from modelling.workloads.track_record import describe_record
 
 from .content import (
     ESTIMATED,
@@ -88,10 +88,12 @@ def _path(facts: ExplanationFacts, differing: list[str]) -> tuple[PathPart, ...]
     def values(side: Side, name: str, columns: tuple[str, ...]) -> tuple[str, ...]:
         if name == "benchmark":
             return (facts.workload_label,)
-        known = [(key, given) for key in columns if (given := side.configuration.get(key)) not in (None, "")]
+        known = [
+            (key, stated_value) for key in columns if (stated_value := side.configuration.get(key)) not in (None, "")
+        ]
         if not known and any(key not in side.configuration for key in columns):
             return ("several",)
-        return tuple(stated(facts.names, key, given) for key, given in known)
+        return tuple(stated(facts.names, key, value) for key, value in known)
 
     return tuple(
         PathPart(
@@ -199,7 +201,7 @@ def mechanisms(facts: ExplanationFacts) -> Iterator[Step]:
     favoured = {1: f"{facts.a.label} ahead", -1: f"{facts.b.label} ahead", 0: "neither of them ahead"}
     texts.append(
         f"Taken together they let one expect {favoured[expected.sign]}: an opinion of the model, and no measurement; "
-        f"{how_often(facts.record)}."
+        f"{describe_record(facts.record)}."
     )
     yield Step(
         "mechanisms",
@@ -317,13 +319,13 @@ def _share(facts: ExplanationFacts, share: Share) -> str:
 
 
 def _share_data(facts: ExplanationFacts, decomposition: Decomposition) -> Shares:
-    told = (
+    prediction = (
         (decomposition.predicted, decomposition.low, decomposition.high)
         if facts.contrast is not None
         else (None, None, None)
     )
     return Shares(
-        PredictedRatio(*told),
+        PredictedRatio(*prediction),
         tuple(
             ComponentShare(
                 share.components,

@@ -17,7 +17,7 @@ from .content import (
     Reference,
     Step,
 )
-from .facts import CameAlong, DirectGroup, ExplanationFacts, Tier
+from .facts import Confounding, DirectGroup, ExplanationFacts, Tier
 
 _SOURCE = "docs/models/ranking.md, sections 1 to 5"
 _STANDING = {2.0: "outstanding among the best", 1.0: "among the best", 0.0: "in neither list", -1.0: "among the worst"}
@@ -71,7 +71,7 @@ def _numbers(facts: ExplanationFacts) -> Step:
             contrast.high,
             direct=bool(facts.groups),
             held_equal=facts.held,
-            confounded_with=(*facts.came_along.differing, *facts.came_along.left_open),
+            confounded_with=(*facts.confounding.differing, *facts.confounding.left_open),
             groups=facts.groups[:MOST_SHOWN],
             group_count=len(facts.groups),
         ),
@@ -97,19 +97,17 @@ def _direct(facts: ExplanationFacts) -> str:
         text += f" The ratio {facts.a.label} to {facts.b.label} ran from {span} over them."
     if any(group.origin == "derived" for group in groups):
         text += " Some of the values follow from the text of the paper by arithmetic; they are marked derived."
-    return text + confounding(facts.came_along)
+    return text + confounding(facts.confounding)
 
 
-def confounding(came: CameAlong) -> str:
+def confounding(columns: Confounding) -> str:
     """Say in one or two sentences, each after a space, what came along and may be the cause; "" where nothing did."""
-    text = ""
-    if came.differing:
-        verb = "differs as well, because it comes" if len(came.differing) == 1 else "differ as well, because they come"
-        text = (
-            f" The {listed(map(column, came.differing))} {verb} with the choice: the difference may be due to either."
-        )
-    if came.left_open:
-        named = listed(map(column, came.left_open), "or")
+    text, differing = "", columns.differing
+    if differing:
+        verb = "differs as well, because it comes" if len(differing) == 1 else "differ as well, because they come"
+        text = f" The {listed(map(column, differing))} {verb} with the choice: the difference may be due to either."
+    if columns.left_open:
+        named = listed(map(column, columns.left_open), "or")
         text += f" Not both state the {named}, of which each hypervisor has a default of its own."
     return text
 

@@ -7,7 +7,7 @@ from typing import Any
 from modelling.estimation.shares import Decomposition
 from modelling.evidence.axes import NATIVE
 from modelling.evidence.question import Grade
-from modelling.foretelling.content import Foretold
+from modelling.prediction.content import PairForecast
 from modelling.workloads.cache_effect import Verdict as CacheVerdict
 from modelling.workloads.mechanisms import Expectation
 from modelling.workloads.profiles import Profile
@@ -95,7 +95,7 @@ class Tier:
 
 
 @dataclass(frozen=True)
-class CameAlong:
+class Confounding:
     """The columns that came along with two entries where both were measured, and may be the cause in their place.
 
     differing : columns in which the two differ
@@ -130,7 +130,7 @@ class ExplanationFacts:
     b: Side
     held: tuple[str, ...]
     comes_along: tuple[str, ...]
-    came_along: CameAlong
+    confounding: Confounding
     groups: tuple[DirectGroup, ...]
     contrast: Contrast | None
     tiers: tuple[Tier, ...]
@@ -140,7 +140,7 @@ class ExplanationFacts:
     expectation: Expectation | None
     record: TrackRecord
     decomposition: Decomposition | None
-    forecast: Foretold | None
+    forecast: PairForecast | None
     case_studies: Mapping[str, str]  # of the comparison: slug to title
     sources: Mapping[str, str]  # slug of a case study to its name in a sentence
     publications: Mapping[str, str]  # slug of a publication to its name in a sentence

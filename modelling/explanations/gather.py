@@ -24,17 +24,17 @@ from modelling.evidence.axes import AXES, NATIVE, Axis, entry_parts
 from modelling.evidence.names import arm_label, label
 from modelling.evidence.question import Question
 from modelling.evidence.storage import get_or_compute
-from modelling.foretelling.content import Foretold
-from modelling.foretelling.selectors import forecast
+from modelling.prediction.content import PairForecast
+from modelling.prediction.selectors import forecast
 from modelling.workloads import cache_effect, scaling
 from modelling.workloads.mechanisms import Expectation, expect, matrix_of
 from modelling.workloads.profiles import Profile, known_profiles
 from modelling.workloads.track_record import TrackRecord, track_record
 
 from . import ExplanationFacts, Side
-from .between import came_with, contrast_between, direct_groups, shared_part, tiers_between
 from .causes import COMPONENTS
 from .facts import Placed, Tier
+from .pair_evidence import came_with, contrast_between, direct_groups, shared_part, tiers_between
 
 # Column of a configuration that is a row itself: path to its slug, or to its name where a reader sees it.
 _NAMED = {
@@ -59,13 +59,13 @@ def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Expl
     used = ranking.arms[ranking.arms["entry"].isin([a, b])]
     part = shared_part(ranking, a, b)
     profile = known_profiles().get(question.workload)
-    told = from_newest_studies(used)
+    newest = from_newest_studies(used)
     wider = Question("configuration", question.workload, benchmark=question.benchmark, metric=ranking.metric)
     whole = dataframes.arms(wider, as_of=as_of)
-    beside = whole[whole["case_study"].isin(told["case_study"])]
+    beside = whole[whole["case_study"].isin(newest["case_study"])]
     beside = comparable_arms(beside, AXES["configuration"], assumptions().spread)
     studies = _case_studies(ranking)
-    sides = {key: _side(axis, key, ranking, used, told, beside, studies, profile) for key in dict.fromkeys((a, b))}
+    sides = {key: _side(axis, key, ranking, used, newest, beside, studies, profile) for key in dict.fromkeys((a, b))}
     side_a, side_b = sides[a], sides[b]
     tiers = tiers_between(ranking, axis, a, b)
     contrast = contrast_between(part, a, b)
@@ -85,7 +85,7 @@ def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Expl
         b=side_b,
         held=tuple(column for column in axis.all_held(question.hypervisor) if column in axis.held),
         comes_along=tuple(c for c in axis.comes_along if _both_known(side_a, side_b, c)),
-        came_along=came_with(axis, a, b, used),
+        confounding=came_with(axis, a, b, used),
         groups=groups,
         contrast=contrast,
         tiers=tiers,
@@ -113,14 +113,14 @@ def _side(
     key: str,
     ranking: Ranking,
     used: pd.DataFrame,
-    told: pd.DataFrame,
+    newest: pd.DataFrame,
     beside: pd.DataFrame,
     studies: Mapping[str, CaseStudy],
     profile: Profile | None,
 ) -> Side:
     """Return one of the two entries with what is known of it.
 
-    told : the arms of `used` that are looked at one by one; beside : what their case studies compare
+    newest : the arms of `used` that are looked at one by one; beside : what their case studies compare
     """
     entry = next((e for part in ranking.parts for e in part.entries if e.key == key), None)
     mine = used[used["entry"] == key]
@@ -137,8 +137,8 @@ def _side(
         part=entry.part if entry else None,
         grade=entry.grade if entry else None,
         configuration=_common_facts(mine, parts),
-        cache=_cache(told[told["entry"] == key], studies, profile),
-        scaling=_scaling(told[told["entry"] == key], beside, studies),
+        cache=_cache(newest[newest["entry"] == key], studies, profile),
+        scaling=_scaling(newest[newest["entry"] == key], beside, studies),
     )
 
 
@@ -252,7 +252,7 @@ def mechanisms_record(workload: str, revision: int, as_of: int | None = None) ->
     return get_or_compute(f"modelling.mechanisms_record:{as_of or revision}:{workload}", work_out)
 
 
-def _forecast(question: Question, a: Side, b: Side, as_of: int | None) -> Foretold | None:
+def _forecast(question: Question, a: Side, b: Side, as_of: int | None) -> PairForecast | None:
     """Forecast the two from everything published; None where a part in which they differ was never compared."""
     if question.metric not in (None, *SPEEDS):
         return None

@@ -13,11 +13,11 @@ from modelling.evidence.question import Question
 from modelling.evidence.storage import get_or_compute
 
 from . import explain
-from .between import came_with, contrast_between, direct_groups, shared_part, tiers_between
 from .comparison import confounding
 from .content import Explanation, ForecastRatio, Open, Reference, Step
 from .facts import Contrast, Ranked
 from .gather import gather
+from .pair_evidence import came_with, contrast_between, direct_groups, shared_part, tiers_between
 
 __all__ = [
     "Contrast",

@@ -55,8 +55,8 @@ def _step(
     names: Mapping[str, str],
 ) -> Iterator[Step]:
     both = {placed.case_study for placed in sides[0]} & {placed.case_study for placed in sides[1]}
-    told = [[placed for placed in side if not both or placed.case_study in both] for side in sides]
-    shown = [placed for side in told for placed in side[:_MOST]]
+    of_both = [[placed for placed in side if not both or placed.case_study in both] for side in sides]
+    shown = [placed for side in of_both for placed in side[:_MOST]]
     if not shown:
         return
     yield Step(

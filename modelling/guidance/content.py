@@ -86,9 +86,9 @@ class Statement:
         if self.is_default or not (self.recommended or self.discouraged):
             return self.statement
         never = "never" if self.wording in ("must", "never") else "not"
-        told = [WORDINGS[self.wording].format(self.recommends)] if self.recommended else []
-        told += [f"{never} {self.discourages}"] if self.discouraged else []
-        return f"{'' if self.axis == 'other' else self.topic + ' '}{', '.join(told)}"
+        parts = [WORDINGS[self.wording].format(self.recommends)] if self.recommended else []
+        parts += [f"{never} {self.discourages}"] if self.discouraged else []
+        return f"{'' if self.axis == 'other' else self.topic + ' '}{', '.join(parts)}"
 
 
 @dataclass(frozen=True)

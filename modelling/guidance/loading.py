@@ -46,7 +46,7 @@ def load(path: Path = PATH) -> dict[str, int]:
     return {file.name: len(entries) for file, entries in files.items()}
 
 
-def take_in() -> None:
+def load_bundled_advice() -> None:
     """Load the advice that comes with KDB, unless the database has some and is to stay as it is."""
     if settings.KDB_RELEASE_EVIDENCE or not Advice.objects.exists():
         load()

@@ -91,18 +91,19 @@ def advise(
     closest_first = closest(statements, asked)
     near = [one for one in closest_first if not one.is_default]
     parts = {entry: parts_of(axis, entry) for entry in entries}
-    told = {entry: _of_entry(near, parts[entry], _under(parts[entry], asked)) for entry in entries}
-    named = {one.code for entry in told.values() for one in entry.recommending + entry.discouraging}
+    advice_on = {entry: _of_entry(near, parts[entry], _under(parts[entry], asked)) for entry in entries}
+    named = {one.code for entry in advice_on.values() for one in entry.recommending + entry.discouraging}
     relevant = tuple(one for one in near if one.code in named)
     products = _defaults(axis, closest_first, asked)
     values = {(axis, value) for one in products for value in one.recommended}
     meant = {entry for entry in entries if not values.isdisjoint(parts[entry])}
     codes = {one.code for one in first_shown(relevant)} | {one.code for one in products}
+    by_score = sorted(entries, key=lambda entry: advice_on[entry].score)
     return Advised(
         axis=axis,
-        entries=told,
-        advised=_most_advised(told, asked) if len(AXES[axis].entry) == 1 else (),
-        discouraged=tuple(sorted((e for e in entries if told[e].score <= DISCOURAGES), key=lambda e: told[e].score)),
+        entries=advice_on,
+        advised=_most_advised(advice_on, asked) if len(AXES[axis].entry) == 1 else (),
+        discouraged=tuple(entry for entry in by_score if advice_on[entry].score <= DISCOURAGES),
         default=meant.pop() if len(meant) == len(values) == 1 else None,
         defaults=products,
         statements=relevant,
@@ -153,15 +154,15 @@ def _is_of_product(one: Statement, asked: Asked) -> bool:
     return not asked.hypervisor or not alike.isdisjoint(one.hypervisors or RUNS.values())
 
 
-def _most_advised(told: dict[str, EntryAdvice], asked: Asked) -> tuple[str, ...]:
+def _most_advised(advice_on: dict[str, EntryAdvice], asked: Asked) -> tuple[str, ...]:
     """Return the entry that most publishers endorse, or several alike that nobody advises against; where none is
     endorsed, the one that most speaks for, of those that three or more name."""
     ranked: dict[tuple[int, int, int], list[str]] = defaultdict(list)
-    for entry, advice in told.items():
+    for entry, advice in advice_on.items():
         words = _by_publisher(advice.recommending, asked).values()
         ranked[sum(word >= ENDORSES for word in words), advice.score, len(words)].append(entry)
     number, score, publishers = most = max(ranked, default=(0, 0, 0))
-    are_fine = len(ranked[most]) == 1 or (number and not any(told[entry].discouraging for entry in ranked[most]))
+    are_fine = len(ranked[most]) == 1 or (number and not any(advice_on[entry].discouraging for entry in ranked[most]))
     return tuple(sorted(ranked[most])) if score > 0 and are_fine and (number or publishers > 2) else ()
 
 

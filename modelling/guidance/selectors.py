@@ -9,8 +9,8 @@ from modelling.evidence import names
 from modelling.evidence.axes import AXES, KINDS
 from modelling.models import Advice, Contradiction
 
-from . import matching
 from .content import Advised, Asked, Disagreement, Statement
+from .matching import advise, axes_of
 
 Plain = TypeVar("Plain", Statement, Disagreement)
 
@@ -21,21 +21,19 @@ def advised(axis: str, entries: Sequence[str], *, is_all: bool = True, **context
     is_all : whether there are no others; else those that makers recommend are added, on an axis of one thing
     context : fields of Asked
     """
-    statements = plain(Statement, Advice.objects.filter(axis__in=matching.axes_of(axis)))
+    statements = plain(Statement, Advice.objects.filter(axis__in=axes_of(axis)))
     columns = AXES[axis].entry
     if not is_all and len(columns) == 1:
         named = {value for one in statements if one.axis == axis for value in one.recommended}
         entries = sorted({*entries, *(named & names.names()[KINDS[columns[0]]].keys())})
-    return matching.advise(
-        axis, entries, Asked(**context), statements, plain(Disagreement, Contradiction.objects.all())
-    )
+    return advise(axis, entries, Asked(**context), statements, plain(Disagreement, Contradiction.objects.all()))
 
 
 def digest() -> str:
     """Return a digest of all advice in the database, "" of none."""
     rows = [*Advice.objects.order_by("code").values_list(), *Contradiction.objects.order_by("number").values_list()]
-    told = [row[1:] for row in rows]  # without their numbers in this database
-    return hashlib.sha256(repr(told).encode()).hexdigest() if told else ""
+    contents = [row[1:] for row in rows]  # without their numbers in this database
+    return hashlib.sha256(repr(contents).encode()).hexdigest() if contents else ""
 
 
 def publisher_choices() -> list[tuple[str, str]]:
@@ -45,10 +43,10 @@ def publisher_choices() -> list[tuple[str, str]]:
 
 def disagreements(code: str = "") -> list[tuple[Disagreement, list[Statement], list[Statement]]]:
     """Return the contradictions, or those that touch a statement, each with both sides: two queries."""
-    told = [one for one in plain(Disagreement, Contradiction.objects.all()) if not code or one.touches({code})]
-    codes = {code for one in told for code in (*one.one_side, *one.other_side)}
+    touched = [one for one in plain(Disagreement, Contradiction.objects.all()) if not code or one.touches({code})]
+    codes = {code for one in touched for code in (*one.one_side, *one.other_side)}
     rows = {one.code: one for one in plain(Statement, Advice.objects.filter(code__in=codes))}
-    return [(one, [rows[code] for code in one.one_side], [rows[code] for code in one.other_side]) for one in told]
+    return [(one, [rows[code] for code in one.one_side], [rows[code] for code in one.other_side]) for one in touched]
 
 
 def plain(kind: type[Plain], rows: Iterable[Any]) -> list[Plain]:

@@ -1,20 +1,22 @@
-"""Find answers that contradict each other, themselves, or the claims that the evidence supports. No Django.
+"""Find answers that contradict each other or themselves. No Django.
 
-A rule is a function from answers to breaches. A breach has a reason in a file, or it fails. Source:
-docs/models/coherence.md.
+A rule is a function from answers to breaches. A breach needs a reason in FILE. Source: docs/models/coherence.md.
 """
 
+import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
 
 from kdb.pairs import pair_parts
-from kdb.units import SPEEDS, THROUGHPUT
+from kdb.units import SPEEDS
 from modelling.answers.content import Decision
 from modelling.estimation.ranking import Entry
 from modelling.estimation.recommendation import STRONG
@@ -24,13 +26,12 @@ from modelling.evidence.normal import NORMAL_95
 from modelling.evidence.question import Question
 from modelling.evidence.words import listed
 
-from .claimed import Claimed
-
 LEAST_GROUPS = 2  # research groups behind an imperative
+FILE = Path(__file__).with_name("coherence_reasons.json")
 
 
 @dataclass(frozen=True)
-class ToldPart:
+class PartStatements:
     """The entries of an answer that comparisons join. groups : research groups that measured some of them"""
 
     verdict: Decision
@@ -78,18 +79,21 @@ class ToldPart:
 
 
 @dataclass(frozen=True)
-class Told:
+class Statements:
     """The statements of an answer in the form that the rules need. metric : in which its entries are compared"""
 
     question: Question
     metric: str
     verdict: Decision
-    parts: tuple[ToldPart, ...]
+    parts: tuple[PartStatements, ...]
+
+
+Answers = Mapping[Question, Statements]
 
 
 @dataclass(frozen=True)
 class Breach:
-    """A rule that answers break. about : keys of the questions and codes of claims; what : entries it is about"""
+    """A rule that answers break. about : keys of the questions; what : entries it is about"""
 
     rule: str
     about: tuple[str, ...]
@@ -105,7 +109,7 @@ class Breach:
 # Two answers
 
 
-def contradictions(one: ToldPart, other: ToldPart) -> Iterator[tuple[tuple[str, ...], str]]:
+def contradictions(one: PartStatements, other: PartStatements) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield what two answers on the same entries contradict each other in, as (entries, clause).
 
     - one puts first, or calls no different from the best, what the other says to avoid, and knows something that the
@@ -129,76 +133,64 @@ def contradictions(one: ToldPart, other: ToldPart) -> Iterator[tuple[tuple[str, 
                 yield (faster, slower), f"one is sure that {faster} is faster than {slower}, the other of the reverse"
 
 
-def _between(rule: str, one: Told, other: Told) -> Iterator[Breach]:
+def _between(rule: str, one: Statements, other: Statements) -> Iterator[Breach]:
+    about = one.question.key, other.question.key
     for part in one.parts:
         for counterpart in other.parts:
-            yield from _breaches(rule, (one.question.key, other.question.key), part, counterpart)
+            for what, clause in contradictions(part, counterpart):
+                yield Breach(rule, about, what, f"{about[0]} and {about[1]}: {clause}.")
 
 
-def _breaches(rule: str, about: tuple[str, ...], one: ToldPart, other: ToldPart) -> Iterator[Breach]:
-    for what, clause in contradictions(one, other):
-        yield Breach(rule, about, what, f"{about[0]} and {about[1]}: {clause}.")
-
-
-def _narrowed(answers: Mapping[Question, Told]) -> Iterator[tuple[str, Told, Told]]:
+def _narrowed(answers: Answers) -> Iterator[tuple[str, Statements, Statements]]:
     """Yield (filter, wider, narrower) of each two answers in one metric that differ in a filter that the first leaves
     open."""
     for question, narrower in answers.items():
         for name in question.filters:
             without: dict[str, Any] = {name: None}
             wider = answers.get(replace(question, **without))
-            if wider is not None and wider.metric == narrower.metric:
+            if name != "metric" and wider is not None and wider.metric == narrower.metric:
                 yield name, wider, narrower
 
 
-def by_machines(answers: Mapping[Question, Told], claims: Sequence[Claimed] = ()) -> Iterator[Breach]:
-    """Compare the answers for any number of machines with those for each number."""
+def compare_filters(answers: Answers) -> Iterator[Breach]:
+    """Compare the answers for any number of machines, or without another filter, with those with it."""
     for name, wider, narrower in _narrowed(answers):
-        if name == "vm_count":
-            yield from _between("machines", wider, narrower)
+        yield from _between("machines" if name == "vm_count" else "filter", wider, narrower)
 
 
-def by_filter(answers: Mapping[Question, Told], claims: Sequence[Claimed] = ()) -> Iterator[Breach]:
-    """Compare the answers without a filter with those with it."""
-    for name, wider, narrower in _narrowed(answers):
-        if name not in ("vm_count", "metric"):
-            yield from _between("filter", wider, narrower)
-
-
-def by_metric(answers: Mapping[Question, Told], claims: Sequence[Claimed] = ()) -> Iterator[Breach]:
+def compare_metrics(answers: Answers) -> Iterator[Breach]:
     """Compare the answers in one metric of speed with those in another."""
-    in_metrics: dict[Question, dict[str, Told]] = {}
-    for question, told in answers.items():
-        if told.metric in SPEEDS:
-            in_metrics.setdefault(replace(question, metric=None), {}).setdefault(told.metric, told)
+    in_metrics: dict[Question, dict[str, Statements]] = {}
+    for question, answer in answers.items():
+        if answer.metric in SPEEDS:
+            in_metrics.setdefault(replace(question, metric=None), {}).setdefault(answer.metric, answer)
     for by_name in in_metrics.values():
         for one, other in combinations(by_name.values(), 2):
             yield from _between("metric", one, other)
 
 
-def by_pair(answers: Mapping[Question, Told], claims: Sequence[Claimed] = ()) -> Iterator[Breach]:
-    """Hold what is told of pairs against what is told of guest and of host file systems: of two pairs on one host file
+def compare_pairs_with_sides(answers: Answers) -> Iterator[Breach]:
+    """Hold what is said of pairs against what is said of guest and of host file systems: of two pairs on one host file
     system the guests, and of two with one guest file system the hosts."""
     sides = (("guest-fs", "host_fs"), ("host-fs", "guest_fs"))
-    for question, told in answers.items():
+    for question, answer in answers.items():
         if question.axis != "fs-pair":
             continue
         for side, (axis, held) in enumerate(sides):
-            for part in told.parts:
-                for value, same in _sides(part, side).items():
-                    asked = replace(question, axis=axis)
+            for part in answer.parts:
+                for value, alike in _sides(part, side).items():
                     on_it: dict[str, Any] = {held: value}
+                    asked = replace(question, axis=axis)
                     for other in dict.fromkeys((asked, replace(asked, **on_it))):
                         for counterpart in answers[other].parts if other in answers else ():
-                            about = (question.key, other.key)
-                            for what, clause in contradictions(same, counterpart):
-                                named = (*what, f"{held}={value}")
+                            about = question.key, other.key
+                            for what, clause in contradictions(alike, counterpart):
                                 sentence = f"{about[0]}, the pairs with {held} {value}, and {about[1]}: {clause}."
-                                yield Breach("pair", about, named, sentence)
+                                yield Breach("pair", about, (*what, f"{held}={value}"), sentence)
 
 
-def _sides(part: ToldPart, side: int) -> dict[str, ToldPart]:
-    """Return the file system that pairs have in common to what is told of them by their other side.
+def _sides(part: PartStatements, side: int) -> dict[str, PartStatements]:
+    """Return the file system that pairs have in common to what is said of their other sides.
 
     side : 0 for guests, 1 for hosts. That a pair is to be avoided does not say which side is the cause.
     """
@@ -210,56 +202,21 @@ def _sides(part: ToldPart, side: int) -> dict[str, ToldPart]:
     return {value: replace(part, entries=tuple(entries)) for value, entries in same.items()}
 
 
-def by_claim(answers: Mapping[Question, Told], claims: Sequence[Claimed] = ()) -> Iterator[Breach]:
-    """Hold answers against the claims that the numbers support: an answer is asked of all that it speaks of in part.
-
-    Contradicted is that one entry is faster than another by an answer that puts the other first, says to avoid the one,
-    or is sure of the reverse; and a place on a list of the best by "avoid", of the worst by coming first.
-    """
-    for claim in claims:
-        for question, told in answers.items():
-            if (question.axis, question.workload) != (claim.axis, claim.workload) or told.metric != THROUGHPUT:
-                continue
-            if not {item for item in question.filters.items() if item[0] != "metric"} <= set(claim.at):
-                continue
-            for part in told.parts:
-                clause = _denied(claim, part)
-                if clause:
-                    what = tuple(key for key in (claim.faster, claim.slower) if key)
-                    sentence = f"{claim.code}, supported, and {question.key}: {clause}."
-                    yield Breach("claim", (claim.code, question.key), what, sentence)
-
-
-def _denied(claim: Claimed, part: ToldPart) -> str:
-    """Say how an answer denies the claim; empty: it does not."""
-    faster, slower = claim.faster, claim.slower
-    known = {entry.key for entry in part.entries}
-    if not {key for key in (faster, slower) if key} <= known:
-        return ""
-    if faster in part.avoided and slower not in part.avoided:
-        return f"{faster} is {f'faster than {slower}' if slower else 'among the best'}, and is to be avoided"
-    if slower in part.first and faster not in part.first:
-        return f"{slower} is {f'slower than {faster}' if faster else 'among the worst'}, and comes first"
-    if faster and slower and part.sureness(slower, faster) >= SURE:
-        return f"{faster} is faster than {slower}, and the answer is sure of the reverse"
-    return ""
-
-
 # One answer, and its strength
 
 
-def strength_grows(answers: Mapping[Question, Told], claims: Sequence[Claimed] = ()) -> Iterator[Breach]:
+def find_growing_strength(answers: Answers) -> Iterator[Breach]:
     """Find questions that, asked more narrowly, have the same answer more strongly: there is less evidence behind it.
 
     The same answer is the same kind of verdict on the same first and second entry.
     """
-    for name, wider, narrower in _narrowed(answers):
-        if name == "metric" or not len(wider.parts) == len(narrower.parts) == 1:
+    for _, wider, narrower in _narrowed(answers):
+        if not len(wider.parts) == len(narrower.parts) == 1:
             continue
         decided = [
-            (told.verdict.kind, [entry.key for entry in told.parts[0].entries[:2]]) for told in (wider, narrower)
+            (answer.verdict.kind, [entry.key for entry in answer.parts[0].entries[:2]]) for answer in (wider, narrower)
         ]
-        before, after = (STRENGTHS.index(told.verdict.strength) for told in (wider, narrower))
+        before, after = (STRENGTHS.index(answer.verdict.strength) for answer in (wider, narrower))
         if decided[0] == decided[1] and after > before:
             about = (wider.question.key, narrower.question.key)
             strengths = wider.verdict.strength, narrower.verdict.strength
@@ -267,27 +224,27 @@ def strength_grows(answers: Mapping[Question, Told], claims: Sequence[Claimed] =
             yield Breach("strength", about, tuple(decided[0][1]), sentence)
 
 
-def entry_beside_another_kind(answers: Mapping[Question, Told], claims: Sequence[Claimed] = ()) -> Iterator[Breach]:
+def find_entries_beside_another_verdict(answers: Answers) -> Iterator[Breach]:
     """Find entries that wear another verdict than the sentence on their part, "avoid" and "unknown" apart, and such as
     are to be used where the whole answer does not say so."""
-    for told in answers.values():
+    for answer in answers.values():
         wrong = [
             entry.key
-            for part in told.parts
+            for part in answer.parts
             for entry in part.entries
             if entry.verdict not in (AVOID, UNKNOWN)
-            and (entry.verdict != part.verdict.kind or (entry.verdict == USE and told.verdict.kind != USE))
+            and (entry.verdict != part.verdict.kind or (entry.verdict == USE and answer.verdict.kind != USE))
         ]
         if wrong:
-            sentence = f"{told.question.key}: {listed(wrong)} beside the verdict “{told.verdict.kind}”."
-            yield Breach("entries", (told.question.key,), tuple(wrong), sentence)
+            sentence = f"{answer.question.key}: {listed(wrong)} beside the verdict “{answer.verdict.kind}”."
+            yield Breach("entries", (answer.question.key,), tuple(wrong), sentence)
 
 
-def imperative_of_one_group(answers: Mapping[Question, Told], claims: Sequence[Claimed] = ()) -> Iterator[Breach]:
+def find_imperatives_of_one_group(answers: Answers) -> Iterator[Breach]:
     """Find what is said to use or to avoid though fewer than two research groups measured anything in its part; to
     avoid is said where one group found it slower by a factor beyond what laboratories ever differ by."""
-    for told in answers.values():
-        for part in told.parts:
+    for answer in answers.values():
+        for part in answer.parts:
             if part.groups >= LEAST_GROUPS:
                 continue
             far = {entry.key for entry in part.entries if entry.ratio is not None and entry.ratio * APART <= 1}
@@ -296,45 +253,73 @@ def imperative_of_one_group(answers: Mapping[Question, Told], claims: Sequence[C
             ]
             if advice:
                 sentence = (
-                    f"{told.question.key}: {listed(advice)}, by {part.groups or 'no'} research group with numbers."
+                    f"{answer.question.key}: {listed(advice)}, by {part.groups or 'no'} research group with numbers."
                 )
-                yield Breach("one group", (told.question.key,), tuple(advice), sentence)
+                yield Breach("one group", (answer.question.key,), tuple(advice), sentence)
 
 
-def recommendation_of_its_answer(answers: Mapping[Question, Told], claims: Sequence[Claimed] = ()) -> Iterator[Breach]:
+def find_unfounded_recommendations(answers: Answers) -> Iterator[Breach]:
     """Find recommendations that their own answer does not bear: none though something was compared that may be
     recommended, one that its own part says to avoid, and one that is strong though fewer than two groups measured."""
-    for told in answers.values():
-        every = (entry for part in told.parts for entry in part.entries)
+    for answer in answers.values():
+        every = (entry for part in answer.parts for entry in part.entries)
         may = [entry.key for entry in every if entry.may_be_recommended and may_be_offered(entry.key)]
-        avoided = {key for part in told.parts for key in part.avoided}
-        groups = max((part.groups for part in told.parts), default=0)
-        decided, about = told.verdict, (told.question.key,)
+        avoided = {key for part in answer.parts for key in part.avoided}
+        groups = max((part.groups for part in answer.parts), default=0)
+        decided, about = answer.verdict, (answer.question.key,)
         if may and not decided.choice:
-            yield Breach("recommendation", about, (), f"{told.question.key} recommends nothing.")
+            yield Breach("recommendation", about, (), f"{answer.question.key} recommends nothing.")
         if wrong := sorted({*decided.choice} & avoided):
             yield Breach("recommendation", about, (*wrong,), f"{about[0]}: {listed(wrong)}, and to be avoided.")
         if decided.force == STRONG and groups < LEAST_GROUPS:
-            sentence = f"{told.question.key} is strong by {groups or 'no'} research group with numbers."
+            sentence = f"{answer.question.key} is strong by {groups or 'no'} research group with numbers."
             yield Breach("recommendation", about, decided.choice, sentence)
 
 
-Rule = Callable[[Mapping[Question, Told], Sequence[Claimed]], Iterator[Breach]]
-RULES: tuple[Rule, ...] = (
-    by_machines,
-    by_filter,
-    by_metric,
-    by_pair,
-    by_claim,
-    strength_grows,
-    entry_beside_another_kind,
-    imperative_of_one_group,
-    recommendation_of_its_answer,
+RULES: tuple[Callable[[Answers], Iterator[Breach]], ...] = (
+    compare_filters,
+    compare_metrics,
+    compare_pairs_with_sides,
+    find_growing_strength,
+    find_entries_beside_another_verdict,
+    find_imperatives_of_one_group,
+    find_unfounded_recommendations,
 )
 
 
-def breaches(answers: Iterable[Told], claims: Sequence[Claimed]) -> list[Breach]:
+def find_breaches(answers: Iterable[Statements]) -> list[Breach]:
     """Return every breach of every rule, each once."""
-    by_question = {told.question: told for told in answers}
-    every = (breach for rule in RULES for breach in rule(by_question, claims))
+    by_question = {answer.question: answer for answer in answers}
+    every = (breach for rule in RULES for breach in rule(by_question))
     return list({breach.name: breach for breach in every}.values())
+
+
+# Reasons
+
+
+class ReasonsError(ValueError):
+    """A file of reasons that cannot be read; the text says where, and is fit to show."""
+
+
+def read_reasons(text: str) -> dict[str, str]:
+    """Return the name of each breach in a file to its reason. Raises ReasonsError.
+
+    The file is a JSON list of {"reason": text, "breaches": [name, ...]}, each name once.
+    """
+    try:
+        pairs = [(str(name), str(row["reason"])) for row in json.loads(text) for name in row["breaches"]]
+    except (ValueError, TypeError, KeyError) as error:
+        raise ReasonsError(f"no list of reasons with their breaches: {error}") from error
+    twice = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
+    if twice:
+        raise ReasonsError(f"twice: {twice[0]}")
+    return dict(pairs)
+
+
+def write_reasons(breaches: Iterable[Breach], reasons: Mapping[str, str]) -> str:
+    """Return the file for these breaches: each under the reason it has, and those without under an empty one."""
+    names: dict[str, list[str]] = {}
+    for breach in breaches:
+        names.setdefault(reasons.get(breach.name, "").strip(), []).append(breach.name)
+    rows = [{"reason": reason, "breaches": sorted(names[reason])} for reason in sorted(names)]
+    return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"

@@ -4,8 +4,9 @@ import hashlib
 import json
 import logging
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from datetime import date
 from itertools import product
 from typing import Any
 
@@ -15,23 +16,38 @@ from numpy import median
 from experiments import visible
 from experiments.checklist import protocol_of
 from experiments.models import CaseStudy, Workload
+from experiments.plausibility import FlaggedNumber
 from kdb.cost import budget
 from modelling.answer_store.caveats import clear_cache
 from modelling.answers.knowledge import assumptions, everything
+from modelling.estimation import ranking
 from modelling.estimation.arms import in_comparison
 from modelling.evidence import counts, dataframes
 from modelling.evidence.question import Question
 from modelling.evidence.storage import KeptReport, store_if_current
-from modelling.foretelling.content import IN_USE, LABEL, SINCE
 from modelling.models import QualityReport
+from modelling.prediction.content import IN_USE, LABEL, SINCE
 
-from .clustered import LEAST_INSIDE, SCORES, by_method, clustered, scored, shortfalls
-from .forecasts import METHODS, Evidence, Task
-from .groups import calibration, examples, foretell_groups, forms
-from .leave_one_out import METHOD, Outcome, Report, Result, leave_one_out
+from .content import (
+    SCORES,
+    AskedQuestion,
+    ForecastsInUse,
+    Form,
+    GroupsLeftOut,
+    ModelQuality,
+    Prediction,
+    QuestionGroup,
+    ReportedMethod,
+)
+from .leave_one_out import leave_one_out
+from .left_out_groups import calibration, examples, forecast_left_out_groups, forms
+from .methods import METHODS, Evidence, Task
+from .scores import LEAST_INSIDE, Outcome, Result, clustered_score, scores_by_method, shortfalls, summaries
 
 logger = logging.getLogger(__name__)
 
+# The ranking's version and, in the last two digits, our own: raised where the same evidence gives another report.
+METHOD = 100 * ranking.METHOD + 10
 JOB = "recompute_quality"
 MOST_FLAGGED = 500  # numbers that look like no disk's
 NAIVE = ("none", "mean")  # those that foretell ratios with intervals
@@ -60,17 +76,36 @@ KEPT = KeptReport(QualityReport, METHOD, JOB, compute, is_wanted=True)
 
 
 def _result(revision: int) -> dict[str, Any]:
-    groups = _left_out_by_group()
-    report = as_dict(leave_one_out(gather(), assumptions()), revision, groups["forms"])
-    return {**report, "groups": groups, "flagged": _flagged()}
+    """Work the report out, as JSON-ready data in full precision."""
+    groups = _leave_out_groups()
+    results, left_out, case_studies = leave_one_out(gather(), assumptions())
+    report = ModelQuality(
+        revision=revision,
+        case_studies=len(case_studies),
+        left_out=len(left_out),
+        methods=tuple(
+            ReportedMethod(method.name, method.label, method.is_naive, method.axes) for method in METHODS.values()
+        ),
+        summaries=tuple(summaries(results)),
+        questions=tuple(_question(task, outcomes) for task, outcomes in results),
+        forecasts=_method_in_use(results, groups.forms or ()),
+        clustered=tuple(clustered_score(results, *case) for case in product(METHODS, SCORES, ("", *NAIVE))),
+        laboratories=_question_groups(results, lambda task: task.case_studies),
+        distinct_questions=_question_groups(results, lambda task: (task.case_studies, task.workload)),
+        notes=(*_notes(results, len(left_out), len(case_studies)), *_compared()),
+        groups=groups,
+        flagged=tuple(_flagged()),
+    )
+    ready: dict[str, Any] = json.loads(json.dumps(asdict(report), default=date.isoformat))
+    return ready
 
 
-def _flagged() -> list[dict[str, Any]]:
+def _flagged() -> list[FlaggedNumber]:
     """Return the published numbers that look like no disk's (experiments.plausibility), at most MOST_FLAGGED."""
-    flagged: list[dict[str, Any]] = []
+    flagged: list[FlaggedNumber] = []
     for case_study in CaseStudy.objects.published().select_related("publication", "server", "storage"):
         budget.look()
-        flagged += map(asdict, protocol_of(case_study).flagged)
+        flagged += protocol_of(case_study).flagged
         if len(flagged) >= MOST_FLAGGED:
             break
     return flagged[:MOST_FLAGGED]
@@ -86,114 +121,66 @@ def gather() -> Evidence:
     )
 
 
-def as_dict(report: Report, revision: int, forms: list[dict[str, Any]] | None) -> dict[str, Any]:
-    """Return the report as JSON-ready data. Numbers keep full precision; what does not exist is None.
-
-    forms : of forecasts with each research group left out; None where too many cells kept it from being tested
-    """
-    return {
-        "revision": revision,
-        "case_studies": report.case_studies,
-        "left_out": report.left_out,
-        "methods": [
-            {"method": method.name, "label": method.label, "is_naive": method.is_naive, "axes": list(method.axes)}
-            for method in METHODS.values()
-        ],
-        "summaries": [
-            {
-                **asdict(summary),
-                "axis": summary.axis or None,
-                "duels": [
-                    {"naive": name, "better": better, "alike": alike, "worse": worse}
-                    for name, (better, alike, worse) in summary.duels.items()
-                ],
-            }
-            for summary in report.summaries
-        ],
-        "questions": [_question(task, outcomes) for task, outcomes in report.results],
-        "forecasts": _in_use(report, forms or []),
-        "clustered": [_clustered(report, *case) for case in product(METHODS, SCORES, ("", *NAIVE))],
-        "laboratories": _grouped(report, lambda task: task.case_studies),
-        "distinct_questions": _grouped(report, lambda task: (task.case_studies, task.workload)),
-        "notes": [*_notes(report), *_compared()],
-    }
-
-
-def _left_out_by_group() -> dict[str, Any]:
+def _leave_out_groups() -> GroupsLeftOut:
     """Return how the hierarchical model did with each research group left out."""
     cells = everything().cells
-    told: dict[str, Any] = {"cells": len(cells), "groups": int(cells["group"].nunique())}
-    contrasts = foretell_groups(cells, assumptions().scales, budget.look)
+    counted = len(cells), int(cells["group"].nunique())
+    contrasts = forecast_left_out_groups(cells, assumptions().scales, budget.look)
     if contrasts is None:
-        return {**told, "forms": [], "calibration": [], "examples": []}
-    rows = [{**asdict(form), "is_better": form.is_better} for form in forms(contrasts)]
-    unseen = contrasts[~contrasts["is_told"]]
-    shown = {
-        "calibration": [asdict(point) for point in calibration(unseen)],
-        "examples": [asdict(example) for example in examples(unseen)],
-    }
-    return {**told, "forms": rows, **json.loads(json.dumps(shown))}  # as it is read again
+        return GroupsLeftOut(*counted, forms=(), calibration=(), examples=())
+    unseen = contrasts[~contrasts["is_conditional"]]
+    return GroupsLeftOut(*counted, tuple(forms(contrasts)), tuple(calibration(unseen)), tuple(examples(unseen)))
 
 
-def _in_use(report: Report, forms: list[dict[str, Any]]) -> dict[str, Any]:
+def _method_in_use(results: Sequence[Result], forms: Sequence[Form]) -> ForecastsInUse:
     """Return which method forecasts since when, and what speaks against each that could."""
-    against: dict[str, list[str]] = {name: shortfalls(report.results, name, NAIVE) for name in FORECASTING}
+    against = {name: shortfalls(results, name, NAIVE) for name in FORECASTING}
     for form in forms[:1]:  # of everything
-        reasons = {"log_score against none": form["log_score"] < form["no_difference"]}
-        reasons["inside"] = form["inside_95"] < LEAST_INSIDE
-        against[IN_USE] = [reason for reason, holds in reasons.items() if holds]
-    return {
-        "method": IN_USE,
-        "label": LABEL,
-        "since": SINCE.isoformat(),
-        "shortfalls": against,
-    }
+        reasons = {"log_score against none": form.log_score < form.no_difference}
+        reasons["inside"] = form.inside_95 < LEAST_INSIDE
+        against[IN_USE] = tuple(reason for reason, holds in reasons.items() if holds)
+    return ForecastsInUse(IN_USE, LABEL, SINCE, against)
 
 
-def _clustered(report: Report, method: str, score: str, against: str) -> dict[str, Any]:
-    summary = clustered(scored(report.results, method, score, against))
-    return {"method": method, "score": score, "against": against or None, **asdict(summary)}
-
-
-def _grouped(report: Report, key: Callable[[Task], Any]) -> list[dict[str, Any]]:
-    """Return the means of each method over what has the same key."""
+def _question_groups(results: Sequence[Result], key: Callable[[Task], Any]) -> tuple[QuestionGroup, ...]:
+    """Return the means of each method over the questions that have the same key."""
     groups: dict[Any, list[Result]] = {}
-    for task, outcomes in report.results:
+    for task, outcomes in results:
         groups.setdefault(key(task), []).append((task, outcomes))
-    return [
-        {
-            "case_studies": list(results[0][0].case_studies),
-            "workloads": sorted({task.workload for task, _ in results}),
-            "questions": len(results),
-            "methods": [{"method": name, **scores} for name, scores in by_method(results, METHODS).items()],
-        }
-        for results in groups.values()
-    ]
+    return tuple(
+        QuestionGroup(
+            case_studies=rows[0][0].case_studies,
+            workloads=tuple(sorted({task.workload for task, _ in rows})),
+            questions=len(rows),
+            methods=scores_by_method(rows, METHODS),
+        )
+        for rows in groups.values()
+    )
 
 
-def _question(task: Task, outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
-    return {
-        "case_studies": list(task.case_studies),
-        "axis": task.axis.name,
-        "workload": task.workload,
-        "hypervisor": task.hypervisor,
-        "basis": "findings" if task.trial is None else "numbers",
-        "entries": sorted(task.truth, key=lambda entry: (-round(task.truth[entry], 9), entry)),
-        "predictions": [{"method": name, **_prediction(outcome)} for name, outcome in outcomes.items()],
-    }
-
-
-def _prediction(outcome: Outcome) -> dict[str, Any]:
-    return {
-        "cannot": outcome.reason or None,
-        "order": list(outcome.order),
-        "kendall": outcome.kendall,
-        "spearman": outcome.spearman,
-        "top": outcome.top,
-        "ratio_error": math.exp(median(outcome.errors)) if outcome.errors else None,
-        "pairs": len(outcome.errors),
-        "covered": sum(outcome.inside),
-    }
+def _question(task: Task, outcomes: Mapping[str, Outcome]) -> AskedQuestion:
+    return AskedQuestion(
+        case_studies=task.case_studies,
+        axis=task.axis.name,
+        workload=task.workload,
+        hypervisor=task.hypervisor,
+        basis="findings" if task.trial is None else "numbers",
+        entries=tuple(sorted(task.truth, key=lambda entry: (-round(task.truth[entry], 9), entry))),
+        predictions=tuple(
+            Prediction(
+                method=name,
+                cannot=outcome.reason or None,
+                order=outcome.order,
+                kendall=outcome.kendall,
+                spearman=outcome.spearman,
+                top=outcome.top,
+                ratio_error=math.exp(median(outcome.errors)) if outcome.errors else None,
+                pairs=len(outcome.errors),
+                covered=sum(outcome.inside),
+            )
+            for name, outcome in outcomes.items()
+        ),
+    )
 
 
 def _compared() -> Iterator[str]:
@@ -210,12 +197,12 @@ def _compared() -> Iterator[str]:
             )
 
 
-def _notes(report: Report) -> list[str]:
+def _notes(results: Sequence[Result], left_out: int, case_studies: int) -> list[str]:
     """Say what a careful reader must know about this report, in sentences."""
-    questions, units = len(report.results), {task.case_studies for task, _ in report.results}
+    questions, units = len(results), {task.case_studies for task, _ in results}
     notes = []
-    if report.left_out < report.case_studies:
-        notes.append(f"Of {report.case_studies} case studies, {report.left_out} were left out, evenly spread.")
+    if left_out < case_studies:
+        notes.append(f"Of {case_studies} case studies, {left_out} were left out, evenly spread.")
     if not questions:
         return [*notes, "No case study answers a question by itself, so nothing can be held against it."]
     notes.append(
@@ -228,8 +215,7 @@ def _notes(report: Report) -> list[str]:
         if len(unit) > 1
     ]
     unknown = sum(
-        all(outcomes[name].reason for name in ("network", "components") if name in outcomes)
-        for _, outcomes in report.results
+        all(outcomes[name].reason for name in ("network", "components") if name in outcomes) for _, outcomes in results
     )
     if unknown:
         notes.append(
@@ -240,7 +226,7 @@ def _notes(report: Report) -> list[str]:
         "The methods answer different questions, some of them only for a few of the entries; where two of them are "
         "compared, it is over the questions that both answer."
     )
-    has_ratios = any(summary.pairs for summary in report.summaries)
+    has_ratios = any(outcome.errors for _, outcomes in results for outcome in outcomes.values())
     notes.append(
         "The network's intervals are predictions for a new laboratory, as the answers show them; those of the "
         "component model leave out the spread between laboratories where too few of them exist to estimate it."

@@ -1,39 +1,36 @@
-"""The report on the models' quality as tables of words: for the page, the command and the documentation.
+"""The report on the models' quality as sentences, tables and charts: for the page, the command and the documentation.
 
-No queries, no HTML. What does not exist is an en dash.
+No queries, no HTML. `result` is the JSON of content.ModelQuality; what does not exist is an en dash.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from math import exp
 from typing import Any
 
 from modelling.answers import words
-from modelling.evidence.axes import AXES, COLUMN_LABELS
+from modelling.answers.words import Chart
+from modelling.evidence.axes import AXES, COLUMN_LABELS, KINDS
 from modelling.evidence.question import Question
 from modelling.evidence.words import listed
 
-NOTHING = "–"
-_NUMBERS = ("answered", "kendall", "spearman", "top", "ratio_error", "covered")
-_HEADINGS = {
-    "axis": "Axis",
-    "method": "Method",
-    "answered": "Questions answered",
-    "kendall": "Kendall’s τ",
-    "spearman": "Spearman’s ρ",
-    "top": "Best one hit (by chance)",
-    "ratio_error": "Ratios off by (median)",
-    "covered": "Ratios inside the 95 % interval",
-}
+Names = Mapping[str, Mapping[str, str]]  # of modelling.evidence.names.names
+Json = Mapping[str, Any]
 
+NOTHING = "–"
+_TAU, _OFF = "Kendall’s τ", "Ratios off by (median)"
+_NUMBERS = (
+    *("#Questions answered", f"#{_TAU}", "#Spearman’s ρ", "#Best one hit (by chance)", f"#{_OFF}"),
+    "#Ratios inside the 95 % interval",
+)
 _CLUSTERED = {
-    "kendall": _HEADINGS["kendall"],
-    "top": "Best one hit",
-    "error": _HEADINGS["ratio_error"],
-    "inside": "Inside the 95 % interval",
-    "log_score": "Log score",
+    "kendall": f"#{_TAU}",
+    "top": "#Best one hit",
+    "error": f"#{_OFF}",
+    "inside": "#Inside the 95 % interval",
+    "log_score": "#Log score",
 }
 _BASELINES = ("none", "mean")
 
@@ -63,202 +60,10 @@ class Table:
         ]
 
 
-def tables(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> list[Table]:
-    """Return all tables of a report; names as modelling.evidence.names.names gives them."""
-    return [
-        *by_form(result, names),
-        distinct(result),
-        overall(result),
-        by_axis(result),
-        reasons(result),
-        by_question(result, names),
-        *no_disks(result, names),
-    ]
-
-
-def by_form(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> list[Table]:
-    """Tabulate how forecasts did on research groups that were left out, form by form; nothing where none was tested."""
-    forms = result["groups"]["forms"]
-    if not forms:
-        return []
-    columns = (
-        Column("Forecasts of"),
-        Column("Research groups", True),
-        Column("Comparisons", True),
-        Column("Weight", True),
-        Column("Inside the 95 % interval", True),
-        Column("Inside the central half", True),
-        Column("Log score", True),
-        Column("Log score of “no difference”", True),
-        Column("80 % sure or more, and right", True),
-        Column("Better than “no difference”"),
-    )
-    return [Table("Each research group left out", columns, tuple(_form(form, names) for form in forms))]
-
-
-def _form(form: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
-    right = NOTHING if form["right"] is None else f"{form['right']:.0%} of {form['sure']:.1f}"
-    verdict = "too few groups to tell"
-    if form["is_better"] is not None:
-        verdict = f"{'yes' if form['is_better'] else 'no'}: {_above(form)}"
-    rival = _signed(form["no_difference"])
-    if form["by"] == "group":  # one group's own width is no rival: it is known with the results alone
-        rival = verdict = NOTHING
-    return (
-        _form_name(form["by"], form["name"], names),
-        str(form["groups"]),
-        str(form["contrasts"]),
-        f"{form['weight']:.1f}",
-        f"{form['inside_95']:.0%}",
-        f"{form['inside_50']:.0%}",
-        _signed(form["log_score"]),
-        rival,
-        right,
-        verdict,
-    )
-
-
-def _above(form: Mapping[str, Any]) -> str:
-    """Return how far its log score is above that of "no difference", with the standard error."""
-    return f"{_signed(form['log_score'] - form['no_difference'])} ± {form['error']:.2f}"
-
-
-def proven(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Say of which comparisons forecasts are better than "no difference", and of which not, in a sentence each for
-    laboratories that nobody has seen and for those that are known under other workloads."""
-    sentences = []
-    for whose, kinds in (
-        ("In a laboratory that nobody has seen", ("all", "choice")),
-        ("In a laboratory that is known under other workloads", ("laboratory",)),
-    ):
-        told: dict[str, list[str]] = {"by more than the standard error": [], "by less than that": [], "not": []}
-        for form in result["groups"]["forms"]:
-            if form["by"] in kinds and form["is_better"] is not None:
-                above = form["log_score"] - form["no_difference"]
-                how = "by more than the standard error" if above > form["error"] else "by less than that"
-                name = _form_name("choice", form["name"], names) if form["name"] else "everything together"
-                told[how if above > 0 else "not"].append(f"{name} ({_above(form)})")
-        parts = [f"{how}: {listed(of_forms)}" for how, of_forms in told.items() if of_forms]
-        if parts:
-            sentences.append(f"{whose} forecasts are better than “no difference” (log score) {'; '.join(parts)}.")
-    return sentences
-
-
-def _form_name(by: str, name: str, names: Mapping[str, Mapping[str, str]]) -> str:
-    if by == "all":
-        return "Everything"
-    if by == "laboratory":
-        return "Same laboratory, other workloads known" + (f": {_form_name('choice', name, names)}" if name else "")
-    if by == "choice":
-        return AXES[name].label if name in AXES else COLUMN_LABELS[name].capitalize()  # of an earlier report
-    if by == "group":
-        return f"Left out: {name}"
-    if by == "load":
-        return f"Load: {name or 'mixed or not stated'}"
-    return f"Disks: {names['storage'].get(name, name) if name else 'not stated'}"
-
-
-def distinct(result: Mapping[str, Any]) -> Table:
-    """Tabulate every method over distinct questions, each counting once, with intervals over laboratories."""
-    by_key = {(row["method"], row["score"], row["against"]): row for row in result["clustered"]}
-    columns = [Column(_HEADINGS["method"])]
-    columns += [Column(heading, True) for heading in _CLUSTERED.values()]
-    columns += [Column(f"Log score above “{_labels(result)[name]}”", True) for name in _BASELINES]
-    rows = []
-    for name, label in _labels(result).items():
-        cells = [_spread(by_key[name, score, None], score) for score in _CLUSTERED]
-        cells += [_spread(by_key[name, "log_score", other], "") if other != name else NOTHING for other in _BASELINES]
-        rows.append((label, *cells))
-    return Table("By distinct question", tuple(columns), tuple(rows))
-
-
-def overall(result: Mapping[str, Any]) -> Table:
-    """Tabulate every method over all questions, and how it does against the naive ones where both answer."""
-    labels = _labels(result)
-    naive = [method["method"] for method in result["methods"] if method["is_naive"]]
-    columns = [Column(_HEADINGS["method"]), *(Column(_HEADINGS[name], True) for name in _NUMBERS)]
-    columns += [Column(f"Better, alike, worse than “{labels[name]}”", True) for name in naive]
-    rows = []
-    for summary in result["summaries"]:
-        if summary["axis"] is None:
-            duels = {duel["naive"]: duel for duel in summary["duels"]}
-            against = [_duel(duels[name]) if name in duels else NOTHING for name in naive]
-            rows.append((labels[summary["method"]], *_numbers(summary), *against))
-    return Table("All questions", tuple(columns), tuple(rows))
-
-
-def by_axis(result: Mapping[str, Any]) -> Table:
-    """Tabulate every method on every axis it can be asked about."""
-    labels = _labels(result)
-    columns = (
-        Column(_HEADINGS["axis"]),
-        Column(_HEADINGS["method"]),
-        *(Column(_HEADINGS[name], True) for name in _NUMBERS),
-    )
-    rows = tuple(
-        (AXES[summary["axis"]].label, labels[summary["method"]], *_numbers(summary))
-        for summary in result["summaries"]
-        if summary["axis"] is not None
-    )
-    return Table("By what is chosen", columns, rows)
-
-
-def by_question(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> Table:
-    """Tabulate Kendall's tau of every method on every question, and of how many entries if it does not know all."""
-    columns = (
-        Column("Question"),
-        Column("Left out"),
-        Column("Held against"),
-        *(Column(method["label"], True) for method in result["methods"]),
-    )
-    rows, links = [], []
-    for asked in result["questions"]:
-        question = Question(asked["axis"], asked["workload"], hypervisor=asked["hypervisor"])
-        told = {prediction["method"]: prediction for prediction in asked["predictions"]}
-        rows.append(
-            (
-                words.title(question, names),
-                ", ".join(asked["case_studies"]),
-                "tier lists" if asked["basis"] == "findings" else "numbers",
-                *(_agreement(told.get(method["method"]), len(asked["entries"])) for method in result["methods"]),
-            )
-        )
-        links.append(words.address(question) if question.workload in names["workload"] else "")
-    return Table("Kendall’s τ, question by question", columns, tuple(rows), tuple(links))
-
-
-def reasons(result: Mapping[str, Any]) -> Table:
-    """Tabulate why predictions are missing, and how often."""
-    labels = _labels(result)
-    counted = Counter(
-        (prediction["method"], prediction["cannot"])
-        for asked in result["questions"]
-        for prediction in asked["predictions"]
-        if prediction["cannot"]
-    )
-    columns = (Column("Method"), Column("Why it cannot predict"), Column("Questions", True))
-    places = list(labels)
-    ordered = sorted(counted.items(), key=lambda item: (places.index(item[0][0]), -item[1], item[0][1]))
-    rows = tuple((labels[method], reason[0].upper() + reason[1:], str(count)) for (method, reason), count in ordered)
-    return Table("What cannot be predicted", columns, rows)
-
-
-def no_disks(result: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> list[Table]:
-    """Tabulate the published numbers that look like no disk's; nothing where there are none."""
-    if not result["flagged"]:
-        return []
-    headings = ("Case study", "Configuration", "Load", "Machines", "Value", "Looks like", "Why")
-    columns = tuple(Column(heading, heading in ("Machines", "Value")) for heading in headings)
-    rows, links = [], []
-    for number in result["flagged"]:
-        load = ", ".join(
-            dict.fromkeys((names["workload"].get(number["workload"], number["workload"]), number["operation"]))
-        )
-        value = f"{number['value']:,.5g} {number['unit']}"
-        cells = (number["configuration"], load, str(number["vm_count"]), value, number["flag"], number["reason"])
-        rows.append((number["case_study"], *cells))
-        links.append(f"/case-studies/{number['case_study']}/#protocol")
-    return [Table("Numbers that look like no disk’s", columns, tuple(rows), tuple(links))]
+def _table(title: str, headings: Iterable[str], rows: Iterable[tuple[str, ...]], links: Iterable[str] = ()) -> Table:
+    """Return a table. headings : with a leading # over numbers"""
+    columns = tuple(Column(heading.removeprefix("#"), heading.startswith("#")) for heading in headings)
+    return Table(title, columns, tuple(rows), tuple(links))
 
 
 def markdown(table: Table) -> str:
@@ -284,11 +89,159 @@ def plain(table: Table) -> str:
     )
 
 
-def _labels(result: Mapping[str, Any]) -> dict[str, str]:
+# Tables
+
+
+def tables(result: Json, names: Names) -> list[Table]:
+    """Return all tables of a report; one without rows is left out where nothing was tested or found."""
+    labels = _labels(result)
+    of_axes = [summary for summary in result["summaries"] if summary["axis"] is not None]
+    every: list[Table] = [_by_distinct_question(result, labels), _overall(result, labels)]
+    if forms := result["groups"]["forms"]:
+        every.insert(0, _table("Each research group left out", _FORM, (_form_row(form, names) for form in forms)))
+    every.append(
+        _table(
+            "By what is chosen",
+            ("Axis", "Method", *_NUMBERS),
+            ((AXES[one["axis"]].label, labels[one["method"]], *_numbers(one)) for one in of_axes),
+        )
+    )
+    every += [_reasons(result, labels), _by_question(result, names)]
+    return [*every, _no_disks(result, names)] if result["flagged"] else every
+
+
+_FORM = (
+    *("Forecasts of", "#Research groups", "#Comparisons", "#Weight", "#Inside the 95 % interval"),
+    *("#Inside the central half", "#Log score", "#Log score of “no difference”", "#80 % sure or more, and right"),
+    "Better than “no difference”",
+)
+
+
+def _form_row(form: Json, names: Names) -> tuple[str, ...]:
+    right = NOTHING if form["right"] is None else f"{form['right']:.0%} of {form['sure']:.1f}"
+    verdict = "too few groups to tell"
+    if form["is_better"] is not None:
+        verdict = f"{'yes' if form['is_better'] else 'no'}: {_above(form)}"
+    rival = _signed(form["no_difference"])
+    if form["by"] == "group":  # one group's own width is no rival: it is known with the results alone
+        rival = verdict = NOTHING
+    return (
+        _form_name(form["by"], form["name"], names),
+        str(form["groups"]),
+        str(form["contrasts"]),
+        f"{form['weight']:.1f}",
+        f"{form['inside_95']:.0%}",
+        f"{form['inside_50']:.0%}",
+        _signed(form["log_score"]),
+        rival,
+        right,
+        verdict,
+    )
+
+
+def _form_name(by: str, name: str, names: Names) -> str:
+    match by:
+        case "all":
+            return "Everything"
+        case "laboratory":
+            of_choice = f": {_form_name('choice', name, names)}" if name else ""
+            return f"Same laboratory, other workloads known{of_choice}"
+        case "choice":
+            return AXES[name].label if name in AXES else COLUMN_LABELS[name].capitalize()  # of an earlier report
+        case "group":
+            return f"Left out: {name}"
+        case "load":
+            return f"Load: {name or 'mixed or not stated'}"
+        case _:
+            return f"Disks: {names['storage'].get(name, name) if name else 'not stated'}"
+
+
+def _above(form: Json) -> str:
+    """Return how far its log score is above that of "no difference", with the standard error."""
+    return f"{_signed(form['log_score'] - form['no_difference'])} ± {form['error']:.2f}"
+
+
+def _by_distinct_question(result: Json, labels: Mapping[str, str]) -> Table:
+    """Tabulate every method over distinct questions, each counting once, with intervals over laboratories."""
+    by_key = {(row["method"], row["score"], row["against"]): row for row in result["clustered"]}
+
+    def row(method: str) -> tuple[str, ...]:
+        cells = [_spread(by_key[method, score, None], score) for score in _CLUSTERED]
+        above = [_spread(by_key[method, "log_score", o], "") if o != method else NOTHING for o in _BASELINES]
+        return (labels[method], *cells, *above)
+
+    above = (f"#Log score above “{labels[name]}”" for name in _BASELINES)
+    return _table("By distinct question", ("Method", *_CLUSTERED.values(), *above), map(row, labels))
+
+
+def _overall(result: Json, labels: Mapping[str, str]) -> Table:
+    """Tabulate every method over all questions, and how it does against the naive ones where both answer."""
+    naive = [method["method"] for method in result["methods"] if method["is_naive"]]
+    rows = []
+    for summary in result["summaries"]:
+        if summary["axis"] is None:
+            duels = {duel["naive"]: duel for duel in summary["duels"]}
+            against = [_duel(duels[name]) if name in duels else NOTHING for name in naive]
+            rows.append((labels[summary["method"]], *_numbers(summary), *against))
+    against = [f"#Better, alike, worse than “{labels[name]}”" for name in naive]
+    return _table("All questions", ("Method", *_NUMBERS, *against), rows)
+
+
+def _by_question(result: Json, names: Names) -> Table:
+    """Tabulate Kendall's tau of every method on every question, and of how many entries if it does not know all."""
+    methods = _labels(result)
+    rows, links = [], []
+    for asked in result["questions"]:
+        question = Question(asked["axis"], asked["workload"], hypervisor=asked["hypervisor"])
+        predictions = {prediction["method"]: prediction for prediction in asked["predictions"]}
+        rows.append(
+            (
+                words.title(question, names),
+                ", ".join(asked["case_studies"]),
+                "tier lists" if asked["basis"] == "findings" else "numbers",
+                *(_agreement(predictions.get(method), len(asked["entries"])) for method in methods),
+            )
+        )
+        links.append(words.address(question) if question.workload in names["workload"] else "")
+    headings = ("Question", "Left out", "Held against", *(f"#{label}" for label in methods.values()))
+    return _table("Kendall’s τ, question by question", headings, rows, links)
+
+
+def _reasons(result: Json, labels: Mapping[str, str]) -> Table:
+    """Tabulate why predictions are missing, and how often."""
+    counted = Counter(
+        (prediction["method"], prediction["cannot"])
+        for asked in result["questions"]
+        for prediction in asked["predictions"]
+        if prediction["cannot"]
+    )
+    places = list(labels)
+    ordered = sorted(counted.items(), key=lambda item: (places.index(item[0][0]), -item[1], item[0][1]))
+    return _table(
+        "What cannot be predicted",
+        ("Method", "Why it cannot predict", "#Questions"),
+        ((labels[method], reason[0].upper() + reason[1:], str(count)) for (method, reason), count in ordered),
+    )
+
+
+def _no_disks(result: Json, names: Names) -> Table:
+    """Tabulate the published numbers that look like no disk's."""
+    rows, links = [], []
+    for number in result["flagged"]:
+        workload = names["workload"].get(number["workload"], number["workload"])
+        load, value = ", ".join(dict.fromkeys((workload, number["operation"]))), f"{number['value']:,.5g}"
+        cells = (number["configuration"], load, str(number["vm_count"]), f"{value} {number['unit']}")
+        rows.append((number["case_study"], *cells, number["flag"], number["reason"]))
+        links.append(f"/case-studies/{number['case_study']}/#protocol")
+    headings = ("Case study", "Configuration", "Load", "#Machines", "#Value", "Looks like", "Why")
+    return _table("Numbers that look like no disk’s", headings, rows, links)
+
+
+def _labels(result: Json) -> dict[str, str]:
     return {method["method"]: method["label"] for method in result["methods"]}
 
 
-def _numbers(summary: Mapping[str, Any]) -> tuple[str, ...]:
+def _numbers(summary: Json) -> tuple[str, ...]:
     """Return the cells of _NUMBERS."""
     pairs = summary["pairs"]
     return (
@@ -301,7 +254,7 @@ def _numbers(summary: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _spread(row: Mapping[str, Any], score: str) -> str:
+def _spread(row: Json, score: str) -> str:
     """Return a mean with its interval and the distinct questions behind it: "0.22 (−0.10 to 0.52; 44)"."""
     if row["mean"] is None:
         return NOTHING
@@ -317,7 +270,26 @@ def _score(value: float | None, score: str) -> str:
     return f"{value:.0%}" if score in ("top", "inside") else _signed(value)
 
 
-def in_use(result: Mapping[str, Any]) -> list[str]:
+def _agreement(prediction: Json | None, entries: int) -> str:
+    known = len(prediction["order"]) if prediction and not prediction["cannot"] else 0
+    if prediction is None or not known:
+        return NOTHING
+    return _signed(prediction["kendall"]) + ("" if known == entries else f" ({known} of {entries})")
+
+
+def _duel(duel: Json) -> str:
+    counted = (duel["better"], duel["alike"], duel["worse"])
+    return ", ".join(map(str, counted)) if any(counted) else NOTHING
+
+
+def _signed(value: float | None) -> str:
+    return NOTHING if value is None else f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
+
+
+# Sentences
+
+
+def describe_methods(result: Json) -> list[str]:
     """Say which method forecasts since when, and why the others do not, in sentences."""
     forecasts = result["forecasts"]
     labels = {**_labels(result), forecasts["method"]: forecasts["label"]}
@@ -339,19 +311,138 @@ def _shortfall(shortfall: str, labels: Mapping[str, str]) -> str:
     return f"its log score is below that of “{labels[naive]}”"
 
 
-def _agreement(prediction: Mapping[str, Any] | None, entries: int) -> str:
-    if prediction is None or prediction["cannot"]:
-        return NOTHING
-    known = len(prediction["order"])
-    if not known:
-        return NOTHING
-    return _signed(prediction["kendall"]) + ("" if known == entries else f" ({known} of {entries})")
+def describe_success(result: Json, names: Names) -> list[str]:
+    """Say of which comparisons forecasts are better than "no difference", and of which not, in a sentence each for
+    laboratories that nobody has seen and for those that are known under other workloads."""
+    sentences = []
+    for whose, kinds in (
+        ("In a laboratory that nobody has seen", ("all", "choice")),
+        ("In a laboratory that is known under other workloads", ("laboratory",)),
+    ):
+        by_extent: dict[str, list[str]] = {"by more than the standard error": [], "by less than that": [], "not": []}
+        for form in result["groups"]["forms"]:
+            if form["by"] in kinds and form["is_better"] is not None:
+                above = form["log_score"] - form["no_difference"]
+                extent = "by more than the standard error" if above > form["error"] else "by less than that"
+                name = _form_name("choice", form["name"], names) if form["name"] else "everything together"
+                by_extent[extent if above > 0 else "not"].append(f"{name} ({_above(form)})")
+        parts = [f"{extent}: {listed(of_forms)}" for extent, of_forms in by_extent.items() if of_forms]
+        if parts:
+            sentences.append(f"{whose} forecasts are better than “no difference” (log score) {'; '.join(parts)}.")
+    return sentences
 
 
-def _duel(duel: Mapping[str, Any]) -> str:
-    counted = (duel["better"], duel["alike"], duel["worse"])
-    return ", ".join(map(str, counted)) if any(counted) else NOTHING
+# Charts
 
 
-def _signed(value: float | None) -> str:
-    return NOTHING if value is None else f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
+@dataclass(frozen=True)
+class Plot:
+    """A chart, what it shows in a sentence, and its numbers."""
+
+    title: str
+    sentence: str
+    chart: Chart
+    table: Table
+
+
+def plots(result: Json, names: Names) -> list[Plot]:
+    """Draw how forecasts of research groups that were left out did; nothing where none was tested."""
+    groups = result["groups"]
+    if not groups["calibration"]:
+        return []
+    return [_calibration_plot(groups["calibration"]), _example_plot(groups["examples"], names)]
+
+
+def _calibration_plot(points: list[Json]) -> Plot:
+    series = [("Inside its interval", "interval"), ("Right which of two is faster", "direction")]
+    shown = [(name, [point for point in points if point["of"] == of]) for name, of in series]
+    return _plot(
+        "Said against came true",
+        "On the broken line, what was said to be 80 % sure came true 80 times in 100. Below it forecasts were "
+        "too sure of themselves, above it too cautious.",
+        ("calibration", "How often forecasts came true over how sure they were. The table has the numbers."),
+        ("linear", "%", "Said, %", "Came true, %"),
+        [
+            (name, [_point(100 * p["said"], 100 * p["came_true"], f"{p['weight']:.1f} weight") for p in of_series])
+            for name, of_series in shown
+        ],
+        ("Forecast", "#Said", "#Came true", "#Weight"),
+        [
+            (name, f"{p['said']:.0%}", f"{p['came_true']:.0%}", f"{p['weight']:.1f}")
+            for name, of_series in shown
+            for p in of_series
+        ],
+    )
+
+
+def _example_plot(examples: list[Json], names: Names) -> Plot:
+    is_inside = [example["low"] <= example["found"] <= example["high"] for example in examples]
+    compared = [listed(_difference(choice, names) for choice in example["differing"]) for example in examples]
+    return _plot(
+        "Forecast against found",
+        f"{len(examples)} forecasts, spread over all research groups, each made without the group that then found "
+        f"something; {sum(is_inside)} of them found it inside their 95 % interval, which crosses the broken line.",
+        (
+            "examples",
+            "Forecast ratios with their 95 % intervals over the ratios that were found, logarithmic. The table "
+            "has the numbers.",
+        ),
+        ("logarithmic", "×", "Found, times", "Forecast with 95 %, times"),
+        [
+            (
+                "Forecast",
+                [
+                    _point(e["found"], e["forecast"], name, e["low"], e["high"])
+                    for e, name in zip(examples, compared, strict=True)
+                ],
+            )
+        ],
+        ("Compared", "Research group left out", "#Forecast", "#95 % interval", "#Found", "Inside"),
+        [
+            (
+                name,
+                e["group"],
+                f"{e['forecast']:.2f}×",
+                f"{e['low']:.2f} to {e['high']:.2f}",
+                f"{e['found']:.2f}×",
+                "yes" if inside else "no",
+            )
+            for e, name, inside in zip(examples, compared, is_inside, strict=True)
+        ],
+    )
+
+
+def _plot(
+    title: str,
+    sentence: str,
+    chart: tuple[str, str],
+    axes: tuple[str, str, str, str],
+    series: list[tuple[str, list[dict[str, Any]]]],
+    headings: tuple[str, ...],
+    rows: list[tuple[str, ...]],
+) -> Plot:
+    """Return a plot of points. chart : name and label; axes : scale, unit, and what is across and up"""
+    (name, label), (scale, unit, across, up) = chart, axes
+    data = {
+        "kind": "against",
+        "scale": scale,
+        "unit": unit,
+        "across": across,
+        "axis": up,
+        "labels": [],
+        "series": [{"name": of, "points": points} for of, points in series],
+    }
+    drawn = Chart(id=f"chart-{name}", size="", label=label, data=data)
+    return Plot(title, sentence, drawn, _table(title, headings, rows))
+
+
+def _point(x: float, value: float, name: str, low: float | None = None, high: float | None = None) -> dict[str, Any]:
+    return {"x": x, "value": value, "low": low, "high": high, "name": name}
+
+
+def _difference(choice: Mapping[str, str], names: Names) -> str:
+    """Name two choices: "KVM against Xen"; with their kind where they say little."""
+    known = names.get(KINDS.get(choice["column"], ""), {})
+    one, other = (known.get(choice[side], choice[side]) or "not stated" for side in ("first", "second"))
+    column = COLUMN_LABELS.get(choice["column"], choice["column"].replace("_", " "))
+    return f"{one} against {other}" if known else f"{column} {one} against {other}"

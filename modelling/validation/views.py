@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 from modelling.evidence import counts, names
 from modelling.fleet.moving import selectors as moved
 
-from . import plots, reports, tables
+from . import reports, tables
 
 
 @require_safe
@@ -20,9 +20,9 @@ def model_quality(request: HttpRequest) -> HttpResponse:
         return response
     context = {
         "report": report,
-        "plots": plots.plots(report.result, names.names()),
+        "plots": tables.plots(report.result, names.names()),
         "tables": tables.tables(report.result, names.names()),
-        "in_use": tables.in_use(report.result) + tables.proven(report.result, names.names()),
+        "in_use": tables.describe_methods(report.result) + tables.describe_success(report.result, names.names()),
         "moved": moved.told(),
         "is_behind": report.revision < counts.revision(),
     }

@@ -131,22 +131,14 @@ def scaling(
     -------
     Scaling; where the counts are too close together its name says so, and it has no readings.
 
-    Raises ValueError where lengths differ, a count is below 1 or double, a value is not above zero, a
-    variance is below zero, or the scope is none.
+    Raises ValueError where lengths differ, a count is below 1, or a value or a variance is not above zero.
     """
     spreads = [None] * len(values) if variances is None else [v or None for v in variances]
-    if not len(vm_counts) == len(values) == len(spreads) or len(values) < 2:
-        raise ValueError("vm counts, values and variances must be equally many, and two at least")
-    if min(vm_counts) < 1 or len(set(vm_counts)) < len(vm_counts):
-        raise ValueError(f"vm counts must be different and at least 1, not {list(vm_counts)}")
-    if not all(math.isfinite(x) and x > 0 for x in [*values, *(v for v in spreads if v is not None)]):
-        raise ValueError("values must be above zero, and variances not below")
-    if scope not in (PER_VM, AGGREGATE, NOT_STATED):
-        raise ValueError(f"unknown scope {scope!r}")
-    order = np.argsort(vm_counts)
-    counts = tuple(int(vm_counts[i]) for i in order)
-    printed = tuple(float(values[i]) for i in order)
-    spread = [spreads[i] for i in order]
+    if min(vm_counts) < 1 or min([*values, *(v for v in spreads if v is not None)]) <= 0:
+        raise ValueError("vm counts, values and variances must be above zero")
+    rows = sorted(zip(vm_counts, values, spreads, strict=True), key=lambda row: row[0])
+    counts, printed = tuple(int(row[0]) for row in rows), tuple(float(row[1]) for row in rows)
+    spread = [row[2] for row in rows]
     scopes: tuple[str, ...] = (AGGREGATE, PER_VM) if scope == NOT_STATED else (scope,)
     if counts[-1] <= SIMILAR**2 * counts[0]:
         scopes = ()
@@ -182,11 +174,8 @@ def fit_usl(
     where none are known the residuals' variance and Student's t are used. There are none without a degree
     of freedom, or where nothing is known of the variances and the curve meets every point.
 
-    Raises ValueError with fewer than three counts.
     """
     n, x = np.asarray(vm_counts, dtype=float), np.asarray(aggregate, dtype=float)
-    if len(n) < 3:
-        raise ValueError("the law has three parameters and needs three counts")
     weights = np.ones(len(n)) if variances is None else 1 / np.sqrt(np.asarray(variances, dtype=float))
     level = np.log(x).mean()  # keeps the search the same in every unit
 

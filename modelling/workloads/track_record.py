@@ -30,7 +30,7 @@ class TrackRecord:
     compared: int = 0
 
 
-def how_often(record: TrackRecord) -> str:
+def describe_record(record: TrackRecord) -> str:
     """Say how often it was right: "in 3 of 11 comparisons on this workload it was right"."""
     if not record.compared:
         return "no comparison on this workload has tested it"

@@ -13,7 +13,7 @@ from experiments.case_studies import life
 from experiments.models import CaseStudy
 from kdb.notifications import subscriptions
 from kdb.notifications.models import Delivery
-from modelling.changes import keeping
+from modelling.changes import detection
 from modelling.models import SeriesChange, Sitting
 from modelling.own_lab import laboratories
 from tests.factories import make_token, make_user
@@ -58,7 +58,7 @@ def test_a_slower_file_system_is_told_once_confirmed_and_named_by_the_answer(
                 slower = 0.85 if run["choice"] == "xfs" and number >= SLOWER else 1.0
                 value = SPEED[run["choice"]] * slower * np.exp(noise.normal(0, 0.01))
                 sitting = asked(f"sittings/{sitting['id']}/runs/{run['number']}/", {"value": value})
-        keeping.find_changes(lambda done, total: None)
+        detection.find_changes(lambda done, total: None)
         return sitting["id"]
 
     sittings = [night(number) for number in range(NIGHTS)]

@@ -4,7 +4,7 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Page, expect
 
-from modelling.changes import gather, keeping
+from modelling.changes import detection, gather
 from modelling.models import Laboratory, SeriesChange
 from tests.factories import make_user
 from tests.modelling.changes.conftest import make_night
@@ -20,8 +20,8 @@ def test_a_series_fits_a_phone_and_its_change_is_confirmed(transactional_db, liv
         speed = (1000 + night % 7) * (0.85 if night >= 50 else 1)
         facts = {"kernel": "6.8.12-2-pve" if night >= 50 else "6.5.13-5-pve"}
         make_night(ours, night, [speed, speed * 1.02], disturbed=night % 9 == 0, facts=facts)
-    keeping.find_changes(lambda done, total: None)
-    (line,) = gather.lines(ours)
+    detection.find_changes(lambda done, total: None)
+    (line,) = gather.series_lines(ours)
     client.force_login(ada)
     cookie = client.cookies[settings.SESSION_COOKIE_NAME].value
     page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])

@@ -22,7 +22,7 @@ MOST = 100  # nights that are looked at
 BRIEF = 5  # nights that a trouble takes to pass, at most
 FADES = 0.6, 0.75, 0.87  # what is left of a trouble a night later, where it passes slowly
 DRIFTS = (14, 20, 28, 40, 56, 80)  # nights since a drift may have begun; or it always was
-RATE_NIGHTS = 30  # for which the rate of a drift is told
+RATE_NIGHTS = 30  # for which the rate of a drift is given
 MOST_P = 1e-3  # of a suspicion
 ODDS = log(10)  # a shape must be so much likelier than each of another kind
 ODDS_OF_STEP = log(200)  # and a step than each drift: a day is named for it
@@ -48,9 +48,11 @@ class Fits:
     def p(self, shapes: NDArray[np.int64]) -> Numbers:
         """Return the two-sided p of one shape of each series."""
         every = np.arange(len(shapes))
-        weights, middles, variances = (told[:, every, shapes] for told in (self.weights, self.middles, self.variances))
-        told: Numbers = (weights * 2 * stdtr(self.freedom, -np.abs(middles) / np.sqrt(variances))).sum(axis=0)
-        return told
+        weights, middles, variances = (
+            numbers[:, every, shapes] for numbers in (self.weights, self.middles, self.variances)
+        )
+        p: Numbers = (weights * 2 * stdtr(self.freedom, -np.abs(middles) / np.sqrt(variances))).sum(axis=0)
+        return p
 
     def of(self, shape: int) -> Difference:
         """Return what this shape did to the speed of the only series."""
@@ -101,12 +103,12 @@ def classify_ends(nights: Numbers) -> SeriesEnds | None:
     lags, drifts = _looked_for(count)
     if not len(lags):
         return None
-    told = fits(_drawn_in(nights[:, -MOST:]), _shapes(count))
+    fitted = fits(_drawn_in(nights[:, -MOST:]), _shapes(count))
     step, drift = slice(0, len(lags)), slice(len(lags), len(lags) + len(drifts))
-    likeliest = [told.evidence[:, part].max(axis=1) for part in (step, drift, slice(drift.stop, None))]
-    at_step, at_drift = (told.evidence[:, part].argmax(axis=1) for part in (step, drift))
-    p = np.minimum(told.p(at_step) * len(lags), 1)
-    drift_p = told.p(drift.start + at_drift) * len(drifts)
+    likeliest = [fitted.evidence[:, part].max(axis=1) for part in (step, drift, slice(drift.stop, None))]
+    at_step, at_drift = (fitted.evidence[:, part].argmax(axis=1) for part in (step, drift))
+    p = np.minimum(fitted.p(at_step) * len(lags), 1)
+    drift_p = fitted.p(drift.start + at_drift) * len(drifts)
     is_step = (p <= MOST_P) & (likeliest[0] >= np.maximum(likeliest[1] + ODDS_OF_STEP, likeliest[2] + ODDS))
     is_drift = (drift_p <= MOST_P) & (likeliest[1] >= np.maximum(likeliest[0], likeliest[2]) + ODDS)
     return SeriesEnds(lags[at_step], p, is_step, drifts[at_drift], is_drift)
@@ -177,5 +179,5 @@ def _inner(left: Numbers, right: Numbers) -> Numbers:
     """Return the product of each row of the one with each of the other, whitened by each autocorrelation."""
     beside = left[:, 1:] @ right[:, :-1].T + left[:, :-1] @ right[:, 1:].T
     inside = left[:, 1:-1] @ right[:, 1:-1].T
-    told: Numbers = left @ right.T - _AUTOCORRELATIONS * beside + _AUTOCORRELATIONS**2 * inside
-    return told
+    products: Numbers = left @ right.T - _AUTOCORRELATIONS * beside + _AUTOCORRELATIONS**2 * inside
+    return products

@@ -80,7 +80,7 @@ def _trial(steps: Sequence[Step]) -> Trial:
         levels = [step.levels for step in steps if step.took == took]
         if levels:
             # A mean of few points has Student's t; a normal one of equal variance stands for it.
-            variance = sum(told.error**2 * told.freedom / (told.freedom - 2) for told in levels) / len(levels) ** 2
-            arms.append((name, float(np.mean([told.middle for told in levels])), variance))
+            variance = sum(level.error**2 * level.freedom / (level.freedom - 2) for level in levels) / len(levels) ** 2
+            arms.append((name, float(np.mean([level.middle for level in levels])), variance))
     names, means, variances = zip(*arms, strict=True)
     return Trial.from_arms(str(steps[0].laboratory), names, np.array(means), np.array(variances))

@@ -6,19 +6,21 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
-from modelling.validation import gather, reasons
-from modelling.validation.coherence import breaches
+from modelling.validation import coherence
+from modelling.validation.coherence_questions import answer_questions
 
 
 class Command(BaseCommand):
     help = (
         "Answers every question of the published evidence without a filter and with one, and holds the answers against "
-        "each other and against the supported claims (docs/models/coherence.md). Exits with 1 where a rule is broken "
-        "without a reason in the file, and where the file has a reason for what breaks none."
+        "each other (docs/models/coherence.md). Exits with 1 where a rule is broken without a reason in the file, and "
+        "where the file has a reason for what breaks none."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--reasons", type=Path, default=reasons.FILE, help="JSON; without it that of the project.")
+        parser.add_argument(
+            "--reasons", type=Path, default=coherence.FILE, help="JSON; without it that of the project."
+        )
         parser.add_argument(
             "--write-reasons",
             action="store_true",
@@ -29,25 +31,26 @@ class Command(BaseCommand):
     def handle(self, *args: Any, write_reasons: bool, **options: Any) -> None:
         file: Path = options["reasons"]
         try:
-            known = reasons.read(file.read_text(encoding="utf-8")) if file.exists() or not write_reasons else {}
-        except (OSError, reasons.ReasonsError) as error:
+            text = file.read_text(encoding="utf-8") if file.exists() or not write_reasons else "[]"
+            reasons = coherence.read_reasons(text)
+        except (OSError, coherence.ReasonsError) as error:
             raise CommandError(f"{file}: {error}") from error
-        answers, claims = gather.answers(), gather.supported_claims()
-        broken = breaches(answers, claims)
-        judged = reasons.judge(broken, known)
-        for breach in judged.without_reason:
+        answers = answer_questions()
+        breaches = coherence.find_breaches(answers)
+        unexplained = [breach for breach in breaches if not reasons.get(breach.name, "").strip()]
+        gone = [name for name in reasons if name not in {breach.name for breach in breaches}]
+        for breach in unexplained:
             self.stdout.write(f"no reason  {breach.sentence}\n           {breach.name}")
-        for name in judged.gone:
+        for name in gone:
             self.stdout.write(f"gone       {name}")
         self.stdout.write(
-            f"{len(answers)} answers, {len(claims)} statements of supported claims: {len(broken)} breaches, "
-            f"{len(judged.with_reason)} with a reason."
+            f"{len(answers)} answers: {len(breaches)} breaches, {len(breaches) - len(unexplained)} with a reason."
         )
         if write_reasons:
-            file.write_text(reasons.written(broken, known), encoding="utf-8")
+            file.write_text(coherence.write_reasons(breaches, reasons), encoding="utf-8")
             self.stdout.write(f"{file} is written.")
-        elif judged.without_reason or judged.gone:
+        elif unexplained or gone:
             raise CommandError(
-                f"{len(judged.without_reason)} breaches have no reason, and {len(judged.gone)} reasons no breach; "
+                f"{len(unexplained)} breaches have no reason, and {len(gone)} reasons no breach; "
                 "--write-reasons writes the file anew."
             )

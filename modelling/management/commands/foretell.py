@@ -9,9 +9,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kdb.operating.whole_files import whole_file
 from modelling.answers.knowledge import everything
-from modelling.foretelling.content import foretell, predict
-from modelling.foretelling.contrasts import ANSWER, ContrastsError, UnknownNameError, answer, contrast_of, rows
-from modelling.foretelling.selectors import margin
+from modelling.prediction.content import forecast_pair, predict
+from modelling.prediction.contrasts import ANSWER, ContrastsError, UnknownNameError, answer, contrast_of, rows
+from modelling.prediction.selectors import margin
 
 
 class Command(BaseCommand):
@@ -40,7 +40,7 @@ class Command(BaseCommand):
                 answers.append(answer(row, str(error)))
             else:
                 sides = (contrast.a, contrast.b, contrast.where)
-                answers.append(answer(row, (foretell(known, *sides, margin()), predict(known, *sides))))
+                answers.append(answer(row, (forecast_pair(known, *sides, margin()), predict(known, *sides))))
         try:
             lines = io.StringIO()
             csv.writer(lines, lineterminator="\n").writerows([ANSWER, *answers])
@@ -48,5 +48,5 @@ class Command(BaseCommand):
                 opened.write(lines.getvalue().encode())
         except OSError as error:
             raise CommandError(f"{out}: {error.strerror}") from error
-        told = sum(cells[1] == "yes" for cells in answers)
-        self.stdout.write(f"{told} of {len(answers)} rows are answered, in {out}.")
+        answered = sum(cells[1] == "yes" for cells in answers)
+        self.stdout.write(f"{answered} of {len(answers)} rows are answered, in {out}.")

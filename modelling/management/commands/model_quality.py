@@ -21,7 +21,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, markdown: bool, **options: Any) -> None:
         result = reports.compute().result
         spelled = tables.markdown if markdown else tables.plain
-        sentences = [*tables.in_use(result), *tables.proven(result, names.names())]
+        sentences = [*tables.describe_methods(result), *tables.describe_success(result, names.names())]
         self.stdout.write("\n".join(sentences) + "\n\n")
         for table in tables.tables(result, names.names()):
             self.stdout.write(f"{'### ' if markdown else ''}{table.title}\n\n{spelled(table)}\n\n")

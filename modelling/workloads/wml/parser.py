@@ -331,17 +331,17 @@ class Parser:
 
     def parameters(self, kind: str, attributes: Attributes) -> dict[str, float]:
         """Return the parameters as given: `mean:16384;gamma:1.5`."""
-        given = attributes.get("parameters")
-        if given is None:
+        written = attributes.get("parameters")
+        if written is None:
             return {}
         numbers = {}
-        for part in filter(None, str(given.value).split(";")):
+        for part in filter(None, str(written.value).split(";")):
             name, _, value = (piece.strip() for piece in part.partition(":"))
             if name not in CUSTOM_TYPES[kind]:
                 allowed = ", ".join(CUSTOM_TYPES[kind])
-                raise WmlError(given.place, f"{kind} has no parameter {name[:60]!r}; it has {allowed}")
+                raise WmlError(written.place, f"{kind} has no parameter {name[:60]!r}; it has {allowed}")
             if not re.fullmatch(r"-?[0-9]{1,18}(\.[0-9]{1,18})?", value):
-                raise WmlError(given.place, f"the parameter {name} needs a plain number, not {value[:60]!r}")
+                raise WmlError(written.place, f"the parameter {name} needs a plain number, not {value[:60]!r}")
             numbers[name] = float(value)
         return numbers
 
@@ -403,8 +403,8 @@ class Parser:
         if self.token.kind not in ("word", "variable") or self.at("flowop"):
             return Block(kind.text, kind.place, {})
         attributes, arguments = self.attributes_and_arguments("flowop")
-        for name, given in arguments.items():
-            if given is None:
+        for name, argument in arguments.items():
+            if argument is None:
                 raise self.wrong(f"'=' and a value for ${name}")
         return Block(kind.text, kind.place, attributes, arguments)
 

@@ -160,18 +160,18 @@ class _Builder:
         name = values.name(call.place, f"the flowop {call.kind!r}")
         if call.kind in self.defined.composites:
             return self.composite(call, name, values, depth)
-        for argument, given in call.arguments.items():
-            assert given is not None  # the parser refuses a call without
-            raise WmlError(given.place, f"${argument} is given, but {call.kind!r} is no composite flowop")
+        for argument, value in call.arguments.items():
+            assert value is not None  # the parser refuses a call without
+            raise WmlError(value.place, f"${argument} is given, but {call.kind!r} is no composite flowop")
         return self.builtin(call, name, values)
 
     def composite(self, call: Block, name: str, values: Values, depth: int) -> Flow:
         if depth == DEEPEST_COMPOSITE:
             raise WmlError(call.place, f"composite flowops are nested more than {DEEPEST_COMPOSITE} deep")
         definition = self.defined.composites[call.kind]
-        for argument, given in call.arguments.items():
-            if given and argument not in definition.arguments:
-                raise WmlError(given.place, f"the flowop {call.kind!r} has no parameter ${argument}")
+        for argument, value in call.arguments.items():
+            if value and argument not in definition.arguments:
+                raise WmlError(value.place, f"the flowop {call.kind!r} has no parameter ${argument}")
         arguments = {name: value for name, value in (definition.arguments | call.arguments).items() if value}
         scope = ChainMap(Values(arguments, values.variables).values, self.variables)
         body = tuple(self.flow(flowop, scope, depth + 1) for flowop in definition.body)

@@ -56,57 +56,11 @@ def test_a_known_workload_is_nearest_to_itself(workload):
         assert variant[0].workload == workload
 
 
-def test_equal_distances_stand_by_name():
-    varmail = known_profiles()["varmail"]
-    assert [row.workload for row in near(varmail, {"webserver": varmail, "varmail": varmail})] == [
-        "varmail",
-        "webserver",
-    ]
-
-
 def test_the_threshold_lies_where_the_known_workloads_leave_a_gap():
     known = known_profiles()
     between = sorted(distance(known[a], known[b]) for a, b in combinations(KNOWN, 2))
     assert between[0] == pytest.approx(0.155, abs=0.001)
     assert between[0] < FAR < between[1] == pytest.approx(0.370, abs=0.001)
-
-
-def test_a_variant_of_a_mail_server_is_near_it():
-    text = (
-        DATABASE.split("define process")[0]
-        + """
-define fileset name=mails,path=$dir,entries=5000,size=24k,prealloc=80
-define process name=store
-{
-  thread name=delivery,memsize=1m,instances=32
-  {
-    flowop createfile name=new,filesetname=mails,fd=1
-    flowop appendfilerand name=put,iosize=16k,fd=1
-    flowop fsync name=safe,fd=1
-    flowop closefile name=done,fd=1
-    flowop openfile name=open,filesetname=mails,fd=2
-    flowop readwholefile name=fetch,iosize=1m,fd=2
-    flowop closefile name=shut,fd=2
-    flowop deletefile name=gone,filesetname=mails
-  }
-}
-run 60
-"""
-    )
-    first = near(of_text(text))[0]
-    assert first.workload == "varmail"
-    assert not first.is_far
-
-
-def test_a_database_is_nearest_to_the_load_with_synchronous_random_writes_and_yet_far():
-    first = near(of_text(DATABASE))[0]
-    assert first.workload == "varmail"
-    assert first.is_far
-    assert first.speaks  # for orientation
-
-
-def test_a_stream_is_far_from_everything():
-    assert all(neighbour.is_far for neighbour in near(of_text(STREAM)))
 
 
 def test_two_workloads_speak_where_they_are_about_as_near():
@@ -123,10 +77,6 @@ def test_two_workloads_speak_where_they_are_about_as_near():
 
 def between(a, b):
     return Accesses(*((x + y) / 2 for x, y in zip(a.shares(), b.shares(), strict=True)))
-
-
-def test_nothing_known_gives_no_neighbour():
-    assert near(of_text(STREAM), {}) == []
 
 
 # Shares by hand
@@ -168,7 +118,3 @@ def test_what_is_not_given_is_said_and_not_made_up():
     assert "Not given, and left out of the distance: threads, number of files, mean file size." in notes
     assert "There are no writes" in notes
     assert stated.sync_share == 0.0
-
-
-def test_a_load_of_metadata_alone_moves_no_bytes():
-    assert profile_from_shares(Accesses(), metadata=1.0).bytes == Accesses()

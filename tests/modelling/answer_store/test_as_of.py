@@ -108,7 +108,7 @@ def test_claims_are_judged_as_of_a_revision(client):
     def listed(end):
         return {row["id"]: row["verdict"] for row in client.get(f"/api/v1/claims/?{end}").json()["results"]}
 
-    then, now = verdicts.as_of(1), verdicts.as_of(3)
+    then, now = verdicts.verdicts_as_of(1), verdicts.verdicts_as_of(3)
     assert {pk for pk, _ in then} == {claim.pk}
     assert {pk for pk, _ in now} == {claim.pk, other.pk}
     assert listed("as_of=1") == {"T-1": then[claim.pk, "own"].verdict}

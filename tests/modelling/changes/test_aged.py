@@ -11,7 +11,7 @@ from experiments.models import CaseStudy
 from modelling.answer_store import staleness
 from modelling.answer_store.snapshots import answer_waiting_questions, check_answers
 from modelling.answers.words import mix_address
-from modelling.changes import keeping
+from modelling.changes import detection
 from modelling.estimation.verdict import STRENGTHS, weaker
 from modelling.evidence import choices, names
 from modelling.evidence.question import Question
@@ -43,7 +43,7 @@ def shared(ours, nights):
     for slug in ("third", "fourth"):
         make_study(slug)
     reboot(ours)
-    keeping.find_changes(lambda done, total: None)
+    detection.find_changes(lambda done, total: None)
     return SeriesChange.objects.get()
 
 
@@ -58,7 +58,7 @@ def answered(client):
 def test_the_answer_names_a_change_that_was_confirmed_and_is_weaker(shared, ada, answered, client):
     before = answered()
     kept = list(RankingSnapshot.objects.values("result", "digest"))
-    keeping.handle(shared, ada, "confirm")
+    detection.handle(shared, ada, "confirm")
     now = answered()
     assert STRENGTHS.index(now["verdict"]["strength"]) == max(0, STRENGTHS.index(before["verdict"]["strength"]) - 1)
     (reason,) = [text for text in now["verdict"]["reasons"] if text not in before["verdict"]["reasons"]]
@@ -69,14 +69,14 @@ def test_the_answer_names_a_change_that_was_confirmed_and_is_weaker(shared, ada,
     assert f'<a href="/series-changes/{shared.pk}/">The change</a>' in page
     assert list(RankingSnapshot.objects.values("result", "digest")) == kept
     assert not check_answers().differing
-    keeping.handle(shared, ada, "reopen")
+    detection.handle(shared, ada, "reopen")
     assert answered() == before
 
 
 def test_what_stands_at_a_permanent_address_never_changes(shared, ada, answered):
     permanent = answered()["permanent"]
     before = answered(permanent)
-    keeping.handle(shared, ada, "confirm")
+    detection.handle(shared, ada, "confirm")
     assert answered(permanent) == before
 
 
@@ -96,7 +96,7 @@ def test_other_answers_are_the_same_to_the_last_byte(shared, ada, client, nights
         make_study("mail", "varmail")
         address = ANSWER.replace("fileserver", "varmail")
     before = client.get(address)
-    keeping.handle(shared, ada, "acknowledge" if kept_back == "not confirmed" else "confirm")
+    detection.handle(shared, ada, "acknowledge" if kept_back == "not confirmed" else "confirm")
     after = client.get(address)
     assert (after.content, after["ETag"]) == (before.content, before["ETag"])
 
@@ -104,7 +104,7 @@ def test_other_answers_are_the_same_to_the_last_byte(shared, ada, client, nights
 def test_everybody_sees_a_public_change_without_its_machine_and_a_feed_has_it(shared, ada, client):
     assert client.get(f"/series-changes/{shared.pk}/").status_code == 302  # to sign in
     assert b"<entry>" not in client.get("/series-changes/feed/").content
-    keeping.handle(shared, ada, "confirm")
+    detection.handle(shared, ada, "confirm")
     page = client.get(f"/series-changes/{shared.pk}/").content.decode()
     assert "ext4 on a machine of Our laboratory under fileserver" in page
     assert "A member of the laboratory confirmed it" in page
@@ -143,7 +143,7 @@ def also_mail(shared):
 
 @pytest.fixture
 def confirmed(shared, ada):
-    return lambda: keeping.handle(shared, ada, "confirm")
+    return lambda: detection.handle(shared, ada, "confirm")
 
 
 def test_a_table_ages_in_the_workload_that_changed_and_in_no_other(also_mail, confirmed, answered):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from experiments.models import CaseStudy, KnowledgeRevision
-from modelling.changes import keeping
+from modelling.changes import detection
 from modelling.models import Laboratory, SeriesChange
 from tests.factories import make_case_study, make_user, revision
 from tests.modelling.changes.conftest import CHOICES, kernel_of, make_night
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def change(ours, nights):
-    keeping.find_changes(lambda done, total: None)
+    detection.find_changes(lambda done, total: None)
     return SeriesChange.objects.get()
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from kdb.notifications.models import Delivery
-from modelling.changes import keeping
-from modelling.changes.reruns import measured_again
+from modelling.changes import detection
+from modelling.changes.reruns import compare_reruns
 from modelling.models import SeriesChange, Sitting
 from tests.modelling.changes.conftest import CHOICES, make_night, reboot
 
@@ -25,7 +25,7 @@ def side_by_side(laboratory, night, speeds, *, choices=BOTH, blocks=2, **fields)
 
 
 def look():
-    keeping.find_changes(lambda done, total: None)
+    detection.find_changes(lambda done, total: None)
     return SeriesChange.objects.filter(about__name="ext4").first()
 
 
@@ -48,12 +48,12 @@ def of_one(ours):
 
 def test_the_nights_that_raised_a_suspicion_do_not_confirm_it(of_one):
     assert of_one.confirmed_by is None
-    assert measured_again(of_one) is None
+    assert compare_reruns(of_one) is None
 
 
 def test_the_neighbour_in_the_same_blocks_confirms_what_changed_beside_it(of_one, ours):
     rerun = side_by_side(ours, 30, (850, 1400))
-    assert measured_again(of_one).interval[0] < 0.85 < measured_again(of_one).interval[1]
+    assert compare_reruns(of_one).interval[0] < 0.85 < compare_reruns(of_one).interval[1]
     assert look().confirmed_by == rerun
 
 
@@ -62,7 +62,7 @@ def test_what_came_back_is_not_confirmed(of_one, ours):
         side_by_side(ours, night, (1000, 1400))
     change = look()
     assert change.confirmed_by is None
-    assert measured_again(change).interval[0] > 0.9
+    assert compare_reruns(change).interval[0] > 0.9
 
 
 def test_the_neighbour_does_not_confirm_what_it_went_through_as_well(machine_wide, ours):
@@ -70,12 +70,6 @@ def test_the_neighbour_does_not_confirm_what_it_went_through_as_well(machine_wid
         side_by_side(ours, night, (850, 1190))
     assert look().confirmed_by is None
     assert not Delivery.objects.exists()
-
-
-def test_runs_of_different_blocks_are_not_side_by_side(of_one, ours):
-    sitting = side_by_side(ours, 30, (850, 1400))
-    sitting.runs.filter(choice=1).update(block=9)
-    assert look().confirmed_by is None
 
 
 def test_old_and_new_release_in_one_block_confirm(of_one, ours):

@@ -49,7 +49,6 @@ def test_the_front_page_is_kept_until_something_is_published_or_judged(client, d
     ("query", "number"),
     [
         ("", 23),
-        ("?verdict=partly", 10),
         ("?verdict=contradicted&scope=others", 8),
         ("?verdict=partly&workload=mail&kind=recommend", 1),
         ("?kind=cache", 0),
@@ -68,13 +67,6 @@ def test_a_filter_that_is_not_known_is_marked(client, query, headers, status):
     response = client.get(f"/claims/p1/?{query}", headers=headers)
     assert response.status_code == status
     assert "has-error" in text(response)
-
-
-@pytest.mark.usefixtures("published_evidence")
-def test_htmx_gets_the_list_alone(client):
-    response = client.get("/claims/p1/?verdict=partly", headers=HTMX)
-    assert text(response).lstrip().startswith('<div id="claims"')
-    assert "HX-Request" in response["Vary"]
 
 
 @pytest.mark.nightly
@@ -99,12 +91,6 @@ def test_a_claims_page_shows_comparisons_and_leads_to_the_evidence(client):
 
 
 @pytest.mark.usefixtures("published_evidence")
-@pytest.mark.parametrize("address", ["/claims/p9/", "/claims/p1/P0-C01/", "/claims/p1/P1-C99/"])
-def test_what_is_not_there_is_not_found(client, address):
-    assert client.get(address).status_code == 404
-
-
-@pytest.mark.usefixtures("published_evidence")
 def test_the_hypotheses_page_shows_scores_and_reasons(client):
     page = text(client.get("/hypotheses/"))
     assert page.count('<section class="card" id="h') == 20
@@ -118,14 +104,6 @@ def test_pages_say_when_newer_evidence_is_being_worked_in(client):
     assert not any("Newer evidence" in text(client.get(address)) for address in addresses)
     life.retract(CaseStudy.objects.get(slug="p4"), reason="wrong disk")
     assert all("Newer evidence" in text(client.get(address)) for address in addresses)
-
-
-@pytest.mark.usefixtures("published_evidence")
-def test_a_claim_that_nobody_judged_yet_says_so(client):
-    study = CaseStudy.objects.get(slug="p1")
-    factories.make_claim(code="P1-C99", publication=study.publication, checks={}).case_studies.add(study)
-    assert "not judged yet" in text(client.get("/claims/p1/P1-C99/"))
-    assert client.get("/claims/p1/").status_code == 200
 
 
 @pytest.mark.usefixtures("published_evidence")

@@ -2,7 +2,6 @@
 
 import io
 import re
-from dataclasses import replace
 
 import pytest
 from django.core.management import call_command
@@ -11,8 +10,8 @@ from experiments.published_evidence.endings import end_replaced
 from experiments.published_evidence.load import load_outside
 from kdb.models import Job
 from modelling.evidence import storage
-from modelling.foretelling.content import IN_USE
 from modelling.models import Arm, QualityReport
+from modelling.prediction.content import IN_USE
 from modelling.validation import reports, tables
 from tests.factories import make_case_study, make_measurement, publish
 from tests.test_architecture import ROOT
@@ -66,14 +65,6 @@ def test_a_publication_renews_a_report_that_somebody_reads(client):
     assert client.get(API).json()["revision"] == 3
 
 
-def test_a_job_done_twice_computes_once(monkeypatch):
-    published_guests()
-    reports.KEPT.bring_up_to_date()
-    kept = replace(reports.KEPT, compute=lambda **_: pytest.fail("computed again"))
-    monkeypatch.setattr(reports, "KEPT", kept)
-    reports.KEPT.bring_up_to_date()
-
-
 def test_with_much_evidence_a_worker_computes_it_while_the_visitor_is_told(client, monkeypatch):
     published_guests()
     monkeypatch.setattr(storage, "MOST_AT_ONCE", 1)
@@ -115,7 +106,7 @@ def test_numbers_that_no_disk_made_are_listed_with_their_case_study(client):
     (number,) = client.get(API).json()["flagged"]
     slug = measurement.configuration.case_study.slug
     assert (number["case_study"], number["flag"]) == (slug, "above the interface")
-    (table,) = tables.no_disks({"flagged": [number]}, {"workload": {}})
+    (table,) = [tables._no_disks({"flagged": [number]}, {"workload": {}})]
     assert (table.rows[0][0], table.links) == (slug, (f"/case-studies/{slug}/#protocol",))
     assert client.get(table.links[0]).status_code == 200
 
@@ -138,15 +129,6 @@ def test_plots_draw_what_the_report_says_and_tabulate_it(client):
     assert [row[0] for row in examples.table.rows] == ["xfs against ext4"] * 3
 
 
-def test_every_table_is_folded_under_an_address(client, published_evidence):
-    text = client.get(PAGE).content.decode()
-    assert '<details id="by-distinct-question"><summary>By distinct question</summary>' in text
-
-
-def test_the_page_is_found_from_every_other(client):
-    assert f'href="{PAGE}"' in client.get("/knowledge/").content.decode()
-
-
 @pytest.mark.sqlite
 def test_page_and_api_agree(client, published_evidence):
     body = client.get(API).json()
@@ -155,16 +137,6 @@ def test_page_and_api_agree(client, published_evidence):
     rows = titles["All questions"]
     overall = [summary for summary in body["summaries"] if summary["axis"] is None]
     assert [row[1] for row in rows] == [f"{summary['answered']} of {summary['asked']}" for summary in overall]
-
-
-def test_an_unchanged_report_is_not_sent_again(client):
-    published_guests()
-    tag = client.get(API)["ETag"]
-    assert client.get(API, headers={"If-None-Match": tag}).status_code == 304
-
-
-def test_a_parameter_is_refused(client):
-    assert client.get(API, {"axis": "fs-pair"}).status_code == 400
 
 
 # On the published evidence

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdb.units import UnknownUnitError
 from modelling.workloads.cache_effect import (
     CACHE_DOMINATED,
     DRIVER_BOUND,
@@ -67,11 +66,6 @@ def test_filebench_figures_are_compared_in_bytes_and_not_as_bare_numbers():
     assert cache_verdict(580, "MB/s", P0, read_share=1).name == LIMITED
 
 
-def test_what_exceeds_the_disk_but_not_the_interface_is_limited():
-    assert cache_verdict(590, "MB/s", P0, read_share=1).name == LIMITED
-    assert cache_verdict(590, "MB/s", Limits(535, 495), read_share=1).name == CACHE_DOMINATED
-
-
 def test_a_mix_that_is_not_known_decides_only_what_holds_for_every_mix():
     disk = Limits(sequential_read=500, sequential_write=100)
     names = {value: cache_verdict(value, "MB/s", disk).name for value in (50, 80, 300, 499, 501)}
@@ -100,12 +94,6 @@ def test_numbers_of_one_machine_add_up_before_they_meet_the_disk():
     assert (verdict.name, verdict.if_per_vm) == (DRIVER_BOUND, None)
 
 
-def test_p4s_random_file_access_is_cached_and_its_file_server_is_not():
-    # KVM, one machine, Tables VII and V: 2224 and 163 MB/s against 450 MB/s.
-    names = [cache_verdict(value, "MiB/s", P4, read_share=0.5).name for value in (2121.15, 155.44)]
-    assert names == [CACHE_DOMINATED, DRIVER_BOUND]
-
-
 def test_the_sentence_carries_numbers_with_units_and_where_the_limit_stands():
     assert sentence(cache_verdict(425.76, "MiB/s", P0, read_share=read_share("webserver"))) == (
         "With 446.4 MB/s (425.76 MiB/s as printed) the throughput is 0.84 times the 532.9 MB/s of the sequential "
@@ -115,11 +103,6 @@ def test_the_sentence_carries_numbers_with_units_and_where_the_limit_stands():
     assert "the host's cache answers most requests" in sentence(cache_verdict(3885.14, "MiB/s", P0, vm_count=0))
     assert sentence(cache_verdict(500, "MB/s", P0)).startswith("With 500.0 MB/s the throughput")
     assert "states no limit" in sentence(cache_verdict(500, "MiB/s", Limits()))
-
-
-def test_only_throughput_can_be_held_against_a_disk():
-    with pytest.raises(UnknownUnitError):
-        cache_verdict(500, "ops/s", P0)
 
 
 values = st.floats(1, 5000)

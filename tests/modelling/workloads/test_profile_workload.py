@@ -6,8 +6,6 @@ from pathlib import Path
 
 from django.core.management import call_command
 
-from modelling.workloads.profiles import KNOWN, PERSONALITIES
-
 DATA = Path(__file__).parents[2] / "data" / "wml"
 
 
@@ -15,16 +13,6 @@ def answers(*files: Path, **options) -> list[dict]:
     out = StringIO()
     call_command("profile_workload", *map(str, files), stdout=out, **options)
     return [json.loads(line) for line in out.getvalue().splitlines()]
-
-
-def test_a_line_for_each_file_in_order():
-    files = [PERSONALITIES / f"{name}.f" for name in KNOWN]
-
-    lines = answers(*files)
-
-    assert [line["file"] for line in lines] == [str(path) for path in files]
-    assert all(line["ok"] for line in lines)
-    assert [line["profile"]["concurrency"] for line in lines] == [50, 5, 16, 100]
 
 
 def test_a_line_has_the_whole_profile():

@@ -135,21 +135,6 @@ def test_database_by_hand():
     assert "Threads that differ are taken to repeat their lists equally often." in load.notes
 
 
-def test_the_papers_workloads_are_as_the_papers_say():
-    # P0 section 6, P3 section 7. The catalogue's words: dominant, present, small.
-    known = known_profiles()
-
-    assert tuple(known) == KNOWN
-    for name in ("varmail", "randomfileaccess"):
-        assert known[name].bytes.random_read + known[name].bytes.random_write == 1
-        assert min(known[name].bytes.random_read, known[name].bytes.random_write) > 0.1
-    assert (known["varmail"].sync_share, known["randomfileaccess"].sync_share) == (1, 0)
-    assert known["webserver"].bytes.random_read > 0.9
-    assert 0 < known["webserver"].bytes.random_write < 0.1
-    assert all(0.2 < share < 0.3 for share in known["fileserver"].bytes.shares())
-    assert known["fileserver"].sync_share == 0
-
-
 @pytest.mark.parametrize(
     ("name", "threads", "files", "width", "size"),
     [  # P0 table 3; the papers give no file size for the last
@@ -172,7 +157,6 @@ RULE = {
     "a stream goes on": (["read name=a,filename=log,iosize=1m"], (0, 1, 0, 0)),
     "a random offset jumps": (["read name=a,filename=log,iosize=8k,random"], (1, 0, 0, 0)),
     "beyond the first 64 KiB it is sequential": (["read name=a,filename=log,iosize=256k,random"], (1 / 4, 3 / 4, 0, 0)),
-    "reading a whole file starts again": (["readwholefile name=a,filename=log"], (2**-14, 1 - 2**-14, 0, 0)),
     "changing direction jumps": (
         ["write name=a,filename=log,iosize=8k", "read name=b,filename=log,iosize=8k"],
         (1 / 2, 0, 1 / 2, 0),
@@ -190,10 +174,6 @@ RULE = {
         (0, 0, 1 / 8, 7 / 8),
     ),
     "the next descriptor is another file": (["read name=a,filename=box,iosize=4k,opennext"], (1, 0, 0, 0)),
-    "without a descriptor the file last named": (
-        ["openfile name=o,filesetname=box", "writewholefile name=w", "closefile name=c"],
-        (0, 0, 1, 0),
-    ),
     "a copy has the size of its source": (
         ["openfile name=o,filesetname=box,fd=1", "writewholefile name=w,filename=log,srcfd=1"],
         (0, 0, 0, 1),
@@ -206,30 +186,18 @@ def test_the_rule_for_random_and_sequential(flowops, shares):
     assert of_thread(*flowops).bytes.shares() == pytest.approx(shares)
 
 
-def test_an_empty_file_is_a_random_access_of_no_bytes():
-    load = of_thread("openfile name=o,filesetname=box,fd=1", "readwholefile name=r,fd=1,iosize=4k", size="0")
-
-    assert load.operations.random_read == 1 / 2
-    assert load.bytes == Accesses()
-    assert load.mean_io_bytes == 0
-
-
 SYNC = {
     "fsync": (["write name=w,fd=1,iosize=1k", "fsync name=f,fd=1"], 1),
     "fsync of another file": (
         ["write name=w,fd=1,iosize=1k", "openfile name=p,filesetname=log,fd=2", "fsync name=f,fd=2"],
         0,
     ),
-    "fsync after one of two": (["write name=w,fd=1,iosize=1k", "fsync name=f,fd=1", "closefile name=c,fd=1"], 1),
     "fsyncset": (["write name=w,fd=1,iosize=1k", "fsyncset name=f,filesetname=box"], 1),
-    "fsyncset of another set": (["write name=w,fd=1,iosize=1k", "fsyncset name=f,filesetname=log"], 0),
-    "none": (["write name=w,fd=1,iosize=1k"], 0),
     "some": (
         ["write name=w,fd=1,iosize=1k", "fsync name=f,fd=1", "write name=v,filename=log,fd=3,iosize=1k,iters=3"],
         1 / 4,
     ),
     "dsync where the write opens the file": (["write name=w,filename=log,iosize=1k,dsync"], 1),
-    "dsync=false": (["write name=w,filename=log,iosize=1k,dsync=false"], 0),
 }
 
 
@@ -247,31 +215,6 @@ def test_a_file_kept_open_is_synced_by_the_next_round():
     assert (load.sync_share, early.sync_share) == (1, 1)
 
 
-def test_closing_before_the_fsync_leaves_the_write_asynchronous():
-    load = of_thread(
-        "openfile name=o,filesetname=box,fd=1",
-        "write name=w,fd=1,iosize=1k",
-        "closefile name=c,fd=1",
-        "openfile name=p,filesetname=box,fd=1",
-        "fsync name=f,fd=1",
-        "closefile name=d,fd=1",
-    )
-
-    assert load.sync_share == 0
-
-
-def test_dsync_on_a_file_that_is_open_already_is_noted():
-    load = of_thread(
-        "openfile name=o,filesetname=box,fd=1", "write name=w,fd=1,iosize=1k,dsync", "closefile name=c,fd=1"
-    )
-    opened_so = of_thread(
-        "openfile name=o,filesetname=box,fd=1,dsync", "write name=w,fd=1,iosize=1k", "closefile name=c,fd=1"
-    )
-
-    assert (load.sync_share, opened_so.sync_share) == (0, 1)
-    assert "dsync on a write counts only where that write opens the file; some here do not." in load.notes
-
-
 def test_waiting_limits_and_ends_are_no_operations_but_are_noted():
     plain = of_thread("read name=a,filename=log,iosize=4k")
     held = of_thread(
@@ -285,14 +228,6 @@ def test_waiting_limits_and_ends_are_no_operations_but_are_noted():
     assert replace(held, notes=(), think_seconds=0.0) == replace(plain, notes=())
     assert held.think_seconds == 1.0  # for its one read
     assert len(set(held.notes) - set(plain.notes)) == 3
-
-
-def test_composites_repeat_their_flowops():
-    inner = "flowop statfile name=s,filesetname=box,iters=2\nflowop readwholefile name=r,filename=box,fd=1"
-    before = f"define flowop name=look {{ {inner} }}\n"
-    load = of_thread("look name=l,iters=5", before=before)
-
-    assert_profile(load, metadata_share=10 / 15, operations=(5 / 15, 0, 0, 0), bytes=(1, 0, 0, 0))
 
 
 def test_threads_weigh_by_their_instances():
@@ -335,32 +270,6 @@ def test_nested_iterations_are_bounded():
     assert of_thread("c3 name=x", before=nested(3, "4")).metadata_share == 1
     with pytest.raises(wml.WmlError, match="line 5, column 32: the text takes more than 50,000 steps"):
         of_thread("c19 name=x", before=nested(19, "2"))
-
-
-def of_steps(steps: int) -> str:
-    """A text that takes so many: 35 tokens, a flowop expanded (10), three rounds of it, and a list of numbers."""
-    pairs, odd = divmod(steps - 35 - 10 - 3 - 2, 2)
-    filler = "psrun 1" + ",1" * pairs + " quit" * odd
-    files, flowop = "define fileset name=box,path=/x,entries=1\n", "flowop statfile name=s,filename=box"
-    return f"{files}define process name=p {{ thread name=t {{\n{flowop} }} }}\n{filler}"
-
-
-def test_reading_expanding_and_walking_share_one_budget(monkeypatch):
-    monkeypatch.setattr(tree, "MOST_STEPS", 1_000)
-    assert wml.parse(of_steps(1_000)).steps == 997
-    for steps in (999, 1_000):
-        assert profile(wml.parse(of_steps(steps))).metadata_share == 1
-    read = wml.parse(of_steps(1_001))
-    with pytest.raises(wml.WmlError, match="line 3, column 8: the text takes more than 1,000 steps"):
-        profile(read)
-
-
-def test_threads_share_one_budget():
-    composites = "define fileset name=box,path=/x,entries=1\n" + nested(11, "2")  # 3 * (3 * 2^11 - 1) steps a thread
-    thread = "thread name=t { flowop c11 name=x }\n"
-    assert profile(wml.parse(f"{composites}define process name=p {{ {thread * 2} }}")).metadata_share == 1
-    with pytest.raises(wml.WmlError, match="more than 50,000 steps"):
-        profile(wml.parse(f"{composites}define process name=p {{ {thread * 3} }}"))
 
 
 def test_a_sync_of_a_set_costs_a_step_for_each_open_file():
@@ -432,15 +341,6 @@ def test_distance_is_symmetric_bounded_and_zero_for_equals(a, b):
     assert distance(a, a) == pytest.approx(0, abs=1e-6)
     assert 0 <= distance(a, b) <= 1
     assert distance(a, b) == distance(b, a)
-
-
-@given(profiles(complete=True), profiles(complete=True), st.floats(0.001, 1000))
-def test_distance_does_not_depend_on_the_unit_of_size(a, b, factor):
-    def scaled(one: Profile) -> Profile:
-        names = ("mean_file_bytes", "working_set_bytes", "mean_io_bytes")
-        return replace(one, **{name: getattr(one, name) * factor for name in names})
-
-    assert distance(scaled(a), scaled(b)) == pytest.approx(distance(a, b), abs=1e-9)
 
 
 def test_distance_by_hand():

@@ -1,4 +1,4 @@
-"""Foretell one pair of configurations, and say how surely. No Django."""
+"""The forecast of one pair of configurations: its ratio, interval and strength. No Django."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ RUN_VARIANCE = 0.07**2  # of ln speed of a single run whose spread nobody stated
 
 
 @dataclass(frozen=True)
-class Foretold:
+class PairForecast:
     """The ratio of a's speed to b's that a new laboratory will measure.
 
     low, high : of the 95 % interval; sd : of its logarithm, half the central 68 %; laboratories, groups : those that
@@ -39,8 +39,8 @@ class Foretold:
     strength: str
 
 
-def foretell(known: Knowledge, a: Values, b: Values, where: Values, margin: float) -> Foretold:
-    """Foretell one pair. a, b : kind of choice to value; where : load, storage and workload; margin : share beyond
+def forecast_pair(known: Knowledge, a: Values, b: Values, where: Values, margin: float) -> PairForecast:
+    """Forecast one pair. a, b : kind of choice to value; where : load, storage and workload; margin : share beyond
     which a difference matters"""
     prediction = predict(known, a, b, where)
     laboratories, groups = _side_by_side(known.cells, a, b)
@@ -48,11 +48,14 @@ def foretell(known: Knowledge, a: Values, b: Values, where: Values, margin: floa
     within = prediction.below(np.log1p(margin)) - prediction.below(-np.log1p(margin))
     ratio, low, high = np.exp([prediction.quantile(share) for share in (0.5, 0.025, 0.975)]).tolist()
     strength = _strength(groups, max(faster, 1.0 - faster, within))
-    return Foretold(ratio, low, high, prediction.deviation, faster, within, laboratories, groups, strength)
+    return PairForecast(ratio, low, high, prediction.deviation, faster, within, laboratories, groups, strength)
 
 
 def predict(known: Knowledge, a: Values, b: Values, where: Values) -> Mixture:
-    """Return the distribution of the ln ratio that single runs of another laboratory will show. As for foretell."""
+    """Return the distribution of the ln ratio that single runs of another laboratory will show.
+
+    Parameters as for forecast_pair.
+    """
     rows = pd.DataFrame([{**a, **where}, {**b, **where}], index=["a", "b"])
     return known.posterior(rows).contrast(0, 1, 2 * RUN_VARIANCE)
 

@@ -140,8 +140,8 @@ def _missing(facts: ExplanationFacts) -> Iterator[str]:
                 f"{capital(column(name))} and {column(facts.axis_column)} changed together ({mine} with {a}, {other} "
                 f"with {b}); measuring both with the same {column(name)} would separate them."
             )
-    if facts.came_along.left_open:
-        named = listed(map(column, facts.came_along.left_open))
+    if facts.confounding.left_open:
+        named = listed(map(column, facts.confounding.left_open))
         yield f"Runs of {a} and {b} that state the same {named} would show how much of the difference is left."
     if facts.decomposition is not None and facts.contrast is not None:
         for share in facts.decomposition.shares:

@@ -4,110 +4,36 @@ Every group is left out in turn, of the very fit that answers (`Fitted.without`:
 owe to it), and each pair of cells of the group that may be compared is foretold. The rival says "no
 difference": a normal distribution around equal speeds, as wide as suits the results best.
 
-And what a laboratory that is asked about measured under other workloads is told of it, as modelling.own_lab does: what
-all other groups foretell of all its workloads together, given its cells of the others.
+And again, given what the same laboratory measured under other workloads, as modelling.own_lab does.
 Source: docs/models/quality.md.
 """
 
 from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from kdb.content import Among
 from modelling.estimation.bayes import Mixture, Posterior
 from modelling.estimation.hierarchy import KINDS, Fitted, Knowledge, Scales
 from modelling.evidence.axes import AXES, Axis
 
+from .content import FORMS, Calibration, Differing, Example, Form
+
 MOST_OF_LEVEL = 60  # pairs foretold of one level; of more, evenly spread ones
-MOST_GIVEN = 60  # cells of other workloads that a laboratory is told of, of whole levels
+MOST_GIVEN = 60  # cells of other workloads that a forecast is given, of whole levels
 MOST_OF_GROUP = 10.0  # levels that a group counts for, however many it has
 LEAST_GROUPS = 3  # that a form is judged by
 SURE = 0.8
 MOST_EXAMPLES = 60  # forecasts that are shown one by one
-SAID = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # of intervals, that calibration is shown for
+COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # of intervals, that calibration is shown for
 FLAT = 100.0  # variance of a level
-_SURER = (0.5, 0.6, 0.7, 0.8, 1.0)  # ends of the bins of how sure a forecast is which of two is faster
-_FOLLOWING = {"pair", "copy_on_write", "networked", "flushed"}  # from other choices
+_SURENESS_BINS = (0.5, 0.6, 0.7, 0.8, 1.0)  # ends of the bins of how sure a forecast is which of two is faster
+_DEPENDENT = {"pair", "copy_on_write", "networked", "flushed"}  # from other choices
 _CHOICES = [kind for kind in KINDS if kind != "setting"]
 _COLUMN = {"container": "virtualisation"}  # choices that axes call otherwise
-BY = ("all", "laboratory", "choice", "load", "storage", "group")
-
-
-@dataclass(frozen=True)
-class Form:
-    """The score of one form of forecast.
-
-    by : of BY, "laboratory" where what it measured under other workloads was known; name : the axis or kind of choice,
-        what a load does, the kind of disk, the group that was left out; "" where it is not stated, and of all
-    contrasts, groups : that were foretold; weight : of them, where those of one level count once together
-    inside_95, inside_50 : share of them inside the interval; log_score : mean ln density of what was measured
-    no_difference : the same of the best normal distribution around no difference; width : its standard deviation
-    error : standard error of the difference between these two, of which groups are independent; None: of one group
-    sure, right : weight of those given SURE or more for one side, and the share of it that came true
-    """
-
-    by: str
-    name: str
-    contrasts: int
-    groups: int
-    weight: float
-    inside_95: float
-    inside_50: float
-    log_score: float
-    no_difference: float
-    width: float
-    error: float | None
-    sure: float
-    right: float | None
-
-    @property
-    def is_better(self) -> bool | None:
-        """Tell whether its forecasts are better than saying "no difference"; None with too few groups to tell."""
-        return None if self.groups < LEAST_GROUPS else self.log_score > self.no_difference
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """A probability that forecasts stated, and how often it came true; contrasts weighted as in the forms."""
-
-    component = "ForecastCalibration"
-
-    of: Annotated[str, Among(["interval", "direction"]), "That it lies inside; which of two is faster."]
-    said: Annotated[float, "Probability, of a direction the mean of its bin."]
-    came_true: float
-    weight: float
-
-
-@dataclass(frozen=True)
-class Differing:
-    """A kind of choice in which two configurations differ, and what each chose; empty: not stated."""
-
-    component = "DifferingChoice"
-
-    column: str
-    first: str
-    second: str
-
-
-@dataclass(frozen=True)
-class Example:
-    """One forecast beside what the group that was left out found: the first against the second, which is the one that
-    was forecast to be slower."""
-
-    component = "ForecastExample"
-
-    group: str
-    differing: tuple[Differing, ...]
-    load: Annotated[str, "What it does; empty: mixed or not stated."]
-    storage: Annotated[str, "Kind of disks; empty: not stated."]
-    forecast: Annotated[float, "Ratio, median."]
-    low: Annotated[float, "Lower end of its 95 % interval."]
-    high: Annotated[float, "Upper end of it."]
-    found: float
 
 
 @dataclass(frozen=True)
@@ -121,7 +47,7 @@ class Contrast:
     @property
     def choices(self) -> tuple[str, ...]:
         """Return the axes on which it is a comparison."""
-        differ = {_COLUMN.get(name, name) for name in self.differ} - _FOLLOWING
+        differ = {_COLUMN.get(name, name) for name in self.differ} - _DEPENDENT
         return tuple(axis.name for axis in AXES.values() if _is_on(axis, differ))
 
 
@@ -134,11 +60,12 @@ def _is_on(axis: Axis, differ: Set[str]) -> bool:
     return bool(differ & entry) and differ <= entry | set(axis.may_confound)
 
 
-def foretell_groups(
+def forecast_left_out_groups(
     cells: pd.DataFrame, scales: Scales, progress: Callable[[], object] = lambda: None
 ) -> pd.DataFrame | None:
-    """Foretell every group's contrasts from all other groups, a row a contrast; None where there is none. Again, with
-    is_told, those of laboratories with several workloads, from what they measured under the others besides.
+    """Forecast every group's contrasts from all other groups, a row a contrast; None where there is none.
+
+    Rows with is_conditional are those of laboratories with several workloads, given their cells of the others.
 
     cells, scales : as for modelling.estimation.hierarchy; progress : called before each group
     """
@@ -150,16 +77,16 @@ def foretell_groups(
             own = own.reset_index(drop=True)
             if contrasts := list(_contrasts(own)):
                 of_others = _mixtures(contrasts, own, known, str(group))
-                tables.append(_foretold(contrasts, own, of_others).assign(group=group, is_told=False))
+                tables.append(_judge(contrasts, own, of_others).assign(group=group, is_conditional=False))
             workloads = own.groupby("laboratory")["workload"].transform("nunique")
             if contrasts := [contrast for contrast in contrasts if workloads[contrast.a] > 1]:
-                told = _told(contrasts, own, known, str(group))
-                tables.append(_foretold(contrasts, own, told).assign(group=group, is_told=True))
+                conditional = _conditional_mixtures(contrasts, own, known, str(group))
+                tables.append(_judge(contrasts, own, conditional).assign(group=group, is_conditional=True))
     if not tables:
         return None
     together = pd.concat(tables, ignore_index=True)
-    of_level = together.groupby(["is_told", "group", "level"])["measured"].transform("size")
-    levels = together.groupby(["is_told", "group"])["level"].transform("nunique")
+    of_level = together.groupby(["is_conditional", "group", "level"])["measured"].transform("size")
+    levels = together.groupby(["is_conditional", "group"])["level"].transform("nunique")
     together["weight"] = np.minimum(1.0, MOST_OF_GROUP / levels) / of_level
     return together
 
@@ -176,7 +103,7 @@ def _contrasts(own: pd.DataFrame) -> Iterator[Contrast]:
         yield from pairs[:: -(-len(pairs) // MOST_OF_LEVEL) or 1]
 
 
-def _foretold(contrasts: list[Contrast], own: pd.DataFrame, mixtures: Iterator[Mixture]) -> pd.DataFrame:
+def _judge(contrasts: list[Contrast], own: pd.DataFrame, mixtures: Iterator[Mixture]) -> pd.DataFrame:
     """Return one row for each contrast: what was measured, and how the forecast judged it."""
     rows, judged = own.to_dict("records"), []
     for contrast, mixture in zip(contrasts, mixtures, strict=True):
@@ -194,7 +121,7 @@ def _foretold(contrasts: list[Contrast], own: pd.DataFrame, mixtures: Iterator[M
                 "log_score": mixture.log_density(measured),
                 "forecast": mixture,
                 "differing": tuple(
-                    Differing(name, one[name], other[name]) for name in contrast.differ if name not in _FOLLOWING
+                    Differing(name, one[name], other[name]) for name in contrast.differ if name not in _DEPENDENT
                 ),
             }
         )
@@ -212,7 +139,9 @@ def _mixtures(contrasts: list[Contrast], own: pd.DataFrame, known: Knowledge, gr
         yield without[about].posterior(rows).contrast(0, 1, float(rows["variance"].sum()))
 
 
-def _told(contrasts: list[Contrast], own: pd.DataFrame, known: Knowledge, group: str) -> Iterator[Mixture]:
+def _conditional_mixtures(
+    contrasts: list[Contrast], own: pd.DataFrame, known: Knowledge, group: str
+) -> Iterator[Mixture]:
     """Yield the forecast of each contrast by other groups and the laboratory's cells of other workloads."""
     kept: dict[tuple[Any, ...], tuple[Posterior, dict[int, int]]] = {}
     asked: dict[tuple[Any, ...], set[int]] = {}
@@ -256,15 +185,15 @@ def given_other_workloads(fitted: Fitted, rows: pd.DataFrame, cells: pd.DataFram
 
 def calibration(contrasts: pd.DataFrame) -> list[Calibration]:
     """Hold what forecasts said of intervals and directions against how often it came true. contrasts : a row each, of
-    foretell_groups; bins that hold none are not there."""
+    forecast_left_out_groups; bins that hold none are not there."""
     weights, below, faster = (contrasts[column].to_numpy() for column in ("weight", "below", "faster"))
     whole = float(weights.sum())
     points = [
         Calibration("interval", coverage, float(np.average(np.abs(below - 0.5) < coverage / 2, weights=weights)), whole)
-        for coverage in SAID
+        for coverage in COVERAGES
     ]
     sure, right = np.maximum(faster, 1.0 - faster), (contrasts["measured"].to_numpy() > 0) == (faster > 0.5)
-    for low, high in pairwise(_SURER):
+    for low, high in pairwise(_SURENESS_BINS):
         inside = (sure >= low) & ((sure < high) | (high == 1.0))
         if inside.any():
             mine = weights[inside]
@@ -291,15 +220,20 @@ def _example(row: Any) -> Example:
 
 
 def forms(contrasts: pd.DataFrame) -> list[Form]:
-    """Say how forecasts did, form by form. contrasts : a row each, of foretell_groups"""
-    of_others, told = (contrasts[contrasts["is_told"] == is_told] for is_told in (False, True))
+    """Say how forecasts did, form by form. contrasts : a row each, of forecast_left_out_groups"""
+    of_others, conditional = (
+        contrasts[contrasts["is_conditional"] == is_conditional] for is_conditional in (False, True)
+    )
     forms = [_form("all", "", of_others)]
-    if len(told):
-        by_axis = told.explode("choice").groupby("choice", sort=True)
-        forms += [_form("laboratory", "", told), *(_form("laboratory", str(name), rows) for name, rows in by_axis)]
-    for by in BY[2:]:
-        apart = of_others.explode(by) if by == "choice" else of_others
-        forms += [_form(by, str(name), rows) for name, rows in apart.groupby(by, sort=True)]
+    if len(conditional):
+        by_axis = conditional.explode("choice").groupby("choice", sort=True)
+        forms += [
+            _form("laboratory", "", conditional),
+            *(_form("laboratory", str(name), rows) for name, rows in by_axis),
+        ]
+    for by in FORMS[2:]:
+        rows_of_form = of_others.explode(by) if by == "choice" else of_others
+        forms += [_form(by, str(name), rows) for name, rows in rows_of_form.groupby(by, sort=True)]
     return forms
 
 
@@ -313,6 +247,8 @@ def _form(by: str, name: str, rows: pd.DataFrame) -> Form:
     above, shares = rows["log_score"].to_numpy() - rival, weights / weights.sum()
     of_groups = pd.Series(shares * (above - shares @ above)).groupby(rows["group"].to_numpy()).sum().to_numpy()
     groups = len(of_groups)
+    log_score = float(np.average(rows["log_score"], weights=weights))
+    no_difference = float(-np.log(width * np.sqrt(2 * np.pi)) - 0.5)
     return Form(
         by=by,
         name=name,
@@ -321,10 +257,11 @@ def _form(by: str, name: str, rows: pd.DataFrame) -> Form:
         weight=float(weights.sum()),
         inside_95=float(np.average(np.abs(below - 0.5) < 0.475, weights=weights)),
         inside_50=float(np.average(np.abs(below - 0.5) < 0.25, weights=weights)),
-        log_score=float(np.average(rows["log_score"], weights=weights)),
-        no_difference=float(-np.log(width * np.sqrt(2 * np.pi)) - 0.5),
+        log_score=log_score,
+        no_difference=no_difference,
         width=width,
         error=float(np.sqrt((of_groups**2).sum() * groups / (groups - 1))) if groups > 1 else None,
         sure=float(weights[sure].sum()),
         right=float(np.average(right[sure], weights=weights[sure])) if sure.any() else None,
+        is_better=None if groups < LEAST_GROUPS else log_score > no_difference,
     )

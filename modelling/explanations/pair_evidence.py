@@ -9,7 +9,7 @@ from modelling.evidence import names as catalogue
 from modelling.evidence.axes import Axis
 from modelling.evidence.fairplay import came_along
 
-from .facts import CameAlong, Contrast, DirectGroup, Tier
+from .facts import Confounding, Contrast, DirectGroup, Tier
 
 _OF_GROUP = ["case_study", "source", "vm_count", "operation", "block_size_bytes", "metric"]
 
@@ -50,7 +50,7 @@ def direct_groups(used: pd.DataFrame, a: str, b: str) -> tuple[DirectGroup, ...]
     )
 
 
-def came_with(axis: Axis, a: str, b: str, used: pd.DataFrame) -> CameAlong:
+def came_with(axis: Axis, a: str, b: str, used: pd.DataFrame) -> Confounding:
     """Return what came along with the two entries in the fair-play groups that hold both. used : arms of the two"""
     both = used[used.groupby("group")["entry"].transform("nunique") > 1]
     came = came_along(both, axis.may_confound, axis.set_by_entry)
@@ -58,7 +58,7 @@ def came_with(axis: Axis, a: str, b: str, used: pd.DataFrame) -> CameAlong:
     left_open = tuple(name for name in causes if name in axis.set_by_entry and (both[name] == "").any())
     values = {name: [set(both[name][both["entry"] == key].map(str)) for key in (a, b)] for name in causes}
     differing = tuple(name for name, (of_a, of_b) in values.items() if name not in left_open and of_a != of_b)
-    return CameAlong(differing, left_open)
+    return Confounding(differing, left_open)
 
 
 def tiers_between(ranking: Ranking, axis: Axis, a: str, b: str) -> tuple[Tier, ...]:

@@ -11,15 +11,19 @@ from modelling.estimation.bayes import Mixture
 from modelling.estimation.cells import CONTAINER, choices, load_class
 from modelling.evidence import names
 
-from .content import Foretold
+from .content import PairForecast
 
 SIDE = ("hypervisor", "guest_fs", "host_storage", "cache_mode", "image_format", "disk_bus", "io_mode", "allocation")
 LOAD = ("id", "workload", "operation", "block_size", "storage", "vm_count")
 COLUMNS = (*LOAD, *(f"{name}_{side}" for side in "ab" for name in SIDE))
 QUANTILES = (0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975)
-ACTUAL = "actual_ln_ratio"  # may be given: then the log density there is told
-_TOLD = (*(field.name for field in fields(Foretold)), *(f"q{100 * share:g}" for share in QUANTILES), "log_density")
-ANSWER = ("id", "answered", *_TOLD)
+ACTUAL = "actual_ln_ratio"  # may be given: then the answer has the log density there
+_NUMBERS = (
+    *(field.name for field in fields(PairForecast)),
+    *(f"q{100 * share:g}" for share in QUANTILES),
+    "log_density",
+)
+ANSWER = ("id", "answered", *_NUMBERS)
 _KIND = {"hypervisor": "hypervisor_or_native", "guest_fs": "file_system", "host_storage": "host_storage"}
 
 
@@ -33,7 +37,7 @@ class UnknownNameError(ContrastsError):
 
 @dataclass(frozen=True)
 class Contrast:
-    """One row. a, b, where : as for modelling.foretelling.content.foretell"""
+    """One row. a, b, where : as for content.forecast_pair"""
 
     a: dict[str, str]
     b: dict[str, str]
@@ -51,10 +55,10 @@ def rows(text: str) -> Iterator[dict[str, str]]:
     for row in reader:
         if None in row or None in row.values():
             raise ContrastsError(f"line {reader.line_num}: {len(present)} cells are expected, as in line 1")
-        told = {name: value.strip() for name, value in row.items()}
-        if told.get(ACTUAL) and not _is_number(told[ACTUAL]):
-            raise ContrastsError(f"line {reader.line_num}: {ACTUAL}: {told[ACTUAL]!r} is no number")
-        yield told
+        cells = {name: value.strip() for name, value in row.items()}
+        if cells.get(ACTUAL) and not _is_number(cells[ACTUAL]):
+            raise ContrastsError(f"line {reader.line_num}: {ACTUAL}: {cells[ACTUAL]!r} is no number")
+        yield cells
 
 
 def contrast_of(row: dict[str, str], containers: set[str]) -> Contrast:
@@ -65,13 +69,13 @@ def contrast_of(row: dict[str, str], containers: set[str]) -> Contrast:
     return Contrast(_side(row, "a", containers), _side(row, "b", containers), where)
 
 
-def answer(row: dict[str, str], foretold: tuple[Foretold, Mixture] | str) -> list[str]:
-    """Return the cells of ANSWER. foretold : with its distribution, or why there is no answer"""
-    if isinstance(foretold, str):
-        return [row["id"], foretold, *[""] * len(_TOLD)]
-    told, prediction = foretold
+def answer(row: dict[str, str], forecast: tuple[PairForecast, Mixture] | str) -> list[str]:
+    """Return the cells of ANSWER. forecast : with its distribution, or why there is none"""
+    if isinstance(forecast, str):
+        return [row["id"], forecast, *[""] * len(_NUMBERS)]
+    pair, prediction = forecast
     actual = row.get(ACTUAL, "")
-    numbers = [*astuple(told), *(prediction.quantile(share) for share in QUANTILES)]
+    numbers = [*astuple(pair), *(prediction.quantile(share) for share in QUANTILES)]
     numbers.append(prediction.log_density(float(actual)) if actual else "")
     return [row["id"], "yes", *(f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in numbers)]
 

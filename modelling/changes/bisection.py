@@ -47,15 +47,17 @@ def bisections(change: SeriesChange, hosts: QuerySet[Host]) -> list[Bisection]:
 
     hosts : that the reader may plan campaigns on
     """
-    facts = [fact for fact in (Fact(**told) for told in change.facts) if fact.before and fact.after]
+    facts = [fact for fact in (Fact(**fact) for fact in change.facts) if fact.before and fact.after]
     is_guest = change.sitting.facts.get("virtual") == "yes"
     in_use = hosts.filter(archived_at=None, is_by_api=False).order_by("slug").values("pk", "name", "facts")
-    seen: Sequence[Mapping[str, Any]] = list(in_use) if facts else []
-    told = []
+    checked: Sequence[Mapping[str, Any]] = list(in_use) if facts else []
+    steps = []
     for fact in facts:
-        sides = tuple(_sides(change.about, fact, seen, is_guest=is_guest))
-        told.append(Bisection(words.bisection(fact, change.about, change.laboratory.slug, len(sides) == 2), sides))
-    return told
+        sides = tuple(_sides(change.about, fact, checked, is_guest=is_guest))
+        steps.append(
+            Bisection(words.bisection_sentence(fact, change.about, change.laboratory.slug, len(sides) == 2), sides)
+        )
+    return steps
 
 
 def _sides(

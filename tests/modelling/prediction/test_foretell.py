@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
-from modelling.foretelling.contrasts import ACTUAL, COLUMNS, ContrastsError, UnknownNameError, contrast_of, rows
+from modelling.prediction.contrasts import ACTUAL, COLUMNS, ContrastsError, UnknownNameError, contrast_of, rows
 
 EXT4 = {"host_storage_a": "ext4", "host_storage_b": "ext4"}
 KVM = {"workload": "Mail server", "hypervisor_a": "KVM", "hypervisor_b": "kvm"}

@@ -8,7 +8,7 @@ from django.utils.html import escape
 from django.utils.timezone import now
 
 from experiments.models import Host
-from modelling.changes.bisecting import bisections
+from modelling.changes.bisection import bisections
 from tests.factories import make_host, make_series_change, make_user
 
 pytestmark = pytest.mark.django_db

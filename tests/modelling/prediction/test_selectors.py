@@ -2,7 +2,7 @@
 
 import pytest
 
-from modelling.foretelling import selectors
+from modelling.prediction import selectors
 from tests.factories import make_case_study, make_configuration, make_measurement, publish
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]

@@ -3,17 +3,15 @@
 from datetime import timedelta
 
 import pytest
-from django.core.management import call_command
 from django.utils.timezone import now
 
 from kdb.models import Job
 from kdb.notifications import delivering, subscriptions
 from kdb.notifications.models import Delivery
-from modelling.changes import keeping
+from modelling.changes import detection
 from modelling.models import MonthOfTests, SeriesChange, Sitting
 from tests.factories import make_user
 from tests.modelling.changes.conftest import make_night, reboot
-from tests.simulations.changes import DRIFT, STEP, World
 
 pytestmark = pytest.mark.django_db
 
@@ -25,7 +23,7 @@ def told(ada, settings):
 
 
 def look():
-    keeping.find_changes(lambda done, total: None)
+    detection.find_changes(lambda done, total: None)
 
 
 def test_a_slower_kernel_is_suspected_once_and_told_once_it_was_measured_beside_the_old_one(ours, nights, told, ada):
@@ -81,7 +79,7 @@ def test_a_suspicion_leads_to_what_confirms_it_on_its_page_and_in_the_api(client
 def test_a_sitting_that_was_looked_at_counts_for_one_test_however_often_it_is_looked_at(ours, nights):
     look()
     before = MonthOfTests.objects.get().tests
-    keeping.look_at(nights[-1].pk)
+    detection.examine_sitting(nights[-1].pk)
     assert MonthOfTests.objects.get().tests == before
 
 
@@ -94,21 +92,13 @@ def test_what_does_not_change_is_not_told(ours):
     assert not Sitting.objects.filter(looked_at=None).exists()
 
 
-def test_disturbed_runs_count_for_nothing(ours):
-    for night in range(25):
-        make_night(ours, night, [1000.0] if night < 19 else [], disturbed=1)
-    look()
-    assert not SeriesChange.objects.exists()
-    assert MonthOfTests.objects.get().tests == 3
-
-
 def test_killed_while_it_tells_nothing_is_kept_and_all_is_done_again(ours, nights, told, monkeypatch):
     def dies(change):
         raise KeyboardInterrupt
 
     reboot(ours)
     with monkeypatch.context() as patched:
-        patched.setattr(keeping, "_announce", dies)
+        patched.setattr(detection, "_announce", dies)
         with pytest.raises(KeyboardInterrupt):
             look()
     assert SeriesChange.objects.get().confirmed_by is None
@@ -130,11 +120,11 @@ def test_months_are_numbered_anew(ours):
 
 
 def test_a_sitting_that_ends_asks_for_the_work_and_so_does_the_tick(ours, nights, ada):
-    keeping.look_after()
-    assert Job.objects.get().kind == keeping.JOB
+    detection.look_after()
+    assert Job.objects.get().kind == detection.JOB
     look()
     Job.objects.all().delete()
-    keeping.look_after()
+    detection.look_after()
     assert not Job.objects.exists()
 
 
@@ -158,12 +148,6 @@ def test_members_handle_a_change_on_its_page_and_by_the_api(client, ada, ours, n
     assert handling == {"state": "excused", "reason": "a scrub", "excused_until": str(until), "by": "ada"}
     asked(f"series-changes/{change.pk}/handle/", {"deed": "reopen"})
     assert asked(f"series-changes/{change.pk}/")["handling"]["reason"] == ""
-
-
-def test_an_excuse_runs_out(ours, nights):
-    look()
-    SeriesChange.objects.update(state="excused", reason="a scrub", excused_until=now().date() - timedelta(days=1))
-    assert SeriesChange.objects.get().standing == "new"
 
 
 def test_an_excuse_that_is_over_already_is_refused(asked, ours, nights):
@@ -198,15 +182,3 @@ def test_strangers_find_nothing_and_are_told_nothing(client, ours, nights, told,
     ours.members.remove(ada)
     delivering.deliver_due(lambda done: None)
     assert Delivery.objects.get().error == "You are no member of its laboratory any more, or it is gone."
-
-
-def test_the_command_prints_its_tables(capsys, monkeypatch):
-    from tests.simulations.commands import changes_found
-
-    monkeypatch.setattr(changes_found, "WORLDS", [World(STEP, series=200, nights=60), World(DRIFT, nights=30)])
-    monkeypatch.setattr(changes_found, "TRIALS", 20)
-    call_command(changes_found.Command(), "--share", "0.02")
-    printed = capsys.readouterr().out
-    assert "4 of 60: a step of 10 %" in printed
-    assert "8 of 30: a drift of 0.3 % a night from night 50 on" in printed
-    assert "| 4 | 0 | 5 % |" in printed

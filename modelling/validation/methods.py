@@ -1,4 +1,4 @@
-"""Five ways to foretell what a case study will find, from everybody else's evidence. No Django.
+"""Five methods that predict what a case study will find, from everybody else's evidence. No Django.
 
 Two are models whose quality is in question, three are naive and set the mark they must pass.
 Source: docs/models/quality.md.
@@ -158,17 +158,17 @@ def _parts(task: Task, known: Knowledge) -> tuple[RankedPart, ...]:
 
 def _everything(known: Knowledge) -> Known:
     """Return what all workloads say together."""
-    taken = known.assumptions
+    assumed = known.assumptions
     arms = [known.arms(workload).assign(workload=workload) for workload in known.evidence.arms]
     numbers = measurement_cells(
-        pd.concat([rows for rows in arms if len(rows)] or arms[:1], ignore_index=True), taken.spread
+        pd.concat([rows for rows in arms if len(rows)] or arms[:1], ignore_index=True), assumed.spread
     )
-    told = {workload: known.findings(workload) for workload in known.evidence.findings}
-    findings = [own.assign(workload=workload) for workload, own in told.items() if len(own)]
+    stated = {workload: known.findings(workload) for workload in known.evidence.findings}
+    findings = [own.assign(workload=workload) for workload, own in stated.items() if len(own)]
     lists = tier_list_cells(
-        pd.concat(findings) if findings else None, AXES["fs-pair"], taken.tier_scale, taken.tier_doubt
+        pd.concat(findings) if findings else None, AXES["fs-pair"], assumed.tier_scale, assumed.tier_doubt
     )
-    return Known(pd.concat([numbers, lists], ignore_index=True), taken.scales)
+    return Known(pd.concat([numbers, lists], ignore_index=True), assumed.scales)
 
 
 # The component model
@@ -183,14 +183,14 @@ def from_components(task: Task, known: Knowledge) -> Forecast:
         raise CannotPredict("no other case study compares configurations for this workload")
     differ = _differences(task.arms)
     entries = task.trial.treatments
-    between_studies, told = model.tau2 or 0.0, {}
+    between_studies, contrasts = model.tau2 or 0.0, {}
     for i, j in permutations(range(len(entries)), 2):
         weights = {name: share for name, effect in differ.items() if abs(share := effect[i, j]) > 1e-9}
         if weights.keys() <= set(model.names):
             vector = np.array([weights.get(name, 0.0) for name in model.names])
             if (contrast := model.contrast(vector)) is not None:
-                told[entries[i], entries[j]] = contrast[0], contrast[1] ** 2 + between_studies
-    return _in_order(entries, told)
+                contrasts[entries[i], entries[j]] = contrast[0], contrast[1] ** 2 + between_studies
+    return _in_order(entries, contrasts)
 
 
 def _component_model(workload: str, known: Knowledge) -> Components | None:
@@ -220,13 +220,13 @@ def _components(row: Mapping[str, object]) -> dict[str, str]:
     return {kind: value for kind in COMPONENTS if isinstance(value := row[kind], str) and value}
 
 
-def _in_order(entries: Sequence[str], told: Mapping[tuple[str, str], tuple[float, float]]) -> Forecast:
+def _in_order(entries: Sequence[str], contrasts: Mapping[tuple[str, str], tuple[float, float]]) -> Forecast:
     """Return a forecast from contrasts: it orders the entries that have one against the entry with most contrasts."""
-    base = max(entries, key=lambda entry: sum(pair[1] == entry for pair in told))
-    scores = {base: 0.0, **{a: effect for (a, b), (effect, _) in told.items() if b == base}}
+    base = max(entries, key=lambda entry: sum(pair[1] == entry for pair in contrasts))
+    scores = {base: 0.0, **{a: effect for (a, b), (effect, _) in contrasts.items() if b == base}}
     if len(scores) < 2:
         raise CannotPredict("what differs here is not in other case studies")
-    return Forecast(scores, {(a, b): contrast for (a, b), contrast in told.items() if a < b})
+    return Forecast(scores, {(a, b): contrast for (a, b), contrast in contrasts.items() if a < b})
 
 
 # Naive
@@ -312,7 +312,7 @@ def standings(findings: pd.DataFrame, axis: Axis) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Method:
-    """One way to foretell. axes: those it can be asked about at all."""
+    """One method. axes: those it can be asked about at all."""
 
     name: str
     label: str

@@ -8,16 +8,16 @@ from modelling.answers.knowledge import everything
 from modelling.estimation.cells import CONTAINER, choices, load_class
 from modelling.evidence.axes import NATIVE
 
-from .content import Foretold, compares, foretell
+from .content import PairForecast, compares, forecast_pair
 
 
 def forecast(
     a: Mapping[str, str], b: Mapping[str, str], workload: str, storage: str | None, as_of: int | None = None
-) -> Foretold | None:
-    """Foretell two entries, by what is published or counted at a revision.
+) -> PairForecast | None:
+    """Forecast the ratio of two entries, by what is published or counted at a revision.
 
     a, b : columns of arms to what each states
-    None where they differ in a hypervisor, file system or backend that nobody compared.
+    Return None where they differ in a hypervisor, file system or backend that nobody compared.
     """
     known = everything(as_of, with_native=NATIVE in (a.get("hypervisor"), b.get("hypervisor")))
     first, second = (
@@ -27,7 +27,7 @@ def forecast(
     if not compares(known.cells, first, second):
         return None
     where = {"workload": workload, "load": load_class(workload, ""), "storage": storage or ""}
-    return foretell(known, first, second, where, margin())
+    return forecast_pair(known, first, second, where, margin())
 
 
 def margin() -> float:

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kdb.models import Job
 from modelling.answer_store import caveats
 from modelling.estimation.cells import COLUMNS
 from modelling.estimation.hierarchy import Knowledge
 from modelling.models import QualityReport
-from modelling.validation import groups, reports, tables
-from modelling.validation.groups import Form, foretell_groups, forms
+from modelling.validation import left_out_groups, reports, tables
+from modelling.validation.content import Differing, Form
+from modelling.validation.left_out_groups import forecast_left_out_groups, forms
 from tests.modelling.scales import ALIKE, variances
 
 WHERE = {"workload": "mail", "load": "write", "storage": "ssd"}
@@ -40,7 +40,7 @@ AGREED = [row for number in range(6) for row in of_guests(f"g{number}", 1.0 + 0.
 
 def leave_groups_out(frame) -> list[Form]:
     """Say how forecasts of each group from all others did, form by form."""
-    contrasts = foretell_groups(frame, ALIKE)
+    contrasts = forecast_left_out_groups(frame, ALIKE)
     return [] if contrasts is None else forms(contrasts)
 
 
@@ -66,7 +66,7 @@ def test_what_a_group_measured_itself_does_not_foretell_it():
     alone = Knowledge(cells(*rest), ALIKE).posterior(cells(*of_guests("new", 0.0)))
 
     for measured in (1.0, -1.0):
-        contrasts = foretell_groups(cells(*of_guests("g0", measured), *rest), ALIKE)
+        contrasts = forecast_left_out_groups(cells(*of_guests("g0", measured), *rest), ALIKE)
         (own,) = contrasts[contrasts["group"] == "g0"].itertuples()
         assert own.measured == measured
         for share in (0.1, 0.5, 0.9):
@@ -92,18 +92,18 @@ def test_the_error_of_a_score_is_that_of_groups():
     rival = -np.log(np.sqrt(2 * np.pi)) - 0.5
     rows = pd.DataFrame({"group": ["a", "b", "c", "c"], "log_score": rival + np.array([0.1, 0.2, 0.5, 0.7])})
     rows = rows.assign(weight=[1.0, 1.0, 0.5, 0.5], measured=1.0, below=0.5, faster=0.6)
-    form = groups._form("all", "", rows)
+    form = left_out_groups._form("all", "", rows)
     assert (form.log_score - form.no_difference, form.error) == pytest.approx((0.3, 0.2646 / np.sqrt(3)), abs=1e-4)
-    told = {"groups": {"forms": [{**vars(form), "is_better": form.is_better}]}}
+    told = {"groups": {"forms": [{**vars(form)}]}}
     names = {"storage": {}}
     beginning = "forecasts are better than “no difference” (log score)"
-    assert tables.proven(told, names) == [
+    assert tables.describe_success(told, names) == [
         f"In a laboratory that nobody has seen {beginning} by more than the standard error: everything together "
         "(0.30 ± 0.15)."
     ]
     told["groups"]["forms"][0] |= {"by": "laboratory", "log_score": rival - 1.0, "name": "guest-fs"}
     known = "In a laboratory that is known under other workloads"
-    assert tables.proven(told, names) == [f"{known} {beginning} not: Guest file system (−1.00 ± 0.15)."]
+    assert tables.describe_success(told, names) == [f"{known} {beginning} not: Guest file system (−1.00 ± 0.15)."]
 
 
 def test_a_laboratory_is_foretold_better_from_its_other_workloads():
@@ -112,8 +112,8 @@ def test_a_laboratory_is_foretold_better_from_its_other_workloads():
     mail = cells(*rows)
     web = mail.assign(workload="web", level=mail["level"] + 3, configuration=mail["configuration"] + 9)
     scales = replace(ALIKE, variances=variances(shared=0.01, own_guest_fs=1.0))
-    contrasts = foretell_groups(pd.concat([mail, web], ignore_index=True), scales)
-    told, others = (contrasts[contrasts["is_told"] == is_told] for is_told in (True, False))
+    contrasts = forecast_left_out_groups(pd.concat([mail, web], ignore_index=True), scales)
+    told, others = (contrasts[contrasts["is_conditional"] == is_conditional] for is_conditional in (True, False))
     assert (len(told), len(others)) == (6, 6)
     middles = [forecast.quantile(0.5) for forecast in told["forecast"]]
     np.testing.assert_allclose(middles, told["measured"], atol=0.1)
@@ -139,7 +139,7 @@ def foretold(*rows: tuple[float, float, float, float]) -> pd.DataFrame:
 
 def test_calibration_counts_by_weight_what_came_true():
     """The first two lie in the central half, of weight 3 in 4; at 95 % all but the last do."""
-    points = groups.calibration(
+    points = left_out_groups.calibration(
         foretold((0.5, 0.9, 1.0, 2.0), (0.3, 0.15, 1.0, 1.0), (0.9, 0.65, 1.0, 0.5), (0.99, 0.55, -1.0, 0.5))
     )
     intervals = {point.said: point.came_true for point in points if point.of == "interval"}
@@ -153,23 +153,15 @@ def test_calibration_counts_by_weight_what_came_true():
     ]
 
 
-def test_an_example_is_told_of_the_one_forecast_to_be_faster():
-    row = {"group": "g", "load": "read", "storage": "ssd", "differing": (groups.Differing("guest_fs", "xfs", "ext4"),)}
+def test_an_example_is_conditional_of_the_one_forecast_to_be_faster():
+    row = {"group": "g", "load": "read", "storage": "ssd", "differing": (Differing("guest_fs", "xfs", "ext4"),)}
     slower = row | {"forecast": Certain(*np.log([0.25, 0.5, 2.0])), "measured": np.log(0.8)}
     faster = row | {"forecast": Certain(*np.log([0.5, 2.0, 4.0])), "measured": np.log(1.25)}
-    turned, kept = groups.examples(pd.DataFrame([slower, faster]))
+    turned, kept = left_out_groups.examples(pd.DataFrame([slower, faster]))
     assert (turned.forecast, turned.low, turned.high, turned.found) == pytest.approx((2.0, 0.5, 4.0, 1.25))
     assert (kept.forecast, kept.low, kept.high, kept.found) == pytest.approx((2.0, 0.5, 4.0, 1.25))
-    assert turned.differing == (groups.Differing("guest_fs", "ext4", "xfs"),)
-    assert kept.differing == (groups.Differing("guest_fs", "xfs", "ext4"),)
-
-
-def test_examples_are_few_and_of_every_group(monkeypatch):
-    monkeypatch.setattr(groups, "MOST_EXAMPLES", 6)
-    many = [row for number in range(5) for row in of_guests("g0", float(number))]
-    shown = groups.examples(foretell_groups(cells(*many, *AGREED[2:6]), ALIKE))
-    assert len(shown) <= 6
-    assert {example.group for example in shown} == {"g0", "g1", "g2"}
+    assert turned.differing == (Differing("guest_fs", "ext4", "xfs"),)
+    assert kept.differing == (Differing("guest_fs", "xfs", "ext4"),)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +175,7 @@ def test_examples_are_few_and_of_every_group(monkeypatch):
     ],
 )
 def test_a_contrast_is_of_the_axes_on_which_it_would_be_asked(differ, forms):
-    assert groups.Contrast(0, 1, tuple(differ)).choices == forms
+    assert left_out_groups.Contrast(0, 1, tuple(differ)).choices == forms
 
 
 @pytest.mark.django_db
@@ -207,10 +199,3 @@ def test_an_answer_says_what_the_newest_report_found_against_its_form(client, pu
     assert caveats.forecast_caveat("hypervisor") == ""
     assert "too few research groups compared this" in caveats.forecast_caveat("guest-fs")
     caveats.clear_cache()
-
-
-@pytest.mark.django_db
-def test_the_first_report_is_asked_for_by_the_tick(published_evidence):
-    reports.KEPT.look_after()
-
-    assert Job.objects.filter(kind=reports.JOB).count() == 1

@@ -1,12 +1,12 @@
-"""Changes that were found: the one module that writes them, and what their laboratory's members say of them.
+"""Find changes in series, and record what their laboratory's members say of them: the one module that writes them.
 
 A series alone raises a suspicion, which is kept and shown; a later sitting whose blocks have both sides confirms it,
-and then it is told. A sitting that ended and was not looked at says that there is work; whatever is lost, the next tick
-asks for it again. All that looking at one sitting leads to is one transaction.
+and then members are notified. A sitting that ended and was not examined is work to do; whatever is lost, the next tick
+asks for it again. All that examining one sitting leads to is one transaction.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import date
 from typing import Any
@@ -18,15 +18,14 @@ from django.urls import reverse
 from django.utils.timezone import now
 
 from kdb.notifications import announcing
-from kdb.notifications.models import Delivery, Topic
+from kdb.notifications.models import Topic
 from kdb.work import jobs
 from modelling.answer_store import staleness
 from modelling.models import MonthOfTests, SeriesChange, Sitting
-from modelling.own_lab.selectors import laboratories_of
 
-from . import gather, words
+from . import gather, selectors, words
 from .content import DEEDS, Series
-from .reruns import measured_again
+from .reruns import compare_reruns
 from .statistics.newest import MOST_P, newest_step
 
 logger = logging.getLogger(__name__)
@@ -35,22 +34,24 @@ JOB = "find_changes"
 
 
 def look_after() -> None:
-    """Have sittings looked at that ended and were not, whatever was lost."""
+    """Queue the job where a sitting ended and was not examined, whatever was lost."""
     if _waiting().exists():
         jobs.enqueue_for_leftovers(JOB)
 
 
 def find_changes(progress: Callable[[int, int], None]) -> None:
-    """Look at each sitting that waits, in the order in which they ended."""
+    """Examine each sitting that waits, in the order in which they ended."""
     waiting = list(_waiting().order_by("ended_at", "pk").values_list("pk", flat=True))
     for done, pk in enumerate(waiting, start=1):
-        look_at(pk)
+        examine_sitting(pk)
         progress(done, len(waiting))
 
 
-def look_at(pk: int) -> None:
-    """Test the series that a sitting adds a point to, keep what is suspected and tell what is confirmed; again does
-    nothing."""
+def examine_sitting(pk: int) -> None:
+    """Test the series that a sitting adds a point to, keep suspicions and announce what is confirmed.
+
+    A sitting that was examined already is left alone.
+    """
     with transaction.atomic():
         ended_at = Sitting.objects.filter(pk=pk).values_list("ended_at", flat=True).first()
         if ended_at is None:
@@ -60,29 +61,15 @@ def look_at(pk: int) -> None:
         sitting = Sitting.objects.select_related("laboratory").filter(pk=pk, looked_at=None).first()
         if sitting is None:
             return
-        for series, name in _once(gather.series_of(sitting)):
+        for series, name in _unique(gather.series_of(sitting)):
             _confirm(sitting, series)
             _test(sitting, series, name, month)
         MonthOfTests.objects.filter(pk=month.pk).update(tests=month.tests)
         Sitting.objects.filter(pk=pk).update(looked_at=now())
 
 
-def changes_of(user: Any) -> QuerySet[SeriesChange]:
-    """Return the changes in the user's laboratories; to others they look like what is not there."""
-    return SeriesChange.objects.filter(laboratory__in=laboratories_of(user)).select_related(
-        "laboratory", "handled_by", "sitting"
-    )
-
-
-def public_changes() -> QuerySet[SeriesChange]:
-    """Return the changes that everybody may see, confirmed last first."""
-    return (
-        SeriesChange.objects.public().select_related("laboratory", "sitting__case_study").order_by("-handled_at", "-pk")
-    )
-
-
 def handle(change: SeriesChange, user: Any, deed: str, *, reason: str = "", until: date | None = None) -> None:
-    """Note what a member says of a change, as HandlingForm checked it; the same again does no harm.
+    """Record what a member says of a change, as HandlingForm checked it; the same again does no harm.
 
     deed : a key of content.DEEDS; reason, until : of an excuse
     """
@@ -93,26 +80,11 @@ def handle(change: SeriesChange, user: Any, deed: str, *, reason: str = "", unti
     logger.info("handled change=%s deed=%s user=%s", change.pk, deed, user.pk)
 
 
-def sentence_of(change: SeriesChange, about: Mapping[str, Any]) -> str:
-    """Return a change, or a suspicion, in words. about : of words.title"""
-    assert change.sitting.ended_at is not None  # a sitting that shows a change has ended
-    interval, began = (change.ratio, change.low, change.high), change.sitting.ended_at.isoformat()
-    return words.sentence(about, interval, began, change.facts, is_confirmed=change.confirmed_by_id is not None)
-
-
-def why_not_told(delivery: Delivery) -> str:
-    """Say why its owner is not told of a change after all; "" where nothing is against it."""
-    if delivery.topic != Topic.CHANGE:
-        return ""
-    may_see = changes_of(delivery.subscription.user).filter(pk=delivery.facts["change"]).exists()
-    return "" if may_see else "You are no member of its laboratory any more, or it is gone."
-
-
 def _waiting() -> QuerySet[Sitting]:
     return Sitting.objects.filter(ended_at__isnull=False, looked_at__isnull=True)
 
 
-def _once(named: list[tuple[Series, str]]) -> list[tuple[Series, str]]:
+def _unique(named: list[tuple[Series, str]]) -> list[tuple[Series, str]]:
     """Return each series once."""
     return list({series.key: (series, name) for series, name in named}.values())
 
@@ -123,11 +95,11 @@ def _confirm(sitting: Sitting, series: Series) -> None:
     for change in rows.filter(shown_by__ended_at__lt=sitting.ended_at).select_related(
         "sitting", "shown_by", "laboratory"
     ):
-        told = measured_again(change, sitting)
-        if told is None or not told.confirms(change.ratio):
+        difference = compare_reruns(change, sitting)
+        if difference is None or not difference.confirms(change.ratio):
             continue
-        change.confirmed_by, change.ratio = sitting, told.ratio
-        change.low, change.high = told.interval
+        change.confirmed_by, change.ratio = sitting, difference.ratio
+        change.low, change.high = difference.interval
         change.save(update_fields=["confirmed_by", "ratio", "low", "high"])
         _announce(change)
         logger.info("confirmed change=%s sitting=%s ratio=%.3f", change.pk, sitting.pk, change.ratio)
@@ -135,7 +107,7 @@ def _confirm(sitting: Sitting, series: Series) -> None:
 
 def _test(sitting: Sitting, series: Series, name: str, month: MonthOfTests) -> None:
     """Test the newest point of one series; a step that it shows becomes a suspicion."""
-    points = [point for point in gather.points(sitting.laboratory, series, sitting) if point.value is not None]
+    points = [point for point in gather.points_of(sitting.laboratory, series, sitting) if point.value is not None]
     if not points or points[-1].sitting != sitting.pk:
         return
     rows = SeriesChange.objects.filter(laboratory=sitting.laboratory, series=series.key)
@@ -174,7 +146,7 @@ def _announce(change: SeriesChange) -> None:
     announcing.announce(
         Topic.CHANGE,
         subject=words.headline(change.about, change.ratio),
-        text=sentence_of(change, change.about),
+        text=selectors.sentence_of(change, change.about),
         path=reverse("series-change", args=[change.pk]),
         facts={
             **{"change": change.pk, "laboratory": change.laboratory.slug, "series": change.series},

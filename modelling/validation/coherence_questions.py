@@ -1,15 +1,13 @@
-"""The questions, answers and supported claims of the published evidence, as the rules of coherence ask for them."""
+"""Ask every question of the published evidence, for the rules of coherence."""
 
 import hashlib
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from itertools import chain
 from typing import NamedTuple
 
 import pandas as pd
 
-from experiments.claim_conditions import Order, Untestable, Within, parse_checks
 from kdb.disk_path import SETTINGS
 from kdb.units import METRICS, THROUGHPUT
 from modelling.answers import decision
@@ -19,10 +17,8 @@ from modelling.estimation.ranking import Ranking
 from modelling.evidence import choices, dataframes
 from modelling.evidence.axes import AXES, NATIVE
 from modelling.evidence.question import GRADES, PAPERS, Question
-from modelling.models import ClaimVerdict
 
-from .claimed import Claimed, claimed
-from .coherence import Told, ToldPart
+from .coherence import PartStatements, Statements
 
 _OF_ARMS = (
     *("hypervisor", "guest_fs", "host_fs", "host_storage", "vm_count", "storage", "benchmark", "guest_os_family"),
@@ -38,9 +34,9 @@ class _Evidence(NamedTuple):
     findings: pd.DataFrame
 
 
-def questions() -> Iterator[tuple[Question, list[Question]]]:
-    """Yield every question without a filter by which the published evidence compares something, each with those that
-    it becomes by one filter. What is asked natively is of other evidence, and no part of it."""
+def published_questions() -> Iterator[tuple[Question, list[Question]]]:
+    """Yield each question without a filter by which the published evidence compares something, with those that it
+    becomes by one filter. Native runs are other evidence, so they are no part of it."""
     arms = dataframes.every_arm()
     values = {name: sorted(arms[name].dropna().unique().tolist()) for name in _OF_ARMS}
     values |= {"metric": list(METRICS), "grade": list(GRADES), "evidence": [PAPERS]}
@@ -59,14 +55,14 @@ def questions() -> Iterator[tuple[Question, list[Question]]]:
             yield first, narrowed
 
 
-def answers() -> list[Told]:
+def answer_questions() -> list[Statements]:
     """Answer every question. Of those of one axis and workload that admit the same evidence the first is asked: only a
     kind of storage that is named makes another answer of it."""
     evidence = cache(_evidence)
-    told: list[Told] = []
-    for first, narrowed in questions():
+    answers: list[Statements] = []
+    for first, narrowed in published_questions():
         ranking = ranking_of(first)
-        told.append(_told(first, ranking))
+        answers.append(_statements(first, ranking))
         compared_in = replace(first, metric=ranking.metric)
         known = {(evidence(_of_any_axis(compared_in)).digest, False)}
         for question in narrowed:
@@ -74,8 +70,8 @@ def answers() -> list[Told]:
             admitted = evidence(_of_any_axis(asked))
             if (admitted.digest, question.storage is not None) not in known:
                 known.add((admitted.digest, question.storage is not None))
-                told.append(_told(question, _ranked(question, asked, admitted)))
-    return told
+                answers.append(_statements(question, _ranked(question, asked, admitted)))
+    return answers
 
 
 def _ranked(question: Question, asked: Question, admitted: _Evidence) -> Ranking:
@@ -100,20 +96,20 @@ def _evidence(question: Question) -> _Evidence:
     return _Evidence(hashlib.sha256(rows + repr(findings["pk"].tolist()).encode()).hexdigest(), arms, findings)
 
 
-def _told(question: Question, ranking: Ranking) -> Told:
+def _statements(question: Question, ranking: Ranking) -> Statements:
     """Decide as an answer does; entries and parts keep their keys, because rules read no sentences."""
     margin = assumptions().margin
     verdicts = [decision.decide_part(part, str, margin) for part in ranking.parts]
     names = [str(part.number) for part in ranking.parts]
     measured = ranking.arms[["entry", "research_group"]].drop_duplicates()
-    return Told(
+    return Statements(
         question=question,
         metric=ranking.metric,
         verdict=decision.decide_answer(ranking, verdicts, names, str, margin)
         if verdicts
         else decision.decide_without_evidence(None, str, margin, ()),
         parts=tuple(
-            ToldPart(
+            PartStatements(
                 verdict,
                 part.entries,
                 groups=measured["research_group"][measured["entry"].isin(part.members)].nunique(),
@@ -121,22 +117,3 @@ def _told(question: Question, ranking: Ranking) -> Told:
             for part, verdict in zip(ranking.parts, verdicts, strict=True)
         ),
     )
-
-
-def supported_claims() -> list[Claimed]:
-    """Return what supported claims say of the order of entries.
-
-    By its own paper's facts each comparison of a supported claim holds. Everybody else's are asked only for what they
-    have, so there a claim counts that makes one comparison.
-    """
-    rows = ClaimVerdict.objects.filter(verdict=ClaimVerdict.Kind.SUPPORTED).select_related("claim")
-    orders: list[Iterator[Claimed]] = []
-    for row in rows.order_by("claim__code", "scope"):
-        checks = parse_checks(row.claim.checks)
-        is_own = row.scope == ClaimVerdict.Scope.OWN
-        condition = checks.own if is_own else checks.others
-        if isinstance(condition, Untestable):
-            continue
-        if is_own or (isinstance(condition, Order | Within) and len(condition.quantities) == 2):
-            orders.append(claimed(row.claim.code, condition))
-    return list(dict.fromkeys(chain.from_iterable(orders)))
