@@ -114,18 +114,30 @@ class Hit(NamedTuple):
 
 @dataclass
 class Report:
-    """The labelled lines of one report, in their order."""
+    """The labelled lines of one report, in their order. first, last and has take the same time in any report."""
 
     hits: list[Hit] = field(default_factory=list)
+    by_label: dict[str, list[Hit]] = field(default_factory=dict)
+
+    def add(self, hit: Hit) -> None:
+        self.hits.append(hit)
+        self.by_label.setdefault(hit.label, []).append(hit)
 
     def all(self, *labels: str) -> list[Hit]:
+        if len(labels) == 1:
+            return self.by_label.get(labels[0], [])
         return [hit for hit in self.hits if hit.label in labels]
 
-    def first(self, label: str) -> Hit | None:
-        return next((hit for hit in self.hits if hit.label == label), None)
+    def has(self, *labels: str) -> bool:
+        return any(label in self.by_label for label in labels)
 
-    def last(self, *labels: str) -> Hit | None:
-        return next((hit for hit in reversed(self.hits) if hit.label in labels), None)
+    def first(self, label: str) -> Hit | None:
+        hits = self.by_label.get(label)
+        return hits[0] if hits else None
+
+    def last(self, label: str) -> Hit | None:
+        hits = self.by_label.get(label)
+        return hits[-1] if hits else None
 
     def number(self, label: str) -> float | None:
         """Return the first group of the label's first line, as a number."""
@@ -178,7 +190,7 @@ class ReportReader(LineReader):
                     if self.begins_report(report, label):
                         yield report
                         report = Report()
-                    report.hits.append(Hit(label, number, match))
+                    report.add(Hit(label, number, match))
                     if label == self.ends:
                         yield report
                         report = Report()

@@ -43,10 +43,14 @@ class Dbench(ReportReader):
         if banner and not results:
             end = report.last("progress") or banner
             yield Refusal(end.line, "the run did not finish: its line with the throughput is missing")
+        rows = [
+            Operation(row.match[1], row.line, int(row.match[2]), latency_ms=float(row.match[3]) or None)
+            for row in report.all("row")[:100]
+        ]
         for result in results:
-            yield self._judge(report, banner, result)
+            yield self._judge(report, banner, result, rows)
 
-    def _judge(self, report: Report, banner: Hit | None, result: Hit) -> Run | Refusal:
+    def _judge(self, report: Report, banner: Hit | None, result: Hit, rows: list[Operation]) -> Run | Refusal:
         if report.first("network") or (banner and _NETWORK.match(banner.match.string)):
             return Refusal(result.line, "this is tbench, which measures a network, not a file system")
         if not banner:
@@ -63,16 +67,12 @@ class Dbench(ReportReader):
         seconds = int(length.match[1]) if length else 0
         load = length.match[2].rpartition("/")[2] if length else ""
         parameters = {"clients": clients, "load": load, "run_seconds": seconds}
-        rows = [hit for hit in report.all("row")[:100] if hit.line < result.line]
         return Run(
             "dbench",
             result.line,
             throughput_mib_s=convert(megabytes, "MB/s", "MiB/s"),
             duration_s=float(seconds) or None,
             tool_version=banner.match[1],
-            operations=tuple(
-                Operation(row.match[1], row.line, int(row.match[2]), latency_ms=float(row.match[3]) or None)
-                for row in rows
-            ),
+            operations=tuple(row for row in rows if (row.line or 0) < result.line),
             parameters={name: value for name, value in parameters.items() if value},
         )

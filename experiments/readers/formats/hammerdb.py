@@ -56,9 +56,9 @@ class HammerDb(ReportReader):
     }
 
     def begins_report(self, report: Report, label: str) -> bool:
-        if label == "running" and report.last("running", "rampup"):
+        if label == "running" and report.has("running", "rampup"):
             return True
-        return label in ("running", "rampup", "result") and report.first("result") is not None
+        return label in ("running", "rampup", "result") and report.has("result")
 
     def judge(self, report: Report) -> Iterator[Outcome]:
         begin, result, failed = (report.first(label) for label in ("running", "result", "failed"))

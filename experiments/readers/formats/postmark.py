@@ -46,7 +46,7 @@ class Postmark(ReportReader):
     }
 
     def begins_report(self, report: Report, label: str) -> bool:
-        return label in ("time", *_SETTINGS) and report.first("time") is not None
+        return label in ("time", *_SETTINGS) and report.has("time")
 
     def judge(self, report: Report) -> Iterator[Outcome]:
         if version := report.first("version"):

@@ -43,7 +43,7 @@ class RadosBench(ReportReader):
     }
 
     def begins_report(self, report: Report, label: str) -> bool:
-        return label == "command" or (label == "begin" and bool(report.all("begin", "progress", "total")))
+        return label == "command" or (label == "begin" and report.has("begin", "progress", "total"))
 
     def judge(self, report: Report) -> Iterator[Outcome]:
         began, failed = report.all("begin", "progress", "total", "latency"), report.last("failed")

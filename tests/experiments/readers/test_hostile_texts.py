@@ -7,6 +7,7 @@ a text of this size takes in the slowest format, and a fraction of what the squa
 import signal
 import subprocess
 import sys
+import time
 from itertools import product
 from pathlib import Path
 
@@ -132,3 +133,17 @@ def test_blank_lines_within_a_report_are_passed_over():
     )
     (run,) = read(report.encode()).runs
     assert (run.line, run.ops_per_s, run.duration_s) == (2, 363.0, 61.0)
+
+
+@pytest.mark.parametrize(
+    ("begin", "lines"),
+    [
+        ("sysbench\nExtra file open flags\n", "5 files, \n"),
+        ("PostMark v1\n", "Transactions: 5\n"),
+        ("dbench version 4.00 - Copyright\n", "Flush 1 1.0 1.0\nThroughput 5 MB/sec 2 procs\n"),
+    ],
+)
+def test_a_report_of_many_lines_that_count_is_read_in_bounded_work(begin, lines):
+    started = time.process_time()
+    assert read((begin + lines * 20_000).encode()).refused
+    assert time.process_time() - started < 10  # half a second on a quiet machine; the square of it takes minutes
