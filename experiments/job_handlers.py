@@ -4,7 +4,7 @@ from kdb.work import jobs
 
 from .campaigns import hosts, left_overs, returning, steering
 from .campaigns.runs import sequence
-from .fleet import keeping, watching
+from .fleet import retention, watching
 from .imports import pipeline
 from .laboratory.reach import remote, ssh
 
@@ -17,4 +17,4 @@ jobs.handler(steering.RUN_JOB)(sequence.do_run)
 jobs.handler(steering.LOOK_JOB)(returning.look)
 jobs.handler(left_overs.CLEAR_JOB, expects=_OF_HOSTS)(left_overs.clear)
 jobs.handler(watching.JOB)(watching.watch)
-jobs.handler(keeping.JOB)(keeping.roll_up)
+jobs.handler(retention.JOB)(retention.roll_up)

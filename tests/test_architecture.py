@@ -74,7 +74,7 @@ ROOMS = [
     ("experiments.runner.scripts", True, "the scripts that a runner may be asked to run"),
     ("experiments.runner", False, "what is asked of hosts that no worker reaches"),
     ("experiments.campaigns", False, "hosts, plans, runs, and the drafts they become"),
-    ("experiments.fleet.sums", True, "counters into sums by minute"),
+    ("experiments.fleet.aggregation", True, "counters into sums by minute"),
     ("experiments.fleet", False, "what the virtual machines of others do on a host"),
     ("experiments", False, "addresses, admin, commands, handlers of jobs"),
     ("modelling.evidence.axes", True, "what can be ranked, and what must be equal for it"),
@@ -143,8 +143,9 @@ PLAIN = [
     *(f"modelling.comparisons.{name}" for name in ("content", "words")),
     *(f"modelling.overview.{name}" for name in ("content", "presentation")),
     *(f"modelling.mixes.{name}" for name in ("content", "presentation", "words")),
-    *(f"modelling.fleet.placement.{name}" for name in ("content", "prospects", "assignment", "planning", "fleet_file")),
-    *(f"modelling.fleet.placement.{name}" for name in ("solver_output", "words", "home", "trials")),
+    *(f"modelling.fleet.placement.{name}" for name in ("content", "expected_gain", "assignment", "planning")),
+    *(f"modelling.fleet.placement.{name}" for name in ("fleet_file", "solver_output", "words")),
+    *(f"modelling.fleet.placement.{name}" for name in ("host_evidence", "proposals")),
     *(f"modelling.claims.{name}" for name in ("facts", "values", "evaluation", "condition_words", "hypotheses")),
     *(f"modelling.here.{name}" for name in ("content", "one_file", "words")),
     *(f"modelling.changes.{name}" for name in ("content", "presentation", "words")),
@@ -152,7 +153,7 @@ PLAIN = [
     "modelling.guides.content",
     *(f"modelling.foretelling.{name}" for name in ("content",)),
     *(f"modelling.fleet.detection.{name}" for name in ("features", "classifier", "content", "evaluation")),
-    "modelling.fleet.moving.before_after",
+    "modelling.fleet.moving.comparison",
     *("modelling.ask.fit", "modelling.ask.machine", "modelling.ask.language"),
     *(f"modelling.ask.language.{name}" for name in ("content", "lexicon", "parsing", "readings", "words")),
     *("modelling.advice.content", "modelling.advice.reasoning", "modelling.advice.words"),
@@ -220,8 +221,14 @@ def room_of(module: str) -> str | None:
 
 @cache
 def of_the_project(module: str) -> list[str]:
-    """Return the modules of the project that a module imports; packages count where they hold something themselves."""
-    return sorted(name for name in imports(module) & modules().keys() if modules()[name].read_text().strip())
+    """Return the modules of the project that a module imports; packages count where they hold more than a docstring."""
+    return sorted(name for name in imports(module) & modules().keys() if has_code(modules()[name]))
+
+
+@cache
+def has_code(path: Path) -> bool:
+    body = ast.parse(path.read_text()).body
+    return not all(isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) for node in body)
 
 
 ROOM_NAMES = [room for room, *_ in ROOMS]
@@ -338,8 +345,8 @@ WRITERS = {
     "FollowedQuestion": "modelling.following.followers",
     "SeriesChange": "modelling.changes.keeping",
     "MonthOfTests": "modelling.changes.keeping",
-    "DetectionModel": "modelling.fleet.detection.keeping",
-    "DetectedHour": "modelling.fleet.detection.keeping",
+    "DetectionModel": "modelling.fleet.detection.persistence",
+    "DetectedHour": "modelling.fleet.detection.persistence",
     "StatedMix": "modelling.fleet.moving.plans",
     "PlacementPlan": "modelling.fleet.moving.plans",
     "PlacementDecision": "modelling.fleet.moving.plans",

@@ -23,7 +23,7 @@ def model_quality(request: HttpRequest) -> HttpResponse:
         "plots": plots.plots(report.result, names.names()),
         "tables": tables.tables(report.result, names.names()),
         "in_use": tables.in_use(report.result) + tables.proven(report.result, names.names()),
-        "moved": moved.told(),
+        "moved": moved.score_sentences(),
         "is_behind": report.revision < counts.revision(),
     }
     return render(request, "modelling/model_quality.html", context)

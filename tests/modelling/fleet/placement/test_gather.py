@@ -4,8 +4,8 @@ import pytest
 
 from experiments.case_studies import life
 from modelling.evidence.question import Question
+from modelling.fleet.placement.expected_gain import prospect
 from modelling.fleet.placement.gather import knowledge
-from modelling.fleet.placement.prospects import prospect
 from modelling.mixes.selectors import mixed
 from tests.factories import make_case_study, make_measurement
 
