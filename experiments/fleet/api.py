@@ -43,7 +43,7 @@ def listed(resource: str) -> Any:
 
 
 class ObservedHostSerializer(ReadSerializer):
-    """A host, and whether the disks of its virtual machines are activity."""
+    """A host, and whether the disks of its virtual machines are watched."""
 
     class Meta:
         model = Host
@@ -126,7 +126,7 @@ class SumsSerializer(Fields):
     """The work of all disks of a machine in a span of time."""
 
     starts_at = serializers.DateTimeField()
-    seconds = serializers.FloatField(help_text="That were activity.")
+    seconds = serializers.FloatField(help_text="That were watched.")
     busy_seconds = serializers.FloatField(help_text="Of these, in which anything was done.")
     reads = serializers.IntegerField(help_text="Requests.")
     read_bytes = serializers.IntegerField()
@@ -167,7 +167,7 @@ class _Changeable(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
 
 @listed("observed_hosts")
 class ObservedHostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHosts):
-    """Hosts, and whether the disks of their virtual machines are activity."""
+    """Hosts, and whether the disks of their virtual machines are watched."""
 
     serializer_class = ObservedHostSerializer
     queryset = Host.objects.order_by("slug")
