@@ -4,7 +4,7 @@ from kdb.work import jobs
 
 from .campaigns import cleanup, control, host_checks, hosts, recovery
 from .campaigns.runs import sequence
-from .fleet import keeping, watching
+from .fleet import retention, watching
 from .imports import pipeline
 from .laboratory.transport import remote, ssh
 
@@ -17,4 +17,4 @@ jobs.handler(control.RUN_JOB)(sequence.execute)
 jobs.handler(control.LOOK_JOB)(recovery.look_at_host)
 jobs.handler(cleanup.CLEAR_JOB, expects=_OF_HOSTS)(cleanup.clear_host)
 jobs.handler(watching.JOB)(watching.watch)
-jobs.handler(keeping.JOB)(keeping.roll_up)
+jobs.handler(retention.JOB)(retention.roll_up)

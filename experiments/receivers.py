@@ -10,7 +10,7 @@ from kdb.signals import delivery_due, ticked, worker_process_began
 from .campaigns import control, nightly
 from .campaigns import notifications as campaign_notifications
 from .case_studies import news
-from .fleet import keeping, watching
+from .fleet import retention, watching
 from .laboratory.transport import ssh
 
 
@@ -24,8 +24,8 @@ def look_after_campaigns(sender: Any, **kwargs: Any) -> None:
 @receiver(ticked)
 def look_after_observation(sender: Any, **kwargs: Any) -> None:
     """Take up hosts that nobody watches just now, and sums that grow old."""
-    watching.look_after()
-    keeping.look_after()
+    watching.enqueue_due_watches()
+    retention.enqueue_roll_up()
 
 
 @receiver(delivery_due)

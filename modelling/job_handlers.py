@@ -1,12 +1,13 @@
 """Background work of modelling; kdb.work.jobs runs it."""
 
+from experiments.fleet import moving
 from kdb.work import jobs
 
 from .answer_store import snapshots, standing
 from .changes import detection as changes
 from .claims import verdicts
-from .fleet.detection import keeping as detection
-from .fleet.moving import moves, outcomes, policies, runner
+from .fleet.detection import persistence as detection
+from .fleet.moving import moves, outcomes, policies, records
 from .previews import effects, preview
 from .subscriptions import followers
 from .validation import reports
@@ -76,7 +77,7 @@ def detect_workloads(run: jobs.JobRun) -> None:
     run.step(1, 1)
 
 
-jobs.handler(moves.MOVE_JOB, expects=runner.EXPECTED)(runner.do_move)
-jobs.handler(moves.REMOVE_JOB, expects=runner.EXPECTED)(runner.do_remove)
-jobs.handler(policies.PLAN_JOB)(policies.by_policy)
-jobs.handler(outcomes.JOB)(outcomes.work_out)
+jobs.handler(moves.MOVE_JOB, expects=moving.EXPECTED)(records.run_move)
+jobs.handler(moves.REMOVE_JOB, expects=moving.EXPECTED)(records.run_removal)
+jobs.handler(policies.PLAN_JOB)(policies.run_policy)
+jobs.handler(outcomes.JOB)(outcomes.judge_due_moves)

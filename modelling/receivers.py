@@ -99,7 +99,7 @@ def let_copies_end_first(sender: Any, host: Host, **kwargs: Any) -> str:
     """Say which copy of a disk keeps a run waiting: begun beside it, the run would measure both."""
     from .fleet.moving import moves
 
-    return moves.copying(host)
+    return moves.copy_under_way(host)
 
 
 @receiver(host_stopped)
@@ -134,7 +134,7 @@ def look_after_what_is_kept(sender: Any, **kwargs: Any) -> None:
     from .answer_store import snapshots
     from .changes import detection as changes
     from .claims import verdicts
-    from .fleet.detection import keeping as detection
+    from .fleet.detection import persistence as detection
     from .fleet.moving import moves, outcomes, policies
     from .previews import effects
     from .subscriptions import followers
@@ -146,7 +146,7 @@ def look_after_what_is_kept(sender: Any, **kwargs: Any) -> None:
     reports.KEPT.look_after()
     verdicts.look_after()
     effects.look_after()
-    detection.look_after()
-    moves.look_after()
-    policies.look_after()
-    outcomes.look_after()
+    detection.enqueue_due_jobs()
+    moves.resume()
+    policies.run_due()
+    outcomes.enqueue_judging()

@@ -477,7 +477,7 @@ def measure_observation(guests: int = 40, machines: int = 100, repetitions: int 
 
     from experiments.campaigns import hosts
     from experiments.fleet import watching
-    from experiments.fleet.driver import libvirt_listing
+    from experiments.fleet.driver.libvirt.listing import LibvirtListing
     from experiments.laboratory.targets.libvirt import virsh
     from experiments.models import Host
     from tests import factories
@@ -513,8 +513,8 @@ def measure_observation(guests: int = 40, machines: int = 100, repetitions: int 
             costs = {}
             for what, ask in (
                 ("a command", lambda machine: machine.run(["true"])),
-                ("a look", libvirt_listing.counts),
-                ("a list", libvirt_listing.listing),
+                ("a look", lambda machine: LibvirtListing(machine).read_counters()),
+                ("a list", lambda machine: LibvirtListing(machine).list_all()),
             ):
                 ask(machine)
                 before = used()
@@ -530,8 +530,9 @@ def measure_observation(guests: int = 40, machines: int = 100, repetitions: int 
                 f"{machines} machines, a look every {every:g} s: {look / every:.2%} of a core, {whole:.2%} with lists"
             )
             began = time.process_time()
-            watching.keep_listing(host, libvirt_listing.listing(machine))
-            watching.keep(host, [(now(), libvirt_listing.counts(machine)) for _ in range(7)])
+            driver = LibvirtListing(machine)
+            watching.save_listing(host, driver.list_all())
+            watching.save_looks(host, [(now(), driver.read_counters()) for _ in range(7)])
             print(f"the worker: {1000 * (time.process_time() - began):.0f} ms of CPU a minute for {guests} machines")
     connection.creation.destroy_test_db(connection.settings_dict["NAME"], verbosity=0)
 

@@ -1,7 +1,8 @@
 """The API of what is observed, for operators and their programs (scope `campaign`)."""
 
+from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from django.utils.timezone import now
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
@@ -23,11 +24,22 @@ from kdb.api.errors import refuse_faults
 from kdb.api.faults import FaultyRequest
 from kdb.web.form_types import ModelForm
 
-from . import deeds, selectors
+from . import actions, selectors
 from .forms import MachineForm, ObserveForm, PoolForm
 
 TAG = "observation"
+Handler = TypeVar("Handler", bound=Callable[..., Any])
 SHOWN = {"minute": timedelta(hours=6), "hour": timedelta(days=31), "day": timedelta(days=1830)}
+
+
+def documented(operation: str, **options: Any) -> Callable[[Handler], Handler]:
+    """Document an operation of this room. options : as of extend_schema"""
+    return extend_schema(operation_id=operation, tags=[TAG], **options)
+
+
+def listed(resource: str) -> Any:
+    """Document the list and the object of a viewset."""
+    return extend_schema_view(list=documented(f"{resource}_list"), retrieve=documented(f"{resource}_retrieve"))
 
 
 class ObservedHostSerializer(ReadSerializer):
@@ -60,19 +72,8 @@ class ObservedPoolSerializer(ReadSerializer):
     class Meta:
         model = ObservedPool
         fields = (
-            *(
-                "id",
-                "host",
-                "path",
-                "name",
-                "backend",
-                "host_fs",
-                "storage_kind",
-                "size_bytes",
-                "free_bytes",
-                "seen_at",
-            ),
-            *("is_target", "reserve_bytes", "most_load"),
+            *("id", "host", "path", "name", "backend", "host_fs", "storage_kind", "size_bytes", "free_bytes"),
+            *("seen_at", "is_target", "reserve_bytes", "most_load"),
         )
 
 
@@ -149,7 +150,7 @@ class _Changeable(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
     lookup_value_converter = "int"
     form: type[ModelForm[Any]]
     shape: type[Fields]
-    deed: Any
+    change_row: Any
 
     def change(self, request: Request) -> Response:
         row = self.get_object()
@@ -160,23 +161,18 @@ class _Changeable(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
         form = self.form({**kept, **given}, instance=row)
         refuse_faults(form)
         changes = {name: form.cleaned_data[name] for name in (*given, *cleared)}
-        type(self).deed(self.get_object(), changes, user=user_of(request))
+        type(self).change_row(self.get_object(), changes, user=user_of(request))
         return Response(self.get_serializer(self.get_object()).data)
 
 
-@extend_schema_view(
-    list=extend_schema(operation_id="observed_hosts_list", tags=[TAG]),
-    retrieve=extend_schema(operation_id="observed_hosts_retrieve", tags=[TAG]),
-)
+@listed("observed_hosts")
 class ObservedHostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHosts):
     """Hosts, and whether the disks of their virtual machines are watched."""
 
     serializer_class = ObservedHostSerializer
     queryset = Host.objects.order_by("slug")
 
-    @extend_schema(
-        operation_id="observed_hosts_turn_on", tags=[TAG], request=ObserveSerializer, responses=ObservedHostSerializer
-    )
+    @documented("observed_hosts_turn_on", request=ObserveSerializer, responses=ObservedHostSerializer)
     @action(detail=True, methods=["post"], url_path="turn-on")
     def turn_on(self, request: Request, slug: str) -> Response:
         """Watch its virtual machines from now on."""
@@ -185,16 +181,16 @@ class ObservedHostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHo
         form = ObserveForm({**before, **fields_of(request, ObserveSerializer)})
         refuse_faults(form)
         try:
-            deeds.turn_on(host, user=user_of(request), **form.cleaned_data)
+            actions.turn_on(host, user=user_of(request), **form.cleaned_data)
         except hosts.HostError as error:
             raise Conflict(str(error)) from error
         return Response(self.get_serializer(self.get_object()).data)
 
-    @extend_schema(operation_id="observed_hosts_turn_off", tags=[TAG], request=None, responses=ObservedHostSerializer)
+    @documented("observed_hosts_turn_off", request=None, responses=ObservedHostSerializer)
     @action(detail=True, methods=["post"], url_path="turn-off")
     def turn_off(self, request: Request, slug: str) -> Response:
         """Watch them no longer; what was seen stays until its end."""
-        deeds.turn_off(self.get_object(), user=user_of(request))
+        actions.turn_off(self.get_object(), user=user_of(request))
         return Response(self.get_serializer(self.get_object()).data)
 
     removal = removal_action(
@@ -203,49 +199,35 @@ class ObservedHostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHo
     )
 
 
-@extend_schema_view(
-    list=extend_schema(operation_id="observed_pools_list", tags=[TAG]),
-    retrieve=extend_schema(operation_id="observed_pools_retrieve", tags=[TAG]),
-)
+@listed("observed_pools")
 class ObservedPoolViewSet(_Changeable):
     """Places where images of observed machines lie or could lie."""
 
     serializer_class = ObservedPoolSerializer
     queryset = ObservedPool.objects.select_related("host")
-    form, shape, deed = PoolForm, PoolChangeSerializer, deeds.change_pool
+    form, shape, change_row = PoolForm, PoolChangeSerializer, actions.change_pool
 
-    @extend_schema(
-        operation_id="observed_pools_change", tags=[TAG], request=PoolChangeSerializer, responses=ObservedPoolSerializer
-    )
+    @documented("observed_pools_change", request=PoolChangeSerializer, responses=ObservedPoolSerializer)
     def partial_update(self, request: Request, pk: int) -> Response:
         """Say whether machines may be moved there, what stays free, and what load it carries."""
         return self.change(request)
 
 
-@extend_schema_view(
-    list=extend_schema(operation_id="observed_machines_list", tags=[TAG]),
-    retrieve=extend_schema(operation_id="observed_machines_retrieve", tags=[TAG]),
-)
+@listed("observed_machines")
 class ObservedMachineViewSet(_Changeable):
     """Virtual machines of observed hosts."""
 
     serializer_class = ObservedMachineSerializer
     queryset = ObservedMachine.objects.select_related("host").prefetch_related("disks")
-    form, shape, deed = MachineForm, MachineChangeSerializer, deeds.change_machine
+    form, shape, change_row = MachineForm, MachineChangeSerializer, actions.change_machine
 
-    @extend_schema(
-        operation_id="observed_machines_change",
-        tags=[TAG],
-        request=MachineChangeSerializer,
-        responses=ObservedMachineSerializer,
-    )
+    @documented("observed_machines_change", request=MachineChangeSerializer, responses=ObservedMachineSerializer)
     def partial_update(self, request: Request, pk: int) -> Response:
         """State its file system, pin it, keep it apart from others or together with them."""
         return self.change(request)
 
-    @extend_schema(
-        operation_id="observed_machines_statistics",
-        tags=[TAG],
+    @documented(
+        "observed_machines_statistics",
         parameters=[
             OpenApiParameter("span", enum=list(SHOWN), description="By what: minute (6 hours), hour (31 days) or day.")
         ],
@@ -260,10 +242,10 @@ class ObservedMachineViewSet(_Changeable):
         rows = [
             {
                 "starts_at": starts_at,
-                "seconds": watched.seconds,
-                "busy_seconds": watched.busy_seconds,
-                **{name: getattr(watched.counts, name) for name in NAMES},
+                "seconds": activity.seconds,
+                "busy_seconds": activity.busy_seconds,
+                **{name: getattr(activity.counts, name) for name in NAMES},
             }
-            for starts_at, watched in selectors.sums(self.get_object(), span, now() - SHOWN[span])
+            for starts_at, activity in selectors.activity_by_span(self.get_object(), span, now() - SHOWN[span])
         ]
         return Response(StatisticsSerializer({"span": span, "rows": rows}).data)

@@ -8,7 +8,7 @@ from experiments import visible
 from experiments.models import FileSystem, ObservedMachine, ObservedPool
 from kdb.web.form_types import ModelForm, field_of
 
-from .deeds import LONGEST, SHORTEST
+from .actions import LONGEST, SHORTEST
 
 _GIB = 2**30
 MOST_BYTES = 2**60
@@ -24,7 +24,7 @@ class ObserveForm(forms.Form):
 
 
 class MachineForm(ModelForm[ObservedMachine]):
-    """The fields are those that deeds.change_machine takes."""
+    """The fields are those that actions.change_machine takes."""
 
     guest_fs = forms.ChoiceField(required=False, label="File system inside that its load works on")
 
@@ -46,7 +46,7 @@ class MachineForm(ModelForm[ObservedMachine]):
 
 
 class PoolForm(ModelForm[ObservedPool]):
-    """A pool's fields as the API gives them, in bytes; they are those that deeds.change_pool takes."""
+    """A pool's fields as the API gives them, in bytes; they are those that actions.change_pool takes."""
 
     reserve_bytes = forms.IntegerField(min_value=0, max_value=MOST_BYTES, required=False)
 

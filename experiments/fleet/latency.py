@@ -1,4 +1,4 @@
-"""Judges whether a disk answers slower than it did at the same hours of the two weeks before. No Django.
+"""Judge whether a disk answers slower than it did at the same hours of the two weeks before. No Django.
 
 Hours of the day are compared with themselves and their neighbours, so that a backup each night is no news.
 """
@@ -17,7 +17,7 @@ SLOW, RELIEVED = 3.0, 1.5  # times the median of the past: told from the first o
 
 
 @dataclass(frozen=True)
-class Judged:
+class Judgement:
     """A disk in its last full hours. seconds, usual : of a request, on average in the last hour, and in the median"""
 
     seconds: float
@@ -29,7 +29,7 @@ class Judged:
         return self.seconds <= RELIEVED * self.usual
 
 
-def judged(seconds: Mapping[datetime, float], last: datetime) -> Judged | None:
+def judge(seconds: Mapping[datetime, float], last: datetime) -> Judgement | None:
     """Return what is to be said of a disk; None where too little is known of the last hour or of its past.
 
     seconds : of a request, by the beginning of the hour; last : the beginning of the last full hour
@@ -38,18 +38,18 @@ def judged(seconds: Mapping[datetime, float], last: datetime) -> Judged | None:
     if hours[0] is None:
         return None
     is_slow = all(hour is not None and hour.is_slow for hour in hours)
-    return Judged(hours[0].seconds, hours[0].usual, is_slow)
+    return Judgement(hours[0].seconds, hours[0].usual, is_slow)
 
 
-def needed(last: datetime) -> list[datetime]:
+def hours_needed(last: datetime) -> list[datetime]:
     """Return the hours that a judgement of the last full hour may look at."""
     return [last - day * DAY - back * HOUR for day in range(DAYS + 1) for back in range(-1 if day else 0, HOURS + 1)]
 
 
-def _hour(seconds: Mapping[datetime, float], at: datetime) -> Judged | None:
+def _hour(seconds: Mapping[datetime, float], at: datetime) -> Judgement | None:
     near = [at - day * DAY + hours * HOUR for day in range(1, DAYS + 1) for hours in (-1, 0, 1)]
     past = [seconds[hour] for hour in near if hour in seconds]
     if at not in seconds or len(past) < LEAST_PAST:
         return None
     usual = median(past)
-    return Judged(seconds[at], usual, seconds[at] > max(past) and seconds[at] >= SLOW * usual)
+    return Judgement(seconds[at], usual, seconds[at] > max(past) and seconds[at] >= SLOW * usual)

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import reduce
 from itertools import groupby
 from uuid import UUID
 
@@ -13,11 +12,11 @@ from django.utils.timezone import now
 
 from experiments.laboratory.transport import offsets
 from experiments.laboratory.transport.counters import total
-from experiments.models import DiskStatistics, Host, ObservedDisk, ObservedMachine, ObservedPool
+from experiments.models import DiskStatistics, ObservedDisk, ObservedMachine, ObservedPool
 from kdb.host_storage import host_storage_key
 
-from .rows import summed, watched
-from .sums import Watched
+from .aggregation import DiskActivity
+from .statistics import activity_of, sum_by
 
 LOAD_NOW = timedelta(minutes=10)  # that the load now is the mean of
 _MIB = 2**20
@@ -81,32 +80,23 @@ class MachineRow:
         )
 
 
-def machines(host: Host) -> list[MachineRow]:
-    """Return the machines of a host, by name."""
-    return rows(ObservedMachine.objects.filter(host=host))
-
-
-def rows(chosen: QuerySet[ObservedMachine]) -> list[MachineRow]:
+def machine_rows(chosen: QuerySet[ObservedMachine]) -> list[MachineRow]:
+    """Return machines with their disks and loads, by host and name."""
     machines = list(chosen.select_related("host").order_by("host__slug", "name", "pk"))
     disks: dict[int, list[ObservedDisk]] = {machine.pk: [] for machine in machines}
     for disk in ObservedDisk.objects.filter(machine__in=disks).select_related("pool").order_by("target"):
         disks[disk.machine_id].append(disk)
-    loads = _loads(disks)
-    return [MachineRow(machine, disks[machine.pk], loads.get(machine.pk)) for machine in machines]
+    lately = DiskStatistics.objects.filter(disk__machine__in=disks, span="minute", starts_at__gte=now() - LOAD_NOW)
+    activities: dict[int, list[DiskActivity]] = {}
+    for by, activity in sum_by(lately, "disk__machine", "disk"):
+        activities.setdefault(by["disk__machine"], []).append(activity)
+    return [
+        MachineRow(machine, disks[machine.pk], mean_load(activities[machine.pk]) if machine.pk in activities else None)
+        for machine in machines
+    ]
 
 
-def _loads(machines_: Iterable[int]) -> dict[int, Load]:
-    """Return machine to the mean load of the last minutes."""
-    lately = DiskStatistics.objects.filter(
-        disk__machine__in=list(machines_), span="minute", starts_at__gte=now() - LOAD_NOW
-    )
-    by_machine: dict[int, list[Watched]] = {}
-    for by, sums_ in summed(lately, "disk__machine", "disk"):
-        by_machine.setdefault(by["disk__machine"], []).append(sums_)
-    return {pk: load(disks) for pk, disks in by_machine.items()}
-
-
-def machines_called(text: str) -> QuerySet[ObservedMachine]:
+def machines_named(text: str) -> QuerySet[ObservedMachine]:
     """Return the machines of a name or UUID, first what its host listed last: a name goes from machine to machine."""
     is_called = Q(name=text)
     with suppress(ValueError):
@@ -114,7 +104,7 @@ def machines_called(text: str) -> QuerySet[ObservedMachine]:
     return ObservedMachine.objects.filter(is_called).order_by("-seen_at", "-pk")
 
 
-def load(disks: Iterable[Watched]) -> Load:
+def mean_load(disks: Iterable[DiskActivity]) -> Load:
     """Return a machine's load: the sum of its disks' loads, which were sampled together."""
     disks = list(disks)
 
@@ -132,35 +122,33 @@ def load(disks: Iterable[Watched]) -> Load:
     )
 
 
-def sums(machine: ObservedMachine, span: str, begin: datetime | None = None) -> list[tuple[datetime, Watched]]:
-    """Return the sums of all disks of a machine together, by the beginning of each span, in order.
-
-    Seconds are those of the disk that was watched longest.
-    """
+def activity_by_span(
+    machine: ObservedMachine, span: str, begin: datetime | None = None
+) -> list[tuple[datetime, DiskActivity]]:
+    """Return the activity of all disks of a machine together, by the beginning of each span, in order."""
     chosen = DiskStatistics.objects.filter(disk__machine=machine, span=span)
     if begin is not None:
         chosen = chosen.filter(starts_at__gte=begin)
-    return [(starts_at, watched) for _, starts_at, watched in minutes_of_machines(chosen)]
+    return [(starts_at, activity) for _, starts_at, activity in activity_of_machines(chosen)]
 
 
-def minutes_of_machines(chosen: QuerySet[DiskStatistics]) -> Iterator[tuple[int, datetime, Watched]]:
-    """Yield machine, beginning and the sums of all its disks together, of the chosen rows, read a few at a time."""
+def activity_of_machines(chosen: QuerySet[DiskStatistics]) -> Iterator[tuple[int, datetime, DiskActivity]]:
+    """Yield machine, beginning and the activity of all its disks together, of the chosen rows, read a few at a time.
+
+    Seconds are those of the disk that was watched longest.
+    """
     ordered = chosen.select_related("disk").order_by("disk__machine", "starts_at")
     for (machine, starts_at), same in groupby(
         ordered.iterator(chunk_size=2000), key=lambda row: (row.disk.machine_id, row.starts_at)
     ):
-        yield machine, starts_at, reduce(together, map(watched, same))
-
-
-def together(one: Watched, other: Watched) -> Watched:
-    """Return the sums of two disks in the same time."""
-    return Watched(
-        max(one.seconds, other.seconds),
-        max(one.busy_seconds, other.busy_seconds),
-        total([one.counts, other.counts]),
-        offsets.joined([one.offsets, other.offsets]),
-    )
-
-
-def pools(host: Host) -> list[ObservedPool]:
-    return list(ObservedPool.objects.filter(host=host).order_by("path"))
+        disks = [activity_of(row) for row in same]
+        yield (
+            machine,
+            starts_at,
+            DiskActivity(
+                max(disk.seconds for disk in disks),
+                max(disk.busy_seconds for disk in disks),
+                total(disk.counts for disk in disks),
+                offsets.joined(disk.offsets for disk in disks),
+            ),
+        )

@@ -9,7 +9,7 @@ worker was given up, count nothing twice, because a look that is not later than 
 import logging
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
@@ -27,13 +27,11 @@ from experiments.models import DiskStatistics, Host, ObservedDisk, ObservedMachi
 from kdb.models import Job
 from kdb.work import jobs
 
-from . import news, rows
-from .driver import libvirt_listing
-from .driver.contract import ListedMachine, Listing, ListingDriver
+from . import notifications, statistics
+from .aggregation import DiskActivity, by_minute, counts_of, joined
+from .driver.contract import ListedMachine, Listing
 from .driver.guests import file_systems_by_superblock
-from .driver.proxmox import listing as proxmox_listing
-from .driver.proxmox import listing_by_api
-from .sums import Watched, by_minute, counts_of, joined
+from .drivers import listing_driver
 
 logger = logging.getLogger(__name__)
 
@@ -54,14 +52,6 @@ Sample = tuple[datetime, dict[str, Offsets]]  # by the disk's path
 Source = ObservedMachine.GuestSource
 # Paths below /dev, and volumes of Proxmox VE: its images in folders end in a format (".qcow2").
 _MAY_BE_DEVICE = re.compile(r"/dev/[\w./+-]{1,500}|[\w.-]{1,100}:([\w-]{1,100}/)?[\w-]{1,200}", re.ASCII)
-DRIVERS: dict[str, ListingDriver] = {Host.Driver.LIBVIRT: libvirt_listing, Host.Driver.PROXMOX: proxmox_listing}
-
-
-def driver_of(host: Host) -> ListingDriver:
-    """Return what lists the machines of a host. Raises HostError where nothing here knows how."""
-    if not host.manager:
-        raise hosts.HostError(f"{host} has no libvirt and no Proxmox VE: only what these run can be watched.")
-    return listing_by_api if host.is_by_api else DRIVERS[host.manager]
 
 
 def interval(every: float, machines: int, shortest: float = 0.0) -> float:
@@ -75,10 +65,8 @@ def interval(every: float, machines: int, shortest: float = 0.0) -> float:
 def watch(run: jobs.JobRun, host_id: int) -> None:
     """Watch the host of a job, and ask for the next watch."""
     host = Host.objects.filter(pk=host_id, is_observed=True).first()
-    if host is None:
-        return
-    if watch_for(host, SECONDS, partial(run.step, 0)):
-        ask(host)
+    if host is not None and watch_for(host, SECONDS, partial(run.step, 0)):
+        enqueue_watch(host)
 
 
 def watch_for(host: Host, seconds: float, guard: Callable[[], object] = lambda: None) -> bool:
@@ -88,7 +76,7 @@ def watch_for(host: Host, seconds: float, guard: Callable[[], object] = lambda: 
     """
     try:
         with hosts.connect(host) as machine:
-            _Watch(host, machine, guard).go_on_for(seconds)
+            _Watch(host, machine, guard).run_for(seconds)
     except ssh.KeyChanged as error:
         hosts.block(host, str(error))
         return _failed(host, error)
@@ -108,17 +96,17 @@ class _Watch:
 
     def __init__(self, host: Host, machine: ssh.Connection, guard: Callable[[], object]) -> None:
         self.host, self.machine, self.guard = host, machine, guard
-        self.driver = driver_of(host)
+        self.driver = listing_driver(host)(machine)
         self.looks: list[Look] = []
         self.sample: Sample | None = None
         self.listed = 0.0  # time.monotonic() of the last list in this job
 
-    def go_on_for(self, seconds: float) -> None:
+    def run_for(self, seconds: float) -> None:
         last_listed = ObservedPool.objects.filter(host=self.host).aggregate(at=Max("seen_at"))["at"]
         if last_listed is None or now() - last_listed > LIST_EVERY:
             self.list_all()
         machines = ObservedMachine.objects.filter(host=self.host, is_running=True).count()
-        every = interval(self.host.observed_every, machines, self.driver.SHORTEST_SECONDS)
+        every = interval(self.host.observed_every, machines, self.driver.shortest_seconds)
         end = time.monotonic() + seconds
         if self.host.observed_at is not None:  # the job before this one looked last
             rest = every - (now() - self.host.observed_at).total_seconds()
@@ -132,11 +120,11 @@ class _Watch:
                 self.look()
         finally:
             if self.looks:
-                keep(self.host, self.looks, self.guard, self.sample)
+                save_looks(self.host, self.looks, self.guard, self.sample)
 
     def look(self) -> None:
         before = now()
-        counts = self.driver.counts(self.machine)
+        counts = self.driver.read_counters()
         at = before + (now() - before) / 2
         known = ObservedMachine.objects.filter(host=self.host).values_list("runs_as", flat=True)
         is_due = not self.listed or time.monotonic() - self.listed > LIST_NEW_SECONDS
@@ -161,46 +149,37 @@ class _Watch:
 
     def list_all(self) -> None:
         self.listed = time.monotonic()
-        listing = self.driver.listing(self.machine)
-        keep_listing(self.host, listing, self.guard)
+        listing = self.driver.list_all()
+        save_listing(self.host, listing, self.guard)
         self.find_guest_file_systems(listing)
 
-    def find_guest_file_systems(self, listed: Listing) -> None:
+    def find_guest_file_systems(self, listing: Listing) -> None:
         """Find guest file systems that nobody knows. Where neither way tells, the machine's page asks its operator."""
-        unknown = set(
-            ObservedMachine.objects.filter(host=self.host, guest_fs="", is_running=True).values_list("uuid", flat=True)
-        )
-        asked = [machine for machine in listed.machines if _uuid_in(machine, unknown)][:ASKED_AT_ONCE]
-        for machine in asked:
-            told = self.guest_file_system(machine)
-            if told is not None:
-                ObservedMachine.objects.filter(host=self.host, uuid=machine.uuid, guest_fs="").update(
-                    guest_fs=told[0], guest_fs_source=told[1]
-                )
+        unknown = ObservedMachine.objects.filter(host=self.host, guest_fs="", is_running=True)
+        uuids = set(map(str, unknown.values_list("uuid", flat=True)))
+        for machine in [machine for machine in listing.machines if machine.uuid in uuids][:ASKED_AT_ONCE]:
+            kinds, source = self.guest_file_systems(machine)
+            if len(kinds) == 1:
+                unknown.filter(uuid=machine.uuid).update(guest_fs=kinds.pop()[:40], guest_fs_source=source)
 
-    def guest_file_system(self, machine: ListedMachine) -> tuple[str, Source] | None:
-        """Return the file system and its source; None where it has none that is known, or several kinds."""
+    def guest_file_systems(self, machine: ListedMachine) -> tuple[set[str], Source]:
+        """Return the kinds of file systems in a machine by its agent, else by the superblocks of its raw images."""
         if machine.has_agent:
             with suppress(remote.Refused):
-                kinds = self.driver.file_systems_by_agent(self.machine, machine)
-                return (kinds[0], Source.AGENT) if len(kinds) == 1 else None
-        by_superblock: set[str] = set()
+                return set(self.driver.guest_file_systems(machine)), Source.AGENT
+        kinds: set[str] = set()
         for disk in machine.disks:
             if disk.image_format == "raw" and disk.path.startswith("/"):
                 with suppress(remote.Refused):
-                    by_superblock |= set(file_systems_by_superblock(self.machine, disk.path))
-        return (by_superblock.pop()[:40], Source.SUPERBLOCK) if len(by_superblock) == 1 else None
-
-
-def _uuid_in(machine: ListedMachine, uuids: Iterable[object]) -> bool:
-    return machine.uuid in {str(uuid) for uuid in uuids}
+                    kinds |= set(file_systems_by_superblock(self.machine, disk.path))
+        return kinds, Source.SUPERBLOCK
 
 
 # What a look leaves in the database
 
 
 @transaction.atomic
-def keep_listing(host: Host, listing: Listing, guard: Callable[[], object] = lambda: None) -> None:
+def save_listing(host: Host, listing: Listing, guard: Callable[[], object] = lambda: None) -> None:
     """Take a list over, in a constant number of statements. Safe to call again.
 
     What is listed no longer stays, with the time when it was last seen, until the pruning.
@@ -217,11 +196,8 @@ def keep_listing(host: Host, listing: Listing, guard: Callable[[], object] = lam
     ObservedMachine.objects.bulk_create(
         [
             ObservedMachine(
+                **{name: getattr(machine, name) for name in ("uuid", "name", "runs_as", "is_running")},
                 host=host,
-                uuid=machine.uuid,
-                name=machine.name,
-                runs_as=machine.runs_as,
-                is_running=machine.is_running,
                 seen_at=at,
             )
             for machine in listing.machines
@@ -230,7 +206,7 @@ def keep_listing(host: Host, listing: Listing, guard: Callable[[], object] = lam
         unique_fields=["host", "uuid"],
         update_fields=["name", "runs_as", "is_running", "seen_at"],
     )
-    news.tell_of_pools(host)
+    notifications.notify_of_full_pools(host)
     uuids = [machine.uuid for machine in listing.machines]
     ObservedMachine.objects.filter(host=host).exclude(uuid__in=uuids).update(is_running=False, runs_as="")
     pools = dict(ObservedPool.objects.filter(host=host).values_list("path", "pk"))
@@ -256,7 +232,7 @@ def keep_listing(host: Host, listing: Listing, guard: Callable[[], object] = lam
 
 
 @transaction.atomic
-def keep(
+def save_looks(
     host: Host, looks: list[Look], guard: Callable[[], object] = lambda: None, sample: Sample | None = None
 ) -> None:
     """Add looks and a sample to the sums by minute, in a constant number of statements.
@@ -267,7 +243,7 @@ def keep(
     hosts.locked(host.pk)
     disks = list(ObservedDisk.objects.filter(machine__host=host).select_related("machine"))
     sampled_in, sampled = (sample[0].replace(second=0, microsecond=0), sample[1]) if sample else (None, {})
-    sums: dict[tuple[int, datetime], Watched] = {}
+    sums: dict[tuple[int, datetime], DiskActivity] = {}
     for disk in disks:
         seen = _looks_of(disk, looks)
         for minute, watched in by_minute(seen).items():
@@ -293,7 +269,7 @@ def _looks_of(disk: ObservedDisk, looks: list[Look]) -> list[tuple[datetime, Cou
     return [(disk.counted_at, counts_of(disk.counts)), *(look for look in seen if look[0] > disk.counted_at)]
 
 
-def _add(sums: Mapping[tuple[int, datetime], Watched]) -> None:
+def _add(sums: Mapping[tuple[int, datetime], DiskActivity]) -> None:
     """Add to what the minutes hold already."""
     if not sums:
         return
@@ -301,22 +277,22 @@ def _add(sums: Mapping[tuple[int, datetime], Watched]) -> None:
     held = DiskStatistics.objects.filter(
         disk__in={pk for pk, _ in sums}, span="minute", starts_at__gte=minutes[0], starts_at__lte=minutes[-1]
     )
-    there = {(row.disk_id, row.starts_at): rows.watched(row) for row in held}
+    there = {(row.disk_id, row.starts_at): statistics.activity_of(row) for row in held}
     whole = {key: joined([there[key], part]) if key in there else part for key, part in sums.items()}
-    rows.save([rows.statistics(pk, "minute", minute, watched) for (pk, minute), watched in whole.items()])
+    statistics.save([statistics.row(pk, "minute", minute, activity) for (pk, minute), activity in whole.items()])
 
 
 # When to look
 
 
-def ask(host: Host) -> None:
+def enqueue_watch(host: Host) -> None:
     """Have the host watched, unless a job is at it or waits for a worker."""
     open_jobs = Job.objects.filter(kind=JOB, arguments__host_id=host.pk, state=Job.State.QUEUED)
     if not open_jobs.exists():
         jobs.enqueue(JOB, queue=host.queue, host_id=host.pk)
 
 
-def look_after() -> None:
+def enqueue_due_watches() -> None:
     """Enqueue a job for every observed host that has none, a minute after one that failed; called at each tick."""
     observed = list(Host.objects.filter(is_observed=True))
     if not observed:

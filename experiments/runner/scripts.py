@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from experiments.fleet.driver import libvirt_moving
-from experiments.fleet.driver.proxmox import moving as proxmox_moving
+from experiments.fleet.driver.libvirt.moving import LibvirtMoving
+from experiments.fleet.driver.proxmox.moving import ProxmoxMoving
 from experiments.laboratory.benchmarks import engines
 from experiments.laboratory.transport import remote, ssh
 
@@ -26,8 +26,8 @@ SCRIPTS = {
             ("remote.sh", "checks, observation, campaigns", remote.SCRIPT),
             ("fio.sh", "starts fio's jobs; remote.sh runs it in a campaign", engines.FIO_COMMANDS),
             ("barrier.sh", "has a benchmark wait for its beginning; remote.sh puts it beside the job", engines.BARRIER),
-            ("moving-libvirt.sh", "moves of disks under libvirt", libvirt_moving.SCRIPT),
-            ("moving-proxmox.sh", "moves of disks under Proxmox VE", proxmox_moving.SCRIPT),
+            ("moving-libvirt.sh", "moves of disks under libvirt", LibvirtMoving.script),
+            ("moving-proxmox.sh", "moves of disks under Proxmox VE", ProxmoxMoving.script),
         )
     )
 }

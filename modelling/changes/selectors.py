@@ -8,8 +8,8 @@ from django.db.models import Count, QuerySet
 from django.utils.timezone import now
 
 from kdb.notifications.models import Delivery, Topic
-from modelling.own_lab.selectors import laboratories_of
 from modelling.models import Laboratory, SeriesChange
+from modelling.own_lab.selectors import laboratories_of
 
 from . import gather, presentation, words
 from .content import History

@@ -7,8 +7,8 @@ from typing import Any
 from django.utils.timezone import now
 
 from experiments import permissions
-from experiments.fleet.rows import summed
-from experiments.fleet.selectors import machines_called
+from experiments.fleet.selectors import machines_named
+from experiments.fleet.statistics import sum_by
 from experiments.models import DiskStatistics, ObservedMachine
 from modelling.workloads.observed_load import NotPlayedError, observed_profile, observed_to_fio
 
@@ -29,7 +29,7 @@ def make_load(user: Any, name: str, *, seconds: int, more: str, version: str) ->
     called = f"{machine.host.slug}/{machine.name}"
     at = now()
     minutes = DiskStatistics.objects.filter(disk__machine=machine, span="minute", starts_at__gt=at - WATCHED)
-    disks = [watched for _, watched in summed(minutes, "disk")]
+    disks = [watched for _, watched in sum_by(minutes, "disk")]
     requests = sum(disk.counts.reads + disk.counts.writes for disk in disks)
     if requests < LEAST_REQUESTS:
         raise Refused(
@@ -48,7 +48,7 @@ def make_load(user: Any, name: str, *, seconds: int, more: str, version: str) ->
 def _machine(user: Any, name: str) -> ObservedMachine:
     """Return the machine; one that the user may not see looks as if it did not exist. Raises Refused."""
     host, slash, inside = name.rpartition("/")
-    rows = machines_called(inside).filter(host__in=permissions.hosts_visible_to(user)).select_related("host")
+    rows = machines_named(inside).filter(host__in=permissions.hosts_visible_to(user)).select_related("host")
     by_host = {machine.host.slug: machine for machine in reversed(rows) if not slash or machine.host.slug == host}
     if not by_host:
         raise Refused(f"{name}: you may see no observed machine of that name.")

@@ -23,7 +23,7 @@ def model_quality(request: HttpRequest) -> HttpResponse:
         "plots": tables.plots(report.result, names.names()),
         "tables": tables.tables(report.result, names.names()),
         "in_use": tables.describe_methods(report.result) + tables.describe_success(report.result, names.names()),
-        "moved": moved.told(),
+        "moved": moved.score_sentences(),
         "is_behind": report.revision < counts.revision(),
     }
     return render(request, "modelling/model_quality.html", context)

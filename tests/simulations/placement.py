@@ -18,7 +18,7 @@ from modelling.estimation.bayes import Posterior
 from modelling.estimation.verdict import Basis, strength
 from modelling.fleet.placement.assignment import Filling, Problem, assign
 from modelling.fleet.placement.content import FleetError, Prospect, Rules
-from modelling.fleet.placement.prospects import Knowledge, Known, is_sure, prospect
+from modelling.fleet.placement.expected_gain import Knowledge, Known, is_sure, prospect
 
 from .pools import measured_on_pools, pool_name
 

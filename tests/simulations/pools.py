@@ -16,7 +16,7 @@ from modelling.estimation.bayes import Posterior
 from modelling.estimation.machine import VARIATION, Machine
 from modelling.estimation.value import Components, merge_components
 from modelling.estimation.verdict import STRENGTHS
-from modelling.fleet.placement.prospects import Known
+from modelling.fleet.placement.expected_gain import Known
 
 from .machines import TROUBLES, TrueMachine
 

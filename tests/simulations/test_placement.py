@@ -11,7 +11,7 @@ from kdb.pairs import pair_key
 from modelling.estimation.bayes import posterior
 from modelling.estimation.network import Trial
 from modelling.fleet.placement.content import Rules
-from modelling.fleet.placement.prospects import Known
+from modelling.fleet.placement.expected_gain import Known
 from tests.modelling.fleet.placement.beliefs import known
 from tests.simulations.commands import simulate_placement
 from tests.simulations.placement import HYPERVISOR, POLICIES, in_common, measured, simulate

@@ -22,9 +22,9 @@ from modelling.estimation.machine import VARIATION, Machine
 from modelling.fleet.placement.assignment import Filling, Problem, assign
 from modelling.fleet.placement.content import NOT_KNOWN, TRIAL, Advice, Pool, Proposal, Rules
 from modelling.fleet.placement.content import Machine as Guest
-from modelling.fleet.placement.home import Home, Load, Outcome, after_moves, before_moves, known_at
-from modelling.fleet.placement.prospects import Known, are_sure, chances, difference, expected_gain
-from modelling.fleet.placement.trials import proposals
+from modelling.fleet.placement.expected_gain import Known, are_sure, chances, difference, expected_gain
+from modelling.fleet.placement.host_evidence import HostEvidence, Load, Outcome, add_moves, as_known, evidence_of_runs
+from modelling.fleet.placement.proposals import proposals
 
 from .balancers import Watched, basil, load_of, slope, storage_drs
 from .placement import HYPERVISOR, LEAVE, RESERVE, ROOM, Fleet, World, fleet
@@ -384,7 +384,7 @@ class _Plans:
             for kind in range(len(world.kinds))
         ]
 
-    def _before(self, kind: int, known: Mapping[str, Posterior], *, is_measured: bool) -> Home:
+    def _before(self, kind: int, known: Mapping[str, Posterior], *, is_measured: bool) -> HostEvidence:
         shares, guest = self.site.load_of_kind(kind)
         parts = []
         for workload, share in shares.items():
@@ -394,7 +394,7 @@ class _Plans:
             spread = posterior.covariances + posterior.extras
             whole = Machine(posterior.weights, posterior.means, spread, noise)
             parts.append((share, machine.among(whole, at)))
-        return before_moves(parts, self.site.names, self.site.names if is_measured else (), self.runs)
+        return evidence_of_runs(parts, self.site.names, self.site.names if is_measured else (), self.runs)
 
     def moves(self, now: _Now, week: int, life: _Life, *, learns: bool, tries: bool) -> list[tuple[int, int]]:
         """Return the week's moves: those that the evidence carries, and trials where asked for."""
@@ -402,7 +402,7 @@ class _Plans:
         outcomes = [_aged(outcome, week) for outcome in now.outcomes] if learns else []
         size, kinds, slots = len(now.pools), site.fleet.kinds[week], site.fleet.slots[week]
         movers = {outcome.machine for outcome in outcomes}
-        homes: dict[tuple[int, str], Home] = {}
+        homes: dict[tuple[int, str], HostEvidence] = {}
         gains: dict[tuple[int, str, int], np.ndarray] = {}
         values, home_of = np.full((size, len(site.names)), -np.inf), {}
         for one in range(size):
@@ -410,7 +410,7 @@ class _Plans:
             key, here = (int(kinds[one]), name), int(now.pools[one])
             if key not in homes:
                 shares, guest = site.load_of_kind(key[0])
-                homes[key] = after_moves(self.before[key[0]], outcomes, Load(guest, shares), name)
+                homes[key] = add_moves(self.before[key[0]], outcomes, Load(guest, shares), name)
             home_of[str(slots[one])] = homes[key]
             if (*key, here) not in gains:
                 gains[*key, here] = self._gains(homes[key], key[0], here)
@@ -423,10 +423,10 @@ class _Plans:
             moves += trials
         return moves
 
-    def _gains(self, home: Home, kind: int, here: int) -> np.ndarray:
+    def _gains(self, home: HostEvidence, kind: int, here: int) -> np.ndarray:
         """Return the (P,) gains from a pool that carry a move, else -inf."""
         guest = self.site.world.kinds[kind][1]
-        known, names = known_at(home, guest), [pair_key(guest, name) for name in self.site.names]
+        known, names = as_known(home, guest), [pair_key(guest, name) for name in self.site.names]
         gains = np.full(len(names), -np.inf)
         for there, name in enumerate(names):
             if there != here and known.joins(name, names[here]):
@@ -436,7 +436,7 @@ class _Plans:
         return gains
 
     def _trials(
-        self, now: _Now, week: int, values: np.ndarray, home_of: Mapping[str, Home], gone: set[int]
+        self, now: _Now, week: int, values: np.ndarray, home_of: Mapping[str, HostEvidence], gone: set[int]
     ) -> list[tuple[int, int]]:
         """Return the trial moves that plans propose for machines of which too little is known."""
         site = self.site

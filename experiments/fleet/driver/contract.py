@@ -1,7 +1,7 @@
-"""The contract of placement drivers: they list what runs on a host, count what its disks do, and move one from an image
-to another while its machine runs. No Django.
+"""The contract of drivers: they list what runs on a host, count what its disks do, and move one from an image to
+another while its machine runs. A driver works over one connection to its host.
 
-A driver that moves is for one host. Every call may be repeated, and may be the first after a worker died at any point:
+Every call of a move may be repeated, and may be the first after a worker died at any point:
 what a call does follows from what it finds on the host, never from what an earlier call remembers. What a move makes
 has the move's token in its name, or is told by a journal of that token on the host, so nobody else's image is ever
 taken for its own. A host may switch by itself once a copy is whole: then the copy is ready when it has. The tests of
@@ -13,7 +13,6 @@ from enum import StrEnum
 from typing import Protocol
 
 from experiments.laboratory.transport.counters import Counts
-from experiments.laboratory.transport.ssh import Connection
 
 # Listing
 
@@ -81,21 +80,21 @@ class ListingDriver(Protocol):
     """A way to list what runs on a host and what its disks do; nothing is changed by any of it.
 
     Each raises Refused where the host does not answer as it should, and what the way to the host raises (ssh.SshError).
-    SHORTEST_SECONDS : least time between two looks, s, where each costs the host much
+    shortest_seconds : least time between two looks, s, where each costs the host much
     """
 
-    SHORTEST_SECONDS: float
+    shortest_seconds: float
 
-    def listing(self, host: Connection) -> Listing:
+    def list_all(self) -> Listing:
         """Return all pools and machines except those that a campaign made; called every few minutes."""
 
-    def counts(self, host: Connection) -> dict[str, dict[str, Counts]]:
+    def read_counters(self) -> dict[str, dict[str, Counts]]:
         """Return what each disk of each running machine did since its start, by runs_as and target; every few seconds.
 
         One command for all machines. What is not counted is left out, and is not zero.
         """
 
-    def file_systems_by_agent(self, host: Connection, machine: ListedMachine) -> list[str]:
+    def guest_file_systems(self, machine: ListedMachine) -> list[str]:
         """Return the kinds of file systems in a machine as its guest agent tells, without what it only boots from."""
 
 
@@ -111,11 +110,7 @@ class Image(StrEnum):
 
 
 class MoveError(Exception):
-    """A step could not be done; the text is fit to show. runs_from : from which image the machine runs after it."""
-
-    def __init__(self, text: str, runs_from: Image = Image.NOT_KNOWN) -> None:
-        super().__init__(text)
-        self.runs_from = runs_from
+    """A step could not be done; the text is fit to show."""
 
 
 class Forbidden(MoveError):  # noqa: N818
@@ -130,7 +125,7 @@ class NotSure(MoveError):  # noqa: N818
     """The host does not say enough for the step to be safe, or not now. Another try may succeed."""
 
 
-class Held(NotSure):
+class ImageInUse(NotSure):
     """All is as it should be but for an image that the machine no longer uses and still has open.
 
     So it is where the hypervisor's manager died between two of its own steps. The image can go once the machine was
@@ -138,7 +133,7 @@ class Held(NotSure):
     """
 
 
-class Gone(MoveError):  # noqa: N818
+class MachineGone(MoveError):  # noqa: N818
     """The host has no such machine any more. Nothing is done, and nothing is removed."""
 
 
@@ -166,7 +161,6 @@ class Checked:
     """The image that is copied. size_bytes : as the machine sees it; warnings : what will differ, a sentence each."""
 
     size_bytes: int
-    allocated_bytes: int
     image_format: str
     is_sparse: bool
     warnings: tuple[str, ...] = ()
@@ -206,20 +200,20 @@ class MovingDriver(Protocol):
         Raises Forbidden, CopyEnded, NotSure.
         """
 
-    def runs_from(self, move: Move) -> Image:
+    def running_image(self, move: Move) -> Image:
         """Return from which image the machine runs, or would start."""
 
-    def landed(self, move: Move) -> Move:
+    def locate_new(self, move: Move) -> Move:
         """Return a move that has switched with the name that the host gave its new image. Raises NotSure."""
 
-    def kept(self, move: Move) -> str:
+    def kept_name(self, move: Move) -> str:
         """Return the name of the old image once the machine runs from the new one and it is kept."""
 
     def undo(self, move: Move) -> None:
-        """Take back a move that has not switched: the copy ends and is removed. Raises Forbidden where it has, Held."""
+        """Take back a move: the copy ends and is removed. Raises Forbidden where it has switched, ImageInUse."""
 
     def keep(self, move: Move) -> None:
-        """Give the old image its kept name. Raises Forbidden where a definition still has it, Held."""
+        """Give the old image its kept name. Raises Forbidden where a definition still has it, ImageInUse."""
 
     def remove(self, move: Move) -> None:
-        """Remove the kept image. Raises Forbidden where it is not surely that, or a definition has it, Held."""
+        """Remove the kept image. Raises Forbidden where it is not surely that, or a definition has it, ImageInUse."""

@@ -1,4 +1,4 @@
-"""Tells of machines of any hypervisor whose they are, and which file systems lie inside them."""
+"""What is told of machines of any hypervisor: whose they are, and which file systems lie inside them."""
 
 import re
 from typing import Any
@@ -6,6 +6,9 @@ from typing import Any
 from experiments.laboratory.transport import remote
 from experiments.laboratory.transport.ssh import Connection
 
+from .contract import ListedMachine
+
+ALLOCATED = 0.98  # share of its size of which a sparse image takes less
 _OF_A_CAMPAIGN = re.compile(r"kdb-(\d+-\d+|probe-\d+)")
 _NOT_A_LOAD = {"vfat", "swap", "iso9660", "squashfs", "overlay", "tmpfs"}  # that machines boot from, or use as memory
 
@@ -14,11 +17,13 @@ def is_of_a_campaign(name: str) -> bool:
     return bool(_OF_A_CAMPAIGN.fullmatch(name))
 
 
-def file_systems_in(entries: list[Any]) -> list[str]:
+def file_systems_in(machine: ListedMachine, entries: Any) -> list[str]:
     """Return the kinds of file systems that a guest agent tells of, without what its machine only boots from.
 
-    entries : the answer to guest-get-fsinfo
+    entries : the answer to guest-get-fsinfo. Raises Refused where it is no list.
     """
+    if not isinstance(entries, list):
+        raise remote.Refused(f"the guest agent of {machine.name} says nothing of file systems")
     kinds = {str(entry.get("type", ""))[:40] for entry in entries if isinstance(entry, dict)}
     return sorted(kinds - _NOT_A_LOAD - {""})
 

@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.core.management.base import CommandParser as ArgumentParser
 
 from experiments.fleet import selectors, watching
-from experiments.models import Host
+from experiments.models import Host, ObservedMachine
 
 
 class Command(BaseCommand):
@@ -26,7 +26,7 @@ class Command(BaseCommand):
         if not watching.watch_for(host, options["seconds"]):
             host.refresh_from_db()
             raise CommandError(host.observation_error)
-        for row in selectors.machines(host):
+        for row in selectors.machine_rows(ObservedMachine.objects.filter(host=host)):
             self.stdout.write(
                 f"{row.machine.name}: {row.pool or 'no pool'}, {row.machine.guest_fs or 'file system not known'}, "
                 f"{row.load_words}"

@@ -16,7 +16,7 @@ from modelling.models import DetectionModel
 
 from . import selectors
 from .content import Mix, Report
-from .keeping import current
+from .persistence import current
 
 
 class DetectionModelSerializer(Fields):

@@ -54,13 +54,13 @@ class Training:
         )
 
 
-def enough(training: Training, told: tuple[str, ...]) -> Training:
-    """Leave out the loads of which there is too little. Raises TooFewError where fewer than two of `told` are left."""
+def with_enough(training: Training, workloads: tuple[str, ...]) -> Training:
+    """Leave out loads with too few signatures. Raises TooFewError where fewer than two of the workloads are left."""
     counts = _counts(training)
     kept = _known_enough(training)
-    if len(set(kept) & set(told)) < 2:
+    if len(set(kept) & set(workloads)) < 2:
         short = ", ".join(
-            f"{name} {signatures} of {runs} runs" for name, (signatures, runs) in counts.items() if name in told
+            f"{name} {signatures} of {runs} runs" for name, (signatures, runs) in counts.items() if name in workloads
         )
         raise TooFewError(
             f"At least two workloads with {LEAST_SIGNATURES} signatures of {LEAST_RUNS} runs each are needed; "
@@ -92,13 +92,13 @@ def _known_enough(training: Training) -> list[str]:
 class Classifier:
     """A fitted model.
 
-    told : the workloads; other classes are loads that are none
+    catalogue : the workloads; other classes are loads that are none
     sureness : workload to the probability that it ran where it alone is told
     sampled_sureness : the same for loads that were sampled
     """
 
     training: Training
-    told: tuple[str, ...]
+    catalogue: tuple[str, ...]
     sureness: Mapping[str, float] = field(default_factory=dict)
     sampled_sureness: Mapping[str, float] = field(default_factory=dict)
 
@@ -109,22 +109,22 @@ class Classifier:
     @property
     def workloads(self) -> list[str]:
         """Return the classes that are workloads."""
-        return [name for name in self.classes if name in self.told]
+        return [name for name in self.classes if name in self.catalogue]
 
     def is_workload(self, classes: Sequence[str]) -> bool:
         """Tell whether these are one class alone, and that a workload."""
-        return len(classes) == 1 and classes[0] in self.told
+        return len(classes) == 1 and classes[0] in self.catalogue
 
     def sets(self, features: Matrix, following: Matrix | None = None) -> list[tuple[str, ...]]:
         """Return the classes that each row is like.
 
         following : as in Training, of the rows
         """
-        told = self._sets_by_counters(features)
+        like = self._sets_by_counters(features)
         if following is None:
-            return told
+            return like
         odd = self._odd_in_following(following)
-        return [tuple(name for name in names if name not in odd_for) for names, odd_for in zip(told, odd, strict=True)]
+        return [tuple(name for name in names if name not in odd_for) for names, odd_for in zip(like, odd, strict=True)]
 
     def _odd_in_following(self, following: Matrix) -> list[set[str]]:
         """Return for each row the classes of which too few signatures read as much in a row; none where not sampled."""
@@ -173,7 +173,7 @@ class Classifier:
 
     def without(self, rows: NDArray[np.bool_]) -> "Classifier":
         """Return the model that had not seen these rows."""
-        return Classifier(self.training.chosen(~rows), self.told)
+        return Classifier(self.training.chosen(~rows), self.catalogue)
 
 
 def distances(features: Matrix, training: Training, groups: Sequence[str] = ()) -> Matrix:
@@ -208,14 +208,14 @@ def _p_values(own: Sequence[Matrix], odd: Matrix) -> Matrix:
 _LEAST_DISTANCE = 1e-9  # of signatures that are equal
 
 
-def fit(training: Training, told: tuple[str, ...]) -> Classifier:
+def fit(training: Training, workloads: tuple[str, ...]) -> Classifier:
     """Fit to all, and learn from runs and classes left out how sure it is. Raises TooFewError.
 
     Deterministic: the same signatures make the same model.
     """
-    training = enough(training, told)
-    model = Classifier(training, told)
-    return Classifier(training, told, sureness(model), sureness(model, sampled=True))
+    training = with_enough(training, workloads)
+    model = Classifier(training, workloads)
+    return Classifier(training, workloads, sureness(model), sureness(model, sampled=True))
 
 
 def folds(training: Training) -> list[NDArray[np.bool_]]:
@@ -246,13 +246,13 @@ def sureness(model: Classifier, *, sampled: bool = False) -> dict[str, float]:
     hits, misses, foreign = (dict.fromkeys(model.workloads, 0.0) for _ in range(3))
     share = {name: 1 / int((judged & (ran == name)).sum()) for name in classes}
     for rows in folds(model.training):
-        for name, told in _alone(model, rows, judged, sampled):
-            if name in model.told:
-                (hits if told == name else misses)[told] += share[name] / len(model.workloads)
+        for name, detected in _alone(model, rows, judged, sampled):
+            if name in model.catalogue:
+                (hits if detected == name else misses)[detected] += share[name] / len(model.workloads)
     for kind in classes:
-        for name, told in _alone(model, ran == kind, judged, sampled):
-            foreign[told] += share[name]
-    unknown = {name: (told + 0.5) / (len(classes) + 1) for name, told in foreign.items()}
+        for name, detected in _alone(model, ran == kind, judged, sampled):
+            foreign[detected] += share[name]
+    unknown = {name: (detected + 0.5) / (len(classes) + 1) for name, detected in foreign.items()}
     return {name: hits[name] / (hits[name] + misses[name] + unknown[name]) for name in model.workloads}
 
 
@@ -263,10 +263,10 @@ def _alone(
 
     sampled : the model may use what was sampled
     """
-    those = model.training.chosen(rows & judged)
-    if not those.classes_of:
+    judged_rows = model.training.chosen(rows & judged)
+    if not judged_rows.classes_of:
         return
-    told = model.without(rows).sets(those.features, those.following if sampled else None)
-    for name, classes in zip(those.classes_of, told, strict=True):
+    like = model.without(rows).sets(judged_rows.features, judged_rows.following if sampled else None)
+    for name, classes in zip(judged_rows.classes_of, like, strict=True):
         if model.is_workload(classes):
             yield name, classes[0]

@@ -65,14 +65,14 @@ def whole_runs(signatures: Iterable[Known]) -> list[Known]:
     ]
 
 
-def training_of(signatures: Sequence[Known], told: tuple[str, ...]) -> Training:
+def training_of(signatures: Sequence[Known], workloads: tuple[str, ...]) -> Training:
     """Return what teaches: signatures and whole runs of known classes, without the idle and the cached workloads."""
     teaching = [
         signature
         for signature in (*signatures, *whole_runs(signatures))
-        if (signature.workload in OTHERS or signature.workload in told)
+        if (signature.workload in OTHERS or signature.workload in workloads)
         and not signature.is_idle
-        and not (signature.workload in told and is_cached(signature.counts))
+        and not (signature.workload in workloads and is_cached(signature.counts))
     ]
     return Training(
         matrix([signature.counts for signature in teaching]),
@@ -97,10 +97,10 @@ def sets(model: Classifier, loads: Sequence[Load], *, with_samples: bool = True)
     """
     if not loads:
         return []
-    told = model.sets(matrix([load.counts for load in loads]), _following(loads) if with_samples else None)
+    like = model.sets(matrix([load.counts for load in loads]), _following(loads) if with_samples else None)
     return [
         () if is_cached(load.counts) and model.is_workload(classes) else classes
-        for load, classes in zip(loads, told, strict=True)
+        for load, classes in zip(loads, like, strict=True)
     ]
 
 
@@ -117,8 +117,8 @@ def model_of(signatures: Sequence[Known], workloads: Sequence[str]) -> tuple[Cla
     workloads : of the catalogue; of other loads only OTHERS are learnt
     Raises classifier.TooFewError where fewer than two of the workloads have enough.
     """
-    told = tuple(workloads)
-    model = fit(training_of(signatures, told), told)
+    catalogue = tuple(workloads)
+    model = fit(training_of(signatures, catalogue), catalogue)
     return model, _report(model, signatures, with_samples=False)
 
 
@@ -129,7 +129,7 @@ def sampled_report(model: Classifier, signatures: Sequence[Known]) -> Report | N
 
 
 def _report(model: Classifier, signatures: Sequence[Known], *, with_samples: bool) -> Report:
-    told, sureness = model.told, model.sampled_sureness if with_samples else model.sureness
+    catalogue, sureness = model.catalogue, model.sampled_sureness if with_samples else model.sureness
 
     def says(by: Classifier, signature: Known) -> tuple[str, str]:
         return signature.workload, said(by, signature, with_samples=with_samples)
@@ -147,21 +147,21 @@ def _report(model: Classifier, signatures: Sequence[Known], *, with_samples: boo
     judged = [
         (pair, signature)
         for pair, signature in (*zip(joined, known_runs, strict=True), *zip(held_back, held, strict=True))
-        if not (_class(pair[0]) in told and is_cached(signature.counts))
+        if not (_class(pair[0]) in catalogue and is_cached(signature.counts))
     ]
     return Report(
         workloads=model.workloads,
-        others=[name for name in model.classes if name not in told],
+        others=[name for name in model.classes if name not in catalogue],
         signatures=_counted(signature.workload for signature in known),
         runs=_counted(signature.workload for signature in known_runs),
         too_few=_counted(
-            signature.workload for signature in signatures if signature.workload in told and signature not in known
+            signature.workload for signature in signatures if signature.workload in catalogue and signature not in known
         ),
         idle=_counted(signature.workload for signature in known if signature.is_idle),
         cached=_counted(
             signature.workload
             for signature in known
-            if signature.workload in told and not signature.is_idle and is_cached(signature.counts)
+            if signature.workload in catalogue and not signature.is_idle and is_cached(signature.counts)
         ),
         confusion=confusion(alone),
         confusion_of_runs=confusion(joined),
@@ -170,10 +170,12 @@ def _report(model: Classifier, signatures: Sequence[Known], *, with_samples: boo
         sureness=dict(sureness),
         calibration=calibration(sureness, (pair for pair, _ in judged)),
         known_right=_share(
-            _is_right(*pair) for pair, signature in judged if _class(pair[0]) in told and not signature.is_idle
+            _is_right(*pair) for pair, signature in judged if _class(pair[0]) in catalogue and not signature.is_idle
         ),
         foreign_told=_share(
-            name in model.classes and not _is_right(ran, name) for ran, name in held_back if _class(ran) not in told
+            name in model.classes and not _is_right(ran, name)
+            for ran, name in held_back
+            if _class(ran) not in catalogue
         ),
     )
 
@@ -204,10 +206,10 @@ def confusion(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
 
 def calibration(sureness: Mapping[str, float], pairs: Iterable[tuple[str, str]]) -> list[Bin]:
     """Compare how sure the model says it is with hits, where one workload alone was told. Empty bins are left out."""
-    told = [(sureness[name], _is_right(ran, name)) for ran, name in pairs if name in sureness]
+    detected = [(sureness[name], _is_right(ran, name)) for ran, name in pairs if name in sureness]
     bins = []
     for low, high in pairwise(_BINS):
-        inside = [(sure, right) for sure, right in told if low < sure <= high]
+        inside = [(sure, right) for sure, right in detected if low < sure <= high]
         if inside:
             mean, right = np.mean(inside, axis=0).tolist()
             bins.append(Bin(low, high, len(inside), mean, right))

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from experiments.fleet.selectors import load
-from experiments.fleet.sums import Watched
+from experiments.fleet.aggregation import DiskActivity
+from experiments.fleet.selectors import mean_load
 from modelling.answers.words import Chart, mix_address
 from modelling.evidence.question import Question
 from modelling.evidence.words import percent
@@ -61,9 +61,9 @@ class Curves:
     rows: list[tuple[str, Any]]
 
 
-def curves(span: str, sums: Sequence[tuple[datetime, Watched]]) -> Curves:
+def curves(span: str, sums: Sequence[tuple[datetime, DiskActivity]]) -> Curves:
     """Draw the curves of a machine. sums : in order; the latest SHOWN are shown"""
-    shown = [(f"{starts_at:{SPANS[span]}}", load([watched])) for starts_at, watched in sums[-SHOWN[span] :]]
+    shown = [(f"{starts_at:{SPANS[span]}}", mean_load([activity])) for starts_at, activity in sums[-SHOWN[span] :]]
     throughput = {"read": "read_mib", "written": "write_mib"}
     requests = {"reads": "reads", "writes": "writes", "flushes": "flushes"}
     return Curves(
@@ -115,8 +115,8 @@ def confusion_table(
     title: str, confusion: Mapping[str, Mapping[str, int]], classes: Sequence[str], names: Mapping[str, str]
 ) -> ConfusionTable:
     """Lay out a confusion. right: share of those not idle; None where none is known by that name"""
-    told = {detected for counted in confusion.values() for detected in counted}
-    columns = sorted(told, key=lambda detected: (detected in (UNLIKE, IDLE), detected.count(OR), detected))
+    labels = {detected for counted in confusion.values() for detected in counted}
+    columns = sorted(labels, key=lambda detected: (detected in (UNLIKE, IDLE), detected.count(OR), detected))
     rows = []
     for ran, counted in confusion.items():
         of_class, _, program = ran.partition(HELD_BACK)

@@ -11,7 +11,7 @@ from modelling.evidence.words import percent
 from modelling.models import DetectedHour
 
 from .content import Mix
-from .keeping import current
+from .persistence import current
 
 __all__ = ["HOURS", "NOTHING", "NO_MODEL", "Mix", "hours_of", "mix_of", "mixes_of"]
 
@@ -49,29 +49,29 @@ def hours_of(machine: ObservedMachine, hours: int) -> list[tuple[DetectedHour, M
 def _mix(rows: list[DetectedHour], why_not: str, least: int) -> Mix:
     minutes, idle, unlike = (sum(getattr(row, name) for row in rows) for name in ("minutes", "idle", "unlike"))
     shares, others = _sum(row.shares for row in rows), _sum(row.others for row in rows)
-    told = sum(shares.values())
-    if not why_not and told < least:
+    detected = sum(shares.values())
+    if not why_not and detected < least:
         why_not = (
-            f"Of {minutes} minutes that were watched {told:g} are like one workload alone; {idle} were idle, {unlike} "
-            f"unlike anything known. {least} are needed."
+            f"Of {minutes} minutes that were watched {detected:g} are like one workload alone; {idle} were idle, "
+            f"{unlike} unlike anything known. {least} are needed."
         )
-    sureness = 0.0 if why_not else sum(row.certainty for row in rows) / told
+    sureness = 0.0 if why_not else sum(row.certainty for row in rows) / detected
     return Mix(
-        shares={} if why_not else {workload: amount / told for workload, amount in shares.items()},
+        shares={} if why_not else {workload: amount / detected for workload, amount in shares.items()},
         probability=sureness,
         minutes=minutes,
         idle=idle / minutes,
         unlike=unlike / minutes,
         others={name: amount / minutes for name, amount in others.items()},
         why_not=why_not or None,
-        why_not_planned=why_not or _why_not_planned(sureness, told / (minutes - idle)) or None,
+        why_not_planned=why_not or _why_not_planned(sureness, detected / (minutes - idle)) or None,
     )
 
 
-def _why_not_planned(sureness: float, told: float) -> str:
-    """Say why plans do not use a mix; "" where they do. told : share of the minutes that were not idle"""
-    if told < LEAST_TOLD:
-        return f"Only {percent(told)} of the minutes that were not idle are like one workload alone."
+def _why_not_planned(sureness: float, detected: float) -> str:
+    """Say why plans do not use a mix; "" where they do. detected : share of the minutes that were not idle"""
+    if detected < LEAST_TOLD:
+        return f"Only {percent(detected)} of the minutes that were not idle are like one workload alone."
     if sureness < LEAST_SURENESS:
         return f"It is detected with a sureness of {percent(sureness)}, and plans need {percent(LEAST_SURENESS)}."
     return ""

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from experiments import permissions
 from experiments.campaigns.hosts import HostError
 from experiments.campaigns.views import operators_only
-from experiments.fleet import deeds
+from experiments.fleet import actions
 from experiments.fleet import selectors as observation
 from experiments.fleet.forms import MachineForm, ObserveForm, PoolPageForm
 from experiments.models import Host, ObservedMachine
@@ -17,7 +17,7 @@ from kdb.accounts.users import user_of
 from modelling.evidence import names
 
 from . import selectors
-from .keeping import current
+from .persistence import current
 from .presentation import SPANS, confusion_table, curves, mix_words, said_words
 
 
@@ -31,14 +31,16 @@ def observed_host(request: HttpRequest, slug: str) -> HttpResponse:
     problem = ""
     before = {"every": host.observed_every, "samples_offsets": host.samples_offsets}
     form = ObserveForm(request.POST if request.POST.get("do") == "on" else None, initial=before)
-    pools = {pool.pk: PoolPageForm(instance=pool, prefix=f"pool{pool.pk}") for pool in observation.pools(host)}
+    pools = {
+        pool.pk: PoolPageForm(instance=pool, prefix=f"pool{pool.pk}") for pool in host.observed_pools.order_by("path")
+    }
     if request.method == "POST":
         try:
             if _done(request, host, form, pools):
                 return redirect("observed-host", slug)
         except HostError as error:
             problem = str(error)
-    rows = observation.machines(host)
+    rows = observation.machine_rows(ObservedMachine.objects.filter(host=host))
     mixes = selectors.mixes_of([row.machine.pk for row in rows])
     words = names.names()["workload"]
     shown = {
@@ -59,16 +61,16 @@ def _done(request: HttpRequest, host: Host, form: ObserveForm, pools: dict[int, 
     match request.POST.get("do", "").split("-"):
         case ["on"]:
             if form.is_valid():
-                deeds.turn_on(host, user=user_of(request), **form.cleaned_data)
+                actions.turn_on(host, user=user_of(request), **form.cleaned_data)
             return form.is_valid()
         case ["off"]:
-            deeds.turn_off(host, user=user_of(request))
+            actions.turn_off(host, user=user_of(request))
             return True
         case ["pool", key] if key.isdecimal() and int(key) in pools:
             pool = pools[int(key)].instance
             bound = pools[int(key)] = PoolPageForm(request.POST, instance=pool, prefix=f"pool{pool.pk}")
             if bound.is_valid():
-                deeds.change_pool(pool, bound.cleaned_data, user=user_of(request))
+                actions.change_pool(pool, bound.cleaned_data, user=user_of(request))
             return bound.is_valid()
     raise Http404("nothing is called so")
 
@@ -85,7 +87,7 @@ def observed_machine(request: HttpRequest, pk: int) -> HttpResponse:
     form = MachineForm(request.POST or None, instance=machine)
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
-        deeds.change_machine(ObservedMachine.objects.get(pk=pk), data, user=user_of(request))
+        actions.change_machine(ObservedMachine.objects.get(pk=pk), data, user=user_of(request))
         return redirect("observed-machine", pk)
     span = request.GET.get("span", "hour")
     if span not in SPANS:
@@ -94,14 +96,14 @@ def observed_machine(request: HttpRequest, pk: int) -> HttpResponse:
     hypervisor = _hypervisor(machine.host)
     known_fs = machine.guest_fs if machine.guest_fs in names.names()["file_system"] else ""
     hours = selectors.hours_of(machine, 48)
-    (row,) = observation.rows(ObservedMachine.objects.filter(pk=pk))
+    (row,) = observation.machine_rows(ObservedMachine.objects.filter(pk=pk))
     shown = {
         "machine": row.machine,
         "row": row,
         "form": form,
         "span": span,
         "spans": list(SPANS),
-        "curves": curves(span, observation.sums(machine, span)),
+        "curves": curves(span, observation.activity_by_span(machine, span)),
         "mix": mix_words(selectors.mix_of(machine), words, hypervisor, known_fs),
         "hours": [(hour.starts_at, mix_words(mix, words, hypervisor, known_fs)) for hour, mix in hours][::-1],
     }

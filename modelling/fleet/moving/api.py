@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
@@ -27,10 +27,26 @@ from modelling.fleet.placement.selectors import Rules
 from modelling.models import Laboratory, PlacementMove, PlacementPlan, PlacementPolicy
 from modelling.own_lab.selectors import laboratories_of, laboratory_of
 
-from . import by_hand, moves, outcomes, plans, policies
-from .fleet import WhatIf
+from . import manual, moves, outcomes, plans, policies
+from .observed_fleet import WhatIf
 
 TAGS = ["placement"]
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+
+
+def documented(operation: str, **options: Any) -> Callable[[Handler], Handler]:
+    """Document an operation of this room. options : as of extend_schema"""
+    return extend_schema(operation_id=f"placement_{operation}", tags=TAGS, **options)
+
+
+def listed(resource: str) -> Any:
+    """Document the list and the object of a viewset."""
+    return extend_schema_view(list=documented(f"{resource}_list"), retrieve=documented(f"{resource}_retrieve"))
+
+
+def names_field(**options: Any) -> serializers.ListField:
+    """Return the field of several machines or pools, by their names in a plan."""
+    return serializers.ListField(child=serializers.CharField(max_length=500), max_length=10_000, **options)
 
 
 class PlacementPlanSerializer(ReadSerializer):
@@ -70,9 +86,9 @@ class PlacementPlanFieldsSerializer(Fields):
 
     hosts = serializers.ListField(child=serializers.SlugField(max_length=60), min_length=1, max_length=1_000)
     rules = RulesSerializer(required=False)
-    pinned = serializers.ListField(child=serializers.CharField(max_length=500), required=False, max_length=10_000)
-    freed = serializers.ListField(child=serializers.CharField(max_length=500), required=False, max_length=10_000)
-    excluded = serializers.ListField(child=serializers.CharField(max_length=500), required=False, max_length=10_000)
+    pinned = names_field(required=False)
+    freed = names_field(required=False)
+    excluded = names_field(required=False)
     reserves = serializers.DictField(
         child=serializers.IntegerField(min_value=0, max_value=2**60), required=False, help_text="Pool to bytes."
     )
@@ -80,12 +96,7 @@ class PlacementPlanFieldsSerializer(Fields):
 
 
 class MachinesSerializer(Fields):
-    machines = serializers.ListField(
-        child=serializers.CharField(max_length=500),
-        min_length=1,
-        max_length=10_000,
-        help_text="As the plan names them.",
-    )
+    machines = names_field(min_length=1, help_text="As the plan names them.")
 
 
 class CommandsSerializer(Fields):
@@ -107,20 +118,9 @@ class PlacementMoveSerializer(ReadSerializer):
         model = PlacementMove
         fields = (
             *("id", "plan", "back_of", "host", "machine_uuid", "machine_name", "disk", "old_path", "new_path"),
-            *(
-                "size_bytes",
-                "revision",
-                "model",
-                "state",
-                "runs_from",
-                "is_called_off",
-                "step",
-                "reason",
-                "left_over",
-                "warnings",
-            ),
-            *("done_bytes", "copy_seconds", "asked_by", "asked_at", "started_at", "switched_at", "keep_until"),
-            *("finished_at", "outcome"),
+            *("size_bytes", "revision", "model", "state", "runs_from", "is_called_off", "step", "reason"),
+            *("left_over", "warnings", "done_bytes", "copy_seconds", "asked_by", "asked_at", "started_at"),
+            *("switched_at", "keep_until", "finished_at", "outcome"),
         )
 
 
@@ -209,10 +209,7 @@ def _named(request: Request, field: str, find: Callable[[str], Any], text: str) 
         raise FaultyRequest([{"field": field, "message": str(error)}]) from error
 
 
-@extend_schema_view(
-    list=extend_schema(operation_id="placement_plans_list", tags=TAGS),
-    retrieve=extend_schema(operation_id="placement_plans_retrieve", tags=TAGS),
-)
+@listed("plans")
 class PlanViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorViewSet):
     """Plans: which machines to move to which pool."""
 
@@ -223,14 +220,9 @@ class PlanViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
 
     def get_queryset(self) -> QuerySet[PlacementPlan]:
         """Return the plans that the user may see."""
-        return plans.seen_by(self.request.user).select_related("made_by").prefetch_related("hosts")
+        return plans.visible_to(self.request.user).select_related("made_by").prefetch_related("hosts")
 
-    @extend_schema(
-        operation_id="placement_plans_create",
-        tags=TAGS,
-        request=PlacementPlanFieldsSerializer,
-        responses={201: PlacementPlanSerializer},
-    )
+    @documented("plans_create", request=PlacementPlanFieldsSerializer, responses={201: PlacementPlanSerializer})
     def create(self, request: Request) -> Response:
         """Plan for all machines that were seen on these hosts. Nothing is moved."""
         fields = _asked(request, PlacementPlanFieldsSerializer)
@@ -242,7 +234,7 @@ class PlanViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
             )
         instead_of = self.get_queryset().filter(pk=fields["instead_of"]).first() if "instead_of" in fields else None
         plan = _or_conflict(
-            plans.make,
+            plans.make_plan,
             hosts,
             user=user_of(request),
             rules=replace(Rules(), **fields.get("rules", {})),
@@ -255,12 +247,8 @@ class PlanViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
         shown = self.get_serializer(self.get_queryset().get(pk=plan.pk))
         return Response(shown.data, status=status.HTTP_201_CREATED, headers=headers)
 
-    @extend_schema(
-        operation_id="placement_plans_confirm",
-        tags=TAGS,
-        request=MachinesSerializer,
-        responses={201: PlacementMoveSerializer(many=True)},
-        filters=False,
+    @documented(
+        "plans_confirm", request=MachinesSerializer, responses={201: PlacementMoveSerializer(many=True)}, filters=False
     )
     @action(detail=True, methods=["post"], pagination_class=None)
     def confirm(self, request: Request, pk: int) -> Response:
@@ -270,17 +258,14 @@ class PlanViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
         made = _or_conflict(moves.confirm, plan, fields["machines"], user=user_of(request))
         return Response(PlacementMoveSerializer(made, many=True).data, status=status.HTTP_201_CREATED)
 
-    @extend_schema(operation_id="placement_plans_commands", tags=TAGS, responses=CommandsSerializer)
+    @documented("plans_commands", responses=CommandsSerializer)
     @action(detail=True, methods=["get"])
     def commands(self, request: Request, pk: int) -> Response:
         """Return what an operator would type to do the plan by hand."""
-        return Response({"commands": plans.commands(self.get_object())})
+        return Response({"commands": plans.shell_commands(self.get_object())})
 
 
-@extend_schema_view(
-    list=extend_schema(operation_id="placement_moves_list", tags=TAGS),
-    retrieve=extend_schema(operation_id="placement_moves_retrieve", tags=TAGS),
-)
+@listed("moves")
 class MoveViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorViewSet):
     """Moves: how far they are, from which image machines run, what became of them."""
 
@@ -289,54 +274,41 @@ class MoveViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
     serializer_class = PlacementMoveSerializer
     queryset = PlacementMove.objects.select_related("host", "asked_by")
 
-    @extend_schema(
-        operation_id="placement_moves_create",
-        tags=TAGS,
-        request=DiskToMoveSerializer,
-        responses={201: PlacementMoveSerializer},
-    )
+    @documented("moves_create", request=DiskToMoveSerializer, responses={201: PlacementMoveSerializer})
     def create(self, request: Request) -> Response:
         """Let a disk move to a pool, without a plan."""
         fields = _asked(request, DiskToMoveSerializer)
-        disk = _named(request, "disk", by_hand.disk_named, fields["disk"])
-        pool = _named(request, "pool", by_hand.pool_named, fields["pool"])
-        move = _or_conflict(by_hand.ask, disk, pool, user=user_of(request))
+        disk = _named(request, "disk", manual.disk_named, fields["disk"])
+        pool = _named(request, "pool", manual.pool_named, fields["pool"])
+        move = _or_conflict(manual.move_disk, disk, pool, user=user_of(request))
         headers = {"Location": reverse("v1:placement-move-detail", [move.pk], request=request)}
         shown = PlacementMoveSerializer(self.get_queryset().get(pk=move.pk)).data
         return Response(shown, status=status.HTTP_201_CREATED, headers=headers)
 
-    @extend_schema(
-        operation_id="placement_moves_empty",
-        tags=TAGS,
-        request=PoolToEmptySerializer,
-        responses={201: EmptiedSerializer},
-        filters=False,
-    )
+    @documented("moves_empty", request=PoolToEmptySerializer, responses={201: EmptiedSerializer}, filters=False)
     @action(detail=False, methods=["post"], pagination_class=None)
     def empty(self, request: Request) -> Response:
         """Let every disk on a pool move away; it is no target from then on."""
         fields = _asked(request, PoolToEmptySerializer)
-        pool = _named(request, "pool", by_hand.pool_named, fields["pool"])
-        to = _named(request, "to", by_hand.pool_named, fields["to"]) if "to" in fields else None
-        made, stay = _or_conflict(by_hand.empty, pool, to, user=user_of(request))
+        pool = _named(request, "pool", manual.pool_named, fields["pool"])
+        to = _named(request, "to", manual.pool_named, fields["to"]) if "to" in fields else None
+        made, stay = _or_conflict(manual.empty_pool, pool, to, user=user_of(request))
         moves = PlacementMoveSerializer(self.get_queryset().filter(pk__in=[move.pk for move in made]), many=True)
         return Response({"moves": moves.data, "stay": stay}, status=status.HTTP_201_CREATED)
 
-    @extend_schema(operation_id="placement_moves_call_off", tags=TAGS, request=None, responses=PlacementMoveSerializer)
+    @documented("moves_call_off", request=None, responses=PlacementMoveSerializer)
     @action(detail=True, methods=["post"], url_path="call-off")
     def call_off(self, request: Request, pk: int) -> Response:
         """End the move before it switches."""
         return self._done(moves.call_off)
 
-    @extend_schema(operation_id="placement_moves_back", tags=TAGS, request=None, responses=PlacementMoveSerializer)
+    @documented("moves_back", request=None, responses=PlacementMoveSerializer)
     @action(detail=True, methods=["post"])
     def back(self, request: Request, pk: int) -> Response:
         """Move the disk back to the pool it came from; the answer is that move."""
         return self._done(moves.move_back)
 
-    @extend_schema(
-        operation_id="placement_moves_remove_old", tags=TAGS, request=None, responses=PlacementMoveSerializer
-    )
+    @documented("moves_remove_old", request=None, responses=PlacementMoveSerializer)
     @action(detail=True, methods=["post"], url_path="remove-old")
     def remove_old(self, request: Request, pk: int) -> Response:
         """Have the kept old image removed."""
@@ -355,14 +327,12 @@ class HostPolicyViewSet(OperatorViewSet):
     serializer_class = PolicySerializer
     queryset = Host.objects.select_related("placement_policy")
 
-    @extend_schema(operation_id="placement_policy_retrieve", tags=TAGS, responses=PolicySerializer)
+    @documented("policy_retrieve", responses=PolicySerializer)
     def retrieve(self, request: Request, slug: str) -> Response:
         """Return the policy of a host; advice only where none was set."""
         return Response(self.get_serializer(moves.policy_of(self.get_object())).data)
 
-    @extend_schema(
-        operation_id="placement_policy_update", tags=TAGS, request=PolicySerializer, responses=PolicySerializer
-    )
+    @documented("policy_update", request=PolicySerializer, responses=PolicySerializer)
     def update(self, request: Request, slug: str) -> Response:
         """Set the policy; what is left out stays."""
         host = self.get_object()
@@ -381,9 +351,7 @@ class StatedMixViewSet(OperatorViewSet):
     serializer_class = StatedMixSerializer
     queryset = ObservedMachine.objects.select_related("host", "stated_mix")
 
-    @extend_schema(
-        operation_id="placement_mix_update", tags=TAGS, request=StatedMixSerializer, responses=StatedMixSerializer
-    )
+    @documented("mix_update", request=StatedMixSerializer, responses=StatedMixSerializer)
     def update(self, request: Request, pk: int) -> Response:
         """State the mix; it counts before what is detected."""
         machine = get_object_or_404(self.get_queryset(), pk=pk)
@@ -409,7 +377,7 @@ class ScoreSerializer(Fields):
 
 
 class ScoreView(PublicView):
-    @extend_schema(operation_id="placement_outcomes", tags=TAGS, responses=ScoreSerializer)
+    @documented("outcomes", responses=ScoreSerializer)
     def get(self, request: Request) -> Response:
         """Return the live score of the advice."""
         self.refuse_parameters()

@@ -1,6 +1,8 @@
 """Forms of operators: for a plan, the same otherwise, a policy, and a machine's mix."""
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from math import nan
 from typing import Any
 
 from django import forms
@@ -16,10 +18,34 @@ from modelling.fleet.placement.selectors import Rules
 from modelling.models import Laboratory, PlacementPlan, PlacementPolicy
 from modelling.own_lab.selectors import laboratories_of
 
-from .by_hand import Room, targets
-from .fleet import WhatIf
+from .manual import Room, targets
+from .observed_fleet import WhatIf
 
 _RULES = Rules()
+_DAY = 86_400
+
+
+def _lines(text: str) -> Iterator[tuple[int, str, str, float]]:
+    """Yield the number, the name, and the amount as written and as a number, nan for none, of each line with text."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip():
+            name, _, written = line.strip().rpartition(" ")
+            try:
+                amount = float(written)
+            except ValueError:
+                amount = nan
+            yield number, name, written, amount
+
+
+def _shown_rules(rules: Rules) -> dict[str, Any]:
+    """Return rules as the form asks for them: shares in percent, the horizon in days."""
+    return {
+        "margin_percent": 100 * rules.margin,
+        "least_gaining_percent": 100 * rules.least_gaining,
+        "most_losing_percent": round(100 * rules.most_losing, 6),
+        "least_strength": rules.least_strength,
+        "horizon_days": rules.horizon / _DAY,
+    }
 
 
 class PlanForm(forms.Form):
@@ -28,25 +54,16 @@ class PlanForm(forms.Form):
     hosts = forms.ModelMultipleChoiceField(
         Host.objects.none(), to_field_name="slug", widget=forms.CheckboxSelectMultiple, label="Hosts"
     )
-    margin_percent = forms.FloatField(
-        min_value=0, max_value=90, initial=100 * _RULES.margin, label="Gain that counts, %"
-    )
-    least_gaining_percent = forms.FloatField(
-        min_value=0, max_value=100, initial=100 * _RULES.least_gaining, label="Probability of gaining it at least, %"
-    )
-    most_losing_percent = forms.FloatField(
-        min_value=0, max_value=100, initial=round(100 * _RULES.most_losing, 6), label="Probability of losing at most, %"
-    )
+    margin_percent = forms.FloatField(min_value=0, max_value=90, label="Gain that counts, %")
+    least_gaining_percent = forms.FloatField(min_value=0, max_value=100, label="Probability of gaining it at least, %")
+    most_losing_percent = forms.FloatField(min_value=0, max_value=100, label="Probability of losing at most, %")
     least_strength = forms.ChoiceField(
-        choices=[(word, word) for word in STRENGTHS],
-        initial=_RULES.least_strength,
-        label="Strength of evidence at least",
+        choices=[(word, word) for word in STRENGTHS], label="Strength of evidence at least"
     )
-    horizon_days = forms.FloatField(
-        min_value=0.1, max_value=3650, initial=_RULES.horizon / 86_400, label="A move must pay within, days"
-    )
+    horizon_days = forms.FloatField(min_value=0.1, max_value=3650, label="A move must pay within, days")
 
     def __init__(self, user: Any, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("initial", _shown_rules(_RULES))
         super().__init__(*args, **kwargs)
         hosts = permissions.hosts_visible_to(user).filter(observed_machines__isnull=False).distinct().order_by("slug")
         if "hosts" in self.fields:
@@ -60,7 +77,7 @@ class PlanForm(forms.Form):
             least_gaining=data["least_gaining_percent"] / 100,
             most_losing=data["most_losing_percent"] / 100,
             least_strength=data["least_strength"],
-            horizon=data["horizon_days"] * 86_400,
+            horizon=data["horizon_days"] * _DAY,
         )
 
     def what_if(self) -> WhatIf:
@@ -87,19 +104,13 @@ class WhatIfForm(PlanForm):
     )
 
     def __init__(self, plan: PlacementPlan, *args: Any, **kwargs: Any) -> None:
-        was = plan.rules
-        kwargs.setdefault(
-            "initial",
-            {
-                **{"pinned": was.get("pinned", []), "freed": was.get("freed", []), "excluded": was.get("excluded", [])},
-                "margin_percent": 100 * was["margin"],
-                "least_gaining_percent": 100 * was["least_gaining"],
-                "most_losing_percent": round(100 * was["most_losing"], 6),
-                "least_strength": was["least_strength"],
-                "horizon_days": was["horizon"] / 86_400,
-                "reserves": "\n".join(f"{name} {size / 2**30:g}" for name, size in was.get("reserves", {}).items()),
-            },
+        rules = plan.rules
+        initial = {name: rules.get(name, []) for name in ("pinned", "freed", "excluded")}
+        initial |= _shown_rules(
+            Rules(**{field.name: rules[field.name] for field in fields(Rules) if field.name in rules})
         )
+        initial["reserves"] = "\n".join(f"{name} {size / 2**30:g}" for name, size in rules.get("reserves", {}).items())
+        kwargs.setdefault("initial", initial)
         super().__init__(None, *args, **kwargs)
         del self.fields["hosts"]
         machines = [(row["machine"], row["machine"]) for row in plan.content["machines"]]
@@ -110,20 +121,13 @@ class WhatIfForm(PlanForm):
 
     def clean_reserves(self) -> dict[str, int]:
         reserves = {}
-        for number, line in enumerate(self.cleaned_data["reserves"].splitlines(), start=1):
-            if not line.strip():
-                continue
-            name, _, size = line.strip().rpartition(" ")
+        for number, name, written, gib in _lines(self.cleaned_data["reserves"]):
             if name not in self.pools:
                 raise ValidationError(
                     f"Line {number}: {name!r} is no pool of the plan; there are {', '.join(self.pools)}."
                 )
-            try:
-                gib = float(size)
-            except ValueError:
-                gib = -1
             if not 0 <= gib <= 2**20:
-                raise ValidationError(f"Line {number}: {size!r} is no number of GiB from 0 to {2**20:,}.")
+                raise ValidationError(f"Line {number}: {written!r} is no number of GiB from 0 to {2**20:,}.")
             reserves[name] = round(gib * 2**30)
         return reserves
 
@@ -207,21 +211,14 @@ class MixForm(forms.Form):
 
     def clean_shares(self) -> dict[str, float]:
         shares: dict[str, float] = {}
-        for number, line in enumerate(self.cleaned_data["shares"].splitlines(), start=1):
-            if not line.strip():
-                continue
-            name, _, size = line.strip().rpartition(" ")
+        for number, name, written, share in _lines(self.cleaned_data["shares"]):
             slug = names.slug_for("workload", name)
             if slug is None:
                 known = ", ".join(names.names()["workload"])
                 raise ValidationError(f"Line {number}: {name!r} is no workload here; there are {known}.")
             if slug in shares:
                 raise ValidationError(f"Line {number}: {slug} is given twice.")
-            try:
-                share = float(size)
-            except ValueError:
-                share = 0
             if not 0 < share <= 1e6:
-                raise ValidationError(f"Line {number}: {size!r} is no share above 0.")
+                raise ValidationError(f"Line {number}: {written!r} is no share above 0.")
             shares[slug] = share
         return shares

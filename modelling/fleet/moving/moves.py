@@ -1,7 +1,8 @@
 """Moves as rows: confirmed, called off, asked back, their old images removed; which one is next, and what was lost.
 
-The rows are the truth. `next_move` makes one waiting move of a host active and asks for a worker, and whoever ends a
-move calls it again; `look_after`, on every tick, finds what nobody did. What is done on the host is in runner.
+The rows are the truth. `start_next` makes one waiting move of a host active and asks for a worker, and whoever ends a
+move calls it again; `resume`, on every tick, finds what nobody did. experiments.fleet.moving is what is done on the
+host, and records what is written down of that.
 """
 
 import secrets
@@ -21,10 +22,10 @@ from kdb.models import Job
 from kdb.work import jobs
 from modelling.models import MoveLine, PlacementDecision, PlacementMove, PlacementPlan, PlacementPolicy
 
-from .fleet import name_of, new_path
-from .plans import PlacementError, decide
+from .observed_fleet import name_of, new_path
+from .plans import PlacementError, write_decision
 
-MOVE_JOB, REMOVE_JOB = "placement_move", "placement_remove"  # handlers in modelling.fleet.moving.runner
+MOVE_JOB, REMOVE_JOB = "placement_move", "placement_remove"  # done in modelling.fleet.moving.records
 STALE = timedelta(hours=24)  # a plan this old is made again before it is confirmed
 AGAIN = timedelta(seconds=30)  # after which a move whose job failed is tried again
 
@@ -51,67 +52,57 @@ def confirm(plan: PlacementPlan, machines: Collection[str], *, user: User | None
     if not machines:
         raise PlacementError("No move was chosen.")
     with transaction.atomic():
-        rows = {host.slug: hosts.locked(host.pk) for host in plan.hosts.order_by("pk")}
+        locked = [hosts.locked(host.pk) for host in plan.hosts.order_by("pk")]
         pools = {
             name_of(pool.host, pool.path): pool
-            for pool in ObservedPool.objects.filter(host__in=rows.values()).select_related("host")
+            for pool in ObservedPool.objects.filter(host__in=locked).select_related("host")
         }
-        made = [_confirmed(plan, advice[name], pools, user) for name in sorted(set(machines))]
-        for host in rows.values():
-            next_move(host.pk)
+        made = [_confirm_one(plan, advice[name], pools, user) for name in sorted(set(machines))]
+        for host in locked:
+            start_next(host.pk)
     return made
 
 
-def _confirmed(
+def _confirm_one(
     plan: PlacementPlan, advice: dict[str, Any], pools: dict[str, ObservedPool], user: User | None
 ) -> PlacementMove:
-    name = advice["machine"]
     disk = ObservedDisk.objects.select_related("machine__host", "pool").filter(pk=advice["disk_id"]).first()
     pool = pools.get(advice["pool"])
     # A machine that was made anew has another row, and the one planned for runs no more.
     is_as_planned = disk and disk.path == advice["path"] and disk.machine.is_running and not disk.machine.is_pinned
     if disk is None or pool is None or not is_as_planned:
-        raise PlacementError(f"{name} or its pool is not as it was when the plan was made: make it again.")
+        raise PlacementError(f"{advice['machine']} or its pool is not as it was when the plan was made: make it again.")
     if not pool.is_target:
         raise PlacementError(f"{pool} is no target any more: make the plan again.")
-    return asked(disk, pool, user=user, plan=plan, advice=advice, revision=plan.revision, model=plan.model)
+    return request_move(disk, pool, user=user, plan=plan, advice=advice, revision=plan.revision, model=plan.model)
 
 
-def asked(disk: ObservedDisk, pool: ObservedPool, *, user: User | None, **about: Any) -> PlacementMove:
-    """Make and return a waiting move of a disk.
+def request_move(disk: ObservedDisk, pool: ObservedPool, *, user: User | None, **fields: Any) -> PlacementMove:
+    """Make and return a waiting move of a disk. fields : further ones of PlacementMove
 
     Raises PlacementError where one waits or is under way already, and where its host is only observed.
     """
-    token = f"k{secrets.token_hex(6)}"
-    machine = disk.machine
-    if machine.host.is_by_api:
+    machine, token = disk.machine, f"k{secrets.token_hex(6)}"
+    host = machine.host
+    if host.is_by_api:
         raise PlacementError(
-            f"{machine.host} is reached by Proxmox VE's API, for observation alone: move it by qm disk move there."
+            f"{host} is reached by Proxmox VE's API, for observation alone: move it by qm disk move there."
         )
     try:
         with transaction.atomic():
             move = PlacementMove.objects.create(
-                host=machine.host,
-                machine=machine,
-                machine_uuid=machine.uuid,
-                machine_name=machine.name,
-                disk=disk.target,
-                from_pool=disk.pool,
-                to_pool=pool,
-                old_path=disk.path,
-                new_path=new_path(disk, pool, token),
-                token=token,
-                size_bytes=disk.size_bytes,
-                asked_by=user,
-                **about,
+                **{"host": host, "machine": machine, "machine_uuid": machine.uuid, "machine_name": machine.name},
+                **{"disk": disk.target, "from_pool": disk.pool, "to_pool": pool, "size_bytes": disk.size_bytes},
+                **{"old_path": disk.path, "new_path": new_path(disk, pool, token), "token": token, "asked_by": user},
+                **fields,
             )
     except IntegrityError as error:
         raise PlacementError(f"{machine}, {disk.target}: a move waits or is under way already.") from error
-    say(move, f"asked for: from {move.old_path} to {move.new_path}")
+    log(move, f"asked for: from {move.old_path} to {move.new_path}")
     action = Action.BACK if move.back_of else Action.CONFIRMED
     detail = "" if move.back_of or move.plan else "asked for by hand, by no plan"
-    about = {"plan": move.plan, "move": move, "revision": move.revision, "model": move.model}
-    decide(machine.host, action, user=user, detail=detail, **about)
+    rests_on = {"revision": move.revision, "model": move.model}
+    write_decision(host, action, user=user, detail=detail, plan=move.plan, move=move, **rests_on)
     return move
 
 
@@ -124,9 +115,9 @@ def call_off(move: PlacementMove, *, user: User | None) -> None:
             copying = PlacementMove.objects.filter(pk=move.pk, state=State.COPYING)
             if not copying.update(is_called_off=True):
                 raise PlacementError("It has switched, or ended: it can be moved back.")
-        say(move, "called off")
-        decide(move.host, Action.CALLED_OFF, user=user, plan=move.plan, move=move)
-        next_move(move.host_id)
+        log(move, "called off")
+        write_decision(move.host, Action.CALLED_OFF, user=user, plan=move.plan, move=move)
+        start_next(move.host_id)
 
 
 def call_all_off(host: Host, *, user: User | None, asked_by: User | None = None) -> None:
@@ -143,15 +134,13 @@ def move_back(move: PlacementMove, *, user: User | None) -> PlacementMove:
         move = PlacementMove.objects.select_related("host", "machine", "from_pool").get(pk=move.pk)
         if move.state not in (State.KEPT, State.DONE):
             raise PlacementError(f"It is {move.get_state_display()}: there is nothing to take back.")
-        disk = ObservedDisk.objects.select_related("machine__host", "pool").filter(
-            machine=move.machine, target=move.disk
-        )
-        moved_disk = disk.first()
-        if moved_disk is None or move.from_pool is None:
+        disks = ObservedDisk.objects.filter(machine=move.machine, target=move.disk)
+        disk = disks.select_related("machine__host", "pool").first()
+        if disk is None or move.from_pool is None:
             raise PlacementError("Its disk, or the pool it came from, is not observed any more.")
-        moved_disk.path, moved_disk.pool = move.new_path, move.to_pool  # as this move left it; no look may have seen it
-        back = asked(moved_disk, move.from_pool, user=user, back_of=move, revision=move.revision, model=move.model)
-        next_move(move.host_id)
+        disk.path, disk.pool = move.new_path, move.to_pool  # as this move left it; no look may have seen it
+        back = request_move(disk, move.from_pool, user=user, back_of=move, revision=move.revision, model=move.model)
+        start_next(move.host_id)
     return back
 
 
@@ -162,12 +151,12 @@ def remove_old(move: PlacementMove, *, user: User | None) -> None:
         move = PlacementMove.objects.select_related("host", "job").get(pk=move.pk)
         if not may_remove(move):
             raise PlacementError(f"It is {move.get_state_display()}: no image is left of it.")
-        if is_at_work(move.job):
+        if has_open_job(move.job):
             raise PlacementError("It is being removed.")
         move.job = jobs.enqueue(REMOVE_JOB, queue=move.host.queue, move_id=move.pk)
         move.save(update_fields=["job"])
-        say(move, "the old image is to be removed")
-        decide(move.host, Action.REMOVED, user=user, plan=move.plan, move=move)
+        log(move, "the old image is to be removed")
+        write_decision(move.host, Action.REMOVED, user=user, plan=move.plan, move=move)
 
 
 def may_remove(move: PlacementMove) -> bool:
@@ -175,14 +164,14 @@ def may_remove(move: PlacementMove) -> bool:
     return move.state in (State.KEPT, State.UNDONE) or bool(move.left_over)
 
 
-def say(move: PlacementMove, text: str) -> None:
+def log(move: PlacementMove, text: str) -> None:
     MoveLine.objects.create(move=move, text=text[:1000])
 
 
 # The next move
 
 
-def next_move(host_id: int) -> PlacementMove | None:
+def start_next(host_id: int) -> PlacementMove | None:
     """Make the next waiting move of the host active and wake a worker for it, where nothing keeps it back.
 
     The database keeps a second one of a host from being active, whoever calls this at the same time.
@@ -190,7 +179,7 @@ def next_move(host_id: int) -> PlacementMove | None:
     with transaction.atomic():
         host = hosts.locked(host_id)
         moves = PlacementMove.objects.filter(host=host)
-        if moves.filter(state__in=ACTIVE).exists() or kept_back(host, now()):
+        if moves.filter(state__in=ACTIVE).exists() or reason_to_wait(host, now()):
             return None
         move = moves.filter(state=State.WAITING).select_related("asked_by").order_by("pk").first()
         if move is None:
@@ -204,7 +193,7 @@ def next_move(host_id: int) -> PlacementMove | None:
         return move
 
 
-def kept_back(host: Host, at: datetime) -> str:
+def reason_to_wait(host: Host, at: datetime) -> str:
     """Say why no move of a host begins now; "" where one may."""
     if host.blocked_reason:
         return f"the host is blocked: {host.blocked_reason}"
@@ -215,7 +204,7 @@ def kept_back(host: Host, at: datetime) -> str:
     return ""
 
 
-def copying(host: Host) -> str:
+def copy_under_way(host: Host) -> str:
     """Say which copy is under way on a host; "" where none is."""
     move = PlacementMove.objects.filter(host=host, state=State.COPYING).first()
     return f"the disk of {move} is being copied to another pool" if move else ""
@@ -231,12 +220,12 @@ def is_open(host: Host, at: datetime) -> bool:
     return time >= host.window_start or time < host.window_end
 
 
-def is_at_work(job: Job | None) -> bool:
+def has_open_job(job: Job | None) -> bool:
     """Tell whether there is a job that has not ended."""
     return job is not None and job.state in (Job.State.QUEUED, Job.State.RUNNING)
 
 
-def look_after() -> None:
+def resume() -> None:
     """Take up, on every tick, moves whose job ended before they did, and hosts whose next move may begin.
 
     A move under way is never given up by itself: only its host can say from which image the machine runs.
@@ -252,4 +241,4 @@ def look_after() -> None:
                 again.save(update_fields=["job"])
     waiting = PlacementMove.objects.filter(state=State.WAITING).values_list("host_id", flat=True).distinct()
     for host_id in waiting.order_by("host_id"):
-        next_move(host_id)
+        start_next(host_id)

@@ -18,10 +18,8 @@ from modelling.evidence.normal import NORMAL_95
 from modelling.fleet.placement.selectors import Outcome
 from modelling.models import PlacementMove
 
-from .before_after import KEPT, UNKNOWN, VERDICTS, WORSE, Minutes, compare
-from .fleet import Fleet, name_of
-
-__all__ = ["KEPT", "UNKNOWN", "VERDICTS", "WORSE", "came_of", "judge", "look_after", "score", "work_out"]
+from .comparison import KEPT, UNKNOWN, VERDICTS, Minutes, compare
+from .observed_fleet import Fleet, name_of
 
 JOB = "placement_outcomes"
 WATCHED = timedelta(days=7)  # before, and after
@@ -60,7 +58,7 @@ def _minutes(move: PlacementMove, begin: Any, end: Any) -> Minutes:
     return Minutes(starts, seconds, reads + writes, reads, read_bytes + write_bytes, np.sum(busy, axis=0))
 
 
-def came_of(hosts: Collection[Host], fleet: Fleet) -> tuple[list[Outcome], set[tuple[str, str]]]:
+def outcomes_on(hosts: Collection[Host], fleet: Fleet) -> tuple[list[Outcome], set[tuple[str, str]]]:
     """Return what came of moves on these hosts as far as it can be told, and between which pools others are watched.
 
     A move counts under the load that its plan saw; one by hand under that of its disk now, where it is planned for.
@@ -76,15 +74,15 @@ def came_of(hosts: Collection[Host], fleet: Fleet) -> tuple[list[Outcome], set[t
         assert move.to_pool
         assert move.switched_at
         here, there = (name_of(move.host, pool.path) for pool in (move.from_pool, move.to_pool))
-        told = move.outcome.get("speed")
-        if told is None:
+        speed = move.outcome.get("speed")
+        if speed is None:
             if move.switched_at > now() - WATCHED - EVERY:
                 watched.add((here, there))
             continue
         name = names.get((move.machine_id or 0, move.disk), "")
-        gone = name_of(move.host, move.machine_name)
-        if gone in loads:  # another machine has its name by now
-            gone = f"{gone} ({move.machine_uuid})"
+        former_name = name_of(move.host, move.machine_name)
+        if former_name in loads:  # another machine has its name by now
+            former_name = f"{former_name} ({move.machine_uuid})"
         shares = move.advice.get("mix", {}).get("shares") or (loads[name].shares if name else None)
         guest_fs = move.advice.get("guest_fs") or (loads[name].guest_fs if name else "")
         if shares and guest_fs:
@@ -92,12 +90,12 @@ def came_of(hosts: Collection[Host], fleet: Fleet) -> tuple[list[Outcome], set[t
             outcomes.append(
                 Outcome(
                     number=move.pk,
-                    machine=name or gone,
+                    machine=name or former_name,
                     guest_fs=guest_fs,
                     shares=shares,
                     here=here,
                     there=there,
-                    speed=log(told),
+                    speed=log(speed),
                     variance=(width / 2 / NORMAL_95) ** 2,
                     days=(now() - move.switched_at) / timedelta(days=1),
                 )
@@ -105,7 +103,7 @@ def came_of(hosts: Collection[Host], fleet: Fleet) -> tuple[list[Outcome], set[t
     return outcomes, watched
 
 
-def work_out(run: jobs.JobRun) -> None:
+def judge_due_moves(run: jobs.JobRun) -> None:
     """Judge the moves whose time after is not over, and those never judged."""
     for done, move in enumerate(_due(), start=1):
         PlacementMove.objects.filter(pk=move.pk).update(outcome=judge(move))
@@ -117,7 +115,7 @@ def _due() -> list[PlacementMove]:
     return list(moved.filter(Q(switched_at__gt=now() - WATCHED - EVERY) | Q(outcome={})).order_by("pk"))
 
 
-def look_after() -> None:
+def enqueue_judging() -> None:
     """Have the outcomes worked out anew each hour, while there is something to learn. On every tick."""
     recent = PlacementMove.objects.filter(state__in=MOVED, switched_at__gt=now() - WATCHED - EVERY)
     asked = Job.objects.filter(kind=JOB, created_at__gt=now() - EVERY)
@@ -134,11 +132,11 @@ def score() -> dict[str, Any]:
     moves = PlacementMove.objects.filter(state__in=MOVED, plan__isnull=False).values_list("outcome", "advice")
     judged = [(outcome.get("verdict", UNKNOWN), advice.get("prospect") or {}) for outcome, advice in moves]
     counted = Counter(verdict for verdict, _ in judged)
-    told = [(verdict, prospect) for verdict, prospect in judged if verdict != UNKNOWN]
-    promised = [prospect["gaining"] for _, prospect in told if "gaining" in prospect and not prospect.get("runs")]
+    known = [(verdict, prospect) for verdict, prospect in judged if verdict != UNKNOWN]
+    promised = [prospect["gaining"] for _, prospect in known if "gaining" in prospect and not prospect.get("runs")]
     return {
         "verdicts": {verdict: counted[verdict] for verdict in VERDICTS},
         "moves": len(judged),
         "promised": sum(promised) / len(promised) if promised else None,
-        "kept_share": counted[KEPT] / len(told) if told else None,
+        "kept_share": counted[KEPT] / len(known) if known else None,
     }

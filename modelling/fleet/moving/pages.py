@@ -14,7 +14,7 @@ from modelling.evidence.words import percent
 from modelling.models import Laboratory, PlacementDecision, PlacementMove, PlacementPlan
 
 from . import moves, plans
-from .before_after import KEPT, SAME, UNKNOWN, WORSE
+from .comparison import KEPT, SAME, UNKNOWN, WORSE
 
 _FEW = 20
 State = PlacementMove.State
@@ -37,7 +37,7 @@ def home(user: Any) -> dict[str, Any]:
             (host, getattr(host, "placement_policy", None))
             for host in hosts.select_related("placement_policy").order_by("slug")
         ],
-        "plans": plans.seen_by(user).select_related("made_by").defer("content").prefetch_related("hosts")[:_FEW],
+        "plans": plans.visible_to(user).select_related("made_by").defer("content").prefetch_related("hosts")[:_FEW],
         "moves": PlacementMove.objects.filter(host__in=own).select_related("host", "to_pool")[:_FEW],
         "decisions": PlacementDecision.objects.filter(host__in=own).select_related("host", "actor", "move")[:_FEW],
         "machines": [
@@ -71,13 +71,13 @@ def plan_page(plan: PlacementPlan) -> PlanPage:
         for entry in plan.content["machines"]
     ]
     hosts = list(plan.hosts.all())
-    told = [f"{host}: {why}." for host in hosts if (why := moves.kept_back(host, now()))]
+    waiting = [f"{host}: {why}." for host in hosts if (why := moves.reason_to_wait(host, now()))]
     return PlanPage(
         moving=sorted((row for row in rows if row["is_move"]), key=lambda row: -row["gain"]),
         staying=[row for row in rows if not row["is_move"]],
         moves=asked,
         is_stale=plan.made_at < now() - moves.STALE,
-        kept_back=told,
+        kept_back=waiting,
         laboratories=list(plan.laboratories.all()),
     )
 
@@ -119,7 +119,7 @@ class MovePage:
 
 
 def move_page(move: PlacementMove, user: Any) -> MovePage:
-    at_work = moves.is_at_work(move.job)
+    at_work = moves.has_open_job(move.job)
     verdict = move.outcome.get("verdict", "")
     return MovePage(
         log=list(move.lines.order_by("-pk")[:100]),
@@ -134,6 +134,6 @@ def move_page(move: PlacementMove, user: Any) -> MovePage:
         outcome=_OUTCOMES.get(verdict, ""),
         is_worse=verdict == WORSE,
         ways_back=list(move.ways_back.all()),
-        why_waiting=moves.kept_back(move.host, now()) if move.state == State.WAITING else "",
-        sees_plan=move.plan_id is not None and plans.seen_by(user).filter(pk=move.plan_id).exists(),
+        why_waiting=moves.reason_to_wait(move.host, now()) if move.state == State.WAITING else "",
+        sees_plan=move.plan_id is not None and plans.visible_to(user).filter(pk=move.plan_id).exists(),
     )

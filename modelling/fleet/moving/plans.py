@@ -1,4 +1,4 @@
-"""Plans for observed machines: worked out, kept with what they rest on, and told as data and as commands."""
+"""Make plans for observed machines, and keep them with what they rest on."""
 
 import json
 import shlex
@@ -24,8 +24,8 @@ from modelling.fleet.placement.selectors import MODEL, RUNS, FleetError, Measure
 from modelling.models import Laboratory, PlacementDecision, PlacementPlan, PlacementPolicy, StatedMix
 from modelling.own_lab.selectors import laboratories_of
 
-from .fleet import Fleet, WhatIf, fleet_of, name_of, with_measured_rate
-from .outcomes import came_of
+from .observed_fleet import Fleet, WhatIf, fleet_of, name_of, with_measured_rate
+from .outcomes import outcomes_on
 
 Action = PlacementDecision.Action
 
@@ -34,13 +34,13 @@ class PlacementError(Exception):
     """A plan, a move or a policy cannot go where it was asked to go; the text is fit to show."""
 
 
-def decide(host: Host, action: str, *, user: User | None, **about: Any) -> None:
+def write_decision(host: Host, action: str, *, user: User | None, **about: Any) -> None:
     """Write down who decided what; `about` are fields of PlacementDecision."""
     defaults = {"revision": about.pop("revision", None) or counts.revision(), "model": about.pop("model", "") or MODEL}
     PlacementDecision.objects.create(host=host, action=action, actor=user, **defaults, **about)
 
 
-def seen_by(user: Any) -> QuerySet[PlacementPlan]:
+def visible_to(user: Any) -> QuerySet[PlacementPlan]:
     """Return the plans that the user may see: for hosts of theirs alone, and of those that tell of a laboratory's runs
     its members' alone.
     """
@@ -70,7 +70,7 @@ def _measured(hosts: Collection[Host], fleet: Fleet, user: User | None) -> list[
     ]
 
 
-def make(
+def make_plan(
     hosts: Collection[Host],
     *,
     user: User | None,
@@ -79,66 +79,53 @@ def make(
     instead_of: PlacementPlan | None = None,
 ) -> PlacementPlan:
     """Plan for all that was seen on these hosts, and keep the plan. Raises PlacementError."""
-    asked, what_if = rules or Rules(), what_if or WhatIf()
-    measured = 0
-    if rules is None or rules.copy_rate == Rules().copy_rate:
-        asked, measured = with_measured_rate(asked, hosts)
+    rules, what_if = rules or Rules(), what_if or WhatIf()
+    earlier_moves = 0
+    if rules.copy_rate == Rules().copy_rate:
+        rules, earlier_moves = with_measured_rate(rules, hosts)
     fleet = fleet_of(hosts, what_if)
-    own = _measured(hosts, fleet, user)
+    measured = _measured(hosts, fleet, user)
     revision = counts.revision()
     try:
-        best = planned(fleet.machines, fleet.pools, asked, own, *came_of(hosts, fleet))
+        best = planned(fleet.machines, fleet.pools, rules, measured, *outcomes_on(hosts, fleet))
     except FleetError as error:
         raise PlacementError(str(error)) from error
     content = {
         **document(best),
         "pools": [asdict(pool) for pool in fleet.pools],
         "not_planned": [{"machine": name, "why": why} for name, why in sorted(fleet.not_planned.items())],
-        "copy_rate_from_moves": measured,
+        "copy_rate_from_moves": earlier_moves,
     }
     for entry in content["machines"]:
-        entry.update(_about(entry, fleet))
+        entry.update(_where_and_why(entry, fleet))
     for entry in content["to_measure"]:
-        entry["campaign"] = _campaign(entry, hosts)
+        entry["campaign"] = _campaign_address(entry, hosts)
     for entry in content["proposals"]:
-        entry.update(_way(entry, fleet))
+        entry.update(_how_to_do(entry, fleet))
     for entry in content["counted"]:
         entry["address"] = reverse("sitting" if entry["kind"] == RUNS else "placement-move", args=[entry["number"]])
-    kept = {**asdict(asked), **{name: _plain(value) for name, value in asdict(what_if).items()}}
+    variation = {name: sorted(getattr(what_if, name)) for name in ("pinned", "freed", "excluded")}
     with transaction.atomic():
         plan = PlacementPlan.objects.create(
-            rules=kept,
+            rules={**asdict(rules), **variation, "reserves": dict(what_if.reserves)},
             content=json.loads(json.dumps(content)),
-            revision=revision,
-            model=MODEL,
-            instead_of=instead_of,
-            made_by=user,
+            **{"revision": revision, "model": MODEL, "instead_of": instead_of, "made_by": user},
         )
         plan.hosts.set(hosts)
-        plan.laboratories.set([site.laboratory for site in own if site.site in best.measured])
+        plan.laboratories.set([site.laboratory for site in measured if site.site in best.measured])
         for host in hosts:
-            decide(host, Action.PLANNED, user=user, plan=plan, revision=revision, detail=content["solved"])
+            write_decision(host, Action.PLANNED, user=user, plan=plan, revision=revision, detail=content["solved"])
     return plan
 
 
-def _plain(value: Any) -> Any:
-    return dict(value) if isinstance(value, Mapping) else sorted(value)
-
-
-def _about(advice: Mapping[str, Any], fleet: Fleet) -> dict[str, Any]:
+def _where_and_why(advice: Mapping[str, Any], fleet: Fleet) -> dict[str, Any]:
     """Return what the page and the moves need to know of a machine beyond the plan's own words."""
     disk, mix = fleet.disks[advice["machine"]], fleet.mixes[advice["machine"]]
     machine = disk.machine
     return {
-        "machine_id": machine.pk,
-        "machine_uuid": str(machine.uuid),
-        "machine_name": machine.name,
-        "host": machine.host.slug,
-        "disk_id": disk.pk,
-        "disk": disk.target,
-        "path": disk.path,
-        "guest_fs": machine.guest_fs,
-        "mix": {**asdict(mix), "shares": dict(mix.shares)},
+        **{"machine_id": machine.pk, "machine_uuid": str(machine.uuid), "machine_name": machine.name},
+        **{"host": machine.host.slug, "disk_id": disk.pk, "disk": disk.target, "path": disk.path},
+        **{"guest_fs": machine.guest_fs, "mix": {**asdict(mix), "shares": dict(mix.shares)}},
         "links": _links(advice, fleet),
     }
 
@@ -157,7 +144,7 @@ def _links(advice: Mapping[str, Any], fleet: Fleet) -> list[dict[str, str]]:
     return links
 
 
-def _campaign(missing: Mapping[str, Any], hosts: Collection[Host]) -> str:
+def _campaign_address(missing: Mapping[str, Any], hosts: Collection[Host]) -> str:
     """Return the address of a campaign that would tell, filled in; for the first host with that hypervisor."""
     able = (host for host in hosts if host.hypervisor and host.hypervisor.slug == missing["hypervisor"])
     host = next(able, None)
@@ -171,7 +158,7 @@ def _campaign(missing: Mapping[str, Any], hosts: Collection[Host]) -> str:
     return f"{reverse('campaign-new')}?{urlencode(asked, doseq=True)}"
 
 
-def _way(proposal: Mapping[str, Any], fleet: Fleet) -> dict[str, Any]:
+def _how_to_do(proposal: Mapping[str, Any], fleet: Fleet) -> dict[str, Any]:
     """Return how to do what is proposed: command lines of kdb measure, or the address of the page that moves a disk."""
     pools = [fleet.pool_rows[name] for name in proposal["pools"]]
     if proposal["kind"] == RUNS:
@@ -184,7 +171,7 @@ def _way(proposal: Mapping[str, Any], fleet: Fleet) -> dict[str, Any]:
     return {"commands": [], "address": f"{reverse('placement-move-disk', args=[disk.machine_id])}?{asked}"}
 
 
-def commands(plan: PlacementPlan) -> str:
+def shell_commands(plan: PlacementPlan) -> str:
     """Write what an operator would type on each host to do the plan by hand, for a shell."""
     rows = ObservedPool.objects.filter(host__in=plan.hosts.all()).select_related("host")
     by_name = {name_of(pool.host, pool.path): pool for pool in rows}
@@ -192,9 +179,9 @@ def commands(plan: PlacementPlan) -> str:
     for entry in plan.content["machines"]:
         if not entry["is_move"] or (pool := by_name.get(entry["pool"])) is None:
             continue
-        told = " ".join(f"{entry['machine']}: {' '.join(entry['explanation'])}".split())
+        comment = " ".join(f"{entry['machine']}: {' '.join(entry['explanation'])}".split())
         is_proxmox = pool.host.manager == Host.Driver.PROXMOX
-        lines += ["", f"# {told}", *(_by_qm(entry, pool) if is_proxmox else _by_virsh(entry, pool))]
+        lines += ["", f"# {comment}", *(_by_qm(entry, pool) if is_proxmox else _by_virsh(entry, pool))]
     return "\n".join(lines) + "\n"
 
 
@@ -228,4 +215,4 @@ def state_mix(machine: ObservedMachine, shares: Mapping[str, float], *, user: Us
         else:
             StatedMix.objects.filter(machine=machine).delete()
         detail = ", ".join(f"{name} {share:g}" for name, share in shares.items()) or "taken back"
-        decide(machine.host, Action.MIX, user=user, detail=f"{machine}: {detail}")
+        write_decision(machine.host, Action.MIX, user=user, detail=f"{machine}: {detail}")

@@ -14,9 +14,9 @@ from kdb.models import Job
 from kdb.work import jobs
 from modelling.models import PlacementDecision, PlacementMove, PlacementPlan, PlacementPolicy
 
-from . import moves, news
-from .outcomes import WORSE
-from .plans import PlacementError, decide, make
+from . import moves, notifications
+from .comparison import WORSE
+from .plans import PlacementError, make_plan, write_decision
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ def set_policy(policy: PlacementPolicy, *, user: User | None) -> None:
         policy.save()
         names = ("mode", "least_gaining", "least_gain", "most_moves_a_day", "copy_rate_mib", "keeps_days")
         detail = ", ".join(f"{name} {getattr(policy, name)}" for name in (*names, "removes_kept"))
-        decide(policy.host, PlacementDecision.Action.POLICY, user=user, detail=detail)
+        write_decision(policy.host, PlacementDecision.Action.POLICY, user=user, detail=detail)
 
 
 def set_by(host: Host) -> User | None:
@@ -52,28 +52,28 @@ def turn_off(host: Host, *, user: User | None) -> None:
         set_policy(policy, user=user)
 
 
-def by_policy(run: jobs.JobRun, host_id: int) -> None:
+def run_policy(run: jobs.JobRun, host_id: int) -> None:
     """Plan for a host, and confirm the moves that its policy lets begin by themselves; in the mode `confirm`, none."""
     host = Host.objects.select_related("hypervisor").get(pk=host_id)
     if moves.policy_of(host).mode == Mode.OFF:
         return
-    plan = make([host], user=None)
+    plan = make_plan([host], user=None)
     with transaction.atomic():
         policy = moves.policy_of(hosts.locked(host_id))
         run.step(1)
-        if policy.mode == Mode.AUTOMATIC and (chosen := inside(policy, plan, moves_left(policy))):
+        if policy.mode == Mode.AUTOMATIC and (chosen := moves_allowed(policy, plan, moves_left(policy))):
             moves.confirm(plan, chosen, user=None)
         if policy.mode == Mode.CONFIRM:
-            news.tell_of_plan(plan, policy.host)
+            notifications.notify_of_plan(plan, policy.host)
 
 
-def inside(policy: PlacementPolicy, plan: PlacementPlan, most: int) -> list[str]:
+def moves_allowed(policy: PlacementPolicy, plan: PlacementPlan, most: int) -> list[str]:
     """Return the moves of a plan inside the policy's bounds, the largest gain first; `most` at most.
 
     A disk that was ever moved is left to a person.
     """
-    told = PlacementMove.objects.filter(host=policy.host, switched_at__isnull=False)
-    moved = {(str(uuid), disk) for uuid, disk in told.values_list("machine_uuid", "disk")}
+    earlier = PlacementMove.objects.filter(host=policy.host, switched_at__isnull=False)
+    moved = {(str(uuid), disk) for uuid, disk in earlier.values_list("machine_uuid", "disk")}
     able = [
         entry
         for entry in plan.content["machines"]
@@ -91,7 +91,7 @@ def moves_left(policy: PlacementPolicy) -> int:
     return max(policy.most_moves_a_day - own.exclude(state=State.CANCELLED).count(), 0)
 
 
-def look_after() -> None:
+def run_due() -> None:
     """Take up, on every tick, hosts whose policy wants another plan, and old images whose time is up.
 
     The policy of who may use the host no more is turned off.
@@ -104,7 +104,7 @@ def look_after() -> None:
     for policy in PlacementPolicy.objects.exclude(mode=Mode.OFF).filter(host__archived_at=None).select_related("host"):
         since = at - PLANS_EVERY[Mode(policy.mode)]
         recent = PlacementPlan.objects.filter(hosts=policy.host, made_by=None, made_at__gt=since)
-        is_useless = policy.mode == Mode.AUTOMATIC and (moves.kept_back(policy.host, at) or not moves_left(policy))
+        is_useless = policy.mode == Mode.AUTOMATIC and (moves.reason_to_wait(policy.host, at) or not moves_left(policy))
         if not (is_useless or recent.exists() or _is_asked(policy.host, since)):
             jobs.enqueue(PLAN_JOB, host_id=policy.host_id)
     due = PlacementMove.objects.filter(

@@ -4,10 +4,10 @@ from modelling.evidence.words import counted, percent
 
 from .outcomes import score
 
-__all__ = ["score", "told"]
+__all__ = ["score", "score_sentences"]
 
 
-def told() -> list[str]:
+def score_sentences() -> list[str]:
     """Say how the advice did, for the quality page; nothing where nothing was moved by a plan."""
     record = score()
     if not record["moves"]:

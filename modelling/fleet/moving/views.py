@@ -11,7 +11,7 @@ from kdb.accounts.users import user_of
 from kdb.web.htmx import varies_for_htmx, wants_fragment
 from modelling.models import PlacementMove, PlacementPlan
 
-from . import by_hand, moves, pages, plans, policies
+from . import manual, moves, pages, plans, policies
 from .forms import EmptyForm, MixForm, MoveForm, PlanForm, PolicyForm, WhatIfForm
 from .plans import PlacementError
 
@@ -23,7 +23,7 @@ def placement(request: HttpRequest) -> HttpResponse:
     form = PlanForm(request.user, request.POST if request.method == "POST" else None)
     if form.is_valid():
         try:
-            plan = plans.make(form.cleaned_data["hosts"], user=user_of(request), rules=form.rules())
+            plan = plans.make_plan(form.cleaned_data["hosts"], user=user_of(request), rules=form.rules())
             return redirect("placement-plan", plan.pk)
         except PlacementError as error:
             form.add_error(None, str(error))
@@ -35,7 +35,7 @@ def placement(request: HttpRequest) -> HttpResponse:
 @operators_only
 def plan_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """Show a plan: what it says of each machine, to be confirmed, or asked for otherwise."""
-    plan = get_object_or_404(plans.seen_by(request.user).select_related("made_by", "instead_of"), pk=pk)
+    plan = get_object_or_404(plans.visible_to(request.user).select_related("made_by", "instead_of"), pk=pk)
     page, problem = pages.plan_page(plan), ""
     form = WhatIfForm(plan, request.POST if request.POST.get("do") == "what-if" else None)
     if request.method == "POST":
@@ -58,7 +58,7 @@ def _do_to_plan(request: HttpRequest, plan: PlacementPlan, form: WhatIfForm) -> 
             if not form.is_valid():
                 return None
             hosts = list(plan.hosts.all())
-            other = plans.make(
+            other = plans.make_plan(
                 hosts, user=user_of(request), rules=form.rules(), what_if=form.what_if(), instead_of=plan
             )
             return redirect("placement-plan", other.pk)
@@ -70,8 +70,8 @@ def _do_to_plan(request: HttpRequest, plan: PlacementPlan, form: WhatIfForm) -> 
 @operators_only
 def plan_commands(request: HttpRequest, pk: int) -> HttpResponse:
     """Show what an operator would type."""
-    plan = get_object_or_404(plans.seen_by(request.user), pk=pk)
-    return HttpResponse(plans.commands(plan), content_type="text/plain; charset=utf-8")
+    plan = get_object_or_404(plans.visible_to(request.user), pk=pk)
+    return HttpResponse(plans.shell_commands(plan), content_type="text/plain; charset=utf-8")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -120,7 +120,7 @@ def move_disk(request: HttpRequest, pk: int) -> HttpResponse:
     form = MoveForm(machine, request.POST if request.method == "POST" else None, initial=asked)
     if request.method == "POST" and form.is_valid():
         try:
-            move = by_hand.ask(**form.cleaned_data, user=user_of(request))
+            move = manual.move_disk(**form.cleaned_data, user=user_of(request))
             return redirect("placement-move", move.pk)
         except PlacementError as error:
             form.add_error(None, str(error))
@@ -139,7 +139,7 @@ def empty_pool(request: HttpRequest, pk: int) -> HttpResponse:
     context = {"pool": pool, "host": pool.host, "form": form}
     if request.method == "POST" and form.is_valid():
         try:
-            context["moves"], context["stay"] = by_hand.empty(pool, form.cleaned_data["to"], user=user_of(request))
+            context["moves"], context["stay"] = manual.empty_pool(pool, form.cleaned_data["to"], user=user_of(request))
         except PlacementError as error:
             form.add_error(None, str(error))
     context["disks"] = pages.disks_on(pool)

@@ -18,9 +18,9 @@ from modelling.models import Laboratory
 from modelling.own_lab.selectors import OnPools, Runs, on_pools, published_on
 
 from .content import MOVE, RUNS, Counted, FleetError, Machine, Pool
-from .home import LIKE, Home, Load, Outcome, after_moves, before_moves, distance, known_at
-from .prospects import Knowledge, Known, known_of
-from .words import came_of, ran
+from .expected_gain import Knowledge, Known, known_of
+from .host_evidence import LIKE, HostEvidence, Load, Outcome, add_moves, as_known, distance, evidence_of_runs
+from .words import outcome_words, runs_words
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Measured:
     places: Mapping[str, str]
 
 
-class Homes:
-    """Homes hold what runs and moves say of the pools of the machines' own hosts, each load's worked out when asked.
+class EvidenceGatherer:
+    """Gathers what runs and moves say of the pools of the machines' own hosts, each load's when asked.
 
     measured : at most one of a site; outcomes : of moves, with loads and pools of the catalogue's names
     """
@@ -58,64 +58,65 @@ class Homes:
         self._guests: dict[tuple[str, str], list[str]] = {}
         self._published: dict[Question, Posterior] = {}
         self._parts: dict[tuple[str, Question], dict[str, OnPools]] = {}
-        self._homes: dict[tuple[str, str, str, tuple[tuple[str, float], ...], str], Home] = {}
+        self._host_evidence: dict[tuple[str, str, str, tuple[tuple[str, float], ...], str], HostEvidence] = {}
 
     def with_runs(self, known: Knowledge) -> tuple[Knowledge, tuple[Counted, ...]]:
         """Return the knowledge with what runs on the pools say of loads and guests of the machines there, and these
         runs."""
         counted: dict[int, Counted] = {}
-        everything = {asked: tuple(parts) for asked, parts in known.items()}
-        there = (machine for machine in self.machines if self.site_of[machine.pool] in self.measured)
-        asked = {
-            (self.site_of[machine.pool], load, machine.hypervisor, machine.guest_fs)
-            for machine in there
-            for load in machine.shares
+        everything = {question: tuple(parts) for question, parts in known.items()}
+        loads = {
+            (self.site_of[machine.pool], workload, machine.hypervisor, machine.guest_fs)
+            for machine in self.machines
+            if self.site_of[machine.pool] in self.measured
+            for workload in machine.shares
         }
-        for site, workload, hypervisor, guest_fs in sorted(asked):
-            told = self._on_pools(site, workload, hypervisor, guest_fs)
-            if told.sitting is not None:
-                counted[told.sitting] = Counted(RUNS, told.sitting, site, ran(told.runs, workload, names.names()))
-                home = before_moves([(1.0, told.machine)], tuple(self.host_fs[site]), told.measured, told.runs)
-                everything[workload, hypervisor] = (
-                    known_at(home, guest_fs),
-                    *everything.get((workload, hypervisor), ()),
-                )
+        for site, workload, hypervisor, guest_fs in sorted(loads):
+            measured = self._on_pools(site, workload, hypervisor, guest_fs)
+            if measured.sitting is not None:
+                text = runs_words(measured.runs, workload, names.names())
+                counted[measured.sitting] = Counted(RUNS, measured.sitting, site, text)
+                parts, pools = [(1.0, measured.machine)], tuple(self.host_fs[site])
+                evidence = evidence_of_runs(parts, pools, measured.measured, measured.runs)
+                published = everything.get((workload, hypervisor), ())
+                everything[workload, hypervisor] = (as_known(evidence, guest_fs), *published)
         return everything, tuple(counted.values())
 
     def with_moves(self) -> tuple[dict[str, Known], tuple[Counted, ...]]:
         """Return what runs and moves say of the load of each machine for which moves count, and these moves."""
-        told: dict[str, Known] = {}
+        by_machine: dict[str, Known] = {}
         known: dict[int, Known] = {}
-        counting: dict[int, Counted] = {}
+        counted: dict[int, Counted] = {}
         for machine in self.machines:
             site = self.site_of[machine.pool]
             like = [outcome for outcome in self.outcomes[site] if distance(outcome.shares, machine.shares) <= LIKE]
             if like:
-                home = self.of(machine)
-                told[machine.name] = known.setdefault(id(home), known_at(home, machine.guest_fs))
-                counting |= {outcome.number: Counted(MOVE, outcome.number, site, came_of(outcome)) for outcome in like}
-        return told, tuple(counting[number] for number in sorted(counting))
+                evidence = self.of(machine)
+                by_machine[machine.name] = known.setdefault(id(evidence), as_known(evidence, machine.guest_fs))
+                for outcome in like:
+                    counted[outcome.number] = Counted(MOVE, outcome.number, site, outcome_words(outcome))
+        return by_machine, tuple(counted[number] for number in sorted(counted))
 
-    def of(self, machine: Machine) -> Home:
+    def of(self, machine: Machine) -> HostEvidence:
         """Return what is known of the pools of the machine's site, for its load."""
         site, shares = self.site_of[machine.pool], tuple(sorted(machine.shares.items()))
         own = machine.name if any(outcome.machine == machine.name for outcome in self.outcomes[site]) else ""
         key = (site, machine.hypervisor, machine.guest_fs, shares, own)
-        if key not in self._homes:
+        if key not in self._host_evidence:
             parts = [
                 (share, self._on_pools(site, workload, machine.hypervisor, machine.guest_fs))
                 for workload, share in shares
             ]
             everywhere = frozenset.intersection(*(part.measured for _, part in parts))
-            before = before_moves(
+            before = evidence_of_runs(
                 [(share, part.machine) for share, part in parts],
                 tuple(self.host_fs[site]),
                 everywhere,
                 sum(part.runs for _, part in parts),
             )
             load = Load(machine.guest_fs, machine.shares)
-            self._homes[key] = after_moves(before, self.outcomes[site], load, own)
-        return self._homes[key]
+            self._host_evidence[key] = add_moves(before, self.outcomes[site], load, own)
+        return self._host_evidence[key]
 
     def _on_pools(self, site: str, workload: str, hypervisor: str, guest_fs: str) -> OnPools:
         question = _question(workload, hypervisor)
@@ -127,8 +128,8 @@ class Homes:
                 self._published[question] = published_on(question, pairs)
             measured = self.measured.get(site)
             runs = Runs(measured.laboratory, site, self._places(measured)) if measured else None
-            told = on_pools(question, self._published[question], guests, self.host_fs[site], runs)
-            self._parts[site, question] = dict(zip(guests, told, strict=True))
+            evidence = on_pools(question, self._published[question], guests, self.host_fs[site], runs)
+            self._parts[site, question] = dict(zip(guests, evidence, strict=True))
         return self._parts[site, question][guest_fs]
 
     def _places(self, measured: Measured) -> dict[str, str]:
@@ -156,7 +157,7 @@ def _together(hypervisor: str, keys: Sequence[str], shares: tuple[tuple[str, flo
     return joint_posterior(everything(with_native=False), AXES["fs-pair"], dict(shares), where)(keys)
 
 
-def in_the_catalogue(machines: Iterable[Machine], pools: Iterable[Pool]) -> tuple[list[Machine], list[Pool]]:
+def with_slugs(machines: Iterable[Machine], pools: Iterable[Pool]) -> tuple[list[Machine], list[Pool]]:
     """Return machines and pools with slugs in place of names and aliases. Raises FleetError for unknown ones."""
     return (
         [
@@ -175,17 +176,17 @@ def in_the_catalogue(machines: Iterable[Machine], pools: Iterable[Pool]) -> tupl
     )
 
 
-def came_in_the_catalogue(outcomes: Iterable[Outcome]) -> list[Outcome]:
+def outcomes_with_slugs(outcomes: Iterable[Outcome]) -> list[Outcome]:
     """Return what came of moves, with slugs in place of names and aliases; without those of what is known no more."""
-    told = []
+    renamed = []
     for outcome in outcomes:
         guest_fs = names.slug_for("file_system", outcome.guest_fs)
         shares = {names.slug_for("workload", name): share for name, share in outcome.shares.items()}
         if guest_fs is not None and None not in shares:
-            told.append(
+            renamed.append(
                 replace(outcome, guest_fs=guest_fs, shares={slug: share for slug, share in shares.items() if slug})
             )
-    return told
+    return renamed
 
 
 def _slug(kind: str, name: str, field: str) -> str:

@@ -37,7 +37,7 @@ from .content import (
     ToMeasure,
     Unknown,
 )
-from .prospects import Knowledge, Known, is_sure, prospect, prospect_at_home
+from .expected_gain import Knowledge, Known, host_prospect, is_sure, prospect
 
 _NOT_A_MOVE = -math.inf
 
@@ -47,14 +47,14 @@ def plan(
     pools: Sequence[Pool],
     knowledge: Knowledge,
     rules: Rules,
-    homes: Mapping[str, Known] | None = None,
+    host_evidence: Mapping[str, Known] | None = None,
 ) -> Plan:
     """Return the moves that gain most under the constraints; raises FleetError where the input cannot be.
 
-    homes : machine to what runs and moves say of its load on its site's pools; it counts before all else
+    host_evidence : machine to what runs and moves say of its load on its site's pools; it counts before all else
     """
     check(machines, pools, rules)
-    seen = _Prospects(knowledge, rules, homes or {})
+    seen = _Prospects(knowledge, rules, host_evidence or {})
     advice: dict[str, Advice] = {}
     assignments: list[Assigned] = []
     end = time.monotonic() + rules.seconds
@@ -86,7 +86,7 @@ def cost(machine_bytes: float, rules: Rules) -> float:
 class _Prospects:
     """Prospects by what they depend on, each worked out once."""
 
-    def __init__(self, knowledge: Knowledge, rules: Rules, homes: Mapping[str, Known]) -> None:
+    def __init__(self, knowledge: Knowledge, rules: Rules, host_evidence: Mapping[str, Known]) -> None:
         @cache
         def of(
             hypervisor: str,
@@ -99,19 +99,19 @@ class _Prospects:
             return prospect(knowledge, hypervisor, guest_fs, dict(shares), there, here, rules.margin, pools)
 
         self._of = of
-        self._homes, self._margin = homes, rules.margin
-        self._at_home: dict[tuple[int, str, str], Prospect | None] = {}
+        self._host_evidence, self._margin = host_evidence, rules.margin
+        self._host_prospects: dict[tuple[int, str, str], Prospect | None] = {}
         parts = [part for several in knowledge.values() for part in several if part.runs]
         self._on_pools = {pair for part in parts for joined in part.numbers for pair in joined}
 
     def __call__(self, machine: Machine, there: Pool, here: Pool) -> Prospect | Unknown:
-        if (home := self._homes.get(machine.name)) is not None:
+        if (evidence := self._host_evidence.get(machine.name)) is not None:
             names = pair_key(machine.guest_fs, there.name), pair_key(machine.guest_fs, here.name)
-            key = (id(home), *names)
-            if key not in self._at_home:
-                self._at_home[key] = prospect_at_home(home, *names, self._margin)
-            if (told := self._at_home[key]) is not None:
-                return told
+            key = (id(evidence), *names)
+            if key not in self._host_prospects:
+                self._host_prospects[key] = host_prospect(evidence, *names, self._margin)
+            if (measured := self._host_prospects[key]) is not None:
+                return measured
         ran = {pair_key(machine.guest_fs, pool.name) for pool in (there, here)} <= self._on_pools
         shares = tuple(sorted(machine.shares.items()))
         pools = (there.name, here.name) if ran else None

@@ -11,12 +11,12 @@ from modelling.estimation import ranking
 from modelling.evidence import names
 
 from .content import RUNS, FleetError, Machine, Plan, Pool, Rules
-from .gather import Homes, Measured, came_in_the_catalogue, in_the_catalogue, knowledge
-from .home import Outcome
+from .gather import EvidenceGatherer, Measured, knowledge, outcomes_with_slugs, with_slugs
+from .host_evidence import Outcome
 from .planning import check, plan
+from .proposals import proposals
 from .solver_output import on_stderr
-from .trials import proposals
-from .words import asked_for, explained, solved, would_tell
+from .words import explanation, proposal_words, solved, to_measure_words
 
 __all__ = [
     "MODEL",
@@ -48,19 +48,19 @@ def planned(
     watched : pools between which a disk moved whose outcome is still to come. Raises FleetError.
     """
     check(machines, pools, rules)
-    machines, pools = in_the_catalogue(machines, pools)
+    machines, pools = with_slugs(machines, pools)
     workloads = sorted({workload for machine in machines for workload in machine.shares})
     known = knowledge(workloads, sorted({machine.hypervisor for machine in machines}))
-    homes = Homes(machines, pools, measured, came_in_the_catalogue(outcomes))
-    known, runs = homes.with_runs(known)
-    told, moves = homes.with_moves()
+    gatherer = EvidenceGatherer(machines, pools, measured, outcomes_with_slugs(outcomes))
+    known, runs = gatherer.with_runs(known)
+    of_hosts, moves = gatherer.with_moves()
     with on_stderr():
-        best = plan(machines, pools, known, rules, told)
+        best = plan(machines, pools, known, rules, of_hosts)
     lacking = proposals(
         machines,
         pools,
         {advice.machine: advice for advice in best.advice},
-        homes.of,
+        gatherer.of,
         rules,
         runnable=WORKLOADS,
         watched=watched,
@@ -77,10 +77,13 @@ def document(plan: Plan) -> dict[str, Any]:
         "gap": plan.gap,
         "solved": solved(plan),
         "to_measure": [
-            {**asdict(comparison), "text": asked_for(comparison, names.names())} for comparison in plan.to_measure
+            {**asdict(comparison), "text": to_measure_words(comparison, names.names())}
+            for comparison in plan.to_measure
         ],
-        "proposals": [{**asdict(proposal), "text": would_tell(proposal, names.names())} for proposal in plan.proposals],
+        "proposals": [
+            {**asdict(proposal), "text": proposal_words(proposal, names.names())} for proposal in plan.proposals
+        ],
         "machines": [
-            {**asdict(advice), "is_move": advice.is_move, "explanation": explained(advice)} for advice in plan.advice
+            {**asdict(advice), "is_move": advice.is_move, "explanation": explanation(advice)} for advice in plan.advice
         ],
     }

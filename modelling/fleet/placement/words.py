@@ -24,7 +24,7 @@ from .content import (
     Prospect,
     ToMeasure,
 )
-from .home import Outcome
+from .host_evidence import Outcome
 
 _FORBIDS = {
     "space": "its space, less the reserve and what moves there, is too small",
@@ -45,7 +45,7 @@ _STAYS = {
 }
 
 
-def explained(advice: Advice) -> tuple[str, ...]:
+def explanation(advice: Advice) -> tuple[str, ...]:
     """Explain why a machine moves or stays, a sentence a step."""
     sentences = [f"Move from {advice.here} to {advice.pool}." if advice.why == MOVES else _STAYS[advice.why]]
     if advice.prospect is not None:
@@ -85,7 +85,7 @@ def _minutes(seconds: float) -> str:
     return counted(max(1, round(seconds / 60)), "minute")
 
 
-def asked_for(missing: ToMeasure, names: Mapping[str, Mapping[str, str]]) -> str:
+def to_measure_words(missing: ToMeasure, names: Mapping[str, Mapping[str, str]]) -> str:
     """Say what to measure, and how many machines wait for it."""
     first, second = (entry_label(AXES["fs-pair"], pair, names) for pair in missing.pairs)
     workload = load(names["workload"].get(missing.workload, missing.workload))
@@ -94,12 +94,12 @@ def asked_for(missing: ToMeasure, names: Mapping[str, Mapping[str, str]]) -> str
     return f"{first} against {second} for {workload} under {hypervisor}: {waiting} for it."
 
 
-def ran(runs: int, workload: str, names: Mapping[str, Mapping[str, str]]) -> str:
+def runs_words(runs: int, workload: str, names: Mapping[str, Mapping[str, str]]) -> str:
     """Say which runs a plan counts."""
     return f"{counted(runs, 'run').capitalize()} under {load(names['workload'].get(workload, workload))}."
 
 
-def came_of(outcome: Outcome) -> str:
+def outcome_words(outcome: Outcome) -> str:
     """Say which move a plan counts."""
     low, high = (exp(outcome.speed + side * NORMAL_95 * outcome.variance**0.5) for side in (-1, 1))
     return (
@@ -108,7 +108,7 @@ def came_of(outcome: Outcome) -> str:
     )
 
 
-def would_tell(proposal: Proposal, names: Mapping[str, Mapping[str, str]]) -> str:
+def proposal_words(proposal: Proposal, names: Mapping[str, Mapping[str, str]]) -> str:
     """Say what runs or which trial move would tell, and what it may gain."""
     guest = names["file_system"].get(proposal.guest_fs, proposal.guest_fs)
     loads = listed(load(names["workload"].get(name, name)) for name in proposal.shares)

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.timezone import now
 
-from modelling.fleet.moving import by_hand, moves
+from modelling.fleet.moving import manual, moves
 from modelling.fleet.moving.plans import PlacementError
 
 
@@ -26,16 +26,16 @@ class Command(BaseCommand):
             raise CommandError("Say to which pool.")
         stay: list[str] = []
         try:
-            to = by_hand.pool_named(pool) if pool else None
+            to = manual.pool_named(pool) if pool else None
             if empty:
-                made, stay = by_hand.empty(by_hand.pool_named(disk), to, user=None)
+                made, stay = manual.empty_pool(manual.pool_named(disk), to, user=None)
             elif to is not None:
-                made = [by_hand.ask(by_hand.disk_named(disk), to, user=None)]
+                made = [manual.move_disk(manual.disk_named(disk), to, user=None)]
         except PlacementError as error:
             raise CommandError(str(error)) from error
         for move in made:
             self.stdout.write(f"Move {move.pk}: {move.machine_name}, {move.disk}, to {move.new_path}")
         for sentence in stay:
             self.stdout.write(f"Stays: {sentence}")
-        if why := moves.kept_back(made[0].host, now()):
+        if why := moves.reason_to_wait(made[0].host, now()):
             self.stdout.write(f"Nothing begins yet: {why}.")

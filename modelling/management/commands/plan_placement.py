@@ -10,10 +10,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from modelling.evidence import counts, names
 from modelling.fleet.placement.content import FleetError, Plan
 from modelling.fleet.placement.fleet_file import MOST_BYTES, read_fleet
-from modelling.fleet.placement.gather import in_the_catalogue, knowledge
+from modelling.fleet.placement.gather import knowledge, with_slugs
 from modelling.fleet.placement.planning import check, plan
 from modelling.fleet.placement.solver_output import on_stderr
-from modelling.fleet.placement.words import asked_for, explained, solved
+from modelling.fleet.placement.words import explanation, solved, to_measure_words
 
 
 class Command(BaseCommand):
@@ -31,7 +31,7 @@ class Command(BaseCommand):
             with Path(file).open("rb") as opened:
                 machines, pools, rules = read_fleet(opened.read(MOST_BYTES + 1))
             check(machines, pools, rules)
-            machines, pools = in_the_catalogue(machines, pools)
+            machines, pools = with_slugs(machines, pools)
         except (OSError, FleetError) as error:
             raise CommandError(f"{file}: {error}") from error
         workloads = sorted({workload for machine in machines for workload in machine.shares})
@@ -46,16 +46,18 @@ def _document(plan: Plan) -> dict[str, Any]:
         "revision": counts.revision(),
         **{name: value for name, value in asdict(plan).items() if name != "advice"},
         "gap": plan.gap,
-        "machines": [{**asdict(advice), "explanation": explained(advice)} for advice in plan.advice],
+        "machines": [{**asdict(advice), "explanation": explanation(advice)} for advice in plan.advice],
     }
 
 
 def _sentences(plan: Plan) -> str:
     moves = [
-        line for advice in plan.moves for line in (advice.machine, *(f"  {sentence}" for sentence in explained(advice)))
+        line
+        for advice in plan.moves
+        for line in (advice.machine, *(f"  {sentence}" for sentence in explanation(advice)))
     ]
-    stays = [f"{advice.machine}: {' '.join(explained(advice))}" for advice in plan.advice if not advice.is_move]
-    measure = [asked_for(comparison, names.names()) for comparison in plan.to_measure]
+    stays = [f"{advice.machine}: {' '.join(explanation(advice))}" for advice in plan.advice if not advice.is_move]
+    measure = [to_measure_words(comparison, names.names()) for comparison in plan.to_measure]
     lines = [f"{len(plan.moves)} of {len(plan.advice)} machines move. {solved(plan)}"]
     for title, rows in (("Move:", moves), ("Stay:", stays), ("To measure:", measure)):
         lines += ["", title, *(f"  {row}" for row in rows)] if rows else []

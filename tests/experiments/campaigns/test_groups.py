@@ -9,7 +9,7 @@ from experiments.models import Campaign, CampaignRun, Host, HostAuditEntry
 from experiments.permissions import campaigns_visible_to, hosts_visible_to, may_change_host, may_steer, may_use_host
 from kdb.notifications import announcing, subscriptions
 from kdb.notifications.models import Delivery, Topic
-from modelling.fleet.moving import by_hand, moves, policies
+from modelling.fleet.moving import manual, moves, policies
 from modelling.models import PlacementMove, PlacementPolicy
 from tests.factories import make_campaign, make_host, make_user
 from tests.modelling.fleet.moving.fleets import mail_server, observed_host
@@ -99,7 +99,7 @@ def test_the_owner_stops_everything_whoever_began_it(door, host, owner, member, 
     nightly_one = running(host, owner, "nightly")
     nightly.schedule(nightly_one, 720)
     machine = mail_server(host)
-    move = by_hand.ask(machine.disks.get(), host.observed_pools.get(path="/srv/xfs"), user=member)
+    move = manual.move_disk(machine.disks.get(), host.observed_pools.get(path="/srv/xfs"), user=member)
     PlacementPolicy.objects.create(host=host, mode="automatic")
     client = client_of(owner)
     if door == "page":
@@ -143,7 +143,7 @@ def test_what_somebody_begins_who_may_use_the_host_no_more_ends_before_its_first
         User.objects.filter(pk=member.pk).update(is_active=False)
     member = User.objects.get(pk=member.pk)
     control.start(planned)
-    move = by_hand.ask(disk, pool, user=member)
+    move = manual.move_disk(disk, pool, user=member)
     own = running(host, owner, "own")
     assert (state_of(planned), state_of(own)) == ("cancelled", "running")
     assert set(planned.runs.values_list("state", flat=True)) == {"cancelled"}
@@ -156,13 +156,13 @@ def test_what_somebody_begins_who_may_use_the_host_no_more_ends_before_its_first
 def test_a_policy_ends_with_who_set_it(how, host, owner, member):
     policy = PlacementPolicy(host=host, mode="automatic", removes_kept=True)
     policies.set_policy(policy, user=member)
-    policies.look_after()
+    policies.run_due()
     assert moves.policy_of(host).mode == "automatic"
     if how == "left the group":
         groups.choose_operators(host, [], user=owner)
     else:
         member.groups.clear()
-        policies.look_after()
+        policies.run_due()
     policy.refresh_from_db()
     assert (policy.mode, policy.removes_kept) == ("off", False)
 

@@ -9,11 +9,11 @@ from django.urls import reverse
 
 from experiments.campaigns import checks, hosts
 from experiments.campaigns.forms import HostForm
-from experiments.fleet import deeds, watching
+from experiments.fleet import actions, watching
 from experiments.fleet.driver.proxmox.configuration import parsed
 from experiments.models import Host, ObservedDisk, ObservedPool
 from kdb.work import jobs
-from modelling.fleet.moving import by_hand
+from modelling.fleet.moving import manual
 from modelling.fleet.moving.plans import PlacementError
 from tests import factories
 from tests.experiments.fleet.driver.scripted import ScriptedApi
@@ -114,7 +114,7 @@ def test_what_is_observed_only_is_neither_moved_nor_measured(door, owner, client
     ObservedPool.objects.update(is_target=True)
     disk = ObservedDisk.objects.select_related("machine__host", "pool").get()
     with pytest.raises(PlacementError, match="reached by Proxmox VE's API, for observation alone"):
-        by_hand.ask(disk, ObservedPool.objects.get(path="fast"), user=owner)
+        manual.move_disk(disk, ObservedPool.objects.get(path="fast"), user=owner)
     client.force_login(owner)
     pages = [reverse("observed-host", args=["pve-1"]), reverse("observed-machine", args=[disk.machine.pk])]
     shown = "".join(client.get(page).content.decode() for page in pages)
@@ -125,14 +125,6 @@ def test_what_is_observed_only_is_neither_moved_nor_measured(door, owner, client
     assert checks.problems_of(plan)["host"] == [
         "pve-1 is reached by Proxmox VE's API, for observation alone; a campaign logs in by ssh."
     ]
-
-
-def test_a_way_that_is_changed_makes_another_machine_of_it(door, owner):
-    host = register(door)
-    host.is_by_api = False
-    hosts.edit(host, ["is_by_api"], [])
-    host.refresh_from_db()
-    assert (host.host_key, host.checked_at, host.facts) == ("", None, {})
 
 
 GIVEN = {
@@ -161,4 +153,4 @@ def test_what_does_not_go_with_the_api_is_told_by_the_form(change, field, why):
 
 def test_by_its_api_no_requests_are_sampled(door, owner):
     with pytest.raises(hosts.HostError, match="By its API no requests are sampled"):
-        deeds.turn_on(register(door), user=owner, samples_offsets=True)
+        actions.turn_on(register(door), user=owner, samples_offsets=True)

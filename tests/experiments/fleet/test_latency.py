@@ -25,7 +25,7 @@ def hours(rng: np.random.Generator, number: int) -> np.ndarray:
 def told(milliseconds: np.ndarray, since: int = LEARNT) -> list[int]:
     """Return the hours in which the disk is called slow."""
     seconds = {BEGIN + at * HOUR: float(mean) for at, mean in enumerate(milliseconds)}
-    judged = {at: latency.judged(seconds, BEGIN + at * HOUR) for at in range(since, len(milliseconds))}
+    judged = {at: latency.judge(seconds, BEGIN + at * HOUR) for at in range(since, len(milliseconds))}
     return [at for at, judgement in judged.items() if judgement and judgement.is_slow]
 
 

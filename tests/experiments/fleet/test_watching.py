@@ -1,13 +1,12 @@
 """Looks at a host, and the rows that they leave in the database."""
 
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
 import pytest
 from django.utils.timezone import now
 
-from experiments.fleet import deeds, keeping, watching
+from experiments.fleet import actions, retention, watching
 from experiments.fleet.driver.contract import ListedDisk, ListedMachine, ListedPool, Listing
 from experiments.laboratory.transport import offsets, remote
 from experiments.laboratory.transport.counters import Counts
@@ -39,7 +38,7 @@ def look(seconds: float, uuid: str = UUID, **counts) -> watching.Look:
 @pytest.fixture
 def host():
     host = factories.make_host(is_observed=True)
-    watching.keep_listing(host, listing())
+    watching.save_listing(host, listing())
     return host
 
 
@@ -48,34 +47,28 @@ def minutes() -> list[tuple[float, int]]:
 
 
 def test_a_list_taken_over_twice_adds_nothing_and_follows_a_move(host):
-    watching.keep_listing(host, listing())
+    watching.save_listing(host, listing())
     machine = ObservedMachine.objects.get()
     assert [str(disk.pool.path) for disk in machine.disks.all()] == ["/srv/xfs"]
-    watching.keep_listing(host, listing(pool="/srv/ext4"))
+    watching.save_listing(host, listing(pool="/srv/ext4"))
     (disk,) = machine.disks.all()
     assert (disk.pool.host_fs, disk.path) == ("ext4", "/srv/ext4/mail.raw")
 
 
 def test_what_an_operator_said_of_a_pool_outlives_the_next_list(host):
     pool = host.observed_pools.get(path="/srv/xfs")
-    deeds.change_pool(pool, {"is_target": True, "most_load": 80.0}, user=None)
-    watching.keep_listing(host, listing())
+    actions.change_pool(pool, {"is_target": True, "most_load": 80.0}, user=None)
+    watching.save_listing(host, listing())
     pool.refresh_from_db()
     assert (pool.is_target, pool.most_load) == (True, 80.0)
     assert [entry.detail for entry in host.audit_entries.all()] == ["/srv/xfs: is_target True, most_load 80.0"]
 
 
-def test_looks_of_two_jobs_join_without_a_gap(host):
-    watching.keep(host, [look(0, writes=100), look(20, writes=120)])
-    watching.keep(host, [look(30, writes=130), look(50, writes=150)])
-    assert minutes() == [(50, 50)]
-
-
 def test_looks_kept_twice_count_once(host):
     looks = [look(0), look(20, writes=20)]
-    watching.keep(host, looks)
-    watching.keep(host, looks)
-    watching.keep(host, [*looks, look(40, writes=30)])
+    watching.save_looks(host, looks)
+    watching.save_looks(host, looks)
+    watching.save_looks(host, [*looks, look(40, writes=30)])
     assert minutes() == [(40, 30)]
 
 
@@ -84,7 +77,7 @@ def test_a_job_that_lost_its_lease_leaves_nothing(host):
         raise jobs.LeaseLost("given to another worker")
 
     with pytest.raises(jobs.LeaseLost):
-        watching.keep(host, [look(0), look(20, writes=20)], gone)
+        watching.save_looks(host, [look(0), look(20, writes=20)], gone)
     assert minutes() == []
 
 
@@ -96,36 +89,26 @@ def writes_of(machine: ObservedMachine) -> list[int]:
 
 
 def test_a_machine_that_was_made_anew_under_its_name_takes_nothing_from_the_old_one(host):
-    watching.keep(host, [look(0, writes=5), look(10, writes=9)])
-    watching.keep_listing(host, listing(uuid=ANEW))
-    watching.keep(host, [look(20, ANEW, writes=1), look(30, ANEW, writes=4)])
+    watching.save_looks(host, [look(0, writes=5), look(10, writes=9)])
+    watching.save_listing(host, listing(uuid=ANEW))
+    watching.save_looks(host, [look(20, ANEW, writes=1), look(30, ANEW, writes=4)])
     old, new = ObservedMachine.objects.order_by("pk")
     assert (old.is_running, new.is_running) == (False, True)
     assert (writes_of(old), writes_of(new)) == ([4], [3])
 
 
 def test_the_load_of_a_machine_made_anew_is_never_the_old_ones_also_before_the_next_list(host):
-    watching.keep(host, [look(0, writes=5), look(10, writes=9)])
-    watching.keep(host, [look(20, ANEW, writes=50), look(30, ANEW, writes=90)])
+    watching.save_looks(host, [look(0, writes=5), look(10, writes=9)])
+    watching.save_looks(host, [look(20, ANEW, writes=50), look(30, ANEW, writes=90)])
     (old,) = ObservedMachine.objects.all()
     assert (old.is_running, writes_of(old)) == (False, [4])
-
-
-def test_a_machine_that_comes_back_with_its_uuid_is_the_one_that_it_was(host):
-    """Its definition was restored, so the newest row of the name is not the machine that runs."""
-    watching.keep_listing(host, listing(uuid=ANEW))
-    watching.keep_listing(host, listing())
-    watching.keep(host, [look(0, writes=5), look(10, writes=9)])
-    first, second = ObservedMachine.objects.order_by("pk")
-    assert (first.is_running, second.is_running) == (True, False)
-    assert (writes_of(first), writes_of(second)) == ([4], [])
 
 
 def test_a_machine_that_is_not_known_by_its_uuid_is_listed_at_once(host, monkeypatch):
     """Its name is known: of the machine that had it before."""
     seen = watching._Watch(host, None, lambda: None)
     seen.listed = watching.time.monotonic() - watching.LIST_NEW_SECONDS - 1
-    anew = SimpleNamespace(counts=lambda machine: look(0, ANEW)[1], listing=lambda machine: listing(uuid=ANEW))
+    anew = SimpleNamespace(read_counters=lambda: look(0, ANEW)[1], list_all=lambda: listing(uuid=ANEW))
     monkeypatch.setattr(seen, "driver", anew)
     monkeypatch.setattr(seen, "find_guest_file_systems", lambda listed: None)
     seen.look()
@@ -138,19 +121,19 @@ def test_statements_do_not_grow_with_the_machines(host, django_assert_num_querie
         ListedMachine(f"{UUID[:-3]}{number:03}", f"machine-{number}", True, False, (disk,)) for number in range(10, 40)
     )
     uuids = [machine.uuid for machine in many]
-    watching.keep_listing(host, Listing(listing().pools, many))
+    watching.save_listing(host, Listing(listing().pools, many))
     looks = [(NOON + timedelta(seconds=s), {uuid: {"vda": Counts(reads=s)} for uuid in uuids}) for s in (0, 10, 70)]
     with django_assert_num_queries(10):
-        watching.keep(host, looks)
+        watching.save_looks(host, looks)
     assert DiskStatistics.objects.count() == 60
 
 
 def test_sums_by_hour_and_day_are_those_of_the_minutes_however_often_they_are_made(host):
     begin = (now() - timedelta(days=1)).replace(hour=10, minute=58, second=0, microsecond=0)
     looks = [(begin + timedelta(minutes=minute), {UUID: {"vda": Counts(writes=60 * minute)}}) for minute in range(5)]
-    watching.keep(host, looks)
+    watching.save_looks(host, looks)
     for _ in range(2):
-        keeping.roll_up(None)
+        retention.roll_up(None)
         sums = list(DiskStatistics.objects.exclude(span="minute").order_by("span", "starts_at"))
         assert [(row.span, row.seconds, row.writes) for row in sums] == [
             ("day", 240, 240),
@@ -161,33 +144,33 @@ def test_sums_by_hour_and_day_are_those_of_the_minutes_however_often_they_are_ma
 
 def test_what_is_older_than_its_end_is_forgotten_and_its_sums_stay(host, settings):
     begin = (now() - timedelta(days=3)).replace(minute=0, second=0, microsecond=0)
-    watching.keep(
+    watching.save_looks(
         host, [(begin, {UUID: {"vda": Counts()}}), (begin + timedelta(minutes=1), {UUID: {"vda": Counts(reads=7)}})]
     )
     settings.KDB_OBSERVATION_MINUTES_DAYS = 2
     for _ in range(2):
-        keeping.roll_up(None)
+        retention.roll_up(None)
         assert list(DiskStatistics.objects.order_by("span").values_list("span", "reads")) == [("day", 7), ("hour", 7)]
 
 
 def test_a_tick_asks_for_one_job_a_host_on_its_laboratorys_queue(host):
     factories.make_host()  # nobody asked for this one to be observed
-    watching.look_after()
-    watching.look_after()
+    watching.enqueue_due_watches()
+    watching.enqueue_due_watches()
     assert [(job.queue, job.arguments) for job in Job.objects.all()] == [(host.queue, {"host_id": host.pk})]
 
 
 def test_a_host_that_cannot_be_reached_says_so_and_is_asked_again_later(host):
     Host.objects.filter(pk=host.pk).update(host_key="")
-    watching.look_after()
+    watching.enqueue_due_watches()
     jobs.run(Job.objects.get().pk)
     host.refresh_from_db()
     assert (host.observation_error, host.observed_at) == (f"The key of {host} is not accepted yet.", None)
     assert not DiskStatistics.objects.exists()
-    watching.look_after()
+    watching.enqueue_due_watches()
     assert Job.objects.count() == 1
     Job.objects.update(finished_at=now() - timedelta(minutes=2))
-    watching.look_after()
+    watching.enqueue_due_watches()
     assert Job.objects.count() == 2
 
 
@@ -195,27 +178,18 @@ def test_only_a_host_with_libvirt_and_an_accepted_key_is_observed():
     for fields, why in (({"drivers": ["native"]}, "has no libvirt"), ({"host_key": ""}, "is not accepted")):
         host = factories.make_host(**fields)
         with pytest.raises(watching.hosts.HostError, match=why):
-            deeds.turn_on(host, user=None)
+            actions.turn_on(host, user=None)
         assert not host.audit_entries.exists()
 
 
 def test_turning_on_twice_is_one_entry_and_one_job():
     host = factories.make_host()
-    deeds.turn_on(host, user=None)
-    deeds.turn_on(host, user=None)
+    actions.turn_on(host, user=None)
+    actions.turn_on(host, user=None)
     assert [entry.action for entry in host.audit_entries.all()] == ["observation on"]
     assert Job.objects.count() == 1
-    deeds.turn_off(host, user=None)
+    actions.turn_off(host, user=None)
     assert [entry.action for entry in host.audit_entries.all()] == ["observation on", "observation off"]
-
-
-def test_samples_are_taken_where_the_operator_says_so():
-    host = factories.make_host()
-    deeds.turn_on(host, user=None)
-    deeds.turn_on(host, user=None, samples_offsets=True)
-    host.refresh_from_db()
-    assert host.samples_offsets
-    assert [entry.detail for entry in host.audit_entries.all()] == ["every 10 s", "every 10 s, with samples"]
 
 
 def sampled(host: Host, path: str, monkeypatch, answer="7,0\t{disk}\n7,0 W 8 8\n7,0 W 16 8\n") -> watching._Watch:
@@ -257,18 +231,7 @@ def test_a_host_that_cannot_sample_says_why(host, monkeypatch):
 def test_a_sample_is_kept_with_the_minute_that_it_was_taken_in(host):
     ObservedDisk.objects.update(path="/dev/vg/mail")
     sample = (NOON + timedelta(seconds=5), {"/dev/vg/mail": Offsets(sampled_writes=30, following_writes=4)})
-    watching.keep(host, [look(0), look(20, writes=20)], sample=sample)
-    watching.keep(host, [look(50, writes=50), look(70, writes=70)])
+    watching.save_looks(host, [look(0), look(20, writes=20)], sample=sample)
+    watching.save_looks(host, [look(50, writes=50), look(70, writes=70)])
     first, second = DiskStatistics.objects.filter(span="minute").order_by("starts_at")
     assert (Offsets(**first.offsets), second.offsets) == (sample[1]["/dev/vg/mail"], None)
-
-
-def test_kept_counters_are_read_back_as_they_were(host):
-    watching.keep(host, [look(0, reads=3, read_seconds=0.25)])
-    disk = ObservedMachine.objects.get().disks.get()
-    assert disk.counts == asdict(Counts(reads=3, read_seconds=0.25))
-
-
-@pytest.mark.parametrize(("every", "machines", "seconds"), [(10, 3, 10), (10, 50, 30), (5, 50, 30), (10, 1000, 60)])
-def test_many_machines_are_looked_at_less_often(every, machines, seconds):
-    assert watching.interval(every, machines) == seconds

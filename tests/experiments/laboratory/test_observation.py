@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from experiments.campaigns import hosts
-from experiments.fleet import deeds, watching
+from experiments.fleet import actions, watching
 from experiments.laboratory.targets import drivers, libvirt
 from experiments.laboratory.targets.drivers import RunSpec
 from experiments.laboratory.transport import remote
@@ -63,7 +63,7 @@ def read_by(machine: ObservedMachine) -> int:
 
 
 def test_a_machine_is_found_watched_and_missed(host, mail, lab, capsys):
-    deeds.turn_on(host, user=None, every=5)
+    actions.turn_on(host, user=None, every=5)
     host.refresh_from_db()
 
     def work() -> None:

@@ -13,9 +13,9 @@ from kdb_client import allowed as grammar
 from kdb_client.allowed import Allowed, Script, check_fio_job, listed
 from kdb_client.errors import KdbError
 
-from experiments.fleet.driver import libvirt_moving
-from experiments.fleet.driver.proxmox import moving as proxmox_moving
+from experiments.fleet.driver.libvirt.moving import LibvirtMoving
 from experiments.fleet.driver.proxmox.listing import GREP
+from experiments.fleet.driver.proxmox.moving import ProxmoxMoving
 from experiments.laboratory.benchmarks import engines
 from experiments.laboratory.targets.libvirt import URI
 from experiments.laboratory.transport import remote, ssh
@@ -25,7 +25,7 @@ from .forms import DIGESTS, all_allowed, command
 
 TEXTS = {script.name: script.text for script in SCRIPTS.values()}
 REMOTE, OF_LIBVIRT, OF_PROXMOX = (
-    ssh.digest_of(text) for text in (remote.SCRIPT, libvirt_moving.SCRIPT, proxmox_moving.SCRIPT)
+    ssh.digest_of(text) for text in (remote.SCRIPT, LibvirtMoving.script, ProxmoxMoving.script)
 )
 UUIDS = ["6a7b2a3c-0000-4000-8000-000000000001", "6a7b2a3c-0000-4000-8000-000000000002"]
 VIRSH = ("virsh", "-c", URI, "--quiet")

@@ -119,7 +119,7 @@ def test_a_laboratory_is_removed_and_nothing_of_it_opens_to_others(door, ours, p
         assert api.delete("/api/v1/laboratories/ours/").status_code == 204
     assert (members(ours), Sitting.objects.count(), SeriesChange.objects.count()) == (set(), 0, 0)
     assert pages.get(PAGE).status_code == 404
-    assert not plans.seen_by(host.registered_by).exists()  # it tells of their runs
+    assert not plans.visible_to(host.registered_by).exists()  # it tells of their runs
     with pytest.raises(laboratories.Refused, match="it is taken"):
         laboratories.create_laboratory(host.registered_by, "ours", "Not theirs")
     assert trail(ours)[-1][:2] == ("ada", "removed")

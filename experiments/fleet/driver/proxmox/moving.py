@@ -1,8 +1,8 @@
-"""Moving a disk under Proxmox VE: `qm disk move`, one task that copies, switches, and keeps the old volume as unusedN.
+"""Move a disk under Proxmox VE: `qm disk move`, one task that copies, switches, and keeps the old volume as unusedN.
 
 The task runs on the node by itself, whatever becomes of us; moving.sh starts it once for each attempt and keeps its
 journal there. Proxmox VE names the new volume, so a move asks for a storage ("local-zfs:") and is told the volume
-once the machine runs from it (`landed`). While the task runs it holds the machine's lock: no backup, migration or
+once the machine runs from it (`locate_new`). While the task runs it holds the machine's lock: no backup, migration or
 change of the configuration happens meanwhile.
 
 What `qm disk move` does, prints and leaves was read in https://git.proxmox.com/?p=qemu-server.git at e6352be67f70
@@ -19,15 +19,12 @@ from typing import Any, NoReturn
 from experiments.laboratory.targets.proxmox import BACKENDS, FOLDERS, asked
 from experiments.laboratory.transport import remote
 from experiments.laboratory.transport.remote import Refused
-from experiments.laboratory.transport.ssh import Connection
 
-from ..contract import Checked, CopyEnded, Copying, Forbidden, Gone, Held, Image, Move, MoveError, NotSure
+from ..contract import Checked, CopyEnded, Copying, Forbidden, Image, ImageInUse, MachineGone, Move, NotSure
+from ..script import FORMATS, UNSAFE, MovingScript
 from .configuration import Configuration, Drive, owner_of, parsed, storage_of
 
-SCRIPT = Path(__file__).with_name("moving.sh").read_text()
-FORMATS = ("raw", "qcow2")
 STOP_SECONDS = 90  # longest that moving.sh waits for a task to end
-_SPARE_BYTES = 64 * 2**20  # beside the volume, for what its storage notes of it
 _QCOW2_ON = (*FOLDERS, "nfs", "cifs")  # types of storage whose disks are files
 _STORAGE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*:")
 _PERCENT = re.compile(r"transferred [^()]{1,200}\((\d{1,3}(?:\.\d{1,9})?)%\)")
@@ -71,11 +68,11 @@ class _Look:
         return drive.volume if drive is not None else ""
 
 
-class ProxmoxMoving:
-    """The moving half of Proxmox VE's driver, over one connection to the node that the machine runs on."""
+class ProxmoxMoving(MovingScript):
+    """Moves the disks of machines of Proxmox VE, over one connection to the node that they run on."""
 
-    def __init__(self, host: Connection) -> None:
-        self.host = host
+    script = Path(__file__).with_name("moving.sh").read_text()
+    passing = _BUSY
 
     def check(self, move: Move) -> Checked:
         return self._checked(move, self._look(move))
@@ -83,7 +80,7 @@ class ProxmoxMoving:
     def _checked(self, move: Move, look: _Look) -> Checked:
         conf, drive = look.conf, look.conf.disks.get(move.disk)
         if not look.is_running:
-            raise Forbidden("The machine does not run: it is moved while it runs.", self._image(look, move))
+            raise Forbidden("The machine does not run: it is moved while it runs.")
         if drive is None or drive.volume != move.old:
             raise Forbidden(f"{move.disk} lies at {look.volume(move.disk) or 'no volume'}, not at {move.old}.")
         self._check_machine(conf, drive, move)
@@ -92,17 +89,12 @@ class ProxmoxMoving:
         self._check_cluster(conf, drive, about, move)
         size = drive.size_bytes
         if not size:
-            raise NotSure(f"Proxmox VE does not say how large {move.disk} is.", Image.OLD)
-        if size + move.reserve_bytes + _SPARE_BYTES > int(about["avail"]):
-            raise Forbidden(
-                f"{int(about['avail']):,} bytes are free on {storage_of(move.new)}; {size:,} are needed, "
-                f"and {move.reserve_bytes:,} stay free.",
-                Image.OLD,
-            )
+            raise NotSure(f"Proxmox VE does not say how large {move.disk} is.")
+        self._need_room(move, size, int(about["avail"]), f"on {storage_of(move.new)}")
         if drive.options.get("cache") == "unsafe":
-            warnings.append("Its cache mode is unsafe: what it thinks is written may be lost, moved or not.")
+            warnings.append(UNSAFE)
         is_sparse = about["type"] in ("lvmthin", "rbd", *_QCOW2_ON) or str(settings.get("sparse", "0")) == "1"
-        return Checked(size, size, image_format, is_sparse, tuple(warnings))
+        return Checked(size, image_format, is_sparse, tuple(warnings))
 
     def copy(self, move: Move) -> Copying:
         look = self._look(move)
@@ -111,13 +103,13 @@ class ProxmoxMoving:
         if look.began:
             try:
                 self.undo(move)
-            except Held as error:
-                raise CopyEnded(str(error), Image.OLD) from error
+            except ImageInUse as error:
+                raise CopyEnded(str(error)) from error
             look = self._look(move)
         checked = self._checked(move, look)
         kibs = max(move.copy_rate // 1024, 1) if move.copy_rate else 0
         words = (self._number(move), move.disk, storage_of(move.new), checked.image_format, kibs, look.digest)
-        self._call("begin", move.token, *words, image=Image.OLD)
+        self._call("begin", move.token, *words)
         return Copying(0, checked.size_bytes, is_ready=False)
 
     def progress(self, move: Move) -> Copying:
@@ -125,26 +117,26 @@ class ProxmoxMoving:
         look = self._look(move)
         drive = look.conf.disks.get(move.disk)
         size = (drive.size_bytes if drive is not None else None) or 0
-        if (image := self._image(look, move)) == Image.NEW:
+        if self._image(look, move) == Image.NEW:
             return Copying(size, size, is_ready=not look.alive)
         if not look.began:
-            raise CopyEnded("No copy is under way.", image)
+            raise CopyEnded("No copy is under way.")
         if not look.is_running:
-            raise CopyEnded("The machine stopped: the copy ended with it.", image)
+            raise CopyEnded("The machine stopped: the copy ended with it.")
         if not look.alive:
-            self._ended(look, move, image)
+            self._ended(look, move)
         percents = [float(match[1]) for line in look.log if (match := _PERCENT.search(line))]
         return Copying(int(size * min(percents[-1] if percents else 0, 100) / 100), size, is_ready=False)
 
     def switch(self, move: Move) -> None:
         """Make sure that the machine runs from the new volume: the task has switched it, or nothing has."""
         if not self.progress(move).is_ready:
-            raise NotSure("Proxmox VE still copies the disk, and switches by itself.", Image.OLD)
+            raise NotSure("Proxmox VE still copies the disk, and switches by itself.")
         look = self._look(move)
         if look.was_killed and self._opened(move, look.volume(move.disk)) is False:
             raise NotSure(f"QEMU does not have {look.volume(move.disk)} open, which its configuration names.")
 
-    def runs_from(self, move: Move) -> Image:
+    def running_image(self, move: Move) -> Image:
         look = self._look(move)
         image = self._image(look, move)
         # It may have died between QEMU's switch and the configuration's.
@@ -156,13 +148,13 @@ class ProxmoxMoving:
             )
         return image
 
-    def landed(self, move: Move) -> Move:
+    def locate_new(self, move: Move) -> Move:
         look = self._look(move)
         if self._image(look, move) != Image.NEW:
             raise NotSure(f"The machine does not run from {move.new}.")
         return replace(move, new=look.volume(move.disk))
 
-    def kept(self, move: Move) -> str:
+    def kept_name(self, move: Move) -> str:
         return move.old
 
     def undo(self, move: Move) -> None:
@@ -176,94 +168,91 @@ class ProxmoxMoving:
             self._cancel_jobs(move)
         number, made = self._number(move), self._made(look, move)
         for volume in made:
-            self._call("free", move.token, number, volume, image=Image.OLD)
+            self._call("free", move.token, number, volume)
         self._call("forget", move.token)
 
     def keep(self, move: Move) -> None:
         """Make sure that the old volume is used by nothing; Proxmox VE keeps it as unusedN."""
         look = self._look(move)
-        if (image := self._image(look, move)) != Image.NEW:
-            raise Forbidden(f"The machine does not run from {move.new}.", image)
+        if self._image(look, move) != Image.NEW:
+            raise Forbidden(f"The machine does not run from {move.new}.")
         if look.alive:
-            raise NotSure("The task of Proxmox VE has not ended.", image)
+            raise NotSure("The task of Proxmox VE has not ended.")
         if move.old in {drive.volume for drive in look.conf.disks.values()}:
-            raise Forbidden(f"{move.old} is a disk of the machine.", image)
+            raise Forbidden(f"{move.old} is a disk of the machine.")
 
     def remove(self, move: Move) -> None:
         look = self._look(move)
-        image = self._image(look, move)
-        if image == Image.OLD:
-            raise Forbidden(f"The machine runs from {move.old}.", image)
+        if self._image(look, move) == Image.OLD:
+            raise Forbidden(f"The machine runs from {move.old}.")
         if look.alive:
-            raise NotSure("The task of Proxmox VE has not ended.", image)
+            raise NotSure("The task of Proxmox VE has not ended.")
         key = next((key for key, volume in look.conf.unused.items() if volume == move.old), "")
         number = self._number(move)
         if key:
             if names := look.conf.snapshots_with(move.old):
-                raise Forbidden(f"The snapshot {names[0]} needs {move.old}: remove it first.", image)
-            self._call("unlink", number, move.old, key, look.digest, image=image, timeout=STOP_SECONDS)
+                raise Forbidden(f"The snapshot {names[0]} needs {move.old}: remove it first.")
+            self._call("unlink", number, move.old, key, look.digest, timeout=STOP_SECONDS)
         elif move.old in self._call("volumes", storage_of(move.old), number).split():
-            raise Forbidden(f"{move.old} is not kept as an unused disk of the machine {number}.", image)
+            raise Forbidden(f"{move.old} is not kept as an unused disk of the machine {number}.")
         self._call("forget", move.token)
 
     # What is against it
 
     def _check_machine(self, conf: Configuration, drive: Drive, move: Move) -> None:
         if conf.lock:
-            raise NotSure(f"The machine is locked by Proxmox VE ({conf.lock}).", Image.OLD)
+            raise NotSure(f"The machine is locked by Proxmox VE ({conf.lock}).")
         if move.disk in conf.pending or move.disk in conf.pending.get("delete", "").split(","):
-            raise Forbidden(f"A change of {move.disk} waits for the next start of the machine.", Image.OLD)
+            raise Forbidden(f"A change of {move.disk} waits for the next start of the machine.")
         if names := conf.snapshots_with(drive.volume):
-            raise Forbidden(f"The snapshot {names[0]} needs {move.old}: remove it first.", Image.OLD)
+            raise Forbidden(f"The snapshot {names[0]} needs {move.old}: remove it first.")
         if drive.is_linked:
-            raise Forbidden(f"{move.disk} lies on the image of a template: make a full clone first.", Image.OLD)
+            raise Forbidden(f"{move.disk} lies on the image of a template: make a full clone first.")
         if drive.image_format not in FORMATS:
-            raise Forbidden(f"Images of the format {drive.image_format} are not moved.", Image.OLD)
+            raise Forbidden(f"Images of the format {drive.image_format} are not moved.")
         if not drive.storage:
-            raise Forbidden(f"{move.old} is a device of the host, on no storage.", Image.OLD)
+            raise Forbidden(f"{move.old} is a device of the host, on no storage.")
         if jobs := self._jobs(move):
-            raise Forbidden(f"Another block job of {move.disk} is under way: {jobs[0]}.", Image.OLD)
+            raise Forbidden(f"Another block job of {move.disk} is under way: {jobs[0]}.")
 
     def _storage(self, move: Move) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return state and settings of the storage that it goes to. Raises Forbidden where it takes no disks."""
         if not _STORAGE.fullmatch(move.new):
-            raise Forbidden(f"{move.new} is no storage of Proxmox VE.", Image.OLD)
+            raise Forbidden(f"{move.new} is no storage of Proxmox VE.")
         name = storage_of(move.new)
         if name == storage_of(move.old):
-            raise Forbidden(f"{move.disk} lies on {name} already.", Image.OLD)
+            raise Forbidden(f"{move.disk} lies on {name} already.")
         about = next((entry for entry in self._asked("/nodes/localhost/storage") if entry.get("storage") == name), None)
         if about is None or not about.get("active"):
-            raise Forbidden(f"The storage {name} is not there on this node.", Image.OLD)
+            raise Forbidden(f"The storage {name} is not there on this node.")
         if "images" not in str(about.get("content", "")).split(","):
-            raise Forbidden(f"The storage {name} holds no disks of machines (content: images).", Image.OLD)
+            raise Forbidden(f"The storage {name} holds no disks of machines (content: images).")
         if about.get("type") not in (*BACKENDS, *_QCOW2_ON):
-            raise Forbidden(f"A storage of type {about.get('type')} is none that KDB knows.", Image.OLD)
+            raise Forbidden(f"A storage of type {about.get('type')} is none that KDB knows.")
         settings = self._asked(f"/storage/{name}")
         return about, settings if isinstance(settings, dict) else {}
 
     def _check_cluster(self, conf: Configuration, drive: Drive, about: Mapping[str, Any], move: Move) -> None:
         """Raise Forbidden, NotSure where high availability or replication would not go on with the disk there."""
         if any(entry.get("type") == "cluster" and not entry.get("quorate") for entry in self._asked("/cluster/status")):
-            raise NotSure("The cluster has no quorum: a configuration could not be written after the copy.", Image.OLD)
+            raise NotSure("The cluster has no quorum: a configuration could not be written after the copy.")
         number = conf.number
         jobs = [job for job in self._asked("/cluster/replication") if str(job.get("guest")) == str(number)]
         if jobs and drive.options.get("replicate") != "0":
             raise Forbidden(
-                f"The replication job {jobs[0].get('id')} copies {move.disk}: remove it, or set replicate=0, first.",
-                Image.OLD,
+                f"The replication job {jobs[0].get('id')} copies {move.disk}: remove it, or set replicate=0, first."
             )
         state = self._asked(f"/nodes/localhost/qemu/{number}/status/current")
         ha = state.get("ha") if isinstance(state, dict) else None
         if not isinstance(ha, dict) or not int(ha.get("managed") or 0):
             return
         if str(ha.get("state") or "") not in _HA_AT_REST:
-            raise NotSure(f"High availability is at the machine: {ha['state']}.", Image.OLD)
+            raise NotSure(f"High availability is at the machine: {ha['state']}.")
         there = self._asked("/nodes/localhost/storage")
         was_shared = any(storage.get("shared") for storage in there if storage.get("storage") == drive.storage)
         if was_shared and not about.get("shared"):
             raise Forbidden(
-                f"High availability starts the machine on other nodes, which do not have {storage_of(move.new)}.",
-                Image.OLD,
+                f"High availability starts the machine on other nodes, which do not have {storage_of(move.new)}."
             )
 
     # What QEMU says
@@ -286,7 +275,7 @@ class ProxmoxMoving:
         for name in self._jobs(move):
             self._monitor(move, f"block_job_cancel -f {name}")
         if jobs := self._jobs(move):
-            raise NotSure(f"The block job {jobs[0]} does not end.", Image.OLD)
+            raise NotSure(f"The block job {jobs[0]} does not end.")
 
     def _opened(self, move: Move, volume: str) -> bool | None:
         """Tell whether QEMU has this volume open as the disk; None where it does not say: a path of Ceph, say."""
@@ -308,7 +297,7 @@ class ProxmoxMoving:
         return number
 
     def _look(self, move: Move) -> _Look:
-        """Return what the node says. Raises Gone, and NotSure where another node has the machine."""
+        """Return what the node says. Raises MachineGone, and NotSure where another node has the machine."""
         number = self._number(move)
         parts: dict[str, list[str]] = {}
         for key, value in remote.facts(self._call("look", move.token, number)):
@@ -317,7 +306,7 @@ class ProxmoxMoving:
         if conf is None and "node" in parts:
             raise NotSure(f"The machine {number} is on the node {parts['node'][0]} now.")
         if conf is None or move.machine not in (conf.uuid, conf.uuid_of_number):
-            raise Gone(f"The node has no machine {number} that is {move.machine}.")
+            raise MachineGone(f"The node has no machine {number} that is {move.machine}.")
         return _Look(
             conf=conf,
             digest=parts["digest"][0],
@@ -341,56 +330,37 @@ class ProxmoxMoving:
         return Image.NEW if is_made else Image.NOT_KNOWN
 
     def _made(self, look: _Look, move: Move) -> list[str]:
-        """Return the volumes that the attempt left on the target. Raises Held at one that may be somebody else's."""
+        """Return the volumes that the attempt left on the target. Raises ImageInUse at one that may be another's."""
         there = self._call("volumes", storage_of(move.new), look.conf.number).split()
         had = {*look.before, *(drive.volume for drive in look.conf.disks.values()), *look.conf.unused.values()}
         new = [volume for volume in there if volume not in had]
         named = {match[1] for line in look.log if (match := _ALLOCATED.search(line))}
         if strange := [volume for volume in new if volume not in named]:
-            raise Held(
+            raise ImageInUse(
                 f"{strange[0]} appeared while the disk was copied. This release of Proxmox VE does not say whether the "
-                "copy made it, so it stays: remove it if it is nobody's.",
-                Image.OLD,
+                "copy made it, so it stays: remove it if it is nobody's."
             )
         is_same = look.is_running and look.process == look.first_process
         if new and not (is_same and self._opened(move, move.old)):
-            raise Held(
+            raise ImageInUse(
                 f"{new[0]} stays: the task was ended from outside, and whether the machine wrote to it last is not "
-                f"known. Compare it with {move.old} before you remove it.",
-                Image.OLD,
+                f"known. Compare it with {move.old} before you remove it."
             )
         return new
 
-    def _need_old(self, move: Move) -> None:
-        if (image := self.runs_from(move)) != Image.OLD:
-            raise Forbidden(f"The machine does not run from {move.old}: moving it back is a move of its own.", image)
-
-    def _ended(self, look: _Look, move: Move, image: Image) -> NoReturn:
+    def _ended(self, look: _Look, move: Move) -> NoReturn:
         """Raise why a task is over that did not switch."""
         last = next((line for line in reversed(look.log) if line.strip()), "it was killed")
         if _BUSY.search(last):
             self.undo(move)
-            raise NotSure(f"Proxmox VE did not begin: {last}", image)
-        raise CopyEnded(f"The copy ended before it was whole: {last}", image)
+            raise NotSure(f"Proxmox VE did not begin: {last}")
+        raise CopyEnded(f"The copy ended before it was whole: {last}")
 
     def _asked(self, place: str) -> Any:
         try:
             return asked(self.host, "get", place)
         except Refused as error:
-            raise NotSure(str(error), Image.OLD) from error
-
-    def _call(self, verb: str, *arguments: object, image: Image = Image.NOT_KNOWN, timeout: float = 60) -> str:
-        """Run a verb of moving.sh; return its answer. Raises MoveError by the first word of its refusal."""
-        try:
-            return remote.call(self.host, verb, *arguments, timeout=timeout, script=SCRIPT)
-        except Refused as error:
-            why = str(error).partition(": ")[2] or str(error)
-            kinds: dict[str, type[MoveError]] = {"busy": NotSure, "silent": NotSure, "changed": NotSure, "held": Held}
-            first = re.split(r"[\s:]", why, maxsplit=1)[0]
-            # Not a refusal: a program failed, or was killed, or another has the machine.
-            is_passing = why.startswith(f"{verb}: ") or _BUSY.search(why)
-            kind = NotSure if is_passing else kinds.get(first, Forbidden)
-            raise kind(str(error), image) from error
+            raise NotSure(str(error)) from error
 
 
 def _format_there(drive: Drive, kind: str) -> tuple[str, list[str]]:

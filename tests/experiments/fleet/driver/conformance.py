@@ -3,7 +3,7 @@
 A place is a host with one machine that runs and writes records, an image of it in a first pool and a second pool:
 `driver` (MovingDriver), `machine` (writes_on, lost, start), `new_move()` of a token of its own, `exists(path)` (of a
 pool: whether the machine has an image there), `stop()`, which takes the machine's power, `free_bytes()` of the second
-pool, `put(path)`, and `moved(move)`, which is told where the image lies now. `listing` (ListingDriver) and `host` are
+pool, `put(path)`, and `moved(move)`, which is told where the image lies now. `listing` (ListingDriver) is
 its other half.
 """
 
@@ -29,7 +29,7 @@ class MovingConformance:
         checked = place.driver.check(move)
         assert checked.size_bytes == place.size_bytes
         assert not place.exists(move.new)
-        assert place.driver.runs_from(move) == Image.OLD
+        assert place.driver.running_image(move) == Image.OLD
 
     def test_what_has_no_room_is_not_begun(self, place):
         with pytest.raises(Forbidden, match="free"):
@@ -45,7 +45,7 @@ class MovingConformance:
         again = place.driver.copy(move)
         assert 0 < again.done < again.total
         place.driver.undo(move)
-        assert (place.driver.runs_from(move), place.exists(move.new)) == (Image.OLD, False)
+        assert (place.driver.running_image(move), place.exists(move.new)) == (Image.OLD, False)
         place.driver.undo(move)
         with pytest.raises(CopyEnded):
             place.driver.progress(move)
@@ -54,7 +54,7 @@ class MovingConformance:
     def test_a_switch_without_a_whole_copy_leaves_the_machine_on_its_image(self, place):
         with pytest.raises((Forbidden, CopyEnded)):
             place.driver.switch(move := place.new_move())
-        assert place.driver.runs_from(move) == Image.OLD
+        assert place.driver.running_image(move) == Image.OLD
         place.machine.writes_on()
 
     def test_a_machine_that_stops_ends_its_copy_and_starts_from_its_old_image(self, place):
@@ -63,7 +63,7 @@ class MovingConformance:
         place.stop()
         with pytest.raises(CopyEnded):
             place.driver.progress(move)
-        assert place.driver.runs_from(move) == Image.OLD
+        assert place.driver.running_image(move) == Image.OLD
         place.driver.undo(move)
         assert not place.exists(move.new)
         assert place.machine.lost(move.old) == []
@@ -72,15 +72,15 @@ class MovingConformance:
     def test_a_switched_machine_runs_from_the_new_image_now_and_after_a_restart(self, place):
         move = place.new_move()
         copied(place.driver, move)
-        if place.driver.runs_from(move) == Image.OLD:  # else its host switches by itself
+        if place.driver.running_image(move) == Image.OLD:  # else its host switches by itself
             with pytest.raises(Forbidden):
                 place.driver.keep(move)
         place.driver.switch(move)
-        assert place.driver.runs_from(move) == Image.NEW
+        assert place.driver.running_image(move) == Image.NEW
         place.driver.switch(move)
-        move = place.driver.landed(move)
-        assert place.driver.landed(move) == move
-        kept = place.driver.kept(move)
+        move = place.driver.locate_new(move)
+        assert place.driver.locate_new(move) == move
+        kept = place.driver.kept_name(move)
         place.machine.writes_on()
         with pytest.raises(Forbidden):
             place.driver.undo(move)
@@ -89,10 +89,10 @@ class MovingConformance:
         assert place.exists(kept)
         assert kept == move.old or not place.exists(move.old)
         place.stop()
-        assert place.driver.runs_from(move) == Image.NEW
+        assert place.driver.running_image(move) == Image.NEW
         assert place.machine.lost(move.new) == []
         place.machine.start()
-        assert place.driver.runs_from(move) == Image.NEW
+        assert place.driver.running_image(move) == Image.NEW
         place.driver.remove(move)
         place.driver.remove(move)
         assert not place.exists(kept)
@@ -100,7 +100,7 @@ class MovingConformance:
 
     def test_what_is_in_use_or_not_of_the_move_is_never_removed(self, place):
         move = place.new_move()
-        kept = place.driver.kept(move)
+        kept = place.driver.kept_name(move)
         place.put(kept)
         with pytest.raises(Forbidden):
             place.driver.remove(move)
@@ -122,7 +122,7 @@ class ListingConformance:
     """Tests that any driver that lists must pass."""
 
     def test_the_list_names_the_machine_its_disk_and_the_pool_that_it_lies_on(self, place):
-        listing = place.listing.listing(place.host)
+        listing = place.listing.list_all()
         move = place.new_move()
         (machine,) = [machine for machine in listing.machines if machine.uuid == move.machine]
         assert machine.is_running
@@ -133,16 +133,16 @@ class ListingConformance:
 
     def test_counters_rise_while_the_machine_writes_and_are_named_as_in_the_list(self, place):
         move = place.new_move()
-        (machine,) = [one for one in place.listing.listing(place.host).machines if one.uuid == move.machine]
-        first = place.listing.counts(place.host)[machine.runs_as][move.disk]
+        (machine,) = [one for one in place.listing.list_all().machines if one.uuid == move.machine]
+        first = place.listing.read_counters()[machine.runs_as][move.disk]
         place.machine.writes_on()
-        second = place.listing.counts(place.host)[machine.runs_as][move.disk]
+        second = place.listing.read_counters()[machine.runs_as][move.disk]
         assert (second.writes > first.writes, second.write_bytes > first.write_bytes) == (True, True)
 
     def test_a_machine_that_stopped_is_listed_and_not_counted(self, place):
         move = place.new_move()
         place.stop()
-        (machine,) = [listed for listed in place.listing.listing(place.host).machines if listed.uuid == move.machine]
+        (machine,) = [listed for listed in place.listing.list_all().machines if listed.uuid == move.machine]
         assert not machine.is_running
-        assert place.listing.counts(place.host) == {}
+        assert place.listing.read_counters() == {}
         place.machine.start()

@@ -8,9 +8,9 @@ from xml.etree.ElementTree import Element
 import pytest
 from kdb_client import allowed as grammar
 
-from experiments.fleet.driver import libvirt_listing
-from experiments.fleet.driver.contract import Forbidden, Held, Move
-from experiments.fleet.driver.libvirt_moving import LibvirtMoving
+from experiments.fleet.driver.contract import Forbidden, ImageInUse, Move
+from experiments.fleet.driver.libvirt.listing import LibvirtListing
+from experiments.fleet.driver.libvirt.moving import LibvirtMoving
 from experiments.laboratory.transport import ssh
 from tests.experiments.fleet.driver.conformance import ListingConformance, NamingConformance
 from tests.experiments.fleet.driver.machines import DISK_MIB, Machine, host_of, mount_pool
@@ -23,10 +23,8 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 class Place:
     """The guest on ext4, and a pool on XFS."""
 
-    listing = libvirt_listing
-
     def __init__(self, lab, driver: LibvirtMoving) -> None:
-        self.lab, self.driver, self.host = lab, driver, driver.host
+        self.lab, self.driver, self.listing = lab, driver, LibvirtListing(driver.host)
         self.first, self.second = mount_pool(lab, "ext4"), mount_pool(lab, "xfs")
         self.machine = Machine(lab, "mail-1", self.first)
         self.size_bytes = DISK_MIB * 2**20
@@ -102,7 +100,7 @@ def test_an_image_that_a_process_still_has_open_stays_and_is_told(place):
     follow = f"setsid tail -f {move.new} >/dev/null 2>&1 </dev/null & echo $!"
     holder = place.lab.inside("sh", "-c", follow).strip()
     time.sleep(0.5)
-    with pytest.raises(Held, match=holder):
+    with pytest.raises(ImageInUse, match=holder):
         place.driver.undo(move)
     assert place.exists(move.new)
     place.lab.inside("kill", "-KILL", holder)

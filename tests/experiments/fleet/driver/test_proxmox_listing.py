@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from experiments.fleet.driver.contract import ListedPool
-from experiments.fleet.driver.proxmox import listing, listing_by_api
 from experiments.fleet.driver.proxmox.configuration import owner_of, parsed, size, storage_of
+from experiments.fleet.driver.proxmox.listing import GREP, STATISTICS, ProxmoxApiListing, ProxmoxListing
 from experiments.laboratory.transport.remote import Refused
 from experiments.laboratory.transport.ssh import Answer, NotAllowed
-from tests.experiments.fleet.driver.scripted import FAILED, ScriptedHost
+from tests.experiments.fleet.driver.scripted import ScriptedHost
 from tests.experiments.runner import forms
 
 UUID = "6a7b2a3c-0000-4000-8000-000000000100"
@@ -42,7 +42,7 @@ scsi0: slow:101/vm-101-disk-0.qcow2,cache=writeback,size=1G
 ciuser: root
 """
 MAIL = f"name: mail-1\nsmbios1: uuid={UUID}\nscsi0: slow:100/vm-100-disk-0.raw,cache=none,size=8M"
-STATS = dict.fromkeys(listing._STATS, 7)
+STATS = dict.fromkeys(STATISTICS, 7)
 OF_A_STORAGE = {"active": 1, "content": "images,iso", "total": 1000, "avail": 400}
 QEMU = "/nodes/localhost/qemu"
 THERE = [
@@ -106,9 +106,9 @@ def test_a_configuration_is_read_with_what_waits_and_its_snapshots():
     assert [storage_of(path) for path in ("fast:vm-101-disk-3", "/dev/a:b")] == ["fast", ""]
 
 
-@pytest.mark.parametrize(("door", "kind"), [(listing, "nvme"), (listing_by_api, "")])
+@pytest.mark.parametrize(("door", "kind"), [(ProxmoxListing, "nvme"), (ProxmoxApiListing, "")])
 def test_machines_disks_and_storages_are_listed_and_nothing_is_changed(host, door, kind):
-    listed = door.listing(host)
+    listed = door(host).list_all()
     assert listed.pools == (
         ListedPool("slow", "slow", "file", "ext4", kind, 1000, 400),
         ListedPool("thin", "thin", "lvm-thin", "", kind, 1000, 400),
@@ -125,7 +125,7 @@ def test_machines_disks_and_storages_are_listed_and_nothing_is_changed(host, doo
         "scsi0": True,
         "virtio3": True,
     }
-    if door is listing:
+    if door is ProxmoxListing:
         assert forms.refused(host.asked, []) == []
     assert {tuple(words[:2]) for words in host.asked if words[0] == "pvesh"} == {("pvesh", "get")}
     assert {words[0] for words in host.asked} <= {"pvesh", "grep", "findmnt", "lsblk", "realpath"}
@@ -135,7 +135,7 @@ def test_a_machine_restored_beside_its_original_is_another(host):
     host.answers["grep"] = host.answers["grep"].replace(
         "web", f"web\n/etc/pve/qemu-server/101.conf:smbios1: uuid={UUID}"
     )
-    mail, web = listing.listing(host).machines
+    mail, web = ProxmoxListing(host).list_all().machines
     assert mail.uuid == UUID != web.uuid
 
 
@@ -143,44 +143,32 @@ def test_of_the_machines_files_no_line_is_read_that_is_not_needed(host, tmp_path
     secrets = "#s3cret\ncipassword: s3cret\ndescription: s3cret\nsshkeys: s3cret\nname: s3cret\nargs: s3cret\n"
     text = f"{secrets}{MAIL}\nagent: 1\n[PENDING]\n{secrets}sata1: slow:x\n[a]\n{secrets}{MAIL}\n"
     (tmp_path / "100.conf").write_text(text)
-    found = subprocess.run([*listing.GREP[:-1], f"{tmp_path}/"], capture_output=True, text=True, check=True).stdout
+    found = subprocess.run([*GREP[:-1], f"{tmp_path}/"], capture_output=True, text=True, check=True).stdout
     assert "s3cret" not in found
     host.answers["grep"] = found.replace(str(tmp_path), "/etc/pve/qemu-server")
-    mail = next(machine for machine in listing.listing(host).machines if machine.uuid == UUID)
+    mail = next(machine for machine in ProxmoxListing(host).list_all().machines if machine.uuid == UUID)
     assert mail.has_agent
     assert [(disk.target, disk.has_backing_chain) for disk in mail.disks] == [("scsi0", True)]
 
 
 def test_disks_are_counted_by_one_command_and_machines_of_one_name_told_apart(host):
     host.answers[f"pvesh get {QEMU}"][1]["name"] = "mail-1"
-    assert [machine.name for machine in listing.listing(host).machines] == ["mail-1.100", "mail-1.101"]
+    assert [machine.name for machine in ProxmoxListing(host).list_all().machines] == ["mail-1.100", "mail-1.101"]
     host.asked.clear()
-    counted = listing.counts(host)
+    counted = ProxmoxListing(host).read_counters()
     assert {machine: list(disks) for machine, disks in counted.items()} == {"100/7": ["scsi0"]}
     assert (counted["100/7"]["scsi0"].writes, counted["100/7"]["scsi0"].flush_seconds) == (7, pytest.approx(7e-9))
     assert len(host.asked) == 1
 
 
 def test_the_agent_tells_the_file_systems_inside_or_why_not(host):
-    mail = listing.listing(host).machines[0]
+    mail = ProxmoxListing(host).list_all().machines[0]
     place = f"pvesh get {QEMU}/100/agent/get-fsinfo"
     host.answers[place] = {"result": [{"type": "ext4", "mountpoint": "/"}, {"type": "vfat"}, {"type": "ext4"}]}
-    assert listing.file_systems_by_agent(host, mail) == ["ext4"]
+    assert ProxmoxListing(host).guest_file_systems(mail) == ["ext4"]
     host.answers[place] = Answer(255, b"", "QEMU guest agent is not running")
     with pytest.raises(Refused, match="guest agent is not running"):
-        listing_by_api.file_systems_by_agent(host, mail)
-
-
-def test_silence_of_the_cluster_and_answers_that_are_none_are_told(host):
-    for command, answer in (
-        ("grep", Answer(2, b"", "Transport endpoint")),
-        (f"pvesh get {QEMU}", FAILED),
-        ("lsblk", ""),
-    ):
-        was, host.answers[command] = host.answers[command], answer
-        with pytest.raises(Refused):
-            listing.listing(host)
-        host.answers[command] = was
+        ProxmoxApiListing(host).guest_file_systems(mail)
 
 
 def test_by_the_api_a_machine_that_goes_meanwhile_is_left_out_and_without_a_right_folders_are_unknown(
@@ -188,7 +176,7 @@ def test_by_the_api_a_machine_that_goes_meanwhile_is_left_out_and_without_a_righ
 ):
     gone = "500 Configuration file 'nodes/pve-1/qemu-server/100.conf' does not exist"
     host.answers[f"pvesh get {QEMU}/100/config --current 1"] = Answer(1, b"", gone)
-    assert [machine.name for machine in listing_by_api.listing(host).machines] == ["web"]
+    assert [machine.name for machine in ProxmoxApiListing(host).list_all().machines] == ["web"]
 
     def without_rights(arguments, *more):
         if arguments[2] == "/nodes/localhost/disks/directory":
@@ -196,14 +184,14 @@ def test_by_the_api_a_machine_that_goes_meanwhile_is_left_out_and_without_a_righ
         return ScriptedHost._run(host, arguments, *more)
 
     monkeypatch.setattr(host, "_run", without_rights)
-    assert [pool.host_fs for pool in listing_by_api.listing(host).pools] == ["", ""]
+    assert [pool.host_fs for pool in ProxmoxApiListing(host).list_all().pools] == ["", ""]
 
 
 def test_the_sudo_rule_of_the_page_of_observation_has_every_command(host):
     text = re.sub(r"\\([][])", r"\1", Path("docs/observation.md").read_text())  # sudo's own marks
     rules = re.search(r"kdb ALL=\(root\) NOPASSWD: (.*?)\n\n", text, re.S)[1].replace("\\\n", " ").split(",")
     patterns = [re.escape(" ".join(rule.split())).replace(r"\*", ".*") for rule in rules]
-    listing.listing(host)
-    listing.counts(host)
+    ProxmoxListing(host).list_all()
+    ProxmoxListing(host).read_counters()
     for words in host.asked:
         assert any(re.fullmatch(pattern, f"/usr/bin/{' '.join(words)}", re.S) for pattern in patterns), words

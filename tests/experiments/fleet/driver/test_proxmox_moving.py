@@ -14,8 +14,17 @@ from pathlib import Path
 
 import pytest
 
-from experiments.fleet.driver.contract import CopyEnded, Copying, Forbidden, Gone, Held, Image, Move, NotSure
-from experiments.fleet.driver.proxmox.moving import SCRIPT, ProxmoxMoving
+from experiments.fleet.driver.contract import (
+    CopyEnded,
+    Copying,
+    Forbidden,
+    Image,
+    ImageInUse,
+    MachineGone,
+    Move,
+    NotSure,
+)
+from experiments.fleet.driver.proxmox.moving import ProxmoxMoving
 from experiments.laboratory.transport.ssh import Answer
 from tests.experiments.fleet.driver.scripted import FAILED, ScriptedHost
 from tests.experiments.runner import forms
@@ -68,7 +77,7 @@ def driver(host):
 def test_a_move_is_one_task_and_is_over_once_the_machine_runs_from_the_volume_it_made(host, driver):
     checked = driver.check(MOVE)
     assert (checked.size_bytes, checked.image_format, checked.is_sparse) == (8 * 2**20, "raw", True)
-    assert (host.verbs(), driver.runs_from(MOVE)) == (["look"], Image.OLD)
+    assert (host.verbs(), driver.running_image(MOVE)) == (["look"], Image.OLD)
     driver.copy(replace(MOVE, copy_rate=2**20))
     assert host.asked[-1][4:] == ["begin", MOVE.token, "100", "scsi0", "fast", "raw", "1024", DIGEST]
     host.answers["look"] = look(task="alive", log="drive-scsi0: transferred 4.0 MiB of 8.0 MiB (50.00%) in 1s")
@@ -78,8 +87,8 @@ def test_a_move_is_one_task_and_is_over_once_the_machine_runs_from_the_volume_it
         driver.switch(MOVE)
     host.answers["look"] = look(MOVED, task="0")
     driver.switch(MOVE)
-    landed = driver.landed(MOVE)
-    assert (driver.runs_from(MOVE), landed.new, driver.kept(landed)) == (Image.NEW, NEW, OLD)
+    landed = driver.locate_new(MOVE)
+    assert (driver.running_image(MOVE), landed.new, driver.kept_name(landed)) == (Image.NEW, NEW, OLD)
     driver.keep(landed)
     with pytest.raises(Forbidden, match="does not run from"):
         driver.undo(landed)
@@ -101,7 +110,7 @@ def changed(old: str, new: str) -> dict:
         (changed("scsi0", "lock: backup\nscsi0"), NotSure, r"locked by Proxmox VE \(backup\)"),
         (changed("disk-0", "disk-7"), Forbidden, "lies at slow:100/vm-100-disk-7.raw"),
         (changed(",size=8M", ""), NotSure, "does not say how large"),
-        (changed(UUID, UUID[:-1] + "1"), Gone, "no machine 100 that is"),
+        (changed(UUID, UUID[:-1] + "1"), MachineGone, "no machine 100 that is"),
         ({"look": "node\tpve-2"}, NotSure, "on the node pve-2 now"),
         ({"look": look(f"{CONFIGURATION}\n[before]\nscsi0: {OLD}")}, Forbidden, "The snapshot before needs"),
         ({"look": look(f"{CONFIGURATION}\n[PENDING]\ndelete: scsi0")}, Forbidden, "waits for the next start"),
@@ -145,7 +154,7 @@ SWITCHED = {f"{QEMU} block": f"drive-scsi0 (#b2): /dev/fast/{NEW} (raw)"}
 
 def test_a_task_killed_before_qemu_switched_is_taken_back_and_the_move_begins_anew(host, driver):
     host.answers |= KILLED
-    assert driver.runs_from(MOVE) == Image.OLD
+    assert driver.running_image(MOVE) == Image.OLD
     with pytest.raises(CopyEnded, match="allocated target"):
         driver.progress(MOVE)
     driver.undo(MOVE)
@@ -157,10 +166,10 @@ def test_a_task_killed_before_qemu_switched_is_taken_back_and_the_move_begins_an
     ("answers", "kind", "why"),
     [
         (KILLED | SWITCHED, NotSure, "do not stop the machine"),
-        (KILLED | {"look": look(task="killed", log=ALLOCATED, running="99")}, Held, f"{NEW} stays"),
-        (KILLED | {"look": look(task="killed", log=ALLOCATED, running="")}, Held, f"{NEW} stays"),
-        (KILLED | {"look": look(task="killed")}, Held, f"{NEW} appeared while"),
-        (KILLED | {"path": "rbd:pool/vm-100-disk-0"}, Held, f"{NEW} stays"),
+        (KILLED | {"look": look(task="killed", log=ALLOCATED, running="99")}, ImageInUse, f"{NEW} stays"),
+        (KILLED | {"look": look(task="killed", log=ALLOCATED, running="")}, ImageInUse, f"{NEW} stays"),
+        (KILLED | {"look": look(task="killed")}, ImageInUse, f"{NEW} appeared while"),
+        (KILLED | {"path": "rbd:pool/vm-100-disk-0"}, ImageInUse, f"{NEW} stays"),
         (KILLED | {f"{QEMU} block": FAILED}, NotSure, "monitor does not answer"),
         (KILLED | {f"{QEMU} block-jobs": MIRROR, CANCEL: ""}, NotSure, "mirror-scsi0 does not end"),
         ({"look": look(MOVED, task="killed"), "volumes": NEW}, Forbidden, "does not run from"),
@@ -223,7 +232,7 @@ def test_the_old_volume_goes_only_while_nothing_needs_it(host, driver, text, tas
     ("answer", "kind"),
     [
         (Answer(90, b"", "busy: Proxmox VE is at this move"), NotSure),
-        (Answer(90, b"", f"held: {OLD} is still open in the processes 7"), Held),
+        (Answer(90, b"", f"held: {OLD} is still open in the processes 7"), ImageInUse),
         (Answer(90, b"", f"used: {OLD} is used in 101.conf"), Forbidden),
         (Answer(1, b"", "sh: qm: not found"), NotSure),
     ],
@@ -265,7 +274,7 @@ class Node:
         self.file.write_text(f"{CONFIGURATION}\n")
 
     def call(self, verb: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-        words = ["sh", "-c", SCRIPT, "kdb-remote", verb, *map(str, arguments)]
+        words = ["sh", "-c", ProxmoxMoving.script, "kdb-remote", verb, *map(str, arguments)]
         environment = {"PATH": f"{self.root}/bin:{os.environ['PATH']}", "KDB_ROOT": str(self.root)}
         return subprocess.run(words, capture_output=True, text=True, env=environment)
 

@@ -8,20 +8,18 @@ import pytest
 from experiments.laboratory.transport.counters import NAMES, Counts
 from experiments.laboratory.transport.offsets import Offsets
 from experiments.published_evidence import signatures as published
-from modelling.fleet.detection.classifier import LEAST_RUNS, Classifier, TooFewError, Training, distances, fit
+from modelling.fleet.detection.classifier import LEAST_RUNS, Classifier, TooFewError, Training, distances
 from modelling.fleet.detection.content import IDLE, OTHERS, UNLIKE
 from modelling.fleet.detection.evaluation import (
     Known,
     calibration,
-    confusion,
     model_of,
     said,
     sampled_report,
     sets,
     training_of,
-    whole_runs,
 )
-from modelling.fleet.detection.features import FEATURES, following, is_cached, is_idle, vector
+from modelling.fleet.detection.features import FEATURES, following, is_cached, vector
 from tests.test_architecture import ROOT
 
 KIB = 1024
@@ -91,35 +89,14 @@ def test_a_feature_worked_by_hand():
         "reads": 0.75 / 0.85,
         "writes": 0.25 / 0.35,
     }  # a tenth of the requests counts half
-    by_hand = [
+    manual = [
         np.log(3),
         np.log(16) + drawn["reads"] * np.log(8 / 16),
         np.log(16) + drawn["writes"] * np.log(32 / 16),
         np.log(0.01) + drawn["writes"] * np.log(0.25 / 0.01),
     ]
-    assert vector(counts) == pytest.approx(by_hand)
-    assert len(FEATURES) == len(by_hand)
-
-
-@pytest.mark.parametrize(
-    ("counts", "features"),
-    [
-        (Counts(reads=9, read_bytes=9 * 16 * KIB), [np.log(50), np.log(16), np.log(16), np.log(0.01)]),
-        (Counts(writes=9, write_bytes=9 * 16 * KIB), [-np.log(50), np.log(16), np.log(16), np.log(0.01)]),
-    ],
-)
-def test_what_only_reads_or_only_writes_has_features(counts, features):
-    assert vector(counts) == pytest.approx(features)
-
-
-def test_what_neither_read_nor_wrote_has_no_features():
-    with pytest.raises(ValueError, match="nothing to compare"):
-        vector(Counts(flushes=9))
-
-
-def test_a_disk_is_idle_below_two_requests_a_second():
-    assert is_idle(Counts(reads=59, writes=60), 60)
-    assert not is_idle(Counts(reads=60, writes=60), 60)
+    assert vector(counts) == pytest.approx(manual)
+    assert len(FEATURES) == len(manual)
 
 
 @pytest.mark.parametrize(
@@ -212,11 +189,6 @@ def test_the_share_of_reads_that_follow_on_counts_by_the_share_of_reads():
     assert following(Counts(writes=100), Offsets(sampled_writes=99)) == 0
 
 
-@pytest.mark.parametrize("offsets", [None, Offsets(sampled_reads=10, sampled_writes=9)])
-def test_without_a_sample_of_twenty_requests_it_is_not_known(offsets):
-    assert np.isnan(following(Counts(reads=300, writes=100), offsets))
-
-
 def test_what_has_a_classs_counters_and_reads_in_another_way_is_unlike_it():
     """So a copy of a tree differs from a web server: it reads as much and as small, but in a row."""
     model, _ = model_of(sampled_signatures(), list(SHAPES))
@@ -273,30 +245,10 @@ def test_with_too_few_signatures_there_is_no_model():
         model_of([], list(SHAPES))
 
 
-def test_fitting_needs_two_workloads_that_may_be_told():
-    with pytest.raises(TooFewError):
-        fit(training_of(signatures(), tuple(SHAPES)), ("mail",))
-
-
-def test_the_same_signatures_make_the_same_model(model):
-    again, _ = model_of(signatures(), list(SHAPES))
-    features = np.array([vector(load(shape, seed=3)) for shape in SHAPES.values()])
-    assert (again.sets(features), again.sureness) == (model.sets(features), model.sureness)
-
-
 def test_the_distance_is_that_to_the_second_nearest_run():
     training = Training(np.array([[0.0], [1.0], [3.0], [7.0]]), ("a",) * 4, ("1", "1", "2", "3"))
     assert distances(np.array([[0.0]]), training).tolist() == [[3.0]]
     assert distances(np.array([[0.0]]), training, ["1"]).tolist() == [[7.0]]
-
-
-def test_whole_runs_join_what_one_run_did():
-    parts = [
-        Known("mail", "1", 10, Counts(reads=3)),
-        Known("mail", "1", 12, Counts(reads=4)),
-        Known("web", "2", 9, Counts()),
-    ]
-    assert whole_runs(parts) == [Known("mail", "1", 22, Counts(reads=7)), Known("web", "2", 9, Counts())]
 
 
 def test_calibration_counts_what_was_right_in_each_bin(model):
@@ -305,10 +257,6 @@ def test_calibration_counts_what_was_right_in_each_bin(model):
     low, high = calibration(stated, pairs)
     assert (low.signatures, low.mean, low.right) == (2, pytest.approx(0.6), 0.5)
     assert (high.signatures, high.mean, high.right) == (1, pytest.approx(0.97), 1.0)
-
-
-def test_a_confusion_counts_each_pair():
-    assert confusion([("a", "a"), ("a", "b"), ("a", "a")]) == {"a": {"a": 2, "b": 1}}
 
 
 # Loads that were once told as a workload with 94 to 96 %.

@@ -6,7 +6,7 @@ import pytest
 
 from experiments.models import FileSystem, ObservedMachine
 from experiments.published_evidence import signatures
-from modelling.fleet.detection import keeping, selectors
+from modelling.fleet.detection import persistence, selectors
 from modelling.fleet.detection.classifier import METHOD
 from modelling.models import DetectedHour, DetectionModel
 from tests import factories
@@ -52,18 +52,6 @@ def test_an_operator_turns_observation_on_and_the_trail_says_who(client, operato
     assert f"{operator.username}: observation on, every 15 s" in response.content.decode()
 
 
-@pytest.mark.parametrize(("every", "status"), [("4", 422), ("61", 422), ("", 422), ("5", 302)])
-def test_looks_are_five_to_sixty_seconds_apart(client, operator, every, status):
-    factories.make_host("lab-1", registered_by=operator)
-    assert client.post("/laboratory/hosts/lab-1/observed/", {"do": "on", "every": every}).status_code == status
-
-
-def test_a_host_that_cannot_be_watched_says_why(client, operator):
-    factories.make_host("lab-1", registered_by=operator, drivers=["native"])
-    response = client.post("/laboratory/hosts/lab-1/observed/", {"do": "on", "every": "10"})
-    assert (response.status_code, "has no libvirt" in response.content.decode()) == (409, True)
-
-
 def test_the_list_says_where_a_machine_lies_what_it_does_and_what_that_is_like(client, machine):
     factories.make_minutes(machine, 5)
     factories.entry(factories.Workload, "varmail")
@@ -90,13 +78,6 @@ def test_a_profile_leads_to_its_question_with_what_is_known_of_the_machine(clien
     assert client.get(address).status_code == 200
 
 
-def test_a_machine_of_which_too_little_is_known_has_no_profile(client, machine):
-    detected(machine, varmail=3.0)
-    text = client.get(f"/laboratory/observed/{machine.pk}/").content.decode()
-    assert "5 are needed" in text
-    assert "Ask for this profile" not in text
-
-
 def test_what_is_not_told_apart_and_what_is_no_workload_is_said_beside_the_mix(client, machine):
     factories.entry(factories.Workload, "varmail")
     detected(machine, {"flushed-database or varmail": 30, "backup": 20}, varmail=10.0)
@@ -115,7 +96,7 @@ def test_the_page_of_the_model_says_what_it_reached(client, operator):
     for workload in ("fileserver", "varmail", "webserver", "randomfileaccess"):
         factories.entry(factories.Workload, workload)
     signatures.load(ROOT / "fixtures/signatures.csv")
-    keeping.train()
+    persistence.train()
     text = client.get("/laboratory/detection/").content.decode()
     for words in ("Cached, not used", "Programs that taught nothing", "at most 5 %", "small writes, each flushed"):
         assert words in text, words

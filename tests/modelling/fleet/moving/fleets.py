@@ -80,7 +80,7 @@ def shown(host: Host) -> None:
     make_minutes(machine, 5)
     entry(Workload, "varmail")
     plans.state_mix(machine, {"varmail": 1.0}, user=None)
-    plan = plans.make([Host.objects.get(pk=host.pk)], user=None)
+    plan = plans.make_plan([Host.objects.get(pk=host.pk)], user=None)
     assert plan.pk == 1 or not PlacementPlan.objects.filter(pk=1).exists()
     hosts = list(plan.hosts.all())
     plan.pk, plan.made_at = 1, now()

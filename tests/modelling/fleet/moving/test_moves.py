@@ -7,12 +7,13 @@ from django.urls import reverse
 from django.utils.timezone import now
 
 from experiments.campaigns import control
+from experiments.fleet.driver.contract import Image
 from experiments.models import ObservedMachine
 from kdb.models import Job
 from kdb.notifications import subscriptions
 from kdb.notifications.models import Delivery
-from modelling.fleet.moving import moves, news, outcomes, plans, policies, runner
-from modelling.fleet.moving.fleet import WhatIf, fleet_of, new_path
+from modelling.fleet.moving import comparison, moves, notifications, outcomes, plans, policies, records
+from modelling.fleet.moving.observed_fleet import WhatIf, fleet_of, new_path
 from modelling.fleet.moving.plans import PlacementError
 from modelling.fleet.placement.selectors import Rules
 from modelling.models import Laboratory, PlacementDecision, PlacementMove, PlacementPlan, PlacementPolicy
@@ -29,7 +30,7 @@ def host():
 
 
 def plan_of(host, **fields) -> PlacementPlan:
-    return plans.make([host], user=host.registered_by, **fields)
+    return plans.make_plan([host], user=host.registered_by, **fields)
 
 
 def advised(plan) -> dict:
@@ -101,16 +102,9 @@ def test_what_came_of_a_move_is_not_taken_for_that_of_a_machine_made_anew(host):
     outcome = {"speed": 1.5, "low": 1.4, "high": 1.6, "verdict": "kept"}
     moved(old, outcome=outcome, advice={"mix": {"shares": {"varmail": 1.0}}, "guest_fs": "ext4"})
     hosts = [host]
-    assert [one.machine for one in outcomes.came_of(hosts, fleet_of(hosts))[0]] == ["kvm-1/mail-1"]
+    assert [one.machine for one in outcomes.outcomes_on(hosts, fleet_of(hosts))[0]] == ["kvm-1/mail-1"]
     made_anew(old)
-    assert [one.machine for one in outcomes.came_of(hosts, fleet_of(hosts))[0]] == [f"kvm-1/mail-1 ({old.uuid})"]
-
-
-def test_the_load_is_the_mean_of_the_watched_minutes(host):
-    machine = mail_server(host)
-    (planned,) = fleet_of([host]).machines
-    assert planned.load == pytest.approx((600 * 16_384 + 6000 * 14_336) / 60 / 2**20)
-    assert planned.size_bytes == machine.disks.get().size_bytes
+    assert [one.machine for one in outcomes.outcomes_on(hosts, fleet_of(hosts))[0]] == [f"kvm-1/mail-1 ({old.uuid})"]
 
 
 def test_what_if_is_another_plan(host):
@@ -138,7 +132,7 @@ def test_only_pools_that_are_targets_are_moved_to(host):
 def test_commands_of_an_operator_name_the_disk_and_quote_what_needs_it(host):
     machine = mail_server(host)
     machine.disks.update(path="/srv/ext4/mail 1.raw")
-    text = plans.commands(plan_of(host))
+    text = plans.shell_commands(plan_of(host))
     assert f"virsh blockcopy {machine.uuid} vda --dest '/srv/xfs/mail 1.raw'" in text
     assert "'/srv/ext4/mail 1.raw'.kept" in text
 
@@ -153,10 +147,10 @@ def test_confirmed_moves_wait_in_line_one_at_a_time(host):
     assert (active.job.kind, active.job.queue, active.token in active.new_path) == ("placement_move", host.queue, True)
     with pytest.raises(PlacementError, match="waits or is under way"):
         moves.confirm(plan, ["kvm-1/mail-2"], user=None)
-    moves.next_move(host.pk)
+    moves.start_next(host.pk)
     assert PlacementMove.objects.get(machine=second).state == "waiting"
     PlacementMove.objects.filter(pk=active.pk).update(state="failed", reason="no space")
-    assert moves.next_move(host.pk).machine == second
+    assert moves.start_next(host.pk).machine == second
     confirmed = PlacementDecision.objects.filter(action="confirmed")
     assert {(decision.move_id, decision.revision, decision.plan) for decision in confirmed} == {
         (move.pk, 6, plan) for move in made
@@ -216,9 +210,9 @@ def test_a_move_waits_while_a_campaign_measures_on_its_host(host):
     plan = plan_of(host)
     (move,) = moves.confirm(plan, list(advised(plan)), user=None)
     move.refresh_from_db()
-    assert (move.state, "campaign" in moves.kept_back(host, now())) == ("waiting", True)
+    assert (move.state, "campaign" in moves.reason_to_wait(host, now())) == ("waiting", True)
     run.delete()
-    moves.look_after()
+    moves.resume()
     move.refresh_from_db()
     assert move.state == "copying"
 
@@ -230,11 +224,11 @@ def test_a_move_whose_job_failed_is_taken_up_and_never_given_up(host):
     move.refresh_from_db()
     lost = move.job
     Job.objects.filter(pk=lost.pk).update(state="failed", finished_at=now())
-    moves.look_after()
+    moves.resume()
     move.refresh_from_db()
     assert move.job == lost
     Job.objects.filter(pk=lost.pk).update(finished_at=now() - timedelta(minutes=1))
-    moves.look_after()
+    moves.resume()
     move.refresh_from_db()
     assert (move.state, move.job != lost, move.job.state) == ("copying", True, "queued")
 
@@ -298,16 +292,16 @@ class Run:
 def test_a_policy_moves_by_itself_inside_its_bounds_only(host):
     for number in (1, 2):
         mail_server(host, f"mail-{number}")
-    policies.by_policy(Run(), host.pk)
+    policies.run_policy(Run(), host.pk)
     assert not PlacementPlan.objects.exists()
     policy = PlacementPolicy(host=host, mode="automatic", least_gaining=0.999, most_moves_a_day=1)
     policies.set_policy(policy, user=host.registered_by)
-    policies.by_policy(Run(), host.pk)
+    policies.run_policy(Run(), host.pk)
     assert (PlacementPlan.objects.count(), PlacementMove.objects.count()) == (1, 0)
     policy.least_gaining = 0.5
     policies.set_policy(policy, user=host.registered_by)
-    policies.by_policy(Run(), host.pk)
-    policies.by_policy(Run(), host.pk)
+    policies.run_policy(Run(), host.pk)
+    policies.run_policy(Run(), host.pk)
     (move,) = PlacementMove.objects.all()
     assert (move.asked_by, move.revision, policies.moves_left(policy)) == (None, 6, 0)
     assert PlacementDecision.objects.filter(action="policy").count() == 2
@@ -316,15 +310,15 @@ def test_a_policy_moves_by_itself_inside_its_bounds_only(host):
 @pytest.mark.parametrize(("mode", "jobs"), [("off", 0), ("confirm", 1), ("automatic", 1)])
 def test_the_tick_asks_for_a_plan_by_policy_once_in_its_time(host, mode, jobs):
     PlacementPolicy.objects.create(host=host, mode=mode)
-    policies.look_after()
-    policies.look_after()
+    policies.run_due()
+    policies.run_due()
     assert Job.objects.filter(kind=policies.PLAN_JOB).count() == jobs
 
 
 def test_a_policy_that_wants_confirmation_plans_and_moves_nothing(host):
     mail_server(host)
     PlacementPolicy.objects.create(host=host, mode="confirm", least_gaining=0.5)
-    policies.by_policy(Run(), host.pk)
+    policies.run_policy(Run(), host.pk)
     assert (PlacementPlan.objects.count(), PlacementMove.objects.count()) == (1, 0)
 
 
@@ -332,14 +326,14 @@ def test_an_old_image_is_removed_by_itself_only_where_the_policy_says_so_and_not
     policy = PlacementPolicy.objects.create(host=host)
     ended = Job.objects.create(kind="placement_move", state="done", finished_at=now() - timedelta(days=1))
     move = moved(mail_server(host), job=ended, keep_until=now() - timedelta(hours=1))
-    policies.look_after()
+    policies.run_due()
     policy.removes_kept = True
     policy.save()
-    PlacementMove.objects.update(outcome={"verdict": outcomes.WORSE})
-    policies.look_after()
+    PlacementMove.objects.update(outcome={"verdict": comparison.WORSE})
+    policies.run_due()
     assert not Job.objects.filter(kind=moves.REMOVE_JOB).exists()
     PlacementMove.objects.update(outcome={})
-    policies.look_after()
+    policies.run_due()
     move.refresh_from_db()
     assert move.job.kind == moves.REMOVE_JOB
 
@@ -354,13 +348,13 @@ def test_what_became_of_a_move_is_told_from_the_minutes_before_and_after(host):
     move = moved(machine, started_at=switch, switched_at=switch, plan=plan_of(host))
     make_minutes(machine, 300, begin=switch - timedelta(hours=6))
     make_minutes(machine, 300, begin=switch + timedelta(minutes=1), write_seconds=6.0, flush_seconds=4.5)
-    outcomes.work_out(Run())
+    outcomes.judge_due_moves(Run())
     move.refresh_from_db()
-    assert move.outcome["verdict"] == outcomes.KEPT
+    assert move.outcome["verdict"] == comparison.KEPT
     assert move.outcome["speed"] == pytest.approx((0.6 + 12 + 9) / (0.6 + 6 + 4.5))
     assert outcomes.score()["verdicts"] == {"kept promise": 1, "no difference": 0, "worse": 0, "cannot be told": 0}
-    outcomes.look_after()
-    outcomes.look_after()
+    outcomes.enqueue_judging()
+    outcomes.enqueue_judging()
     assert Job.objects.filter(kind=outcomes.JOB).count() == 1
 
 
@@ -376,10 +370,10 @@ def told(host):
 @pytest.mark.parametrize(("mode", "subjects"), [("confirm", ["kvm-1: a plan waits for you"]), ("automatic", [])])
 def test_a_plan_that_waits_for_a_person_is_told_and_one_that_does_not_is_not(host, told, mode, subjects):
     PlacementPolicy.objects.create(host=host, mode=mode, least_gaining=0.5)
-    policies.by_policy(Run(), host.pk)
+    policies.run_policy(Run(), host.pk)
     assert told() == []  # it moved nothing
     mail_server(host)
-    policies.by_policy(Run(), host.pk)
+    policies.run_policy(Run(), host.pk)
     assert told() == subjects
 
 
@@ -387,12 +381,12 @@ def test_a_plan_that_tells_of_a_laboratory_is_told_to_its_members_alone(host, to
     mail_server(host)
     plan = plan_of(host)
     plan.laboratories.add(Laboratory.objects.create(slug="theirs", name="Theirs"))
-    news.tell_of_plan(plan, host)
+    notifications.notify_of_plan(plan, host)
     assert told() == []
 
 
 def test_a_move_that_failed_is_told_to_who_asked_for_it_with_the_reason(host, told):
     move = moved(mail_server(host), state="copying", switched_at=None, asked_by=host.registered_by)
-    runner._Attempt(Run(), move).end(PlacementMove.State.FAILED, "no space")
+    records.Record(Run(), move).failed("no space", Image.OLD)
     assert told() == ["kvm-1: the move of mail-1, vda failed"]
     assert Delivery.objects.get().facts["reason"] == "no space"

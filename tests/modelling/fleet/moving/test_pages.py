@@ -5,7 +5,7 @@ import json
 import pytest
 from django.urls import reverse
 
-from modelling.fleet.moving import moves, outcomes, plans
+from modelling.fleet.moving import comparison, moves, plans
 from modelling.models import PlacementMove, PlacementPlan, PlacementPolicy, StatedMix
 from tests.factories import make_token, make_user
 from tests.modelling.fleet.moving.fleets import mail_server, moved, numbers_for_xfs, observed_host
@@ -25,7 +25,7 @@ def host(ada):
 
 
 def test_visitors_and_other_roles_see_nothing_of_it(client, host):
-    plan = plans.make([host], user=None)
+    plan = plans.make_plan([host], user=None)
     addresses = [reverse("placement"), reverse("placement-plan", args=[plan.pk])]
     for address in addresses:
         assert client.get(address).status_code == 302
@@ -60,7 +60,7 @@ def test_an_operator_plans_asks_what_if_and_confirms(client, ada, host):
 
 def test_only_the_group_of_a_host_moves_its_machines(client, host):
     machine = mail_server(host)
-    plan = plans.make([host], user=None)
+    plan = plans.make_plan([host], user=None)
     move = moved(machine)
     client.force_login(make_user("operators"))
     for address, posted in (
@@ -76,9 +76,9 @@ def test_only_the_group_of_a_host_moves_its_machines(client, host):
 
 def test_the_page_of_a_move_says_where_the_machine_runs_and_what_became_of_it(client, ada, host):
     machine = mail_server(host)
-    worse = {"verdict": outcomes.WORSE, "speed": 0.8, "low": 0.7, "high": 0.9, "minutes_before": 60}
+    worse = {"verdict": comparison.WORSE, "speed": 0.8, "low": 0.7, "high": 0.9, "minutes_before": 60}
     worse |= {"minutes_after": 50, "watched_before": 70, "watched_after": 80}
-    move = moved(machine, plan=plans.make([host], user=ada), outcome=worse)
+    move = moved(machine, plan=plans.make_plan([host], user=ada), outcome=worse)
     client.force_login(ada)
     address = reverse("placement-move", args=[move.pk])
     page = client.get(address).content.decode()
@@ -114,7 +114,7 @@ def test_a_policy_and_a_mix_are_checked_before_they_are_kept(client, ada, host):
 def test_the_number_of_queries_does_not_grow_with_the_machines(client, ada, host, django_assert_max_num_queries):
     for number in range(12):
         mail_server(host, f"mail-{number}")
-    plan = plans.make([host], user=ada)
+    plan = plans.make_plan([host], user=ada)
     client.force_login(ada)
     client.get(reverse("placement"))
     for address in (reverse("placement"), reverse("placement-plan", args=[plan.pk])):
@@ -123,7 +123,7 @@ def test_the_number_of_queries_does_not_grow_with_the_machines(client, ada, host
 
 
 def test_outcomes_stand_on_the_quality_page_apart_from_rankings(client, host):
-    moved(mail_server(host), plan=plans.make([host], user=None), outcome={"verdict": outcomes.KEPT})
+    moved(mail_server(host), plan=plans.make_plan([host], user=None), outcome={"verdict": comparison.KEPT})
     page = client.get(reverse("model-quality")).content.decode()
     assert "1 kept promise" in page
     assert client.get("/api/v1/placement/outcomes/").json()["verdicts"]["kept promise"] == 1

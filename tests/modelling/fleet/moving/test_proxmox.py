@@ -6,7 +6,7 @@ from django.urls import reverse
 from experiments.campaigns import hosts
 from experiments.models import Hypervisor
 from kdb.work import jobs
-from modelling.fleet.moving import by_hand, moves, plans
+from modelling.fleet.moving import manual, moves, plans
 from modelling.models import PlacementMove
 from tests.experiments.fleet.driver.scripted import ScriptedHost
 from tests.experiments.fleet.driver.test_proxmox_moving import (
@@ -54,7 +54,7 @@ def host():
 
 
 def asked(host) -> PlacementMove:
-    move = by_hand.ask(by_hand.disk_named("pve-1/mail-1"), by_hand.pool_named("pve-1/fast"), user=host.registered_by)
+    move = manual.move_disk(manual.disk_named("pve-1/mail-1"), manual.pool_named("pve-1/fast"), user=host.registered_by)
     return PlacementMove.objects.get(pk=move.pk)
 
 

@@ -8,12 +8,12 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.urls import reverse
 
-from experiments.fleet import deeds, watching
+from experiments.fleet import actions, watching
 from experiments.models import FileSystem, Hypervisor, ObservedMachine, Workload
 from experiments.published_evidence import signatures
 from kdb.models import Job
 from kdb.work import jobs
-from modelling.fleet.detection import keeping, selectors
+from modelling.fleet.detection import persistence, selectors
 from modelling.fleet.moving import outcomes, plans, policies
 from modelling.models import DetectedHour, PlacementDecision, PlacementMove, PlacementPolicy
 from tests import factories
@@ -142,7 +142,7 @@ def test_four_machines_are_found_told_and_planned_for_and_one_is_moved_and_judge
     monkeypatch.setattr(watching, "LIST_EVERY", timedelta(0))
 
     # Found and watched
-    deeds.turn_on(host, user=ada, every=5)
+    actions.turn_on(host, user=ada, every=5)
     machines = watched(host)
     lies_on = {name: machine.disks.get().pool for name, machine in machines.items()}
     host_fs = {name: load[0] for name, load in LOADS.items()} | {"mail-1": "ext4"}
@@ -155,16 +155,16 @@ def test_four_machines_are_found_told_and_planned_for_and_one_is_moved_and_judge
 
     # Told
     signatures.load(settings.BASE_DIR / "fixtures/signatures.csv")
-    keeping.train()
-    keeping.detect()
+    persistence.train()
+    persistence.detect()
     check_detected(machines)
 
     # Planned for: what the operator knows of the one that has no file system that anybody could see
-    deeds.change_machine(machines["mail-1"], {"guest_fs": "ext4"}, user=ada)
+    actions.change_machine(machines["mail-1"], {"guest_fs": "ext4"}, user=ada)
     plans.state_mix(machines["mail-1"], {"varmail": 1.0}, user=ada)
     for pool in host.observed_pools.all():
-        deeds.change_pool(pool, {"is_target": True}, user=ada)
-    plan = plans.make([host], user=ada)
+        actions.change_pool(pool, {"is_target": True}, user=ada)
+    plan = plans.make_plan([host], user=ada)
     (advice,) = (entry for entry in plan.content["machines"] if entry["is_move"])
     assert (advice["machine"], advice["pool"], advice["why"]) == (MOVED, f"lab{pools['xfs']}", "moves")
     assert advice["prospect"]["laboratories"] == 6

@@ -34,15 +34,15 @@ def ask() -> None:
     if is_busy or Path(os.environ["ENOUGH"]).exists():
         return
     disk = ObservedDisk.objects.select_related("machine__host", "pool").get()
-    moves.asked(disk, ObservedPool.objects.exclude(pk=disk.pool_id).get(), user=None, revision=0)
-    moves.next_move(disk.machine.host_id)
+    moves.request_move(disk, ObservedPool.objects.exclude(pk=disk.pool_id).get(), user=None, revision=0)
+    moves.start_next(disk.machine.host_id)
 
 
 if __name__ == "__main__":
     moves.AGAIN = timedelta(seconds=1)
     while True:
         jobs.reap()
-        moves.look_after()
+        moves.resume()
         if "ENOUGH" in os.environ:
             ask()
         for job in Job.objects.filter(kind__startswith="placement_", state="queued"):

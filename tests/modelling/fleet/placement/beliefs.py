@@ -3,7 +3,7 @@
 import numpy as np
 
 from modelling.estimation.bayes import Posterior
-from modelling.fleet.placement.prospects import Known
+from modelling.fleet.placement.expected_gain import Known
 
 
 def known(effects: dict[str, float], tau: float = 0.1, *, numbers: bool = True, strength: str = "moderate") -> Known:

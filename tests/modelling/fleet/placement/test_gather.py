@@ -5,8 +5,8 @@ import pytest
 from experiments.case_studies import life
 from modelling.answer_pages.mix import mix_answer
 from modelling.evidence.question import Question
+from modelling.fleet.placement.expected_gain import prospect
 from modelling.fleet.placement.gather import knowledge
-from modelling.fleet.placement.prospects import prospect
 from tests.factories import make_case_study, make_measurement
 
 pytestmark = pytest.mark.django_db

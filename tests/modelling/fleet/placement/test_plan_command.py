@@ -87,11 +87,6 @@ def test_a_file_that_cannot_be_is_refused_by_its_place(tmp_path, given, said):
         planned(tmp_path, given)
 
 
-def test_a_file_that_is_not_there_is_said():
-    with pytest.raises(CommandError, match="No such file"):
-        call_command("plan_placement", "nowhere.json", stdout=io.StringIO())
-
-
 def test_what_a_library_prints_stays_out_of_what_a_command_prints(capfd):
     libc = ctypes.CDLL(None)
     with on_stderr():

@@ -14,7 +14,7 @@ from modelling.estimation.machine import ALIKE, VARIATION
 from modelling.estimation.value import expected_gains, propose_run_sets, run_sets
 
 from .content import NO_CHOICE, NOT_KNOWN, NOT_SURE, RUNS, TRIAL, Advice, Machine, Pool, Proposal, Rules
-from .home import Home, components, error
+from .host_evidence import HostEvidence, components, error
 
 REPETITIONS = 3  # of each pool under each workload, at most
 COMPARED = 0.05**2  # variance of what came of a move that is expected of its comparison, ln speed
@@ -26,7 +26,7 @@ def proposals(
     machines: Sequence[Machine],
     pools: Sequence[Pool],
     advice: Mapping[str, Advice],
-    home_of: Callable[[Machine], Home],
+    evidence_of: Callable[[Machine], HostEvidence],
     rules: Rules,
     *,
     runnable: Collection[str],
@@ -35,7 +35,7 @@ def proposals(
 ) -> tuple[Proposal, ...]:
     """Return what would tell, the largest gain of all machines first; of each load the runs before the trial.
 
-    advice : by machine; home_of : what runs and moves say for a machine's load
+    advice : by machine; evidence_of : what runs and moves say for a machine's load
     runnable : workloads that can be run; least : gain worth it, a share
     watched : pools between which a move was made whose outcome is not known yet: it is waited for
     """
@@ -47,9 +47,9 @@ def proposals(
             load = tuple(sorted(machine.shares.items()))
             waiting[of[machine.pool].site, machine.guest_fs, load].append(machine)
     groups = sorted(waiting.values(), key=lambda group: -len(group))[:LOOKED_AT]
-    told = [_of_load(group, of, home_of(group[0]), rules, runnable, watched, least) for group in groups]
+    by_load = [_of_load(group, of, evidence_of(group[0]), rules, runnable, watched, least) for group in groups]
     worth = sorted(
-        (of_load for of_load in told if of_load),
+        (of_load for of_load in by_load if of_load),
         key=lambda of_load: (-max(p.gain * p.machines for p in of_load), of_load[0].site),
     )
     return tuple(proposal for of_load in worth[:MOST] for proposal in of_load)
@@ -58,7 +58,7 @@ def proposals(
 def _of_load(
     group: Sequence[Machine],
     pools: Mapping[str, Pool],
-    home: Home,
+    evidence: HostEvidence,
     rules: Rules,
     runnable: Collection[str],
     watched: Collection[tuple[str, str]],
@@ -66,7 +66,9 @@ def _of_load(
 ) -> list[Proposal]:
     """Return the proposals for machines of one load on one site: runs, a trial move, both or none."""
     group = [
-        machine for machine in group if any(_takes(pools[name], machine) for name in home.pools if name != machine.pool)
+        machine
+        for machine in group
+        if any(_takes(pools[name], machine) for name in evidence.pools if name != machine.pool)
     ]
     if not group:
         return []
@@ -74,19 +76,19 @@ def _of_load(
     one = min(
         (machine for machine in group if machine.pool == here), key=lambda machine: (machine.size_bytes, machine.name)
     )
-    able = [name for name in home.pools if name != here and _takes(pools[name], one)]
+    able = [name for name in evidence.pools if name != here and _takes(pools[name], one)]
     names = [here, *able]
-    known = components(home).select([home.pools.index(name) for name in names])
+    known = components(evidence).select([evidence.pools.index(name) for name in names])
     shares = [share / sum(one.shares.values()) for share in one.shares.values()]
     about = Proposal(RUNS, pools[here].site, one.guest_fs, dict(one.shares), len(group), (), 0.0)
-    told = []
+    made = []
     if set(one.shares) <= set(runnable):
         side = sum(share**2 for share in shares) * (VARIATION**2 / REPETITIONS + ALIKE**2)  # on the host, at a distance
         sets = propose_run_sets(run_sets(names, known, REPETITIONS * side, REPETITIONS), log1p(least))
         if sets:
             ran = tuple(sorted(sets[-1].entries, key=lambda name: (name != here, name)))
             gain = -expm1(-sets[-1].gain)
-            told.append(replace(about, pools=ran, gain=gain, runs=sets[-1].runs * len(shares)))
+            made.append(replace(about, pools=ran, gain=gain, runs=sets[-1].runs * len(shares)))
     if not any({*pair} <= {*names} for pair in watched):
         side = sum(error(COMPARED, 0.0, is_itself=False))
         gains = expected_gains(known, [(0, place) for place in range(1, len(names))], side)
@@ -95,8 +97,8 @@ def _of_load(
             pair, seconds = (here, able[best]), one.size_bytes / rules.copy_rate
             gain = -expm1(-gains[best])
             trial = replace(about, kind=TRIAL, pools=pair, gain=gain, machine=one.name, copy_seconds=seconds)
-            told.append(trial)
-    return told
+            made.append(trial)
+    return made
 
 
 def _takes(pool: Pool, machine: Machine) -> bool:

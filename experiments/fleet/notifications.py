@@ -1,4 +1,4 @@
-"""Tells the operator of an observed host that a pool of it fills up, or that disks became slow."""
+"""Notify the operator of an observed host of pools that fill up and of disks that became slow."""
 
 from collections import defaultdict
 from datetime import datetime
@@ -18,7 +18,7 @@ from . import latency
 FULL, RELIEVED = 0.10, 0.15  # share of a pool that is free: below the first it is told of, above the second again
 
 
-def tell_of_pools(host: Host) -> None:
+def notify_of_full_pools(host: Host) -> None:
     """Tell the host's operator once of each pool that began to fill up; call it in the transaction that saw it.
 
     A pool fills up where less than FULL of it is free, or less than its reserve. Two statements where nothing changed.
@@ -40,45 +40,42 @@ def tell_of_pools(host: Host) -> None:
             text=f"{left} are free in {pool.path} on {host}{reserve}. The page of its machines can empty it.",
             path=f"{reverse('observed-host', args=[host.slug])}#pools",
             facts={
-                "host": host.slug,
-                "pool": pool.path,
-                "free_bytes": pool.free_bytes,
-                "size_bytes": pool.size_bytes,
-                "reserve_bytes": pool.reserve_bytes,
+                **{"host": host.slug, "pool": pool.path},
+                **{name: getattr(pool, name) for name in ("free_bytes", "size_bytes", "reserve_bytes")},
             },
             users=[host.registered_by_id],
         )
 
 
-def tell_of_slow_disks(last: datetime) -> None:
+def notify_of_slow_disks(last: datetime) -> None:
     """Tell each operator once of the disks that became slower than they were at these hours; see fleet.latency.
 
     last : the beginning of the last full hour. One message a host: what is wrong with a pool is wrong with all on it.
     """
     seconds = _seconds_a_request(last)
     known = ObservedDisk.objects.filter(pk__in=seconds).select_related("machine__host", "pool")
-    became: dict[Host, list[tuple[ObservedDisk, latency.Judged]]] = defaultdict(list)
+    became_slow: dict[Host, list[tuple[ObservedDisk, latency.Judgement]]] = defaultdict(list)
     relieved = []
     for disk in known.order_by("machine__name", "target"):
-        told = latency.judged(seconds[disk.pk], last)
-        if told is None:
+        judgement = latency.judge(seconds[disk.pk], last)
+        if judgement is None:
             continue
-        if disk.slow_since is None and told.is_slow:
-            became[disk.machine.host].append((disk, told))
-        elif disk.slow_since is not None and told.is_relieved:
+        if disk.slow_since is None and judgement.is_slow:
+            became_slow[disk.machine.host].append((disk, judgement))
+        elif disk.slow_since is not None and judgement.is_relieved:
             relieved.append(disk.pk)
     with transaction.atomic():
         ObservedDisk.objects.filter(pk__in=relieved).update(slow_since=None)
-        for host, disks in became.items():
+        for host, disks in became_slow.items():
             ObservedDisk.objects.filter(pk__in=[disk.pk for disk, _ in disks]).update(slow_since=now())
-            _tell_of_slow(host, disks)
+            _notify_of_slow(host, disks)
 
 
 def _seconds_a_request(last: datetime) -> dict[int, dict[datetime, float]]:
     """Return by disk and hour what a request took on average, of hours with enough of them."""
     requests = F("reads") + F("writes") + F("flushes")
     rows = (
-        DiskStatistics.objects.filter(span="hour", starts_at__in=latency.needed(last))
+        DiskStatistics.objects.filter(span="hour", starts_at__in=latency.hours_needed(last))
         .annotate(requests=requests, took=F("read_seconds") + F("write_seconds") + F("flush_seconds"))
         .filter(requests__gte=latency.LEAST_REQUESTS, took__gt=0)
         .values_list("disk_id", "starts_at", "requests", "took")
@@ -89,13 +86,13 @@ def _seconds_a_request(last: datetime) -> dict[int, dict[datetime, float]]:
     return seconds
 
 
-def _tell_of_slow(host: Host, disks: list[tuple[ObservedDisk, latency.Judged]]) -> None:
+def _notify_of_slow(host: Host, disks: list[tuple[ObservedDisk, latency.Judgement]]) -> None:
     if host.registered_by_id is None:
         return
     lines = [
-        f"{disk.machine} {disk} on {disk.pool or 'no pool'}: {1000 * told.seconds:.3g} ms a request in the last hour, "
-        f"{told.seconds / told.usual:.1f} times the {1000 * told.usual:.3g} ms that were usual at this time of day"
-        for disk, told in disks
+        f"{disk.machine} {disk} on {disk.pool or 'no pool'}: {1000 * slow.seconds:.3g} ms a request in the last hour, "
+        f"{slow.seconds / slow.usual:.1f} times the {1000 * slow.usual:.3g} ms that were usual at this time of day"
+        for disk, slow in disks
     ]
     which = f"{disks[0][0].machine} {disks[0][0]}" if len(disks) == 1 else f"{len(disks)} disks"
     announcing.announce(
@@ -106,8 +103,8 @@ def _tell_of_slow(host: Host, disks: list[tuple[ObservedDisk, latency.Judged]]) 
         facts={
             "host": host.slug,
             "disks": [
-                {"machine": str(disk.machine), "disk": str(disk), "seconds": told.seconds, "usual_seconds": told.usual}
-                for disk, told in disks
+                {"machine": str(disk.machine), "disk": str(disk), "seconds": slow.seconds, "usual_seconds": slow.usual}
+                for disk, slow in disks
             ],
         },
         users=[host.registered_by_id],

@@ -21,7 +21,7 @@ from django.utils.timezone import now
 
 from experiments import visible
 from experiments.fleet import selectors as observation
-from experiments.fleet.sums import Watched
+from experiments.fleet.aggregation import DiskActivity
 from experiments.laboratory.transport.counters import NAMES, Counts
 from experiments.laboratory.transport.offsets import Offsets
 from experiments.models import CampaignRun, DiskStatistics, Signature, Workload
@@ -110,7 +110,7 @@ def as_json(model: Classifier) -> dict[str, Any]:
         "rows": model.training.features.tolist(),
         "classes": list(model.training.classes_of),
         "runs": list(model.training.groups),
-        "told": list(model.told),
+        "told": list(model.catalogue),
         "sureness": dict(model.sureness),
         "following": [
             None if isnan(share) else share
@@ -157,8 +157,8 @@ def detect() -> None:
     minutes = DiskStatistics.objects.filter(span="minute")
     if by_now is not None:
         minutes = minutes.filter(starts_at__gte=by_now - HOUR)  # whose last minutes may have come late
-    by_hour: dict[tuple[int, datetime], dict[datetime, Watched]] = defaultdict(dict)
-    for machine, starts_at, watched in observation.minutes_of_machines(minutes):
+    by_hour: dict[tuple[int, datetime], dict[datetime, DiskActivity]] = defaultdict(dict)
+    for machine, starts_at, watched in observation.activity_of_machines(minutes):
         by_hour[machine, starts_at.replace(minute=0)][starts_at] = watched
     hours = {key: hour_of(model, list(parts.values())) for key, parts in by_hour.items()}
     DetectedHour.objects.bulk_create(
@@ -175,7 +175,7 @@ def detect() -> None:
     DetectedHour.objects.filter(starts_at__lt=oldest).delete()
 
 
-def hour_of(model: Classifier, minutes: Iterable[Watched]) -> _Hour:
+def hour_of(model: Classifier, minutes: Iterable[DiskActivity]) -> _Hour:
     """Sum up what minutes were like, each by itself."""
     hour = _Hour()
     working = []
@@ -201,7 +201,7 @@ def hour_of(model: Classifier, minutes: Iterable[Watched]) -> _Hour:
 # When
 
 
-def look_after() -> None:
+def enqueue_due_jobs() -> None:
     """Ask, at each tick, for a model where there are new signatures and for hours where there are new minutes."""
     since = now() - EVERY
     recent = set(

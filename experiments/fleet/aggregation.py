@@ -1,4 +1,4 @@
-"""Counters into sums by minute. No Django."""
+"""Aggregate counters into sums by minute. No Django."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass
@@ -14,7 +14,7 @@ MINUTE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
-class Watched:
+class DiskActivity:
     """The work of a disk in a part of a minute. seconds: that were watched; busy_seconds: in which it did anything.
 
     offsets : of samples of its requests; None: there is none
@@ -26,7 +26,7 @@ class Watched:
     offsets: Offsets | None = None
 
 
-def by_minute(looks: Iterable[tuple[datetime, Counts | None]]) -> dict[datetime, Watched]:
+def by_minute(looks: Iterable[tuple[datetime, Counts | None]]) -> dict[datetime, DiskActivity]:
     """Return the sums of one disk by the beginning of each minute (UTC), of which anything was watched.
 
     looks : when, in order, and what was counted since its machine started; None: the machine did not run
@@ -34,7 +34,7 @@ def by_minute(looks: Iterable[tuple[datetime, Counts | None]]) -> dict[datetime,
     Between two looks a disk is taken to work evenly. Nothing is known of the time between them where a counter went
     back, where the machine did not run, or where they are further apart than LONGEST_GAP.
     """
-    parts_of: dict[datetime, list[Watched]] = {}
+    parts_of: dict[datetime, list[DiskActivity]] = {}
     before: tuple[datetime, Counts] | None = None
     for at, counts in looks:
         if before is not None and counts is not None and timedelta(0) < at - before[0] <= LONGEST_GAP:
@@ -46,9 +46,9 @@ def by_minute(looks: Iterable[tuple[datetime, Counts | None]]) -> dict[datetime,
     return {minute: joined(parts) for minute, parts in parts_of.items()}
 
 
-def joined(parts: Iterable[Watched]) -> Watched:
+def joined(parts: Iterable[DiskActivity]) -> DiskActivity:
     parts = list(parts)
-    return Watched(
+    return DiskActivity(
         sum(part.seconds for part in parts),
         sum(part.busy_seconds for part in parts),
         total(part.counts for part in parts),
@@ -56,7 +56,7 @@ def joined(parts: Iterable[Watched]) -> Watched:
     )
 
 
-def _shared_out(began: datetime, ended: datetime, did: Counts) -> Iterator[tuple[datetime, Watched]]:
+def _shared_out(began: datetime, ended: datetime, did: Counts) -> Iterator[tuple[datetime, DiskActivity]]:
     """Yield the sums by minute, in proportion to the time; the parts of a count are whole and add up to it."""
     is_busy = did.requests > 0
     given = Counts()
@@ -70,7 +70,7 @@ def _shared_out(began: datetime, ended: datetime, did: Counts) -> Iterator[tuple
         if until == ended:
             part = Counts(*left)
         given = total([given, part])
-        yield minute, Watched(seconds, seconds if is_busy else 0.0, part)
+        yield minute, DiskActivity(seconds, seconds if is_busy else 0.0, part)
         began = until
 
 

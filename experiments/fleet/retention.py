@@ -1,4 +1,4 @@
-"""Minutes into hours into days, and an end to each. Every step may be done again."""
+"""Roll statistics of minutes up into hours and days, and delete each after its time. Every step may be repeated."""
 
 from datetime import datetime, timedelta
 
@@ -12,7 +12,7 @@ from experiments.models import DiskStatistics, ObservedMachine, ObservedPool
 from kdb.models import Job
 from kdb.work import jobs
 
-from . import news, rows
+from . import notifications, statistics
 
 JOB = "roll_up_observation"
 EVERY = timedelta(minutes=10)
@@ -24,7 +24,7 @@ _STEPS = (
 )
 
 
-def look_after() -> None:
+def enqueue_roll_up() -> None:
     """Enqueue the next summing up where it is due; called at each tick."""
     if not DiskStatistics.objects.exists():
         return
@@ -41,7 +41,7 @@ def roll_up(run: jobs.JobRun) -> None:
         _sum_up(finer, coarser, truncated, late)
     newest = _newest_hour()
     if before is not None and newest is not None and newest > before:
-        news.tell_of_slow_disks(newest - LENGTHS["hour"])
+        notifications.notify_of_slow_disks(newest - LENGTHS["hour"])
     prune()
 
 
@@ -59,8 +59,8 @@ def _sum_up(finer: str, coarser: str, truncated: type[TruncHour | TruncDay], lat
     # A span whose first parts are forgotten already is not summed again: it would lose them.
     begin = first if last is None else max(last - late, _beginning(first, coarser) + LENGTHS[coarser])
     parts = DiskStatistics.objects.filter(span=finer, starts_at__gte=_beginning(begin, coarser))
-    sums = rows.summed(parts.annotate(beginning=truncated("starts_at")), "disk", "beginning")
-    rows.save([rows.statistics(by["disk"], coarser, by["beginning"], watched) for by, watched in sums])
+    sums = statistics.sum_by(parts.annotate(beginning=truncated("starts_at")), "disk", "beginning")
+    statistics.save([statistics.row(by["disk"], coarser, by["beginning"], activity) for by, activity in sums])
 
 
 def _beginning(moment: datetime, span: str) -> datetime:

@@ -11,7 +11,14 @@ from scipy.stats import norm
 from modelling.estimation.bayes import posterior
 from modelling.estimation.network import Trial
 from modelling.fleet.placement.content import Prospect, Rules, Unknown
-from modelling.fleet.placement.prospects import Difference, Known, difference, expected_gain, is_sure, mixed, prospect
+from modelling.fleet.placement.expected_gain import (
+    Difference,
+    Known,
+    expected_gain,
+    is_sure,
+    mixed,
+    prospect,
+)
 from tests.modelling.fleet.placement.beliefs import known
 
 MAIL = known({"ext4-on-ext4": 0.0, "ext4-on-xfs": 0.5}, tau=0.3)
@@ -100,7 +107,3 @@ def test_weak_evidence_carries_no_move_whatever_it_promises():
     assert not is_sure(replace(promise, strength="very weak"), Rules())
     assert not is_sure(replace(promise, losing=0.11), Rules())
     assert not is_sure(replace(promise, gaining=0.49), Rules())
-
-
-def test_the_difference_is_seen_by_a_new_laboratory_not_by_the_mean():
-    assert difference(MAIL.posterior, "ext4-on-xfs", "ext4-on-ext4").deviations == pytest.approx([0.3])

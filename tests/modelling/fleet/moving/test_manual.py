@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils.timezone import now
 
-from modelling.fleet.moving import by_hand, moves, policies
+from modelling.fleet.moving import manual, moves, policies
 from modelling.fleet.moving.plans import PlacementError
 from modelling.models import PlacementDecision, PlacementMove, PlacementPolicy
 from tests.factories import make_machine, make_pool, make_user
@@ -38,8 +38,8 @@ def machine_on(host, name, size=GIB, **fields):
 
 
 def asked(host, name="mail-1", pool="/srv/xfs"):
-    disk = by_hand.disk_named(f"kvm-1/{name}")
-    return by_hand.ask(disk, pool_of(host, pool), user=host.registered_by)
+    disk = manual.disk_named(f"kvm-1/{name}")
+    return manual.move_disk(disk, pool_of(host, pool), user=host.registered_by)
 
 
 def test_a_disk_moves_because_its_operator_says_so_whatever_is_published_or_known_of_it(host):
@@ -80,7 +80,7 @@ def test_a_disk_stays_on_its_host_and_does_not_move_to_where_it_lies(host):
     machine_on(host, "mail-1")
     other = observed_host("kvm-2")
     with pytest.raises(PlacementError, match="a pool of another host"):
-        by_hand.ask(by_hand.disk_named("kvm-1/mail-1"), pool_of(other), user=None)
+        manual.move_disk(manual.disk_named("kvm-1/mail-1"), pool_of(other), user=None)
     host.observed_pools.update(is_target=True)
     with pytest.raises(PlacementError, match="lies on /srv/ext4 already"):
         asked(host, pool="/srv/ext4")
@@ -89,19 +89,12 @@ def test_a_disk_stays_on_its_host_and_does_not_move_to_where_it_lies(host):
 def test_a_name_means_the_machine_that_its_host_has_now_and_a_uuid_the_one_that_had_it(host):
     gone = machine_on(host, "mail-1", is_running=False, seen_at=now() - timedelta(minutes=5))
     anew = machine_on(host, "mail-1")
-    assert by_hand.disk_named("kvm-1/mail-1").machine == anew
-    assert by_hand.disk_named("kvm-1/mail-1:vda").machine == anew
-    assert by_hand.disk_named(f"kvm-1/{gone.uuid}:vda").machine == gone
+    assert manual.disk_named("kvm-1/mail-1").machine == anew
+    assert manual.disk_named("kvm-1/mail-1:vda").machine == anew
+    assert manual.disk_named(f"kvm-1/{gone.uuid}:vda").machine == gone
     assert asked(host).machine_uuid == anew.uuid
     with pytest.raises(PlacementError, match="does not run"):
         asked(host, gone.uuid)
-
-
-def test_a_definition_that_was_restored_is_the_machine_again(host):
-    """The row of the one in between is newer, and its machine is gone."""
-    restored = machine_on(host, "mail-1")
-    machine_on(host, "mail-1", is_running=False, seen_at=now() - timedelta(minutes=5))
-    assert asked(host).machine_uuid == restored.uuid
 
 
 def test_what_is_on_its_way_to_a_pool_takes_of_its_room(host):
@@ -120,7 +113,7 @@ def test_a_pool_is_emptied_the_largest_first_each_to_where_there_is_most_room(ho
     for name, size in (("small", 1), ("large", 6), ("middle", 3), ("huge", 40)):
         machine_on(host, name, size * GIB)
     machine_on(host, "pinned", is_pinned=True)
-    made, stay = by_hand.empty(pool_of(host, "/srv/ext4"), user=host.registered_by)
+    made, stay = manual.empty_pool(pool_of(host, "/srv/ext4"), user=host.registered_by)
     to = {move.machine_name: move.to_pool.path for move in made}
     assert to == {"large": "/srv/xfs", "middle": "/srv/btrfs", "small": "/srv/btrfs"}
     assert [sentence.split(":")[0] for sentence in stay] == ["kvm-1/huge", "kvm-1/pinned"]
@@ -133,11 +126,11 @@ def test_a_pool_that_nothing_can_leave_stays_as_it_was(host):
     machine_on(host, "mail-1", is_running=False)
     for path, why in (("/srv/ext4", "does not run"), ("/srv/xfs", "No disk lies on /srv/xfs")):
         with pytest.raises(PlacementError, match=why):
-            by_hand.empty(pool_of(host, path), user=None)
+            manual.empty_pool(pool_of(host, path), user=None)
         assert pool_of(host, path).is_target
     host.observed_pools.exclude(path="/srv/ext4").delete()
     with pytest.raises(PlacementError, match="kvm-1 has no other pool that is a target"):
-        by_hand.empty(pool_of(host, "/srv/ext4"), user=None)
+        manual.empty_pool(pool_of(host, "/srv/ext4"), user=None)
 
 
 def test_moves_by_hand_at_the_command_line_are_none_of_the_policys(host):
@@ -148,18 +141,18 @@ def test_moves_by_hand_at_the_command_line_are_none_of_the_policys(host):
 
 def test_names_are_those_of_plans_and_a_wrong_one_is_told_with_those_there_are(host):
     machine = machine_on(host, "mail-1")
-    assert by_hand.disk_named("kvm-1/mail-1") == by_hand.disk_named("kvm-1/mail-1:vda")
+    assert manual.disk_named("kvm-1/mail-1") == manual.disk_named("kvm-1/mail-1:vda")
     disk = machine.disks.get()
     disk.pk, disk.target = None, "vdb"
     disk.save()
-    assert by_hand.disk_named("kvm-1/mail-1:vdb").target == "vdb"
+    assert manual.disk_named("kvm-1/mail-1:vdb").target == "vdb"
     with pytest.raises(PlacementError, match="there are: kvm-1/mail-1:vda, kvm-1/mail-1:vdb"):
-        by_hand.disk_named("kvm-1/mail-1")
+        manual.disk_named("kvm-1/mail-1")
     host.observed_pools.filter(path="/srv/xfs").update(name="fast")
-    assert by_hand.pool_named("kvm-1/fast") == by_hand.pool_named("kvm-1/srv/xfs")
+    assert manual.pool_named("kvm-1/fast") == manual.pool_named("kvm-1/srv/xfs")
     for wrong in ("kvm-1/srv/zfs", "kvm-1/", "kvm-1"):
         with pytest.raises(PlacementError, match="there are: kvm-1/srv/ext4, kvm-1/srv/xfs"):
-            by_hand.pool_named(wrong)
+            manual.pool_named(wrong)
 
 
 @pytest.mark.sqlite

@@ -1,4 +1,4 @@
-"""The news that the operator of a host may want to be told: a move failed, a plan waits to be confirmed."""
+"""Notify the operator of a host of a move that failed, and of a plan that waits to be confirmed."""
 
 from django.urls import reverse
 
@@ -9,10 +9,10 @@ from kdb.notifications.models import Topic
 from modelling.evidence.words import counted
 from modelling.models import PlacementMove, PlacementPlan
 
-from .plans import seen_by
+from .plans import visible_to
 
 
-def tell_of_failure(move: PlacementMove, reason: str) -> None:
+def notify_of_failure(move: PlacementMove, reason: str) -> None:
     """Tell who asked for a move, else the host's operator, that it failed; in the transaction in which it does."""
     if (user := move.asked_by_id or move.host.registered_by_id) is None:
         return
@@ -27,7 +27,7 @@ def tell_of_failure(move: PlacementMove, reason: str) -> None:
     )
 
 
-def tell_of_plan(plan: PlacementPlan, host: Host) -> None:
+def notify_of_plan(plan: PlacementPlan, host: Host) -> None:
     """Tell the host's operator that a plan by its policy waits to be confirmed, where it moves anything.
 
     Of a plan that tells of a laboratory's runs only its members are told.
@@ -42,5 +42,5 @@ def tell_of_plan(plan: PlacementPlan, host: Host) -> None:
         path=reverse("placement-plan", args=[plan.pk]),
         facts={"host": host.slug, "plan": plan.pk, "moves": moves},
         users=[host.registered_by_id],
-        may=lambda user: seen_by(user).filter(pk=plan.pk).exists(),
+        may=lambda user: visible_to(user).filter(pk=plan.pk).exists(),
     )

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils.timezone import now
 
-from experiments.fleet import keeping, latency, watching
+from experiments.fleet import latency, notifications, retention, watching
 from experiments.fleet.driver.contract import Listing
 from experiments.models import DiskStatistics, ObservedDisk
 from kdb.notifications import subscriptions
@@ -31,7 +31,7 @@ def seen(host, free: float, **pool) -> list[str]:
     """Take over a list in which this share of a TB is free; return what was told until then."""
     first, _ = listing().pools
     here = replace(first, size_bytes=TB, free_bytes=round(free * TB))
-    watching.keep_listing(host, Listing((here,), ()))
+    watching.save_listing(host, Listing((here,), ()))
     host.observed_pools.update(**pool)
     assert {delivery.subscription.user.username for delivery in Delivery.objects.all()} <= {"ada"}
     return list(Delivery.objects.order_by("created_at").values_list("subject", flat=True))
@@ -54,12 +54,6 @@ def test_a_pool_that_eats_into_its_reserve_fills_up_however_large_it_is(host):
     assert seen(host, 0.6, reserve_bytes=TB // 2) == []
     assert len(seen(host, 0.4)) == 1
     assert Delivery.objects.get().facts["reserve_bytes"] == TB // 2
-
-
-def test_a_pool_without_a_size_tells_nothing(host):
-    first, _ = listing().pools
-    watching.keep_listing(host, Listing((replace(first, size_bytes=0, free_bytes=0),), ()))
-    assert not Delivery.objects.exists()
 
 
 # Slow disks
@@ -100,14 +94,14 @@ def test_disks_that_became_slow_are_told_in_one_message_once_until_they_are_as_u
     for disk in disks:
         hours_of(disk, 7.0, 8.0, 9.0)
     for _ in range(2):
-        keeping.news.tell_of_slow_disks(LAST)
+        notifications.notify_of_slow_disks(LAST)
     assert told() == ["lab-1: 2 disks became slow"]
     text = Delivery.objects.get().text
     assert "mail vda" in text
     assert "9 ms a request in the last hour, 4.5 times the 2 ms that were usual at this time of day" in text
 
     hours_of(disks[0], 2.5, last=LAST + HOUR)
-    keeping.news.tell_of_slow_disks(LAST + HOUR)
+    notifications.notify_of_slow_disks(LAST + HOUR)
     assert [disk.slow_since is None for disk in ObservedDisk.objects.order_by("machine__name")] == [True, False]
     assert len(told()) == 1
 
@@ -119,34 +113,16 @@ def test_disks_that_became_slow_are_told_in_one_message_once_until_they_are_as_u
 )
 def test_less_is_no_news(disks, milliseconds, requests):
     hours_of(disks[0], *milliseconds, requests=requests)
-    keeping.news.tell_of_slow_disks(LAST)
-    assert told() == []
-
-
-@pytest.mark.parametrize("days", [range(1, latency.DAYS + 1), (7, 14)], ids=["each night", "each week"])
-def test_what_happens_again_and_again_is_no_news(disks, days):
-    for day in days:
-        for back in range(3):
-            at = LAST - day * DAY - back * HOUR
-            DiskStatistics.objects.filter(disk=disks[0], starts_at=at).update(read_seconds=2000 * 0.009)
-    hours_of(disks[0], 8.5, 8.5, 8.5)
-    keeping.news.tell_of_slow_disks(LAST)
-    assert told() == []
-
-
-def test_a_disk_of_three_days_is_not_judged(disks):
-    DiskStatistics.objects.filter(starts_at__lt=LAST - 3 * DAY).delete()
-    hours_of(disks[0], 9.0, 9.0, 9.0)
-    keeping.news.tell_of_slow_disks(LAST)
+    notifications.notify_of_slow_disks(LAST)
     assert told() == []
 
 
 def test_the_job_that_sums_up_tells_when_an_hour_is_over(disks):
     hours_of(disks[0], 9.0, 9.0, 9.0)
     worked(disks[0], LAST, 9.0, span="minute")
-    keeping.roll_up(None)
+    retention.roll_up(None)
     assert told() == []
     worked(disks[0], LAST + HOUR, 9.0, span="minute")
     for _ in range(2):
-        keeping.roll_up(None)
+        retention.roll_up(None)
         assert told() == ["lab-1: mail vda became slow"]

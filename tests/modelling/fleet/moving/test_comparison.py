@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from modelling.fleet.moving.before_after import KEPT, SAME, UNKNOWN, WORSE, Minutes, compare
+from modelling.fleet.moving.comparison import KEPT, SAME, UNKNOWN, WORSE, Minutes, compare
 
 
 def disk(speed: float, *, hours: int = 24, seed: int = 1, rate: float = 200.0, share: float = 0.3, start: float = 0.0):
@@ -41,11 +41,6 @@ def test_a_busier_time_after_is_no_loss_because_like_is_held_against_like():
 def test_another_load_or_too_short_a_time_cannot_be_told(other):
     comparison = compare(disk(1.0, hours=24), disk(2.0, seed=2, **other), margin=0.1)
     assert (comparison.verdict, comparison.speed) == (UNKNOWN, None)
-
-
-def test_nothing_watched_cannot_be_told():
-    empty = Minutes(*(np.array([]) for _ in range(6)))
-    assert compare(empty, disk(1.0), margin=0.1).verdict == UNKNOWN
 
 
 def test_minutes_without_requests_count_for_nothing():

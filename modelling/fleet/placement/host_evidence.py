@@ -25,7 +25,7 @@ from modelling.estimation.machine import ALIKE, VARIATION, Block, Machine
 from modelling.estimation.value import Components, merge_components
 from modelling.estimation.verdict import STRENGTHS
 
-from .prospects import Known
+from .expected_gain import Known
 
 DRIFT = 0.05  # standard deviation by which ln speed of a pool changes in a month, as in the simulations
 MONTH = 30.0  # days
@@ -59,7 +59,7 @@ class Load(NamedTuple):
     shares: Mapping[str, float]
 
 
-class Home(NamedTuple):
+class HostEvidence(NamedTuple):
     """The knowledge of n pools for one load: a mixture of normals of their ln speed.
 
     measured : of them, those that were run on under every workload of the load
@@ -74,21 +74,21 @@ class Home(NamedTuple):
     joined: tuple[frozenset[str], ...] = ()  # pools that runs or moves lead from one to another
 
 
-def before_moves(
+def evidence_of_runs(
     parts: Sequence[tuple[float, Machine]], pools: Sequence[str], measured: Iterable[str], runs: int
-) -> Home:
+) -> HostEvidence:
     """Return what is known of a load before any move. parts : share of each workload, and the pools under it"""
     total = sum(share for share, _ in parts)
     known = machine.mix_machines([one for _, one in parts], [share / total for share, _ in parts])
     of = frozenset(measured)
-    return Home(tuple(pools), known, of, runs, (), (of,) if len(of) > 1 else ())
+    return HostEvidence(tuple(pools), known, of, runs, (), (of,) if len(of) > 1 else ())
 
 
-def after_moves(home: Home, outcomes: Iterable[Outcome], load: Load, name: str = "") -> Home:
+def add_moves(evidence: HostEvidence, outcomes: Iterable[Outcome], load: Load, name: str = "") -> HostEvidence:
     """Return the same after these moves, of which those of like loads count. name : of the machine it is asked for"""
-    joined, numbers = list(home.joined), []
+    joined, numbers = list(evidence.joined), []
     between: dict[tuple[int, int, bool], list[Outcome]] = {}
-    places = {pool: place for place, pool in enumerate(home.pools)}
+    places = {pool: place for place, pool in enumerate(evidence.pools)}
     for outcome in outcomes:
         if {outcome.here, outcome.there} <= places.keys() and outcome.here != outcome.there:
             apart = distance(outcome.shares, load.shares)
@@ -101,9 +101,9 @@ def after_moves(home: Home, outcomes: Iterable[Outcome], load: Load, name: str =
             touched = [pools for pools in joined if pools & {outcome.here, outcome.there}]
             together = frozenset({outcome.here, outcome.there}).union(*touched)
             joined = [pools for pools in joined if pools not in touched] + [together]
-    blocks = [block(home.pools, *key, pair_outcomes) for key, pair_outcomes in between.items()]
-    known = machine.update(home.machine, blocks)
-    return home._replace(machine=known, numbers=tuple(numbers), joined=tuple(joined))
+    blocks = [block(evidence.pools, *key, pair_outcomes) for key, pair_outcomes in between.items()]
+    known = machine.update(evidence.machine, blocks)
+    return evidence._replace(machine=known, numbers=tuple(numbers), joined=tuple(joined))
 
 
 def distance(some: Mapping[str, float], others: Mapping[str, float]) -> float:
@@ -134,20 +134,20 @@ def block(pools: Sequence[str], low: int, high: int, is_itself: bool, outcomes: 
     return Block((high, low), (float(weights @ speeds), 0.0), float(1 / total + weights @ shared))
 
 
-def components(home: Home) -> Components:
-    """Return the home's mixture, of a few normals."""
-    now = home.machine
+def components(evidence: HostEvidence) -> Components:
+    """Return the evidence's mixture, of a few normals."""
+    now = evidence.machine
     return merge_components(Components(now.weights, now.means, now.covariances, np.zeros_like(now.covariances)))
 
 
-def known_at(home: Home, guest_fs: str) -> Known:
+def as_known(evidence: HostEvidence, guest_fs: str) -> Known:
     """Return it as a part of what plans know: of `pair_key(guest file system, pool)`.
 
     Runs under the whole load are strong evidence; where moves join pools it is moderate: nobody drew lots.
     """
-    few = components(home)
-    names = {pool: pair_key(guest_fs, pool) for pool in home.pools}
+    few = components(evidence)
+    names = {pool: pair_key(guest_fs, pool) for pool in evidence.pools}
     posterior = Posterior(tuple(names.values()), few.weights, few.means, few.covariances, few.extras)
-    numbers = tuple(frozenset(names[pool] for pool in pools) for pools in home.joined)
-    strength = STRENGTHS[-1] if set(home.joined) == {home.measured} else STRENGTHS[-2]
-    return Known(posterior, numbers, strength, 1, home.runs, len(home.numbers))
+    numbers = tuple(frozenset(names[pool] for pool in pools) for pools in evidence.joined)
+    strength = STRENGTHS[-1] if set(evidence.joined) == {evidence.measured} else STRENGTHS[-2]
+    return Known(posterior, numbers, strength, 1, evidence.runs, len(evidence.numbers))

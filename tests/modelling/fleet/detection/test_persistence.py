@@ -9,8 +9,8 @@ from django.utils.timezone import now
 from experiments.models import DiskStatistics, ObservedMachine, Signature, Workload
 from kdb.models import Job
 from kdb.work import jobs
-from modelling.fleet.detection import keeping, selectors
-from modelling.fleet.moving import fleet
+from modelling.fleet.detection import persistence, selectors
+from modelling.fleet.moving import observed_fleet
 from modelling.models import DetectedHour, DetectionModel
 from tests import factories
 from tests.modelling.fleet.detection.test_detection import SHAPES, in_a_row, load, sampled_signatures, signatures
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 
 def counted(counts) -> dict:
-    return {name: getattr(counts, name) for name in keeping.NAMES}
+    return {name: getattr(counts, name) for name in persistence.NAMES}
 
 
 @pytest.fixture
@@ -49,35 +49,30 @@ def this_hour(hours: int = 0):
 
 @pytest.mark.sqlite
 def test_a_kept_model_says_what_the_fitted_one_said(known):
-    kept = keeping.train()
-    model = keeping.classifier(kept)
-    keeping._fitted_again.cache_clear()
-    again = keeping.classifier(DetectionModel.objects.get())
+    kept = persistence.train()
+    model = persistence.classifier(kept)
+    persistence._fitted_again.cache_clear()
+    again = persistence.classifier(DetectionModel.objects.get())
     features = model.training.features
     assert (again.sets(features), again.sureness) == (model.sets(features), model.sureness)
 
 
-def test_a_model_is_made_once_of_the_same_signatures(known):
-    assert keeping.train() == keeping.train()
-    assert DetectionModel.objects.count() == 1
-
-
 def test_without_signatures_nothing_is_told_and_it_says_why(machine):
     minutes(machine, "mail", 10, this_hour())
-    kept = keeping.train()
-    keeping.detect()
+    kept = persistence.train()
+    persistence.detect()
     assert "are needed" in kept.why_not
     assert selectors.mix_of(machine) is None
 
 
 def test_hours_are_told_by_their_minutes_however_often(known, machine):
-    keeping.train()
+    persistence.train()
     minutes(machine, "mail", 30, this_hour(1))
     factories.make_minutes(machine, 20, begin=this_hour(1) + timedelta(minutes=30), **counted(load(SHAPES["web"], 60)))
-    idle = dict.fromkeys(keeping.NAMES, 0)
+    idle = dict.fromkeys(persistence.NAMES, 0)
     factories.make_minutes(machine, 10, begin=this_hour(1) + timedelta(minutes=50), **idle)
     for _ in range(2):
-        keeping.detect()
+        persistence.detect()
         hour = DetectedHour.objects.get()
         assert (hour.minutes, hour.idle, hour.unlike, hour.others) == (60, 10, 0, {})
     mix = selectors.mix_of(machine)
@@ -97,14 +92,14 @@ def test_minutes_that_were_sampled_are_told_by_their_samples_and_others_by_count
         )
         for known in sampled_signatures()
     )
-    kept = keeping.train()
+    kept = persistence.train()
     assert kept.sampled_report["sureness"]
     begin, web = this_hour(1), counted(load(SHAPES["web"], 60))
     factories.make_minutes(machine, 30, begin=begin, **web)
     for share, at in ((0.2, 10), (0.9, 20)):
         chosen = DiskStatistics.objects.filter(starts_at__gte=begin + timedelta(minutes=at))
         chosen.update(offsets=asdict(in_a_row(share)))
-    keeping.detect()
+    persistence.detect()
     hour = DetectedHour.objects.get()
     assert (hour.shares, hour.unlike) == ({"web": 20}, 10)
     sureness = kept.report["sureness"]["web"], kept.sampled_report["sureness"]["web"]
@@ -119,12 +114,12 @@ def test_loads_that_are_no_workload_or_not_told_apart_are_counted_beside_the_mix
         )
         for signature in signatures(like_mail)
     )
-    keeping.train()
+    persistence.train()
     minutes(machine, "web", 6, this_hour())
     for begins, shape in ((10, SHAPES["mail"]), (30, like_mail["backup"])):
         at = this_hour() + timedelta(minutes=begins)
         factories.make_minutes(machine, 12, begin=at, **counted(load(shape, 60)))
-    keeping.detect()
+    persistence.detect()
     mix = selectors.mix_of(machine)
     assert mix.shares == {"web": 1.0}
     assert mix.others == {"backup": 0.4, "flushed-database or mail": 0.4}
@@ -133,64 +128,66 @@ def test_loads_that_are_no_workload_or_not_told_apart_are_counted_beside_the_mix
 
 @pytest.mark.parametrize(("certainty", "planned"), [(0.89, False), (0.91, True)])
 def test_plans_use_a_mix_only_where_it_is_sure_enough(machine, certainty, planned):
-    model = DetectionModel.objects.create(method=keeping.METHOD, digest="0", signatures=80, training={}, report={})
+    model = DetectionModel.objects.create(method=persistence.METHOD, digest="0", signatures=80, training={}, report={})
     shown = {"minutes": 30, "idle": 0, "unlike": 0, "shares": {"mail": 30}, "certainty": 30 * certainty}
     DetectedHour.objects.create(machine=machine, starts_at=this_hour(), model=model, **shown)
     mix = selectors.mix_of(machine)
     assert mix.shares == {"mail": 1.0}
     assert (mix.why_not_planned is None) is planned
-    used = fleet.mixes_of([machine])[machine.pk]
-    assert isinstance(used, fleet.Mix) is planned
+    used = observed_fleet.mixes_of([machine])[machine.pk]
+    assert isinstance(used, observed_fleet.Mix) is planned
     assert planned or "what it does is not known: state its mix" in used
 
 
 def test_another_model_tells_the_kept_hours_again(known, machine):
-    keeping.train()
+    persistence.train()
     minutes(machine, "mail", 30, this_hour(5))
-    keeping.detect()
+    persistence.detect()
     first = DetectedHour.objects.get()
     Signature.objects.filter(workload="web").first().delete()
-    keeping.train()
-    keeping.detect()
+    persistence.train()
+    persistence.detect()
     assert DetectedHour.objects.get().model_id > first.model_id
 
 
 def test_a_machine_that_was_hardly_watched_gets_no_mix(known, machine):
-    keeping.train()
+    persistence.train()
     minutes(machine, "mail", 3, this_hour())
-    keeping.detect()
+    persistence.detect()
     mix = selectors.mix_of(machine)
     assert (mix.shares, "5 are needed" in mix.why_not) == ({}, True)
 
 
 def test_a_run_that_failed_teaches_nothing(known):
-    keeping.train()
+    persistence.train()
     run = factories.make_run(state="failed", reason="void")
-    run.signatures.create(workload="mail", starts_after=0, seconds=10, reads=5, **dict.fromkeys(keeping.NAMES[1:], 0))
-    assert len(keeping.signatures()) == len(signatures())
+    run.signatures.create(
+        workload="mail", starts_after=0, seconds=10, reads=5, **dict.fromkeys(persistence.NAMES[1:], 0)
+    )
+    assert len(persistence.signatures()) == len(signatures())
     run.state, run.reason, run.figures = "done", "", [{"machine": 1}]
     run.finished_at = now()
     run.save()
-    assert len(keeping.signatures()) == len(signatures()) + 1
+    assert len(persistence.signatures()) == len(signatures()) + 1
 
 
 def test_a_tick_asks_for_a_model_where_signatures_came(known):
-    keeping.look_after()
-    keeping.look_after()
+    persistence.enqueue_due_jobs()
+    persistence.enqueue_due_jobs()
     (job,) = Job.objects.all()
-    assert job.kind == keeping.TRAIN_JOB
+    assert job.kind == persistence.TRAIN_JOB
     jobs.run(job.pk)
-    assert keeping.current().signatures == Signature.objects.count()
+    assert persistence.current().signatures == Signature.objects.count()
     Job.objects.update(created_at=now() - timedelta(hours=1))
-    keeping.look_after()
+    persistence.enqueue_due_jobs()
     assert Job.objects.count() == 1
 
 
 def test_mixes_of_thirty_machines_cost_two_queries(known, machine, django_assert_num_queries):
-    keeping.train()
+    persistence.train()
     machines = [factories.make_machine(machine.host) for _ in range(30)]
     for guest in machines:
         minutes(guest, "mail", 6, this_hour())
-    keeping.detect()
+    persistence.detect()
     with django_assert_num_queries(2):
         assert len(selectors.mixes_of([guest.pk for guest in machines])) == 30

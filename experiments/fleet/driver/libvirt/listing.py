@@ -1,8 +1,4 @@
-"""The list of what runs on a host of libvirt and where its disks lie, asked over one connection; nothing is changed.
-
-`listing` asks for everything and belongs every few minutes; `counts` is one command for all machines of the host.
-Machines that a campaign made are left out: they are nobody's.
-"""
+"""List what runs on a host of libvirt and where its disks lie; nothing is changed."""
 
 import json
 import re
@@ -18,76 +14,65 @@ from experiments.laboratory.transport.ssh import Connection
 from experiments.readers.facts.json_text import document_of
 from experiments.readers.xml_tree import NoTreeError, root_of, text_at
 
-from .contract import ListedDisk, ListedMachine, ListedPool, Listing
-from .guests import file_systems_in, is_of_a_campaign
-from .mounts import MOST_BYTES, SECONDS, Mounts, batches
-
-SHORTEST_SECONDS = 0.0  # between two looks
+from ..contract import ListedDisk, ListedMachine, ListedPool, Listing
+from ..guests import ALLOCATED, file_systems_in, is_of_a_campaign
+from ..mounts import MOST_BYTES, SECONDS, Mounts, batches
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NAMED = re.compile(rf"^({_UUID.pattern}) (.*)$", re.MULTILINE)
-_ALLOCATED = 0.98  # of its size: what a sparse image has less of
 
 
-def counts(host: Connection) -> dict[str, dict[str, Counts]]:
-    """Return running machine by UUID to disk by target to what it did since its start. One command.
+class LibvirtListing:
+    """Lists the machines of libvirt and counts what their disks do, over one connection to the host."""
 
-    Raises Refused where libvirt does not answer, and what ssh raises.
-    """
-    # The counters tell names alone, and a name may be another machine's by now.
-    text = _virsh(host, "list --uuid --name; domstats --block --list-active --nowait")
-    uuids = {match[2].strip(): match[1] for match in _NAMED.finditer(text)}
-    return {
-        uuids[name]: disks
-        for name, disks in counters.read(text).items()
-        if name in uuids and not is_of_a_campaign(name)
-    }
+    shortest_seconds = 0.0
 
+    def __init__(self, host: Connection) -> None:
+        self.host = host
 
-def listing(host: Connection) -> Listing:
-    """Return pools and machines. Raises Refused where libvirt or the host's programs answer wrongly, and SshError."""
-    domains = [_tree(text) for text in _dumped(host, "list --all --uuid", "dumpxml", "domain")]
-    domains = [domain for domain in domains if not is_of_a_campaign(text_at(domain, "name"))]
-    snapshots = set(_virsh(host, "list", "--all", "--with-snapshot", "--uuid").split())
-    sizes = counters.sizes(_virsh(host, "domstats", "--block", "--list-active", "--nowait"))
-    named = [_tree(text) for text in _dumped(host, "pool-list --all --uuid", "pool-dumpxml", "pool")]
-    storage = _Storage(host, named, [path for domain in domains for path in _image_paths(domain)])
-    machines = tuple(_machine(domain, snapshots, sizes, storage) for domain in domains)
-    return Listing(tuple(storage.pools.values()), machines)
+    def read_counters(self) -> dict[str, dict[str, Counts]]:
+        # The counters tell names alone, and a name may be another machine's by now.
+        text = self._virsh("list --uuid --name; domstats --block --list-active --nowait")
+        uuids = {match[2].strip(): match[1] for match in _NAMED.finditer(text)}
+        return {
+            uuids[name]: disks
+            for name, disks in counters.read(text).items()
+            if name in uuids and not is_of_a_campaign(name)
+        }
 
+    def list_all(self) -> Listing:
+        domains = [_tree(text) for text in self._dumped("list --all --uuid", "dumpxml", "domain")]
+        domains = [domain for domain in domains if not is_of_a_campaign(text_at(domain, "name"))]
+        snapshots = set(self._virsh("list", "--all", "--with-snapshot", "--uuid").split())
+        sizes = counters.sizes(self._virsh("domstats", "--block", "--list-active", "--nowait"))
+        named = [_tree(text) for text in self._dumped("pool-list --all --uuid", "pool-dumpxml", "pool")]
+        storage = _Storage(self.host, named, [path for domain in domains for path in _image_paths(domain)])
+        machines = tuple(_machine(domain, snapshots, sizes, storage) for domain in domains)
+        return Listing(tuple(storage.pools.values()), machines)
 
-def file_systems_by_agent(host: Connection, machine: ListedMachine) -> list[str]:
-    """Return the kinds of file systems that the machine's guest agent tells of, without what it only boots from.
+    def guest_file_systems(self, machine: ListedMachine) -> list[str]:
+        command = json.dumps({"execute": "guest-get-fsinfo"})
+        answer = document_of(virsh(self.host, "qemu-agent-command", machine.uuid, command, "--timeout", "5"))
+        return file_systems_in(machine, answer.get("return") if answer else None)
 
-    Raises Refused where the agent does not answer.
-    """
-    asked = json.dumps({"execute": "guest-get-fsinfo"})
-    answer = document_of(virsh(host, "qemu-agent-command", machine.uuid, asked, "--timeout", "5"))
-    entries = answer.get("return") if answer else None
-    if not isinstance(entries, list):
-        raise Refused(f"the guest agent of {machine.name} says nothing of file systems")
-    return file_systems_in(entries)
+    def _virsh(self, *words: str) -> str:
+        answer = self.host.run(["virsh", "-c", URI, "--quiet", *words], timeout=SECONDS, most=MOST_BYTES)
+        if answer.status:
+            raise Refused(f"{self.host.address}: virsh {words[0]}: {answer.errors.strip()[-500:]}")
+        return answer.text
 
+    def _dumped(self, which: str, command: str, tag: str) -> Iterator[str]:
+        """Yield the XML of everything that `which` lists, by few processes: one for each would be most of the cost.
 
-def _virsh(host: Connection, *words: str) -> str:
-    answer = host.run(["virsh", "-c", URI, "--quiet", *words], timeout=SECONDS, most=MOST_BYTES)
-    if answer.status:
-        raise Refused(f"{host.address}: virsh {words[0]}: {answer.errors.strip()[-500:]}")
-    return answer.text
-
-
-def _dumped(host: Connection, which: str, command: str, tag: str) -> Iterator[str]:
-    """Yield the XML of everything that `which` lists, by few processes: one for each would be the most of the cost.
-
-    What was removed between the two questions is left out.
-    """
-    uuids = [uuid for uuid in _virsh(host, *which.split()).split() if _UUID.fullmatch(uuid)]
-    for batch in batches(uuids):
-        words = "; ".join(f"{command} {uuid}" for uuid in batch)
-        answer = host.run(["virsh", "-c", URI, "--quiet", words], timeout=SECONDS, most=MOST_BYTES)
-        if answer.status and "<" not in answer.text:
-            raise Refused(f"{host.address}: virsh {command}: {answer.errors.strip()[-500:]}")
-        yield from re.findall(rf"^<{tag}[ >].*?^</{tag}>", answer.text, re.S | re.M)
+        What was removed between the two questions is left out.
+        """
+        uuids = [uuid for uuid in self._virsh(*which.split()).split() if _UUID.fullmatch(uuid)]
+        for batch in batches(uuids):
+            words = "; ".join(f"{command} {uuid}" for uuid in batch)
+            answer = self.host.run(["virsh", "-c", URI, "--quiet", words], timeout=SECONDS, most=MOST_BYTES)
+            if answer.status and "<" not in answer.text:
+                raise Refused(f"{self.host.address}: virsh {command}: {answer.errors.strip()[-500:]}")
+            yield from re.findall(rf"^<{tag}[ >].*?^</{tag}>", answer.text, re.S | re.M)
 
 
 def _tree(text: str) -> Element:
@@ -146,7 +131,7 @@ def _disk(disk: Element, target: str, size: tuple[int, int], has_snapshot: bool,
         path=path[:500],
         pool=storage.pool_of(disk, path),
         image_format=attributes.get("type", "")[:20],
-        allocation="sparse" if is_file and allocated < _ALLOCATED * capacity else "",
+        allocation="sparse" if is_file and allocated < ALLOCATED * capacity else "",
         cache_mode="" if attributes.get("cache") == "default" else attributes.get("cache", "")[:20],
         has_backing_chain=has_snapshot or disk.find("backingStore/source") is not None,
         size_bytes=capacity,
@@ -194,11 +179,8 @@ class _Storage:
             devices = [device.get("path", "") for device in pool.findall("source/device")]
             kinds = {self.mounts.kinds.get(device, "") for device in devices}
             storage = kinds.pop() if len(kinds) == 1 else ""
-            return (
-                ListedPool(path, name, "lvm" if kind == "logical" else "zvol", "", storage, size, free)
-                if size
-                else None
-            )
+            if size:
+                return ListedPool(path, name, "lvm" if kind == "logical" else "zvol", "", storage, size, free)
         return None
 
 

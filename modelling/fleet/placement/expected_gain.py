@@ -137,7 +137,7 @@ def prospect(
     named = ([pools] if pools else []) + ([(there, here)] if there != here else [])
     pairs = [(pair_key(guest_fs, one), pair_key(guest_fs, other)) for one, other in named]
     total = sum(shares.values())
-    told, missing = [], {}
+    parts, missing = [], {}
     for workload, share in shares.items():
         answers = knowledge.get((workload, hypervisor), ())
         known, pair = next(
@@ -147,21 +147,21 @@ def prospect(
             is_listed = any({*pair} <= set(answer.posterior.treatments) for pair in pairs for answer in answers)
             missing[workload] = "numbers" if is_listed else "answer"
         else:
-            told.append((workload, share / total, known, pair))
+            parts.append((workload, share / total, known, pair))
     if missing:
         return Unknown(missing)
-    return _promised(mixed(_differences(told)), [(share, known) for _, share, known, _ in told], margin)
+    return _promised(mixed(_differences(parts)), [(share, known) for _, share, known, _ in parts], margin)
 
 
-def _differences(told: Sequence[tuple[str, float, Known, tuple[str, str]]]) -> list[tuple[float, Difference]]:
+def _differences(parts: Sequence[tuple[str, float, Known, tuple[str, str]]]) -> list[tuple[float, Difference]]:
     """Return shares and independent differences: one of all workloads of which published evidence tells, one of each
     other.
 
-    told : workload, share, what is known and the pair it is known of
+    parts : workload, share, what is known and the pair it is known of
     """
-    published = [part for part in told if part[2].together]
+    published = [part for part in parts if part[2].together]
     together = published[0][2].together if len(published) > 1 else None
-    alone = [part for part in told if not (together and part[2].together)]
+    alone = [part for part in parts if not (together and part[2].together)]
     differences = [(share, difference(known.posterior, *pair)) for _, share, known, pair in alone]
     if together:  # of the pairs that numbers join to these two under all of them, as a mix ranks them
         total, pair = sum(share for _, share, *_ in published), published[0][3]
@@ -172,12 +172,12 @@ def _differences(told: Sequence[tuple[str, float, Known, tuple[str, str]]]) -> l
     return differences
 
 
-def prospect_at_home(home: Known, there: str, here: str, margin: float) -> Prospect | None:
+def host_prospect(evidence: Known, there: str, here: str, margin: float) -> Prospect | None:
     """Compute what a machine will see by what runs and moves say of its whole load; None where they do not join the
     two. there, here : pairs of its guest file system and a pool"""
-    if not home.joins(there, here):
+    if not evidence.joins(there, here):
         return None
-    return _promised(difference(home.posterior, there, here), [(1.0, home)], margin)
+    return _promised(difference(evidence.posterior, there, here), [(1.0, evidence)], margin)
 
 
 def _promised(mixture: Difference, used: Sequence[tuple[float, Known]], margin: float) -> Prospect:

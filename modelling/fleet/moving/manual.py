@@ -1,20 +1,21 @@
 """Moves that an operator asks for without a plan: this disk there, or everything off a pool."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
 from experiments.campaigns import hosts
-from experiments.fleet import deeds
-from experiments.fleet.selectors import machines_called
+from experiments.fleet import actions
+from experiments.fleet.selectors import machines_named
 from experiments.models import Host, ObservedDisk, ObservedPool
 from experiments.templatetags.kdb_format import data_size
 from modelling.evidence import counts
 from modelling.models import PlacementMove
 
 from . import moves
-from .fleet import name_of
+from .observed_fleet import name_of
 from .plans import PlacementError
 
 Room = dict[ObservedPool, int]
@@ -43,59 +44,63 @@ def takes_volumes(host: Host) -> bool:
     return host.manager == Host.Driver.PROXMOX
 
 
-def ask(disk: ObservedDisk, pool: ObservedPool, *, user: User | None) -> PlacementMove:
+@transaction.atomic
+def move_disk(disk: ObservedDisk, pool: ObservedPool, *, user: User | None) -> PlacementMove:
     """Let this disk move there. What its host has against it, the move says once it has looked.
 
     Raises PlacementError where it is known to be impossible.
     """
-    with transaction.atomic():
-        host = hosts.locked(disk.machine.host_id)
-        move = _asked(disk, pool, targets(host), user)
-        moves.next_move(host.pk)
+    (move,), _ = _request_each(hosts.locked(disk.machine.host_id), [disk], pool, user)
     return move
 
 
-def empty(
+@transaction.atomic
+def empty_pool(
     pool: ObservedPool, to: ObservedPool | None = None, *, user: User | None
 ) -> tuple[list[PlacementMove], list[str]]:
-    """Let every disk on a pool move away, and none to it any more: it is no target from now on.
+    """Let every disk on a pool move away, the largest first, and none to it any more: it is no target from now on.
 
-    The largest disk goes first, to `to`, or to the target that has the most room left.
+    to : None: each goes to the target that has the most room left
     Returns the moves, and a sentence for each disk that stays. Raises PlacementError where nothing would move.
+    """
+    host = hosts.locked(pool.host_id)
+    actions.change_pool(pool, {"is_target": False}, user=user)
+    disks = ObservedDisk.objects.filter(pool=pool).select_related("machine__host", "pool")
+    if not disks:
+        raise PlacementError(f"No disk lies on {pool}.")
+    return _request_each(host, disks.order_by("-size_bytes", "pk"), to or pool, user, anywhere=to is None)
+
+
+def _request_each(
+    host: Host, disks: Iterable[ObservedDisk], to: ObservedPool, user: User | None, *, anywhere: bool = False
+) -> tuple[list[PlacementMove], list[str]]:
+    """Request a move of each disk that can move. Raises PlacementError where none can.
+
+    anywhere : to whichever target has the most room left, if there is any
     """
     made: list[PlacementMove] = []
     stay: list[str] = []
-    with transaction.atomic():
-        host = hosts.locked(pool.host_id)
-        deeds.change_pool(pool, {"is_target": False}, user=user)
-        room = targets(host)
-        disks = ObservedDisk.objects.filter(pool=pool).select_related("machine__host", "pool")
-        for disk in disks.order_by("-size_bytes", "pk"):
-            try:
-                made.append(_asked(disk, to or max(room, key=lambda target: room[target], default=pool), room, user))
-            except PlacementError as error:
-                stay.append(str(error))
-        if not made:
-            raise PlacementError(" ".join(stay) or f"No disk lies on {pool}.")
-        moves.next_move(host.pk)
+    room, revision = targets(host), counts.revision()
+    for disk in disks:
+        pool = max(room, key=lambda target: room[target], default=to) if anywhere else to
+        try:
+            if why := _reason_against(disk, pool, room):
+                raise PlacementError(f"{name(disk)}: {why}.")
+            made.append(moves.request_move(disk, pool, user=user, revision=revision))
+            room[pool] -= disk.size_bytes
+        except PlacementError as error:
+            stay.append(str(error))
+    if not made:
+        raise PlacementError(" ".join(stay))
+    moves.start_next(host.pk)
     return made, stay
 
 
-def _asked(disk: ObservedDisk, pool: ObservedPool, room: Room, user: User | None) -> PlacementMove:
-    """Ask for a move, and take its size from the room. Raises PlacementError."""
-    if why := _against(disk, pool, room):
-        raise PlacementError(f"{name(disk)}: {why}.")
-    move = moves.asked(disk, pool, user=user, revision=counts.revision())
-    room[pool] -= disk.size_bytes
-    return move
-
-
-def _against(disk: ObservedDisk, pool: ObservedPool, room: Room) -> str:
+def _reason_against(disk: ObservedDisk, pool: ObservedPool, room: Room) -> str:
     """Say what is known against a move before its host is asked; "" where nothing is."""
     machine, left = disk.machine, room.get(pool)
-    if pool.host_id != machine.host_id:
-        return f"{pool} is a pool of another host"
     reasons = (
+        (pool.host_id != machine.host_id, f"{pool} is a pool of another host"),
         (disk.pool is None, "it lies on no pool that is observed"),
         (pool.pk == disk.pool_id and not room, f"{machine.host} has no other pool that is a target"),
         (pool.pk == disk.pool_id, f"it lies on {pool} already"),
@@ -133,7 +138,7 @@ def disk_named(text: str) -> ObservedDisk:
     known = known.order_by("machine__name", "target")
 
     def disks_of(machine: str) -> list[ObservedDisk]:
-        return list(known.filter(machine=machines_called(machine).filter(host__slug=host).first()))
+        return list(known.filter(machine=machines_named(machine).filter(host__slug=host).first()))
 
     machine, _, target = inside.rpartition(":")
     disks = disks_of(inside)
@@ -147,7 +152,7 @@ def disk_named(text: str) -> ObservedDisk:
 def pool_named(text: str) -> ObservedPool:
     """Return the pool of a name: its host, and its path or what its hypervisor calls it. Raises PlacementError."""
     host, _, inside = text.partition("/")
-    pools = list(ObservedPool.objects.filter(host__slug=host).select_related("host"))
+    pools = ObservedPool.objects.filter(host__slug=host).select_related("host")
     matching = [pool for pool in pools if inside in (pool.path.lstrip("/"), pool.name)]
     if inside and matching:
         return matching[0]

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from experiments.fleet.sums import LONGEST_GAP, by_minute
+from experiments.fleet.aggregation import LONGEST_GAP, by_minute
 from experiments.laboratory.transport.counters import Counts
 
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Sums as rows of the database, and back."""
+"""Convert the activity of disks to rows of DiskStatistics and back."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -11,21 +11,21 @@ from experiments.laboratory.transport.counters import NAMES, Counts
 from experiments.laboratory.transport.offsets import Offsets
 from experiments.models import DiskStatistics
 
-from .sums import Watched
+from .aggregation import DiskActivity
 
 COUNTED = ["seconds", "busy_seconds", *NAMES]
 
 
-def statistics(disk_id: int, span: str, starts_at: datetime, watched: Watched) -> DiskStatistics:
+def row(disk_id: int, span: str, starts_at: datetime, activity: DiskActivity) -> DiskStatistics:
     """Return an unsaved row."""
     return DiskStatistics(
         disk_id=disk_id,
         span=span,
         starts_at=starts_at,
-        seconds=watched.seconds,
-        busy_seconds=min(watched.busy_seconds, watched.seconds),
-        **asdict(watched.counts),
-        offsets=asdict(watched.offsets) if watched.offsets is not None else None,
+        seconds=activity.seconds,
+        busy_seconds=min(activity.busy_seconds, activity.seconds),
+        **asdict(activity.counts),
+        offsets=asdict(activity.offsets) if activity.offsets is not None else None,
     )
 
 
@@ -40,20 +40,16 @@ def save(rows: list[DiskStatistics]) -> None:
     )
 
 
-def watched(row: DiskStatistics) -> Watched:
+def activity_of(row: DiskStatistics) -> DiskActivity:
     counts = Counts(**{name: getattr(row, name) for name in NAMES})
-    return Watched(row.seconds, row.busy_seconds, counts, None if row.offsets is None else Offsets(**row.offsets))
+    return DiskActivity(row.seconds, row.busy_seconds, counts, None if row.offsets is None else Offsets(**row.offsets))
 
 
-def summed(rows: QuerySet[DiskStatistics], *by: str) -> list[tuple[Mapping[str, Any], Watched]]:
-    """Return the sums over all rows that agree in the fields `by`; of offsets minutes alone know."""
+def sum_by(rows: QuerySet[DiskStatistics], *by: str) -> list[tuple[Mapping[str, Any], DiskActivity]]:
+    """Return the sums over all rows that agree in the fields `by`, without offsets: minutes alone have these."""
     sums: Any = rows.values(*by).annotate(**{f"sum_{name}": Sum(name) for name in COUNTED}).order_by()
     return [
-        (
-            row,
-            Watched(
-                row["sum_seconds"], row["sum_busy_seconds"], Counts(**{name: row[f"sum_{name}"] for name in NAMES})
-            ),
-        )
+        (row, DiskActivity(seconds, busy_seconds, Counts(*counts)))
         for row in sums
+        for seconds, busy_seconds, *counts in [[row[f"sum_{name}"] for name in COUNTED]]
     ]

@@ -1,9 +1,8 @@
-"""An operator's deeds to an observed host. Each is all or nothing, and in the host's audit trail."""
+"""What an operator does to an observed host. Each action is all or nothing, and in the host's audit trail."""
 
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Model
 
 from experiments.campaigns import hosts
 from experiments.campaigns.hosts import note
@@ -11,6 +10,7 @@ from experiments.models import Host, ObservedMachine, ObservedPool
 from experiments.permissions import User
 
 from . import watching
+from .drivers import listing_driver
 
 SHORTEST, LONGEST = 5, 60  # s between two looks
 
@@ -22,7 +22,7 @@ def turn_on(host: Host, *, user: User, every: int = 10, samples_offsets: bool = 
     samples_offsets : sample once a minute where requests of its block devices begin
     Raises hosts.HostError where the host cannot be watched.
     """
-    watching.driver_of(host)
+    listing_driver(host)
     if not SHORTEST <= every <= LONGEST:
         raise hosts.HostError(f"Between two looks there are {SHORTEST} to {LONGEST} s, not {every}.")
     if samples_offsets and host.is_by_api:
@@ -40,7 +40,7 @@ def turn_on(host: Host, *, user: User, every: int = 10, samples_offsets: bool = 
         )
         if before != (True, every, samples_offsets):
             note(host, user, "observation on", f"every {every} s{', with samples' if samples_offsets else ''}")
-        watching.ask(host)
+        watching.enqueue_watch(host)
 
 
 def turn_off(host: Host, *, user: User) -> None:
@@ -57,35 +57,29 @@ def change_machine(machine: ObservedMachine, fields: dict[str, Any], *, user: Us
 
     An empty guest_fs leaves it to the agent and the superblock again.
     """
-    with transaction.atomic():
-        hosts.locked(machine.host_id)
-        machine.refresh_from_db()
-        before = {name: getattr(machine, name) for name in fields}
-        changed = {name: value for name, value in fields.items() if value != before[name]}
-        if "guest_fs" in changed:
-            source = ObservedMachine.GuestSource
-            changed["guest_fs_source"] = source.OPERATOR if fields["guest_fs"] else source.NOT_KNOWN
-        if changed:
-            _save(machine, changed)
-            note(machine.host, user, "machine changed", f"{machine.name}: {_words(changed)}")
+    _change(machine, fields, user, "machine changed", machine.name)
 
 
 def change_pool(pool: ObservedPool, fields: dict[str, Any], *, user: User) -> None:
     """Keep what the operator says of a pool: those of is_target, reserve_bytes and most_load that are given."""
+    _change(pool, fields, user, "pool changed", pool.path)
+
+
+def _change(row: ObservedMachine | ObservedPool, fields: dict[str, Any], user: User, action: str, name: str) -> None:
     with transaction.atomic():
-        hosts.locked(pool.host_id)
-        pool.refresh_from_db()
-        changed = {name: value for name, value in fields.items() if value != getattr(pool, name)}
+        hosts.locked(row.host_id)
+        row.refresh_from_db()
+        changed = {field: value for field, value in fields.items() if value != getattr(row, field)}
+        if "guest_fs" in changed:
+            source = ObservedMachine.GuestSource
+            changed["guest_fs_source"] = source.OPERATOR if changed["guest_fs"] else source.NOT_KNOWN
         if changed:
-            _save(pool, changed)
-            note(pool.host, user, "pool changed", f"{pool.path}: {_words(changed)}")
-
-
-def _save(row: Model, changed: dict[str, Any]) -> None:
-    for name, value in changed.items():
-        setattr(row, name, value)
-    row.save(update_fields=list(changed))
-
-
-def _words(changed: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value!s}" for name, value in changed.items())
+            for field, value in changed.items():
+                setattr(row, field, value)
+            row.save(update_fields=list(changed))
+            note(
+                row.host,
+                user,
+                action,
+                f"{name}: " + ", ".join(f"{field} {value!s}" for field, value in changed.items()),
+            )

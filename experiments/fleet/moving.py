@@ -1,0 +1,169 @@
+"""Execute a move of a disk on its host: check, copy, switch, keep the old image. Any process may die at any point.
+
+An execution begins by asking the host from which image the machine runs; what that says, not what a record says,
+decides what is left to do. The record is told after the host has done it.
+"""
+
+import time
+from typing import Protocol
+
+from experiments.campaigns import hosts
+from experiments.laboratory.transport import ssh
+from experiments.models import Host
+
+from .driver.contract import (
+    Checked,
+    CopyEnded,
+    Forbidden,
+    Image,
+    ImageInUse,
+    MachineGone,
+    Move,
+    MoveError,
+    MovingDriver,
+    NotSure,
+)
+from .drivers import moving_driver
+
+POLL_SECONDS = 1.0
+
+# By these a host says why not now; a later execution goes on.
+EXPECTED = (ssh.SshError, hosts.HostError, MoveError)
+
+
+class CalledOff(Exception):  # noqa: N818
+    """The move was called off while it was under way."""
+
+
+class MoveRecord(Protocol):
+    """Where an execution writes what it did. Every method but `note` raises where another execution took over.
+
+    is_first : no execution of the move was begun before; has_switched : an earlier one recorded the switch
+    """
+
+    is_first: bool
+    has_switched: bool
+
+    def renew(self) -> None:
+        """Keep the move this execution's."""
+
+    def renew_or_stop(self) -> None:
+        """Do the same, and raise CalledOff where the move was called off."""
+
+    def begin_step(self, text: str) -> None:
+        """Do the same, and write down what is done next."""
+
+    def note(self, text: str, *, is_step: bool = True) -> None:
+        """Write a line of the log. is_step : it is what the move waits for, too"""
+
+    def checked(self, checked: Checked) -> None: ...
+    def copying(self, done_bytes: int) -> None: ...
+    def copied(self, total_bytes: int) -> None: ...
+    def image_not_known(self) -> None: ...
+    def switched(self, move: Move) -> None:
+        """The machine runs from move.new now."""
+
+    def kept(self, image: Image, name: str, *, is_in_use: bool) -> None:
+        """The move is over, and the old image is kept under that name."""
+
+    def cancelled(self, left_over: str) -> None:
+        """The move is over before its switch. left_over : a copy that stays, "" for none; so of `failed`"""
+
+    def failed(self, reason: str, image: Image, left_over: str = "") -> None: ...
+
+
+def execute_move(host: Host, move: Move, record: MoveRecord) -> None:
+    """Execute a move until it is kept, failed or cancelled. Raises EXPECTED where it has to wait, after a note."""
+    try:
+        with hosts.connect(host) as machine:
+            _execute(moving_driver(host)(machine), move, record)
+    except ssh.KeyChanged as error:
+        hosts.block(host, str(error))
+        record.note(f"waits: {error}")
+        raise
+    except MachineGone as error:
+        record.failed(f"{error} Its images stay as they are.", Image.NOT_KNOWN)
+    except EXPECTED as error:
+        record.note(f"waits: {error}")
+        raise
+
+
+def remove_image(host: Host, move: Move, *, has_switched: bool, is_left_over: bool) -> None:
+    """Remove what a move left: its kept old image, or the copy of one that has not switched. Raises EXPECTED.
+
+    is_left_over : the machine had the image open when it was to be kept
+    """
+    with hosts.connect(host) as machine:
+        driver = moving_driver(host)(machine)
+        if not has_switched:
+            driver.undo(move)
+            return
+        if is_left_over:
+            driver.keep(move)
+        driver.remove(move)
+
+
+def _execute(driver: MovingDriver, move: Move, record: MoveRecord) -> None:
+    record.renew()
+    if driver.running_image(move) != Image.NEW and not _copy_and_switch(driver, move, record):
+        return
+    move = driver.locate_new(move)
+    if not record.has_switched:
+        record.switched(move)
+    is_in_use = False
+    try:
+        driver.keep(move)
+    except ImageInUse as error:
+        record.note(str(error), is_step=False)
+        is_in_use = True
+    record.kept(driver.running_image(move), move.old if is_in_use else driver.kept_name(move), is_in_use=is_in_use)
+
+
+def _copy_and_switch(driver: MovingDriver, move: Move, record: MoveRecord) -> bool:
+    """Tell whether the machine runs from the new image; else the move was taken back and recorded so."""
+    try:
+        _copy(driver, move, record)
+        record.begin_step("switching")
+        driver.switch(move)
+    except CalledOff:
+        if driver.running_image(move) == Image.NEW:  # a host that switches by itself may have done so by now
+            return True
+        record.cancelled(_take_back(driver, move, record))
+        return False
+    except (CopyEnded, Forbidden) as error:
+        image = driver.running_image(move)
+        if image == Image.NEW:
+            return True
+        record.renew()
+        if image != Image.OLD:  # nothing is removed where the host does not say that the machine runs from the old one
+            record.image_not_known()
+            raise NotSure(f"{error} The host does not say from which image it runs.") from error
+        record.failed(str(error), Image.OLD, _take_back(driver, move, record))
+        return False
+    return True
+
+
+def _copy(driver: MovingDriver, move: Move, record: MoveRecord) -> None:
+    """Copy the image, at first after a check. Raises CopyEnded, Forbidden, CalledOff."""
+    if record.is_first:  # a later execution finds what an earlier one left, and the copy checks by itself
+        record.begin_step("checking")
+        record.checked(driver.check(move))
+    record.begin_step("copying")
+    progress = driver.copy(move)
+    while not progress.is_ready:
+        record.renew_or_stop()
+        record.copying(progress.done)
+        time.sleep(POLL_SECONDS)
+        progress = driver.progress(move)
+    record.renew_or_stop()
+    record.copied(progress.total)
+
+
+def _take_back(driver: MovingDriver, move: Move, record: MoveRecord) -> str:
+    """Undo the move, and return the copy that stays because the machine still has it open, "" where none does."""
+    try:
+        driver.undo(move)
+    except ImageInUse as error:
+        record.note(str(error), is_step=False)
+        return move.new
+    return ""
