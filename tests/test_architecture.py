@@ -136,10 +136,7 @@ PLAIN = [
             *("side_by_side", "trade_table"),
         )
     ),
-    *(
-        f"modelling.explanations.{name}"
-        for name in ("causes", "comparison", "content", "facts", "support", "verdicts")
-    ),
+    *(f"modelling.explanations.{name}" for name in ("causes", "comparison", "content", "facts", "support", "verdicts")),
     *(f"modelling.comparisons.{name}" for name in ("content", "words")),
     *(f"modelling.overview.{name}" for name in ("content", "presentation")),
     *(f"modelling.mixes.{name}" for name in ("content", "presentation", "words")),

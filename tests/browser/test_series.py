@@ -4,7 +4,7 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Page, expect
 
-from modelling.changes import gather, detection
+from modelling.changes import detection, gather
 from modelling.models import Laboratory, SeriesChange
 from tests.factories import make_user
 from tests.modelling.changes.conftest import make_night

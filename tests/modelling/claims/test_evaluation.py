@@ -221,6 +221,8 @@ def test_a_printed_ratio_narrows_a_span_and_is_not_asked_where_values_decide():
 # A number is never tested with itself
 
 GROWING = {"order": [{"ratio": [KVM, XEN], "vm_count": 3}, {"ratio": [KVM, XEN], "vm_count": 1}]}
+
+
 @pytest.mark.parametrize(
     "check",
     [
