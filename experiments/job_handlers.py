@@ -1,6 +1,6 @@
-"""Background work of experiments; kdb.work.jobs runs it."""
+"""Background work of experiments; kdb.jobs.jobs runs it."""
 
-from kdb.work import jobs
+from kdb.jobs import jobs
 
 from .campaigns import hosts, left_overs, returning, steering
 from .campaigns.runs import sequence

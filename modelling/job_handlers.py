@@ -1,6 +1,6 @@
-"""Background work of modelling; kdb.work.jobs runs it."""
+"""Background work of modelling; kdb.jobs.jobs runs it."""
 
-from kdb.work import jobs
+from kdb.jobs import jobs
 
 from .changes import keeping as changes
 from .claims import verdicts

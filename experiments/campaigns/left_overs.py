@@ -13,7 +13,7 @@ from django.db.models import Model
 from experiments.laboratory.places import drivers
 from experiments.laboratory.reach import ssh
 from experiments.models import CampaignRun, Host
-from kdb.work import jobs
+from kdb.jobs import jobs
 
 from . import hosts
 

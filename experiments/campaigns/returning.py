@@ -4,7 +4,7 @@ from experiments.laboratory import plan
 from experiments.laboratory.places import drivers
 from experiments.laboratory.reach import remote, ssh
 from experiments.models import Campaign, Host, StoragePool
-from kdb.work import jobs
+from kdb.jobs import jobs
 
 from . import hosts, left_overs, steering
 from .runs import fates

@@ -9,8 +9,8 @@ from django.db.models.functions import TruncDay, TruncHour
 from django.utils.timezone import now
 
 from experiments.models import DiskStatistics, ObservedMachine, ObservedPool
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 
 from . import news, rows
 

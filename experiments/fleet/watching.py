@@ -24,8 +24,8 @@ from experiments.laboratory.reach import offsets, remote, ssh
 from experiments.laboratory.reach.counters import Counts
 from experiments.laboratory.reach.offsets import Offsets
 from experiments.models import DiskStatistics, Host, ObservedDisk, ObservedMachine, ObservedPool
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 
 from . import news, rows
 from .driver import libvirt_listing

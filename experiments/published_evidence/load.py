@@ -40,7 +40,7 @@ from experiments.models import (
 )
 from experiments.models.catalogue import CatalogueEntry, SharedRow
 from experiments.signals import claims_changed
-from kdb.work.alone import alone
+from kdb.jobs.locks import exclusive_lock
 
 from . import studies
 from .files import Entry, EvidenceError, as_entries, read_csv, read_json
@@ -122,7 +122,7 @@ def load_outside(directory: Path) -> Report:
 
     All or nothing; case studies that are new are published together, as one revision. Raises EvidenceError.
     """
-    with alone("load"), transaction.atomic():
+    with exclusive_lock("load"), transaction.atomic():
         loading = _Loading()
         _take_outside(loading, studies.read(directory, DIRECTORY))
         loading.publish("The published evidence was loaded")
@@ -137,7 +137,7 @@ def load(directory: Path = DIRECTORY) -> Report:
     Raises EvidenceError, and changes nothing, where a file is wrong or contradicts what is
     published already.
     """
-    with alone("load"), transaction.atomic():
+    with exclusive_lock("load"), transaction.atomic():
         loading = _Loading()
         _take_papers(loading, directory)
         loading.publish("The published evidence was loaded")
@@ -162,7 +162,7 @@ def bring(directory: Path, outside_directory: Path | None, *, reason: str) -> Re
     passed_over = sorted(slug for slug, revision in stored.items() if revision is None)
     if stored.keys() == slugs:
         return Report(passed_over=passed_over)
-    with alone("load"), transaction.atomic():
+    with exclusive_lock("load"), transaction.atomic():
         loading = _Loading(only_new=True)
         _take_papers(loading, directory)
         if others:

@@ -24,8 +24,8 @@ from experiments.models import CaseStudy, Claim, ImportBatch, LoadedCaseStudy, O
 from experiments.models.fields import column
 from experiments.readers.apart import BUNDLES, LaidOut, NotRead, ReadingProcess, go_on
 from experiments.readers.bundle import DERIVED, MEASUREMENTS, BundleError
+from kdb.jobs.locks import exclusive_lock
 from kdb.models import Installation
-from kdb.work.alone import alone
 
 from . import ReleaseError, reading, signing
 from .digests import digest
@@ -73,7 +73,7 @@ def load(file: Path, *, is_rehearsal: bool = False) -> Report:
     is_rehearsal : do all of it, say what came of it, and keep nothing
     Raises ReleaseError, and changes nothing; OSError where there is no such file.
     """
-    with reading.opened(file) as release, alone("load"):
+    with reading.opened(file) as release, exclusive_lock("load"):
         try:
             with transaction.atomic():
                 report = _Loading(release).load()

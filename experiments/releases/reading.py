@@ -11,8 +11,8 @@ from experiments.readers import archives
 from experiments.readers.bundle import DERIVED, DOCUMENT, FILES, MEASUREMENTS
 
 from . import ReleaseError, manifest, signing
-from .describing import CRATE, MANIFEST, SIGNATURE
 from .manifest import Entry, Manifest
+from .ro_crate import CRATE, MANIFEST, SIGNATURE
 
 MAX_BYTES = 1024 * 2**20  # of the file
 MAX_MEMBERS = 50_000

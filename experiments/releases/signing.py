@@ -13,7 +13,7 @@ from django.conf import settings
 from kdb.env import kept_secret
 
 from . import ReleaseError
-from .describing import SIGNATURE
+from .ro_crate import SIGNATURE
 
 KEY = r"[0-9a-f]{64}"
 _LENGTH = 32 + 64  # bytes of public key and signature

@@ -22,12 +22,12 @@ from experiments.models import CaseStudy, Host, KnowledgeRevision, LoadedCaseStu
 from experiments.models.case_study import LICENCE
 from experiments.readers.bundle import DERIVED, DOCUMENT, FILES, MEASUREMENTS
 from kdb.models import Installation
-from kdb.operating.whole_files import whole_file
+from kdb.operations.atomic_files import atomic_file
 
-from . import ReleaseError, describing, flat, manifest, signing
-from .describing import CRATE, MANIFEST, SIGNATURE, Published, Release, Source
+from . import ReleaseError, manifest, measurement_table, ro_crate, signing
 from .digests import digest
-from .dropping import Dropping
+from .redaction import Dropping
+from .ro_crate import CRATE, MANIFEST, SIGNATURE, Published, Release, Source
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _MEMBER_MODE = 0o100644 << 16
@@ -74,7 +74,7 @@ def write(file: Path, wanted: Wanted) -> Told:
         told = _Writing(wanted, Path(folder)).write()
         listed, crate = ((Path(folder) / name).read_bytes() for name in (MANIFEST, CRATE))
         (Path(folder) / SIGNATURE).write_text(signing.sign(listed, crate, signing.own_key()))
-        with whole_file(file) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
+        with atomic_file(file) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
             for name in _in_order(Path(folder)):
                 info = zipfile.ZipInfo(name, _EPOCH)
                 info.external_attr = _MEMBER_MODE
@@ -114,7 +114,7 @@ class _Writing:
             raise ReleaseError(f"{self.wanted.licence!r}: an identifier of the SPDX list is expected, as CC-BY-4.0.")
         self.told.number = latest.number
         entries, sources = [], []
-        with flat.FlatTable(self._place("measurements.csv"), self._place("measurements.parquet")) as table:
+        with measurement_table.FlatTable(self._place("measurements.csv"), self._place("measurements.parquet")) as table:
             for case_study in case_studies:
                 entry, source = self._case_study(case_study, table)
                 entries.append(entry)
@@ -152,11 +152,11 @@ class _Writing:
         manifest.parsed(data)  # what nobody could load is not written
         self._place(MANIFEST).write_bytes(data)
         listed = self._described(MANIFEST, "application/json", "Origin, revision, and SHA-256 of every file.")
-        crate = describing.ro_crate(replace(release, tables=[*release.tables, listed]))
+        crate = ro_crate.ro_crate(replace(release, tables=[*release.tables, listed]))
         self._place(CRATE).write_text(_dumped(crate), encoding="utf-8")
         return self.told
 
-    def _case_study(self, case_study: CaseStudy, table: flat.FlatTable) -> tuple[manifest.Entry, Source]:
+    def _case_study(self, case_study: CaseStudy, table: measurement_table.FlatTable) -> tuple[manifest.Entry, Source]:
         dropping = Dropping(self.names)
         document = dropping.of_document(bundles.document(case_study))
         raw = list(case_study.raw_files.order_by("sha256"))
@@ -173,7 +173,7 @@ class _Writing:
                 place.writelines(raw_files.chunks(file))
             self._described(f"{path}{FILES}{file.sha256}", "application/octet-stream", f"{file.name}, as it came.")
         before = table.count_of_all
-        table.add(flat.rows(case_study, document, self._read(path + MEASUREMENTS)))
+        table.add(measurement_table.rows(case_study, document, self._read(path + MEASUREMENTS)))
         measurements = table.count_of_all - before
         facts = digest(document, (self._read(path + name) for name in (MEASUREMENTS, DERIVED)))
         publications = {row["slug"]: row for row in document["publications"]}

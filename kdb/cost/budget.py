@@ -19,37 +19,37 @@ class TooDear(BaseException):
 
 
 @contextmanager
-def of_seconds(seconds: float) -> Iterator[None]:
+def limit_seconds(seconds: float) -> Iterator[None]:
     """Raise TooDear inside, once, where this thread has used more processor time than that.
 
     Of several requests at once in this process each has its part of it, down to a third: they wait for each other.
     """
     began, me = time.thread_time(), object()
 
-    def check(ahead: float) -> None:
+    def enforce(ahead: float) -> None:
         if time.thread_time() - began + ahead > seconds / min(len(_at_work), _MOST_PARTS):
             raise TooDear
 
     _at_work.add(me)
     try:
-        with checked_by(check):
+        with call_before_queries(enforce):
             yield
     finally:
         _at_work.discard(me)
 
 
 @contextmanager
-def checked_by(check: Check) -> Iterator[None]:
-    """Call it before each query that is in no transaction begun inside, and wherever `look` is."""
+def call_before_queries(checker: Check) -> Iterator[None]:
+    """Call it before each query that is in no transaction begun inside, and wherever `check` is called."""
     outside = {alias: _transactions(connections[alias]) for alias in connections}
 
     def ask(execute: Any, sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
         connection = context["connection"]
         if _transactions(connection) == outside[connection.alias]:
-            look()
+            check()
         return execute(sql, params, many, context)
 
-    token = _check.set(check)
+    token = _check.set(checker)
     try:
         with ExitStack() as stack:
             for alias in connections:
@@ -64,14 +64,14 @@ def _transactions(connection: Any) -> tuple[bool, int]:
     return connection.in_atomic_block, len(connection.savepoint_ids)
 
 
-def look(ahead: float = 0.0) -> None:
+def check(ahead: float = 0.0) -> None:
     """Go on only where there is something left to spend. ahead : seconds that the next step is known to take"""
-    if (check := _check.get()) is not None:
-        lift()  # it may ask the database itself; and where it raises, what is left may ask once more
-        check(ahead)
-        _check.set(check)
+    if (checker := _check.get()) is not None:
+        remove_limit()  # it may ask the database itself; and where it raises, what is left may ask once more
+        checker(ahead)
+        _check.set(checker)
 
 
-def lift() -> None:
+def remove_limit() -> None:
     """Let the rest of the work under way take as long as it needs."""
     _check.set(None)

@@ -7,8 +7,8 @@ from typing import Any
 from django.db import transaction
 from django.utils.timezone import now
 
+from kdb.jobs import jobs
 from kdb.web.rates import is_within
-from kdb.work import jobs
 
 from . import subscriptions
 from .models import Delivery, Subscription, Topic

@@ -12,8 +12,8 @@ from django.db.models import F, Q, QuerySet, Value
 from django.db.models.functions import Now
 from django.utils.timezone import now
 
+from kdb.jobs import jobs
 from kdb.signals import delivery_due
-from kdb.work import jobs
 
 from . import mail, subscriptions, webhook
 from .announcing import JOB, TEST

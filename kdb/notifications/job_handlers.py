@@ -1,6 +1,6 @@
-"""Handlers of jobs; kdb.work.jobs imports this module."""
+"""Handlers of jobs; kdb.jobs.jobs imports this module."""
 
-from kdb.work import jobs
+from kdb.jobs import jobs
 
 from . import delivering
 from .announcing import JOB

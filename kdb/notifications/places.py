@@ -4,12 +4,12 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from kdb import lookups
+from kdb import name_resolution
 
 from .errors import NotSent
 
 
-def judged(address: str, *, seconds: float | None = None) -> lookups.Found:
+def judged(address: str, *, seconds: float | None = None) -> name_resolution.Addresses:
     """Return the addresses to connect to, each checked. Raises NotSent where one is forbidden or there is none.
 
     seconds : for the lookup
@@ -20,9 +20,11 @@ def judged(address: str, *, seconds: float | None = None) -> lookups.Found:
     if parts.scheme != "https" and not is_named:
         raise NotSent("The address must begin with https://.")
     try:
-        addresses = lookups.addresses(host, parts.port or (443 if parts.scheme == "https" else 80), seconds=seconds)
+        addresses = name_resolution.resolve(
+            host, parts.port or (443 if parts.scheme == "https" else 80), seconds=seconds
+        )
     except OSError as error:
         raise NotSent("There is no such host.") from error
-    if not is_named and not all(lookups.is_public(sockaddr[0]) for _, sockaddr in addresses):
+    if not is_named and not all(name_resolution.is_public(sockaddr[0]) for _, sockaddr in addresses):
         raise NotSent("The host is not one of the public Internet.")
     return addresses

@@ -15,7 +15,7 @@ import json
 import time
 from typing import Any
 
-from kdb import __version__, calls
+from kdb import __version__, http_client
 
 from . import places, subscriptions
 from .errors import NotSent
@@ -64,7 +64,9 @@ def signature(key: str, timestamp: str, body: bytes) -> str:
 def _post(address: str, headers: dict[str, str], body: bytes) -> int:
     """Return the status of the answer. Raises NotSent where there is none."""
     try:
-        reply = calls.call("POST", address, places.judged(address), headers=headers, body=body, seconds=SECONDS)
-    except calls.NotReached as error:
+        reply = http_client.send_request(
+            "POST", address, places.judged(address), headers=headers, body=body, seconds=SECONDS
+        )
+    except http_client.NoAnswer as error:
         raise NotSent(str(error)) from error
     return reply.status

@@ -5,7 +5,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from kdb import __version__
-from kdb.operating import status
+from kdb.operations import status
 from modelling.answers import words
 from modelling.ask.selectors import KEPT_FACTS, facts_in_words
 from modelling.evidence import names

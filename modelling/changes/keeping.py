@@ -17,9 +17,9 @@ from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.timezone import now
 
+from kdb.jobs import jobs
 from kdb.notifications import announcing
 from kdb.notifications.models import Delivery, Topic
-from kdb.work import jobs
 from modelling.here.selectors import laboratories_of
 from modelling.kept_answers import aged
 from modelling.models import MonthOfTests, SeriesChange, Sitting

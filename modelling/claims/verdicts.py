@@ -15,7 +15,7 @@ from experiments import visible
 from experiments.claim_conditions import CheckError, parse_checks
 from kdb import __version__
 from kdb.cost import budget
-from kdb.work import jobs
+from kdb.jobs import jobs
 from modelling.evidence import counts
 from modelling.evidence.keeping import keep
 from modelling.models import ClaimVerdict, HypothesisScore
@@ -80,7 +80,7 @@ def as_of(revision: int) -> dict[tuple[int, str], ClaimVerdict]:
     """
 
     def judged_at() -> dict[tuple[int, str], ClaimVerdict]:
-        budget.look(ahead=1.0)
+        budget.check(ahead=1.0)
         return {(row.claim_id, row.scope): row for row in _verdicts(gather.read_facts(revision), revision, revision)}
 
     key = f"modelling.claims.judging:{__version__}:{revision}"

@@ -10,7 +10,7 @@ from django.db import OperationalError, connection, models, transaction
 from django.db.models import Max
 
 from experiments.models import KnowledgeRevision
-from kdb.work import jobs
+from kdb.jobs import jobs
 
 from . import counts
 

@@ -13,9 +13,9 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
+from kdb.jobs import jobs
 from kdb.notifications import announcing
 from kdb.notifications.models import Topic
-from kdb.work import jobs
 from modelling.answers import words
 from modelling.answers.content import conclusion
 from modelling.estimation.ranking import METHOD

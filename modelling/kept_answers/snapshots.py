@@ -20,8 +20,8 @@ from django.db.models.functions import Now
 from django.utils.timezone import now
 
 from kdb.cost import budget
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from modelling.answers.answer import answer
 from modelling.answers.estimate import estimate
 from modelling.estimation.ranking import METHOD
@@ -176,7 +176,7 @@ def answer_now(question: Question) -> RankingSnapshot:
 
 def _answered(question: Question, revision: int, as_of: int | None = None) -> RankingSnapshot:
     estimated = estimate(question, as_of)
-    budget.look(ahead=0.05)  # what is said takes a twentieth of a second, of many entries a tenth
+    budget.check(ahead=0.05)  # what is said takes a twentieth of a second, of many entries a tenth
     content = answer(estimated, revision)
     result = json.loads(json.dumps(content, default=vars))  # as it is read again; an answer is of dataclasses
     return snapshot_of(question, result, METHOD, now())

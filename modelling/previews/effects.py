@@ -13,7 +13,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.timezone import now
 
 from experiments.models import CaseStudy, KnowledgeRevision
-from kdb.work import jobs
+from kdb.jobs import jobs
 from modelling.answers import words
 from modelling.answers.answer import answer
 from modelling.answers.estimate import estimate

@@ -44,7 +44,7 @@ def compute(*, wait: bool = True) -> QualityReport:
     wait : for a publication under way; without, the report is given but not kept
     Nor is it kept where a publication came in between.
     """
-    budget.look(ahead=1.0)
+    budget.check(ahead=1.0)
     revision = counts.revision()
     result = _result(revision)
     digest = hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest()
@@ -69,7 +69,7 @@ def _flagged() -> list[dict[str, Any]]:
     """Return the published numbers that look like no disk's (experiments.plausibility), at most MOST_FLAGGED."""
     flagged: list[dict[str, Any]] = []
     for case_study in CaseStudy.objects.published().select_related("publication", "server", "storage"):
-        budget.look()
+        budget.check()
         flagged += map(asdict, protocol_of(case_study).flagged)
         if len(flagged) >= MOST_FLAGGED:
             break
@@ -123,7 +123,7 @@ def _left_out_by_group() -> dict[str, Any]:
     """Return how the hierarchical model did with each research group left out."""
     cells = everything().cells
     told: dict[str, Any] = {"cells": len(cells), "groups": int(cells["group"].nunique())}
-    contrasts = foretell_groups(cells, assumptions().scales, budget.look)
+    contrasts = foretell_groups(cells, assumptions().scales, budget.check)
     if contrasts is None:
         return {**told, "forms": [], "calibration": [], "examples": []}
     rows = [{**asdict(form), "is_better": form.is_better} for form in forms(contrasts)]

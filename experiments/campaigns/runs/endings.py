@@ -11,7 +11,7 @@ from django.utils.timezone import now
 from experiments.campaigns import hosts, steering
 from experiments.laboratory.reach import ssh
 from experiments.models import Campaign, CampaignRun
-from kdb.work import jobs
+from kdb.jobs import jobs
 
 from .attempt import Attempt
 from .content import Figure, Record

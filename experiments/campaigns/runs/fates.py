@@ -10,7 +10,7 @@ from django.db import InterfaceError, OperationalError
 from experiments.laboratory.measuring import bench
 from experiments.laboratory.places import hypervisors
 from experiments.laboratory.reach import remote, ssh
-from kdb.work import jobs
+from kdb.jobs import jobs
 
 from ..hosts import HostError
 

@@ -12,7 +12,7 @@ from django.db.models import F
 from experiments.campaigns import steering
 from experiments.laboratory.reach import remote, ssh
 from experiments.models import CampaignRun
-from kdb.work import jobs
+from kdb.jobs import jobs
 
 from . import endings, measuring, reading, setting_up
 from .attempt import Attempt

@@ -9,10 +9,10 @@ from django.db import connection
 from experiments.models import CaseStudy, Claim, Measurement, OrdinalFinding
 from experiments.published_evidence import load as evidence
 from experiments.published_evidence import signatures
-from experiments.published_evidence.endings import end_replaced
+from experiments.published_evidence.corrections import apply_corrections
 from experiments.published_evidence.files import EvidenceError
 from kdb import __version__
-from kdb.operating import metrics
+from kdb.operations import metrics
 from kdb.signals import database_prepared
 
 
@@ -45,7 +45,7 @@ class Command(BaseCommand):
         try:
             reason = f"The evidence of KDB {__version__}"
             report = evidence.bring(evidence.DIRECTORY, settings.KDB_OUTSIDE, reason=reason)
-            ended = end_replaced()
+            ended = apply_corrections()
             if settings.KDB_SIGNATURES:
                 signatures.load(settings.KDB_SIGNATURES)
         except EvidenceError as error:

@@ -16,8 +16,8 @@ from experiments.campaigns.pages import campaign_page
 from experiments.imports import pipeline
 from experiments.laboratory.reach.recording import recorded
 from experiments.models import Campaign, CampaignRun, Host, RunLine
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 
 
 class Command(BaseCommand):

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError, CommandParser
 
-from kdb.operating import backups
+from kdb.operations import backups
 
 
 class Command(BaseCommand):

@@ -1,4 +1,4 @@
-"""manage.py serve: prepare the database, then keep the web server and the workers running (kdb.work.serving)."""
+"""manage.py serve: prepare the database, then keep the web server and the workers running (kdb.jobs.serving)."""
 
 import fcntl
 import logging
@@ -16,10 +16,10 @@ from django.core.management import BaseCommand, CommandError, call_command
 from django.db import DatabaseError, connection
 
 from kdb.env import integer
-from kdb.operating import status
-from kdb.work import serving
-from kdb.work.alive import first_host
-from kdb.work.starting import StartingAnswers
+from kdb.jobs import serving
+from kdb.jobs.health_check import first_host
+from kdb.jobs.starting import StartingAnswers
+from kdb.operations import status
 
 
 class Command(BaseCommand):

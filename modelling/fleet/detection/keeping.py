@@ -25,8 +25,8 @@ from experiments.fleet.sums import Watched
 from experiments.laboratory.reach.counters import NAMES, Counts
 from experiments.laboratory.reach.offsets import Offsets
 from experiments.models import CampaignRun, DiskStatistics, Signature, Workload
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from modelling.models import DetectedHour, DetectionModel
 
 from .classifier import METHOD, Classifier, TooFewError, Training

@@ -21,7 +21,7 @@ from experiments.fleet.driver.libvirt_moving import LibvirtMoving
 from experiments.fleet.driver.proxmox.moving import ProxmoxMoving
 from experiments.laboratory.reach import ssh
 from experiments.models import Host, ObservedDisk
-from kdb.work import jobs
+from kdb.jobs import jobs
 from modelling.models import PlacementDecision, PlacementMove
 
 from . import moves, news

@@ -16,8 +16,8 @@ from experiments.laboratory.measuring import bench
 from experiments.laboratory.places import drivers, hypervisors
 from experiments.laboratory.reach import remote, ssh
 from experiments.models import CampaignRun, Host, RunLine, StoragePool
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from tests.factories import FileSystem, entry, make_campaign, make_case_study, make_host, make_user
 
 pytestmark = pytest.mark.django_db

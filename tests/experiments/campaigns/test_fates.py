@@ -13,7 +13,7 @@ from experiments.campaigns.runs.fates import Fate, fate_of
 from experiments.laboratory.measuring import bench
 from experiments.laboratory.places import hypervisors
 from experiments.laboratory.reach import remote, ssh
-from kdb.work import jobs
+from kdb.jobs import jobs
 
 FATES = {
     jobs.LeaseLost: Fate.GIVEN_UP,

@@ -13,8 +13,8 @@ from experiments.laboratory.reach import offsets, remote
 from experiments.laboratory.reach.counters import Counts
 from experiments.laboratory.reach.offsets import Offsets
 from experiments.models import DiskStatistics, Host, ObservedDisk, ObservedMachine
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from tests import factories
 
 pytestmark = [pytest.mark.both, pytest.mark.django_db]

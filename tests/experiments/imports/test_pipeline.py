@@ -29,8 +29,8 @@ from experiments.models import (
 )
 from experiments.readers import bundle as bundle_reader
 from experiments.readers.bundle import members_of
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from tests.factories import make_case_study, make_claim, make_publication, make_user
 
 pytestmark = pytest.mark.django_db

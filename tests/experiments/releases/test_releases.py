@@ -19,7 +19,7 @@ from django.db import connection
 
 from experiments.case_studies import endings, life
 from experiments.models import CaseStudy, Hypervisor, LoadedCaseStudy, Measurement, Origin, Publication
-from experiments.releases import ReleaseError, flat, loading, manifest, signing, writing
+from experiments.releases import ReleaseError, loading, manifest, signing, writing
 from experiments.releases.writing import Wanted
 from kdb.models import Installation
 from modelling.evidence.question import Question
@@ -140,7 +140,7 @@ def test_the_same_evidence_gives_the_same_bytes_and_says_what_they_are(db, tmp_p
 def test_a_table_of_parquet_has_every_cell(db, tmp_path, monkeypatch):
     import fastparquet
 
-    monkeypatch.setattr(flat, "_ROWS_AT_ONCE", 4)
+    monkeypatch.setattr(measurement_table, "_ROWS_AT_ONCE", 4)
     study("p")
     with zipfile.ZipFile(written(tmp_path)) as archive:
         archive.extract("measurements.parquet", tmp_path)

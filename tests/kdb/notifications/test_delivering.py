@@ -7,10 +7,10 @@ from django.core import mail
 from django.db import transaction
 from django.utils.timezone import now
 
+from kdb.jobs import jobs
 from kdb.models import Job
 from kdb.notifications import announcing, delivering, subscriptions
 from kdb.notifications.models import Delivery, Subscription, Topic
-from kdb.work import jobs
 from tests.factories import make_user
 
 from .receiver import receiving

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from kdb import lookups
+from kdb import name_resolution
 from kdb.notifications import subscriptions, webhook
 from kdb.notifications.errors import NotSent
 from kdb.notifications.models import Delivery, Subscription
@@ -85,12 +85,12 @@ INSIDE = [
 
 @pytest.mark.parametrize("address", INSIDE)
 def test_an_address_inside_is_not_public(address):
-    assert not lookups.is_public(address)
+    assert not name_resolution.is_public(address)
 
 
 @pytest.mark.parametrize("address", ["8.8.8.8", "93.184.216.34", "2606:4700::1111", "::ffff:8.8.8.8"])
 def test_an_address_of_the_internet_is_public(address):
-    assert lookups.is_public(address)
+    assert name_resolution.is_public(address)
 
 
 @pytest.mark.parametrize(

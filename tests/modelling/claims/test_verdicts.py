@@ -11,8 +11,8 @@ from experiments.case_studies import life
 from experiments.claim_conditions import parse
 from experiments.models import CaseStudy, Claim, DerivedValue, Measurement, OrdinalFinding, PrintedRatio
 from experiments.published_evidence import load as evidence
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from modelling.claims import gather, hypotheses, verdicts
 from modelling.claims.evaluation import compare
 from modelling.models import ClaimVerdict, HypothesisScore

@@ -2,8 +2,8 @@
 
 import pytest
 
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from modelling.evidence.question import Question
 from modelling.kept_answers import snapshots
 from modelling.models import RankingSnapshot

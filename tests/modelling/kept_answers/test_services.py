@@ -8,8 +8,8 @@ import pytest
 
 from experiments.case_studies import life
 from experiments.models import KnowledgeRevision
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from modelling.evidence import frames, summaries
 from modelling.evidence.question import Question
 from modelling.kept_answers import snapshots

@@ -17,8 +17,8 @@ from django.utils.timezone import now
 
 from experiments.case_studies import life
 from experiments.models import CaseStudy, KnowledgeRevision
+from kdb.jobs import jobs, tasks
 from kdb.models import Job
-from kdb.work import jobs, tasks
 from modelling.claims import verdicts
 from modelling.evidence import frames, keeping
 from modelling.evidence.axes import AXES

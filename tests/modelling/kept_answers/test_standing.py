@@ -11,8 +11,8 @@ from django.core.management import call_command
 from experiments.case_studies import life
 from experiments.models import CaseStudy, KnowledgeRevision
 from kdb.cost import budget
+from kdb.jobs import jobs
 from kdb.models import Job, LeftRequest
-from kdb.work import jobs
 from modelling.evidence import choices, names
 from modelling.evidence.question import Question
 from modelling.kept_answers import snapshots, standing

@@ -7,8 +7,8 @@ from django.utils.html import escape
 
 from experiments.case_studies import life, reviews
 from experiments.models import CaseStudy
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from modelling.evidence import counts
 from modelling.evidence.question import Question
 from modelling.kept_answers.selectors import current_ranking

@@ -1,0 +1,314 @@
+"""Background work: a Job row is the truth. Workers ask for rows that wait; where there is Redis, it wakes them.
+
+    @jobs.handler("recompute_rankings")          # in the module `job_handlers` of any installed app
+    def recompute_rankings(run: jobs.JobRun, *, revision: int) -> None:
+        for done, question in enumerate(questions, start=1):
+            with transaction.atomic():
+                store(question)
+                run.step(done, len(questions))   # in the transaction: another's job is rolled back
+
+    jobs.enqueue("recompute_rankings", revision=7)
+
+What can go wrong, and what answers it:
+
+* A message of Redis is lost, or Redis is down: `reap` sends it again while the row stays queued.
+* A message comes twice, or two workers see a row: one UPDATE claims it, so the second finds nothing to claim.
+* The database's connection dies under a handler: the row goes back with the next attempt number.
+* A worker dies: its lease runs out and `reap` gives the row back, with the next attempt number.
+* A worker was only slow: a thread renews its lease meanwhile. If it was stopped altogether, its
+  attempt number is stale when it wakes: `step` raises LeaseLost and what it writes to the row is void.
+* A job fails because the tables are those of a later version: it goes back, for a worker of that version.
+* A job kills each worker that takes it: it fails after MAX_ATTEMPTS.
+
+A handler may therefore begin again at any point: it is written so that a step done twice does no
+harm, and may continue from `run.progress`. Times are the database's own, so clocks may differ.
+"""
+
+import gc
+import logging
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import cache, partial
+from itertools import takewhile
+from typing import Any
+
+from django.conf import settings
+from django.db import DatabaseError, connection, transaction
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Coalesce, Now
+from django.utils.module_loading import autodiscover_modules
+from django.utils.timezone import now
+
+from kdb.jobs import memory
+from kdb.models import Job
+from kdb.operations import request_ids, upgrades
+from kdb.operations.failures import failure_behind, is_unavailable
+
+logger = logging.getLogger(__name__)
+
+RUN_TASK = "experiments.run_job"  # the Celery task in kdb.jobs.tasks
+MAX_ATTEMPTS = 5
+GIVEN_UP = "each time the worker stopped answering"  # in the error of a job whose workers died
+NO_DATABASE = "the database could not be used"  # in the error of a job that gave up for it
+_RETRY_DELAY = timedelta(minutes=1)
+_LONGEST_RETRY_DELAY = timedelta(minutes=10)
+
+Handler = Callable[..., None]
+_handlers: dict[str, Handler] = {}
+_expected: dict[str, tuple[type[Exception], ...]] = {}
+
+
+class LeaseLost(Exception):  # noqa: N818 - an event, not a mistake
+    """This run no longer owns its job; it must stop, and another will do the work."""
+
+
+class UnknownKind(LookupError):  # noqa: N818
+    """No installed app handles jobs of this kind."""
+
+
+def handler(kind: str, *, expects: tuple[type[Exception], ...] = ()) -> Callable[[Handler], Handler]:
+    """Register the function that does jobs of this kind. It gets a JobRun and the job's arguments.
+
+    expects : errors whose text tells an operator what is the matter: the log has it, and no traceback
+    """
+
+    def register(function: Handler) -> Handler:
+        if _handlers.setdefault(kind, function) is not function:
+            raise ValueError(f"jobs of kind {kind} have a handler already: {_handlers[kind].__module__}")
+        _expected[kind] = expects
+        return function
+
+    return register
+
+
+@cache
+def load_handlers() -> None:
+    """Import the module `job_handlers` of every installed app."""
+    autodiscover_modules("job_handlers")
+
+
+def load_to_share() -> None:
+    """Load what jobs need before a fork, and keep the collector from writing to it, which would copy it."""
+    memory.share_between_threads()
+    load_handlers()
+    gc.collect()
+    gc.freeze()
+
+
+def enqueue(kind: str, *, queue: str = "", **arguments: Any) -> Job:
+    """Ask for work; it begins once the surrounding transaction is committed.
+
+    queue : whose workers shall do it, for work that not every worker can reach; empty: any worker
+    """
+    load_handlers()
+    if kind not in _handlers:
+        raise UnknownKind(f"no handler for jobs of kind {kind}; known are {', '.join(sorted(_handlers)) or 'none'}")
+    job = Job.objects.create(kind=kind, queue=queue, arguments=arguments, request_id=request_ids.current())
+    transaction.on_commit(partial(_wake, job.pk, queue))
+    return job
+
+
+def enqueue_once(kind: str) -> None:
+    """Ask for work that a job which has not begun would do as well."""
+    if not Job.objects.filter(kind=kind, state=Job.State.QUEUED).exists():
+        enqueue(kind)
+
+
+def enqueue_for_leftovers(kind: str) -> None:
+    """Ask for work that the tick found undone, unless a job is at it or the last ones failed just now.
+
+    After failures in a row the next is made a minute later, then two, four, and ten minutes at most.
+    """
+    latest = list(Job.objects.filter(kind=kind).order_by("-pk")[:5])
+    if any(job.finished_at is None for job in latest):
+        return
+    failures = len(list(takewhile(lambda job: job.state == Job.State.FAILED, latest)))
+    delay = min(_RETRY_DELAY * 2 ** (failures - 1), _LONGEST_RETRY_DELAY)
+    if not failures or latest[0].finished_at + delay < now():
+        enqueue(kind)
+
+
+def _wake(job_id: int, queue: str) -> None:
+    if not settings.REDIS_URL:  # workers ask for what waits
+        return
+    from kdb.celery import app  # other processes do without Celery
+
+    try:
+        app.send_task(RUN_TASK, [job_id], **({"queue": queue} if queue else {}))
+    except Exception as error:  # whatever is wrong with Redis, the row is safe and is sent again
+        logger.warning("could not wake a worker job=%s reason=%r", job_id, error)
+
+
+class JobRun:
+    """One attempt at one job, in the hands of its handler."""
+
+    def __init__(self, job: Job) -> None:
+        self.job_id = job.pk
+        self.attempt = job.attempt
+        self.progress = job.progress
+        self.total = job.total
+
+    def __str__(self) -> str:
+        return f"job={self.job_id} attempt={self.attempt}"
+
+    def step(self, done: int, total: int | None = None) -> None:
+        """Record that `done` steps (of `total`) are done and renew the lease.
+
+        Inside `transaction.atomic()` it also guards what the transaction wrote. Raises LeaseLost
+        where the job was given to another worker.
+        """
+        self.progress, self.total = done, total if total is not None else self.total
+        if not self._update(progress=self.progress, total=self.total, heartbeat_at=Now()):
+            raise LeaseLost(f"{self} was given to another worker")
+
+    def renew(self) -> bool:
+        return self._update(heartbeat_at=Now())
+
+    def finish(self, state: Job.State, error: str = "") -> bool:
+        return self._update(state=state, error=error, finished_at=Now())
+
+    def give_back(self) -> bool:
+        return self._update(state=Job.State.QUEUED, owner="", heartbeat_at=None)
+
+    def try_again(self, error: str) -> bool:
+        """Leave the job to the next attempt, which the tick wakes a worker for; the last one fails."""
+        if self.attempt >= MAX_ATTEMPTS:
+            return self.finish(Job.State.FAILED, f"Given up after {self.attempt} attempts: {error}")
+        return self._update(state=Job.State.QUEUED, owner="", attempt=self.attempt + 1, heartbeat_at=Now())
+
+    def _update(self, **values: Any) -> bool:
+        mine = Job.objects.filter(pk=self.job_id, attempt=self.attempt, state=Job.State.RUNNING)
+        return mine.update(**values) == 1
+
+
+def run(job_id: int) -> bool:
+    """Do a waiting job. True where this call did it and recorded its end, be that done or failed."""
+    load_handlers()
+    job = _claim(job_id)
+    if job is None:
+        logger.debug("no such job waits job=%s", job_id)
+        return False
+    with request_ids.under(job.request_id):
+        return _do(job)
+
+
+def _do(job: Job) -> bool:
+    mine = JobRun(job)
+    logger.info("began kind=%s %s", job.kind, mine)
+    try:
+        if job.kind not in _handlers:
+            raise UnknownKind(f"no handler for jobs of kind {job.kind}")
+        with _lease_kept(mine):
+            _handlers[job.kind](mine, **job.arguments)
+    except LeaseLost:
+        logger.warning("lost the lease %s", mine)
+        return False
+    except Exception as error:
+        if is_unavailable(error):
+            logger.exception("lost the database kind=%s %s", job.kind, mine)
+            if not connection.in_atomic_block:
+                connection.close()  # a dead connection would not even take the news
+            mine.try_again(f"{NO_DATABASE}: {failure_behind(error) or error}")
+            return False
+        if isinstance(error, _expected.get(job.kind, ())):
+            logger.warning("failed kind=%s %s reason=%r", job.kind, mine, str(error))
+        else:
+            logger.exception("failed kind=%s %s", job.kind, mine)
+        if not connection.in_atomic_block and upgrades.is_newer():  # this code cannot do it, the new one may
+            mine.give_back()
+            return False
+        return mine.finish(Job.State.FAILED, str(error) or type(error).__name__)
+    except BaseException:  # the worker is told to stop
+        logger.warning("interrupted %s", mine)
+        mine.give_back()
+        raise
+    ended = mine.finish(Job.State.DONE)
+    logger.info("ended %s" if ended else "lost the lease at the end %s", mine)
+    return ended
+
+
+def next_waiting(queue: str) -> int | None:
+    """Return the oldest job of a queue that may be begun: one that lost the database waits for as long as a lease."""
+    waiting = Job.objects.filter(state=Job.State.QUEUED, queue=queue)
+    is_due = Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=_silent_since())
+    return waiting.filter(is_due).order_by("pk").values_list("pk", flat=True).first()
+
+
+def _silent_since() -> Any:
+    return Now() - timedelta(seconds=settings.KDB_JOB_LEASE_SECONDS)
+
+
+def _claim(job_id: int) -> Job | None:
+    """Make the waiting job ours in one UPDATE, or not at all."""
+    job = Job.objects.filter(pk=job_id, state=Job.State.QUEUED).first()
+    if job is None:
+        return None
+    waiting = Job.objects.filter(pk=job_id, state=Job.State.QUEUED, attempt=job.attempt)
+    claimed = waiting.update(state=Job.State.RUNNING, owner=f"{socket.gethostname()}:{os.getpid()}", heartbeat_at=Now())
+    return job if claimed else None
+
+
+@contextmanager
+def _lease_kept(mine: JobRun) -> Iterator[None]:
+    """Renew the lease from a thread, so that a handler may compute for long between two steps."""
+    stop = threading.Event()
+
+    def renew() -> None:
+        try:
+            while not stop.wait(settings.KDB_JOB_LEASE_SECONDS / 4):
+                try:
+                    if not mine.renew():
+                        return  # the handler learns of it at its next step
+                except DatabaseError as error:
+                    logger.warning("could not renew the lease %s reason=%r", mine, error)
+        finally:
+            connection.close()  # this thread's own
+
+    thread = threading.Thread(target=renew, name=f"lease of {mine}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def reap() -> list[int]:
+    """Give back the jobs of silent workers. With Redis, wake workers for jobs that wait too long, and return these."""
+    silent_since = _silent_since()
+    with transaction.atomic():
+        silent = _skip_locked(Job.objects.filter(state=Job.State.RUNNING, heartbeat_at__lt=silent_since))
+        for pk, attempt, owner in silent.values_list("pk", "attempt", "owner"):
+            _take_from(pk, attempt, owner)
+
+        if not settings.REDIS_URL:
+            return []
+        # A waiting row's heartbeat is the last time a worker was woken for it.
+        forgotten = _skip_locked(Job.objects.filter(state=Job.State.QUEUED)).annotate(
+            woken_at=Coalesce("heartbeat_at", "created_at")
+        )
+        overdue = dict(forgotten.filter(woken_at__lt=silent_since).order_by("pk").values_list("pk", "queue"))
+        Job.objects.filter(pk__in=overdue, state=Job.State.QUEUED).update(heartbeat_at=Now())
+        for pk, queue in overdue.items():
+            transaction.on_commit(partial(_wake, pk, queue))
+    return list(overdue)
+
+
+def _take_from(pk: int, attempt: int, owner: str) -> None:
+    job = Job.objects.filter(pk=pk, attempt=attempt, state=Job.State.RUNNING)
+    if attempt >= MAX_ATTEMPTS:
+        error = f"Given up after {attempt} attempts: {GIVEN_UP}, last {owner}."
+        job.update(state=Job.State.FAILED, error=error, finished_at=Now())
+        logger.error("gave up job=%s attempt=%s", pk, attempt)
+    else:
+        job.update(state=Job.State.QUEUED, owner="", attempt=F("attempt") + 1)
+        logger.warning("took a job from a silent worker job=%s attempt=%s owner=%s", pk, attempt, owner)
+
+
+def _skip_locked(rows: QuerySet[Job]) -> QuerySet[Job]:
+    """Let two reapers share the rows on PostgreSQL; SQLite lets one in at a time anyway."""
+    return rows.select_for_update(skip_locked=True)

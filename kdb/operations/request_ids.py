@@ -1,0 +1,56 @@
+"""Tell which request a line of the log belongs to, through to the jobs that the request asked for.
+
+Each request has an id, which its answer tells as `X-Request-ID`. A proxy of ours may choose it. Jobs keep the id of the
+request that asked for them and log under it.
+"""
+
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.conf import settings
+from django.core.signals import request_finished
+from django.dispatch import receiver
+from django.http import HttpRequest, HttpResponse
+
+from kdb.operations.log_lines import current_request
+
+HEADER = "X-Request-ID"
+_FORM = re.compile(r"[A-Za-z0-9-]{8,36}")
+
+
+def current() -> str:
+    """Return the id of the request or job under way; "" outside."""
+    return current_request.get()
+
+
+@contextmanager
+def under(request_id: str) -> Iterator[None]:
+    """Log under this id inside."""
+    token = current_request.set(request_id)
+    try:
+        yield
+    finally:
+        current_request.reset(token)
+
+
+def request_id_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Give each request its id. Only what a proxy of ours says is believed: anybody can send a header."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        told = request.headers.get(HEADER, "") if settings.KDB_TRUSTED_PROXIES else ""
+        request_id = told if _FORM.fullmatch(told) else secrets.token_hex(8)
+        # Until the request is finished: Django logs what went wrong after all middleware.
+        current_request.set(request_id)
+        response = get_response(request)
+        response[HEADER] = request_id
+        return response
+
+    return middleware
+
+
+@receiver(request_finished)
+def _forget(**kwargs: Any) -> None:
+    current_request.set("")
