@@ -1,7 +1,7 @@
-"""One request of HTTP to a host whose addresses were judged before: kdb.name_resolution, kdb.notifications.places.
+"""Send one HTTP request to addresses that were resolved and checked before (name_resolution).
 
-The connection is made to one of these addresses and to no other. No redirect is followed, and all of it takes seconds,
-however slowly the other side drips its bytes in.
+The connection is made to one of these addresses and no other, so a name cannot lead elsewhere meanwhile. No redirect is
+followed, and a limit holds for the whole exchange, however slowly the other side answers.
 """
 
 import hashlib
@@ -19,11 +19,11 @@ from .name_resolution import Addresses
 
 
 class NoAnswer(Exception):  # noqa: N818 - an event, not a mistake
-    """There was no answer; the text is fit to show."""
+    """The other side did not answer; the text is fit to show."""
 
 
 class CertificateMismatch(NoAnswer):
-    """The other side shows another certificate than the pinned one. Nothing was sent. shown : its SHA-256"""
+    """The other side shows another certificate than the pinned one; nothing was sent. shown : its SHA-256"""
 
     def __init__(self, shown: bytes) -> None:
         super().__init__("It shows another certificate.")
@@ -32,7 +32,7 @@ class CertificateMismatch(NoAnswer):
 
 @dataclass(frozen=True)
 class Reply:
-    """headers : by their names in small letters; is_cut : whether the body is longer than was wanted"""
+    """headers : by lower-case name; is_cut : whether the body is longer than most_bytes"""
 
     status: int
     reason: str
@@ -52,11 +52,10 @@ def send_request(
     most_bytes: int = 0,
     pinned: bytes | None = None,
 ) -> Reply:
-    """Return the answer. Raises NoAnswer where there is none, CertificateMismatch.
+    """Return the reply. Raises NoAnswer, CertificateMismatch.
 
-    addresses : what to connect to, the first that takes a connection
-    seconds : for all of it; most_bytes : of the answer's body that are read, 0: none
-    pinned : SHA-256 of the one certificate that is trusted, whoever signed it; None: those of the usual authorities
+    addresses : tried in this order; seconds : for the whole exchange; most_bytes : of the body that are read
+    pinned : SHA-256 of the only certificate that is trusted, whoever signed it; None: the usual authorities
     """
     parts = urlsplit(address)
     host, path = parts.hostname or "", parts.path or "/"
@@ -64,14 +63,14 @@ def send_request(
     connection = http.client.HTTPConnection(host, port)
     is_late = threading.Event()
 
-    def cut() -> None:
-        """End what waits for the other side."""
+    def shut_down() -> None:
+        """End whatever waits for the other side."""
         is_late.set()
         with suppress(OSError):  # it ended by itself meanwhile
             if connection.sock is not None:
                 socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
 
-    timer = threading.Timer(seconds, cut)
+    timer = threading.Timer(seconds, shut_down)
     timer.daemon = True
     timer.start()
     try:
@@ -89,10 +88,10 @@ def send_request(
         connection.request(method, target, body=body, headers=dict(headers))
         response = connection.getresponse()
         content = response.read(most_bytes + 1) if most_bytes else b""
-        if is_late.is_set():  # what was cut off looks like an answer that ended
+        if is_late.is_set():  # a connection that was shut down looks like an answer that ended
             raise TimeoutError
-        told = {name.lower(): value for name, value in response.getheaders()}
-        return Reply(response.status, response.reason, told, content[:most_bytes], len(content) > most_bytes)
+        reply_headers = {name.lower(): value for name, value in response.getheaders()}
+        return Reply(response.status, response.reason, reply_headers, content[:most_bytes], len(content) > most_bytes)
     except ssl.SSLCertVerificationError as error:
         raise NoAnswer(f"Its certificate is not trusted: {error.verify_message}.") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
@@ -104,7 +103,7 @@ def send_request(
 
 
 def _connected(addresses: list[tuple[socket.AddressFamily, Any]], seconds: float) -> socket.socket:
-    """Return a connection to the first of these addresses that takes one; they are not looked up again."""
+    """Return a connection to the first address that accepts one."""
     problem: OSError = OSError("no address")
     for family, sockaddr in addresses:
         plain = socket.socket(family, socket.SOCK_STREAM)

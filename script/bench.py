@@ -265,7 +265,7 @@ def measure_imports() -> None:
     from experiments.case_studies import measurement_rows
     from kdb.jobs import jobs
 
-    jobs.load_to_share()  # as processes of the worker do: the collector looks at nothing that they loaded
+    jobs.preload()  # as processes of the worker do: the collector looks at nothing that they loaded
     connection.creation.create_test_db(verbosity=0, autoclobber=True)
     for model, slugs in (
         (models.FileSystem, FILE_SYSTEMS),

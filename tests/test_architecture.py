@@ -62,7 +62,7 @@ ROOMS = [
     ("experiments.catalogue", False, "the names that evidence is filed under"),
     ("experiments.search", False, "search over everything visible"),
     ("experiments.case_studies", False, "the life of a case study, its page, its draft and its bundle"),
-    ("experiments.releases.redaction", True, "what a release leaves out of texts"),
+    ("experiments.releases.redaction", True, "what is taken out of the texts of a release"),
     ("experiments.releases.digests", True, "what makes a case study the same one again"),
     ("experiments.releases", False, "the published evidence as one file, out and in again"),
     ("experiments.published_evidence", False, "the fixtures, loaded"),

@@ -30,7 +30,7 @@ def look_after() -> None:
         return
     latest = Job.objects.filter(kind=JOB).order_by("-pk").first()
     if latest is None or latest.created_at < now() - EVERY:
-        jobs.enqueue_for_leftovers(JOB)
+        jobs.enqueue_with_backoff(JOB)
         Job.objects.filter(kind=JOB, finished_at__lt=now() - timedelta(days=1)).delete()
 
 

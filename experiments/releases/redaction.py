@@ -1,8 +1,8 @@
-"""Leave out of a release's texts names and addresses of machines, mail addresses and serial numbers.
+"""Redact names and addresses of machines, mail addresses and serial numbers in the texts of a release.
 
 Each is replaced by what it was with a number, the same wherever it stands in a case study, so that what differed still
 differs: "[host 1]", "[address 2]". What no pattern can know, a name in passing, is for the eyes of whoever shares: the
-preview lists what was found, and more can be named.
+preview lists what was replaced, and more words can be named.
 """
 
 import re
@@ -41,14 +41,15 @@ _COLUMNS = ("source", "note", "excluded_because", "excluded_by")
 
 
 @dataclass
-class Dropping:
-    """The texts of one case study, and what was dropped of them.
+class Redaction:
+    """Redacts the texts of one case study.
 
-    names : names and addresses of machines that this installation knows, and words to drop, by what they are
+    names : known names and addresses of machines, and words to redact, by what they are
+    replaced : each text that was taken out, and what stands for it
     """
 
     names: dict[str, str]
-    found: dict[str, str] = field(default_factory=dict)  # what was dropped, and what stands for it
+    replaced: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         words = sorted(self.names, key=len, reverse=True)
@@ -59,10 +60,10 @@ class Dropping:
         self._counts: dict[str, int] = {}
 
     def of(self, value: Any) -> Any:
-        """Return the value with its texts as they may go out: a text, or lists and objects of them."""
+        """Return a text, or a list or object of texts, redacted."""
         if isinstance(value, str):
             for kind, pattern in zip(self._kinds, self._patterns, strict=True):
-                value = pattern.sub(partial(self._replaced, kind), value)
+                value = pattern.sub(partial(self._replacement, kind), value)
             return value
         if isinstance(value, list):
             return [self.of(inner) for inner in value]
@@ -71,23 +72,23 @@ class Dropping:
         return value
 
     def of_document(self, document: dict[str, Any]) -> dict[str, Any]:
-        """Return a bundle's document without what its texts should not tell."""
-        told = dict(document)
+        """Return a bundle's document with its texts redacted."""
+        redacted = dict(document)
         for name, fields in _FREE_TEXT.items():
             part = document[name]
             is_list = isinstance(part, list)
-            told[name] = [self._fields(row, fields) for row in part] if is_list else self._fields(part, fields)
-        told["catalogue"] = {
+            redacted[name] = [self._fields(row, fields) for row in part] if is_list else self._fields(part, fields)
+        redacted["catalogue"] = {
             name: [self._fields(row, ("description", "source")) for row in rows]
             for name, rows in document["catalogue"].items()
         }
         for name in ("server", "storage"):
-            if self.of(told[name]["slug"]) != told[name]["slug"]:
-                told[name]["slug"] = document["case_study"]["slug"]
-        return told
+            if self.of(redacted[name]["slug"]) != redacted[name]["slug"]:
+                redacted[name]["slug"] = document["case_study"]["slug"]
+        return redacted
 
     def of_rows(self, rows: Iterable[list[Any]]) -> Iterable[list[Any]]:
-        """Yield the lines of a bundle's table, its columns first."""
+        """Yield the lines of a bundle's table, redacted; the first are its columns."""
         lines = iter(rows)
         columns = next(lines)
         yield columns
@@ -101,17 +102,17 @@ class Dropping:
     def _fields(self, row: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
         return {**row, **{name: self.of(row[name]) for name in names if name in row}}
 
-    def _replaced(self, kind: str, match: re.Match[str]) -> str:
+    def _replacement(self, kind: str, match: re.Match[str]) -> str:
         whole = match[0]
         text = match.groupdict().get("it") or whole
         if kind == "address" and not _is_address(text):
             return whole
         if kind == "known":
             kind = self.names.get(text) or next(self.names[name] for name in self.names if name.lower() == text.lower())
-        if text not in self.found:
+        if text not in self.replaced:
             self._counts[kind] = self._counts.get(kind, 0) + 1
-            self.found[text] = f"[{kind} {self._counts[kind]}]"
-        return whole.removesuffix(text) + self.found[text]
+            self.replaced[text] = f"[{kind} {self._counts[kind]}]"
+        return whole.removesuffix(text) + self.replaced[text]
 
 
 def _is_address(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Limit the processor time of the work under way, asked at each query and between long steps of computing."""
+"""Limit the processor time of a request: checked before each query and between long steps of computing."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -15,14 +15,14 @@ _check: ContextVar[Check | None] = ContextVar("budget", default=None)
 
 
 class TooDear(BaseException):
-    """The request costs more than the web server spends on it. No Exception: templates would take it for a False."""
+    """The request costs more than the web server spends on it. Not an Exception: templates would swallow it."""
 
 
 @contextmanager
 def limit_seconds(seconds: float) -> Iterator[None]:
-    """Raise TooDear inside, once, where this thread has used more processor time than that.
+    """Raise TooDear inside, once, when this thread has used that much processor time.
 
-    Of several requests at once in this process each has its part of it, down to a third: they wait for each other.
+    Requests at work in this process at the same time share it, down to a third each: they wait for each other.
     """
     began, me = time.thread_time(), object()
 
@@ -40,7 +40,7 @@ def limit_seconds(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def call_before_queries(checker: Check) -> Iterator[None]:
-    """Call it before each query that is in no transaction begun inside, and wherever `check` is called."""
+    """Call the checker before each query outside of transactions that began inside, and wherever `check` is called."""
     outside = {alias: _transactions(connections[alias]) for alias in connections}
 
     def ask(execute: Any, sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
@@ -60,12 +60,12 @@ def call_before_queries(checker: Check) -> Iterator[None]:
 
 
 def _transactions(connection: Any) -> tuple[bool, int]:
-    """Tell whether there is one, and how many are inside it."""
+    """Tell whether there is a transaction, and how many savepoints are in it."""
     return connection.in_atomic_block, len(connection.savepoint_ids)
 
 
 def check(ahead: float = 0.0) -> None:
-    """Go on only where there is something left to spend. ahead : seconds that the next step is known to take"""
+    """Raise TooDear if the budget does not last for the next step. ahead : seconds that the step takes"""
     if (checker := _check.get()) is not None:
         remove_limit()  # it may ask the database itself; and where it raises, what is left may ask once more
         checker(ahead)
@@ -73,5 +73,5 @@ def check(ahead: float = 0.0) -> None:
 
 
 def remove_limit() -> None:
-    """Let the rest of the work under way take as long as it needs."""
+    """Let the rest of the request take as long as it needs."""
     _check.set(None)

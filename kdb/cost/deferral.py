@@ -1,11 +1,10 @@
-"""Requests that cost the web server too much: a worker answers them, and the answer waits to be fetched.
+"""Defer requests that cost the web server too much: a worker answers them, and the client asks again for the answer.
 
-A row is a request as the view reads it, so the same one asked by many is worked out once. Who asks, asks again every
-two seconds; what nobody has asked about for a while is not worked out, and broken off where it is under way. Workers
-take up one at a time. What they spend is charged to the address that asked, and to its network. First comes who owes
-least, with what the request is expected to take added: what others of its kind took lately. So a hundred dear
-questions of a hundred addresses delay a short one by one of them; and after as much work on short ones, a dear one has
-its turn.
+A LeftRequest is a request as the view reads it, so what many ask is worked out once. Clients ask again every two
+seconds; what nobody asks for any more is not worked out, or broken off. Workers take one request at a time and charge
+its time to the address that asked and to its network. The request of whoever owes least comes first, with the time
+added that others of its kind took lately. So a hundred expensive requests of a hundred addresses delay a cheap one by
+one of them; and after as much work on cheap ones, an expensive one has its turn.
 """
 
 import hashlib
@@ -45,7 +44,7 @@ logger = logging.getLogger(__name__)
 
 JOB = "work_out_left_requests"
 ASK_AGAIN_SECONDS = 2
-NOTED_EVERY = timedelta(seconds=5)  # that somebody still asks
+RECORD_EVERY = timedelta(seconds=5)  # how often it is recorded that somebody still asks
 ABANDONED_AFTER = timedelta(seconds=20)
 KEPT = timedelta(minutes=10)
 MOST_WAITING = 20  # requests of one address
@@ -63,23 +62,23 @@ _of_key = Written(lambda key: LeftRequest.objects.filter(key=key).order_by(), 1)
 
 
 class Abandoned(BaseException):
-    """Nobody asks for it any more. No Exception: see budget.TooDear."""
+    """Nobody asks for the request any more. Not an Exception, for the reason of budget.TooDear."""
 
 
-# Of the web server
+# In the web server
 
 
 def find(request: HttpRequest) -> LeftRequest | None:
-    """Return the row of a request that a worker answered or that waits for one."""
-    row = next(iter(_of_key.rows(_key(_asked(request)))), None)
-    is_of_use = row and (row.answered_at is not None or row.polled_at > now() - ABANDONED_AFTER)
-    return row if is_of_use else None
+    """Return the row of a request that was deferred, whether it waits or was answered."""
+    row = next(iter(_of_key.rows(_key(_fields_of(request)))), None)
+    is_wanted = row and (row.answered_at is not None or row.polled_at > now() - ABANDONED_AFTER)
+    return row if is_wanted else None
 
 
 def defer(request: HttpRequest) -> HttpResponseBase:
-    """Have a worker answer the request, and say so; or its answer, where it is there by now."""
-    asked, address = _asked(request), counted_address(request)
-    row = LeftRequest(key=_key(asked), asked=asked, address=address, polled_at=now(), kind=_kind(request))
+    """Defer the request to a worker. Return that it waits, its answer if it is there by now, or a refusal."""
+    fields, address = _fields_of(request), counted_address(request)
+    row = LeftRequest(key=_key(fields), asked=fields, address=address, polled_at=now(), kind=_kind(request))
     others = list(_waiting().exclude(key=row.key).defer("asked", "content"))
     waiting = Counter(name for other in others for name in shares_of(other.address))
     for name, share in shares_of(address).items():
@@ -95,16 +94,16 @@ def defer(request: HttpRequest) -> HttpResponseBase:
             return refuse(request, f"{MOST_ROWS} questions are being worked out; ask again when some are.")
         LeftRequest.objects.filter(pk=last.pk, attempts=0).delete()  # who waits for it asks again
     row, _ = LeftRequest.objects.update_or_create(
-        key=row.key, defaults={"asked": asked, "address": address, "polled_at": now(), "kind": row.kind}
+        key=row.key, defaults={"asked": fields, "address": address, "polled_at": now(), "kind": row.kind}
     )
     return answer(request, row)
 
 
 def answer(request: HttpRequest, row: LeftRequest) -> HttpResponseBase:
-    """Return what the worker answered, or that it is at it."""
+    """Return the worker's answer, or that the request waits for it."""
     if row.answered_at is None:
-        _note_asked(row)
-        return _being_worked_out(request)
+        _keep_waiting(row)
+        return _waiting_response(request)
     response = HttpResponse(row.content, status=row.status, headers=row.headers)
     if row.status != 200:
         return response
@@ -113,7 +112,7 @@ def answer(request: HttpRequest, row: LeftRequest) -> HttpResponseBase:
 
 
 def refuse(request: HttpRequest, why: str, seconds: int = ASK_AGAIN_SECONDS, status: int = 429) -> HttpResponse:
-    """Refuse, as a page or for programs. seconds : when to come back; 0: it is of no use"""
+    """Return a refusal, as a page or for programs. seconds : when to come back; 0: never"""
     is_api = request.path.startswith(API_PREFIX)
     response = problem(status, why) if is_api else render(request, "429.html", {"why": why}, status=status)
     if seconds:
@@ -121,33 +120,33 @@ def refuse(request: HttpRequest, why: str, seconds: int = ASK_AGAIN_SECONDS, sta
     return response
 
 
-def _asked(request: HttpRequest) -> dict[str, str]:
-    """Return what views read of a stranger's request, by its names in the environment."""
+def _fields_of(request: HttpRequest) -> dict[str, str]:
+    """Return the part of the WSGI environment that views read of a stranger's request."""
     names = _READ_OF_API if request.path.startswith(API_PREFIX) else _READ
-    asked = {name: str(request.META[name]) for name in names if name in request.META}
-    asked["wsgi.url_scheme"] = request.scheme or "http"
+    fields = {name: str(request.META[name]) for name in names if name in request.META}
+    fields["wsgi.url_scheme"] = request.scheme or "http"
     fragment = {"HTTP_HX_REQUEST": "true", "HTTP_HX_TARGET": target_of(request)}
-    return asked | (fragment if wants_fragment(request) else {})
+    return fields | (fragment if wants_fragment(request) else {})
 
 
-def _key(asked: dict[str, str]) -> str:
-    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+def _key(fields: dict[str, str]) -> str:
+    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
 
 def _kind(request: HttpRequest) -> str:
-    """Return the name of the view, by which it is known what requests take."""
+    """Return the name of the view: requests of one view take about as long."""
     return request.resolver_match.view_name[:80] if request.resolver_match else ""
 
 
-def _note_asked(row: LeftRequest) -> None:
-    """Remember now and then that somebody still waits, and see to it that a worker knows."""
+def _keep_waiting(row: LeftRequest) -> None:
+    """Record now and then that somebody still waits, and make sure that a job is queued."""
     if row.attempts == 0:
         jobs.enqueue_once(JOB)
-    if row.polled_at < now() - NOTED_EVERY:
+    if row.polled_at < now() - RECORD_EVERY:
         LeftRequest.objects.filter(pk=row.pk).update(polled_at=now())
 
 
-def _being_worked_out(request: HttpRequest) -> HttpResponse:
+def _waiting_response(request: HttpRequest) -> HttpResponse:
     headers = {"Retry-After": str(ASK_AGAIN_SECONDS), "Cache-Control": "no-store"}
     if request.path.startswith(API_PREFIX):
         body = {"detail": "The answer is being worked out; ask again.", "error": ""}
@@ -160,35 +159,35 @@ def _being_worked_out(request: HttpRequest) -> HttpResponse:
     return response
 
 
-# Of workers
+# In workers
 
 
 def answer_waiting() -> None:
-    """Answer what waits, one after the other, until nothing does."""
-    if Job.objects.filter(kind=JOB, state=Job.State.RUNNING).count() > 1:  # another is at it
+    """Answer the waiting requests, one after the other, until there are none."""
+    if Job.objects.filter(kind=JOB, state=Job.State.RUNNING).count() > 1:  # another job does it
         return
-    on_short = 0.0  # seconds since one had its turn that was not the shortest
+    spent_on_cheapest = 0.0  # seconds since a request had its turn that was not the cheapest
     while waiting := list(_waiting().defer("content")):
         order = _Order()
         row = min(waiting, key=lambda waits: (order.owed(waits), waits.pk))
-        if is_short := on_short < order.expected(row):
+        if is_cheapest := spent_on_cheapest < order.expected(row):
             row = min(waiting, key=lambda waits: (order.of(waits), waits.pk))
         if LeftRequest.objects.filter(pk=row.pk, attempts=row.attempts).update(attempts=F("attempts") + 1):
             spent = _answer_deferred(row)
-            on_short = on_short + spent if is_short else 0.0
+            spent_on_cheapest = spent_on_cheapest + spent if is_cheapest else 0.0
         delete_old()
 
 
 def maintain() -> None:
-    """Forget what is old, and ask for work that was lost; for the tick."""
+    """Delete what is old, and queue a job again that was lost; for the tick."""
     delete_old()
     Job.objects.filter(kind=JOB, state=Job.State.DONE).delete()
     if _waiting().exists():
-        jobs.enqueue_for_leftovers(JOB)
+        jobs.enqueue_with_backoff(JOB)
 
 
 def delete_old() -> None:
-    """Delete old answers and unwanted requests; if there are still too many, requests first, then oldest answers."""
+    """Delete old answers and abandoned requests; where too many are left, the oldest answers, too."""
     LeftRequest.objects.filter(answered_at__lt=now() - KEPT).delete()
     LeftRequest.objects.filter(answered_at__isnull=True, polled_at__lt=now() - KEPT).delete()
     Turn.objects.filter(served_at__lt=now() - KEPT).delete()
@@ -201,7 +200,7 @@ def delete_old() -> None:
 
 
 def delete_all() -> None:
-    """Delete all answers: the knowledge has changed. What is being worked out just now is not kept."""
+    """Delete all answers, also those being worked out: the knowledge has changed."""
     LeftRequest.objects.all().delete()
 
 
@@ -212,7 +211,7 @@ def _waiting() -> QuerySet[LeftRequest]:
 
 
 class _Order:
-    """The order in which requests come: who owes least with what he asks for."""
+    """The order in which requests are answered: by what their address owes and what they are expected to take."""
 
     def __init__(self) -> None:
         self._owed = {turn.address: turn.owed for turn in Turn.objects.all()}
@@ -223,20 +222,20 @@ class _Order:
         return self.owed(row) + self.expected(row)
 
     def owed(self, row: LeftRequest) -> float:
-        """Return what the address owes of the workers' time, or its share of its network's debt, if that is more."""
+        """Return the worker seconds that the address owes, or its share of its network's debt, if that is more."""
         return max(self._owed.get(name, 0.0) / share for name, share in shares_of(row.address).items())
 
     def expected(self, row: LeftRequest) -> float:
-        """Return the seconds that it is expected to take; 0 where no other of its kind was worked out lately."""
+        """Return the seconds that the request is expected to take; 0: unknown."""
         return row.seconds or self._seconds.get(row.kind, 0.0)
 
 
 def _answer_deferred(row: LeftRequest) -> float:
-    """Answer the request, and charge what that takes, which is returned, whatever comes of it."""
+    """Answer the request. Return the seconds that it took, which are charged in any case."""
     began = time.thread_time()
     result: dict[str, Any] = {}
     try:
-        with budget.call_before_queries(_wanted(row)):
+        with budget.call_before_queries(_abandonment_check(row)):
             response = respond(row.asked | {"REMOTE_ADDR": row.address})
         result = {
             "answered_at": now(),
@@ -256,8 +255,8 @@ def _answer_deferred(row: LeftRequest) -> float:
     return seconds
 
 
-def _wanted(row: LeftRequest) -> budget.Check:
-    """Return a check that raises Abandoned if nobody asks any more (it looks once a second) or if it never ends."""
+def _abandonment_check(row: LeftRequest) -> budget.Check:
+    """Return a check that raises Abandoned, looking once a second, if nobody asks any more or it takes too long."""
     looked_at, began = time.monotonic(), time.thread_time()
 
     def check(ahead: float) -> None:
@@ -273,7 +272,7 @@ def _wanted(row: LeftRequest) -> budget.Check:
 
 
 def respond(environ: dict[str, Any]) -> HttpResponse:
-    """Return what the view answers a stranger, as far as it is kept."""
+    """Return the view's answer to a stranger, or a refusal if it is too large to keep."""
     request = WSGIRequest(environ | {"REQUEST_METHOD": "GET", "wsgi.input": io.BytesIO(), FROM_WORKER: True})
     request.user = AnonymousUser()
     try:
@@ -285,7 +284,7 @@ def respond(environ: dict[str, Any]) -> HttpResponse:
 
 
 def _whole(request: HttpRequest, response: Any) -> HttpResponse:
-    """Return the response with its content in one piece, where that is not more than is kept."""
+    """Return the response with its content in one piece, or a refusal if that is too large to keep."""
     content = bytearray()
     for chunk in response:
         content += chunk

@@ -1,4 +1,4 @@
-"""Tell what each request costs, before, during and after it."""
+"""Charge each request, and defer or refuse those that cost too much."""
 
 import time
 from collections.abc import Callable

@@ -91,7 +91,7 @@ def load_handlers() -> None:
     autodiscover_modules("job_handlers")
 
 
-def load_to_share() -> None:
+def preload() -> None:
     """Load what jobs need before a fork, and keep the collector from writing to it, which would copy it."""
     memory.share_between_threads()
     load_handlers()
@@ -118,7 +118,7 @@ def enqueue_once(kind: str) -> None:
         enqueue(kind)
 
 
-def enqueue_for_leftovers(kind: str) -> None:
+def enqueue_with_backoff(kind: str) -> None:
     """Ask for work that the tick found undone, unless a job is at it or the last ones failed just now.
 
     After failures in a row the next is made a minute later, then two, four, and ten minutes at most.

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kdb.jobs import processes
 from kdb.jobs.health_check import web_answers
-from kdb.jobs.starting import StartingAnswers
+from kdb.jobs.starting_page import StartingPage
 from kdb.jobs.supervisor import STOPPING_SIGNALS, CannotStartError, Child, Supervisor
 from kdb.operations.log_lines import log_to_stderr
 
@@ -64,7 +64,7 @@ def serve(serving: Serving) -> None:
     """Return when told to stop, with no child left. Raises CannotStartError, with none left either."""
     web, *others = kept = children(serving)
     listener = socket.socket(fileno=serving.listener)
-    starting: StartingAnswers | None = StartingAnswers(listener)
+    starting: StartingPage | None = StartingPage(listener)
     for child in others:
         child.start_again_at = time.monotonic() + WEB_ALONE_SECONDS
     give_up_at = time.monotonic() + READY_WITHIN_SECONDS
@@ -73,7 +73,7 @@ def serve(serving: Serving) -> None:
     def look_at_web() -> None:
         nonlocal starting, is_announced
         if starting is None and not web.is_running():
-            starting = StartingAnswers(listener)
+            starting = StartingPage(listener)
         if starting is None:
             return
         if web_answers(serving.port, serving.host, timeout=0.5):

@@ -11,7 +11,7 @@ from kdb.operations import upgrades
 
 @signals.worker_init.connect
 def before_the_pool_is_forked(**kwargs: Any) -> None:
-    jobs.load_to_share()
+    jobs.preload()
 
 
 @app.task(name=jobs.RUN_TASK)

@@ -55,7 +55,7 @@ class Worker:
     def run(self) -> None:
         """Return when told to stop, with no process left."""
         upgrades.begin_worker()
-        jobs.load_to_share()
+        jobs.preload()
         for number in _SIGNALS:
             signal.signal(number, self._pass_on)
         while True:

@@ -20,7 +20,7 @@ from kdb.api.faults import FaultyRequest
 from kdb.api.formats import FORMAT_PARAMETER
 from kdb.web.addresses import site_of
 
-from . import announcing, subscriptions
+from . import announcements, subscriptions
 from .models import Delivery, Subscription, Topic
 
 TAGS = ["notifications"]
@@ -103,9 +103,6 @@ class NotificationViewSet(
         rows = super().get_queryset()
         return rows.filter(user=self.request.user) if self.request.user.is_authenticated else rows.none()
 
-    def perform_destroy(self, instance: Subscription) -> None:
-        subscriptions.remove(instance)
-
     @extend_schema(
         operation_id="notifications_create",
         tags=TAGS,
@@ -144,9 +141,9 @@ class NotificationViewSet(
     def test(self, request: Request, pk: str) -> Response:
         """Send a message that says nothing. What becomes of it is among the deliveries."""
         mine = self.get_object()
-        if not announcing.may_test(request.user):
-            raise Throttled(announcing.TEST_SECONDS)
-        announcing.send_test(mine)
+        if not announcements.may_test(request.user):
+            raise Throttled(announcements.TEST_SECONDS)
+        announcements.send_test(mine)
         return Response(status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(operation_id="notifications_deliveries", tags=TAGS, responses={200: DeliverySerializer(many=True)})

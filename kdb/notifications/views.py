@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from kdb.accounts.users import user_of
 from kdb.web.addresses import site_of
 
-from . import announcing, subscriptions
+from . import announcements, subscriptions
 from .forms import SubscriptionForm, TopicsForm
 from .models import Delivery, Subscription
 
@@ -62,7 +62,7 @@ def change(request: HttpRequest, pk: str) -> HttpResponse:
 @require_POST
 @login_required
 def remove(request: HttpRequest, pk: str) -> HttpResponse:
-    subscriptions.remove(_mine(request, pk))
+    _mine(request, pk).delete()
     return redirect("notifications")
 
 
@@ -70,11 +70,11 @@ def remove(request: HttpRequest, pk: str) -> HttpResponse:
 @login_required
 def send_test(request: HttpRequest, pk: str) -> HttpResponse:
     mine = _mine(request, pk)
-    if not announcing.may_test(request.user):
+    if not announcements.may_test(request.user):
         response = render(request, "accounts/notifications_wait.html", status=429)
-        response["Retry-After"] = announcing.TEST_SECONDS
+        response["Retry-After"] = announcements.TEST_SECONDS
         return response
-    announcing.send_test(mine)
+    announcements.send_test(mine)
     return redirect("notifications")
 
 

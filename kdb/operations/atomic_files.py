@@ -1,4 +1,4 @@
-"""Files that commands write for people: they are there whole, or not at all, also where the disk is full."""
+"""Files that commands write for people: whole or not at all, also where the disk is full."""
 
 import os
 import traceback
@@ -10,11 +10,13 @@ from typing import IO
 
 @contextmanager
 def atomic_file(path: Path, *, replaces: bool = True, mode: int = 0o666) -> Iterator[IO[bytes]]:
-    """Give a file to write to, which gets the name `path` when it is whole and on the disk.
+    """Open a file for writing that gets the name `path` once it is whole and on the disk.
 
-    replaces : take the place of a file of that name, which else is left alone: FileExistsError
+    replaces : whether it may take the place of another file; if not, that raises FileExistsError
     Raises OSError; what was at `path` is there then, and nothing else.
     """
+    if not replaces and path.exists():
+        raise FileExistsError(path)
     part = path.with_name(f".{path.name}.part")
     try:
         part.unlink(missing_ok=True)  # of an attempt that died

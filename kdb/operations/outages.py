@@ -1,13 +1,12 @@
-"""One line of the log for what is away, however many requests and tasks meet it.
+"""Log what is away in one line a minute, however many requests and tasks of however many processes meet it.
 
-The first that meets it is told in one line, without its traceback; the others are counted, those of all processes that
-share DATA_DIR, and told once a minute: "the database did not answer, 213 times in 60 s".
+Processes that share DATA_DIR count together. Lines that were suppressed are counted, and the next line tells how many.
 """
 
 import fcntl
 import logging
 import os
-import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,26 +15,26 @@ from django.conf import settings
 
 from kdb.operations.failures import Failure, failure_behind
 
-logger = logging.getLogger(__name__)
-
-TOGETHER_SECONDS = 60
+INTERVAL_SECONDS = 60
 _MOST_CHARACTERS = 300
-_TOLD = {Failure.DISK_FULL, Failure.DATABASE_AWAY, Failure.BROKER_AWAY}
-_told_by_us: set[int] = set()  # the open files of the outages that this process reports
+_SUMMED_UP = {Failure.DISK_FULL, Failure.DATABASE_AWAY, Failure.BROKER_AWAY}
+_logged_at: dict[Path, float] = {}  # by this process: on a full disk nothing can be written for the others
 
 
 class SumUpOutages(logging.Filter):
-    """A filter of the handler that writes the log: of one outage it lets one line through."""
+    """A filter of the handler that writes the log: it lets one line a minute through about each outage."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         outage = _outage(record)
         if outage is None:
             return True
         what, reason = outage
-        if not _is_first(what):
+        suppressed = _count_suppressed(what)
+        if suppressed is None:
             return False
         message = f"{what} ({_first_line(str(reason)) or type(reason).__name__}): {_first_line(record.getMessage())}"
-        record.msg, record.args, record.exc_info, record.exc_text = message[:_MOST_CHARACTERS], (), None, None
+        message = message[:_MOST_CHARACTERS] + (f"; {suppressed} more times before" if suppressed else "")
+        record.msg, record.args, record.exc_info, record.exc_text = message, (), None, None
         return True
 
 
@@ -46,9 +45,9 @@ def _outage(record: logging.LogRecord) -> tuple[str, BaseException] | None:
         error = getattr(error, "exc", error)  # Celery's wrapper of what a task raised
         if isinstance(error, WorkerLostError):
             return "a process of the worker was killed", error
-        if isinstance(error, BaseException) and (what := failure_behind(error)) in _TOLD:
-            assert what is not None
-            return what.value, error
+        if isinstance(error, BaseException) and (failure := failure_behind(error)) in _SUMMED_UP:
+            assert failure is not None
+            return failure.value, error
     return None
 
 
@@ -56,64 +55,34 @@ def _first_line(text: str) -> str:
     return next(iter(text.strip().splitlines()), "")
 
 
-def _is_first(what: str) -> bool:
-    """Tell whether no other process tells of this outage: then this one does, for a minute; else it is counted, by a
-    byte of the file that whoever tells holds a lock of. Where there is no room for that, each is told."""
-    try:
+def _count_suppressed(what: str) -> int | None:
+    """Return how many lines were suppressed before one that is due; count one more and return None where none is."""
+    moment, count = time.time(), 0
+    with suppress(OSError):
         settings.KDB_OUTAGES_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file = os.open(_path(what), os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
-    except OSError:
-        return True
+        with open(os.open(_path(what), os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            text = file.read().split()
+            logged_at, count = (float(text[0]), int(text[1])) if len(text) == 2 else (0.0, 0)
+            is_due = not 0 <= moment - logged_at < INTERVAL_SECONDS
+            file.seek(0)
+            file.write(f"{moment} 0\n" if is_due else f"{logged_at} {count + 1}\n")
+            file.truncate()
+            if not is_due:
+                return None
+    if moment - _logged_at.get(_path(what), 0.0) < INTERVAL_SECONDS:
+        return None
+    _logged_at[_path(what)] = moment
+    return count
+
+
+def is_recent(what: str) -> bool:
+    """Tell whether some process met this outage within the last minute."""
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        with suppress(OSError):
-            os.write(file, b".")
-        os.close(file)
+        return time.time() - _path(what).stat().st_mtime < INTERVAL_SECONDS
+    except OSError:
         return False
-    os.ftruncate(file, 0)  # what one counted who was killed
-    _told_by_us.add(file)
-    _begin_minute(what, file)
-    return True
-
-
-def is_told(what: str) -> bool:
-    """Tell whether some process saw this outage within the last minute: it holds the lock."""
-    try:
-        with _path(what).open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        pass
-    return False
 
 
 def _path(what: str) -> Path:
     return settings.KDB_OUTAGES_DIR / what.replace(" ", "-")
-
-
-def _begin_minute(what: str, file: int) -> None:
-    timer = threading.Timer(TOGETHER_SECONDS, _end_minute, (what, file))
-    timer.daemon = True
-    timer.start()
-
-
-def _end_minute(what: str, file: int) -> None:
-    count = os.fstat(file).st_size
-    if count:
-        os.ftruncate(file, 0)
-        logger.warning("%s, %s more times in %s s", what, count, TOGETHER_SECONDS)
-        _begin_minute(what, file)
-    else:
-        _told_by_us.discard(file)
-        os.close(file)
-
-
-def _leave_to_parent() -> None:
-    """Close, in a child, the locks that it shares: it would hold them when who tells is gone."""
-    while _told_by_us:
-        os.close(_told_by_us.pop())
-
-
-os.register_at_fork(after_in_child=_leave_to_parent)

@@ -18,7 +18,7 @@ from django.utils.timezone import now
 
 from kdb.models import Job, WorkerHeartbeat
 from kdb.operations.failures import LEAST_FREE_BYTES, Failure, free_bytes
-from kdb.operations.outages import is_told
+from kdb.operations.outages import is_recent
 
 logger = logging.getLogger(__name__)
 
@@ -191,7 +191,7 @@ def storage_health() -> Health:
     """Return how much room there is where KDB stores, without saying where that is: strangers read it."""
     free = free_bytes()
     least = min(free.values(), default=LITTLE_FREE_BYTES)
-    if is_told(Failure.DISK_FULL):
+    if is_recent(Failure.DISK_FULL):
         return {"status": "full", "detail": "Within the last minute something was not stored, because a disk is full."}
     listed = ", ".join(f"{size // 2**20:,} MiB for {place}" for place, size in free.items())
     return {

@@ -18,7 +18,7 @@ from django.urls import reverse
 from django.utils.timezone import now
 
 from kdb.jobs import jobs
-from kdb.notifications import announcing
+from kdb.notifications import announcements
 from kdb.notifications.models import Delivery, Topic
 from modelling.here.selectors import laboratories_of
 from modelling.kept_answers import aged
@@ -37,7 +37,7 @@ JOB = "find_changes"
 def look_after() -> None:
     """Have sittings looked at that ended and were not, whatever was lost."""
     if _waiting().exists():
-        jobs.enqueue_for_leftovers(JOB)
+        jobs.enqueue_with_backoff(JOB)
 
 
 def find_changes(progress: Callable[[int, int], None]) -> None:
@@ -171,7 +171,7 @@ def _test(sitting: Sitting, series: Series, name: str, month: MonthOfTests) -> N
 
 def _announce(change: SeriesChange) -> None:
     members = list(change.laboratory.members.values_list("pk", flat=True))
-    announcing.announce(
+    announcements.announce(
         Topic.CHANGE,
         subject=words.headline(change.about, change.ratio),
         text=sentence_of(change, change.about),

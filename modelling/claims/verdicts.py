@@ -70,7 +70,7 @@ def look_after() -> None:
     oldest = ClaimVerdict.objects.aggregate(first=Min("revision"))["first"]
     other_rules = ClaimVerdict.objects.exclude(asked=_rules())
     if oldest is not None and (oldest < counts.revision() or other_rules.exists()):
-        jobs.enqueue_for_leftovers(JOB)
+        jobs.enqueue_with_backoff(JOB)
 
 
 def as_of(revision: int) -> dict[tuple[int, str], ClaimVerdict]:

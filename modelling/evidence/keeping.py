@@ -85,7 +85,7 @@ class KeptReport(Generic[Row]):
         if newest is None and not self.is_wanted:
             return
         if (newest or 0) < counts.revision():
-            jobs.enqueue_for_leftovers(self.job)
+            jobs.enqueue_with_backoff(self.job)
 
     def bring_up_to_date(self) -> None:
         """Make that of the current revision, unless it is kept; again where a publication came in between."""

@@ -307,7 +307,7 @@ def state() -> dict[str, Any]:
 def look_after() -> None:
     """Have waiting questions answered, whatever was lost, and delete answers that nobody asks for any more."""
     if _due().exists():
-        jobs.enqueue_for_leftovers(JOB)
+        jobs.enqueue_with_backoff(JOB)
     forget_least_asked()
 
 

@@ -71,7 +71,7 @@ def renew() -> None:
 def look_after() -> None:
     """Ask again, whatever became of the job."""
     if _waiting().exists():
-        jobs.enqueue_for_leftovers(JOB)
+        jobs.enqueue_with_backoff(JOB)
 
 
 def work_out(progress: Callable[[int, int], None]) -> None:

@@ -18,7 +18,7 @@ from django.db import DatabaseError, connection
 from kdb.env import integer
 from kdb.jobs import serving
 from kdb.jobs.health_check import first_host
-from kdb.jobs.starting import StartingAnswers
+from kdb.jobs.starting_page import StartingPage
 from kdb.operations import status
 
 
@@ -36,7 +36,7 @@ class Command(BaseCommand):
             for folder in (settings.DATA_DIR, settings.KDB_KEYS_DIR):
                 self._tighten(folder)
             listener = _listen(port)
-            starting = StartingAnswers(listener)
+            starting = StartingPage(listener)
             _reach_services()
             call_command("prepare", stdout=self.stdout)
             connection.close()

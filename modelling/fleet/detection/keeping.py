@@ -208,9 +208,9 @@ def look_after() -> None:
         Job.objects.filter(kind__in=[TRAIN_JOB, DETECT_JOB], created_at__gt=since).values_list("kind", flat=True)
     )
     if TRAIN_JOB not in recent and _is_behind():
-        jobs.enqueue_for_leftovers(TRAIN_JOB)
+        jobs.enqueue_with_backoff(TRAIN_JOB)
     if DETECT_JOB not in recent and DiskStatistics.objects.filter(span="minute", starts_at__gt=since - EVERY).exists():
-        jobs.enqueue_for_leftovers(DETECT_JOB)
+        jobs.enqueue_with_backoff(DETECT_JOB)
     old = now() - timedelta(days=1)
     Job.objects.filter(kind__in=[TRAIN_JOB, DETECT_JOB], finished_at__lt=old).delete()
 

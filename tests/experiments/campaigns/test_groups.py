@@ -7,7 +7,7 @@ from django.test import Client
 from experiments.campaigns import groups, hosts, news, nightly, steering
 from experiments.models import Campaign, CampaignRun, Host, HostAuditEntry
 from experiments.permissions import campaigns_visible_to, hosts_visible_to, may_change_host, may_steer, may_use_host
-from kdb.notifications import announcing, subscriptions
+from kdb.notifications import announcements, subscriptions
 from kdb.notifications.models import Delivery, Topic
 from modelling.fleet.moving import by_hand, moves, policies
 from modelling.models import PlacementMove, PlacementPolicy
@@ -209,7 +209,7 @@ def test_who_left_the_group_is_not_told_what_was_on_its_way(host, owner, member,
     steering.pause_by_itself(campaign.pk, "no space")
     facts = {"host": host.slug}
     about = {"subject": "s", "text": "t", "path": "/", "facts": facts, "users": [member.pk]}
-    announcing.announce(Topic.MACHINES, **about)
+    announcements.announce(Topic.MACHINES, **about)
     waiting = list(Delivery.objects.select_related("subscription__user"))
     assert [news.why_not_told(delivery) for delivery in waiting] == ["", ""]
     groups.choose_operators(host, [], user=owner)

@@ -15,8 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from kdb import name_resolution
-from kdb.notifications import subscriptions, webhook
-from kdb.notifications.errors import NotSent
+from kdb.notifications import NotSent, subscriptions, webhook
 from kdb.notifications.models import Delivery, Subscription
 from tests.factories import make_user
 

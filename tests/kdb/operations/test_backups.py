@@ -56,7 +56,7 @@ def test_what_was_backed_up_is_restored_and_gives_the_same_answers(published_evi
     archive = tmp_path / "all.kdb"
     expected = answers()
     backups.write(archive)
-    stored = {model: list(model._base_manager.order_by("pk").values()) for model in backups._models()}
+    stored = {model: list(model._base_manager.order_by("pk").values()) for model in backups.models()}
     assert archive.stat().st_mode & 0o777 == 0o600
 
     Measurement.objects.all().delete()

@@ -23,7 +23,7 @@ _PAGE = f"""<!doctype html>
 _PROBLEM = json.dumps({"type": "about:blank", "title": "Service Unavailable", "status": 503, "detail": _WHY})
 
 
-class StartingAnswers:
+class StartingPage:
     """A thread's work: to take the connections of `listener` that nobody else takes, from the start until `end`."""
 
     def __init__(self, listener: socket.socket) -> None:

@@ -1,4 +1,4 @@
-"""Make deliveries of what happened, in the transaction in which it happens: none is lost, none made for nothing."""
+"""Make deliveries of what happened, in the same transaction, so that none is lost and none made for nothing."""
 
 from collections.abc import Callable, Collection
 from functools import partial
@@ -28,20 +28,20 @@ def announce(
     users: Collection[int] | None = None,
     may: Callable[[Any], bool] | None = None,
 ) -> int:
-    """Tell those who asked for it and may know it; return how many deliveries that makes.
+    """Notify the subscribers to a topic who may know it; return how many deliveries that makes.
 
     users : ids of those whom it concerns; None: all
-    may : whether a user may know it, beside what the topic asks of everybody
+    may : tells whether a user may know it, beside what the topic asks of everybody
     """
-    told = [
+    recipients = [
         subscription
-        for subscription in subscriptions.told_of(topic)
+        for subscription in subscriptions.subscribers_to(topic)
         if (users is None or subscription.user_id in users)
-        and subscriptions.may_be_told(subscription.user, topic)
+        and subscriptions.may_receive(subscription.user, topic)
         and (may is None or may(subscription.user))
     ]
-    _deliver(told, topic, subject=subject, text=text, path=path, facts=facts)
-    return len(told)
+    _deliver(recipients, topic, subject=subject, text=text, path=path, facts=facts)
+    return len(recipients)
 
 
 def may_test(user: Any) -> bool:
@@ -50,12 +50,12 @@ def may_test(user: Any) -> bool:
 
 
 def send_test(subscription: Subscription) -> None:
-    """Send one message that says nothing, to see whether it arrives."""
+    """Send a test message."""
     text = "This is a test: you asked KDB for it. What you want to be told will come the same way."
     _deliver([subscription], TEST, subject="A test from KDB", text=text, path="/accounts/notifications/", facts={})
 
 
-def _deliver(told: list[Subscription], topic: str, *, subject: str, **message: Any) -> None:
+def _deliver(recipients: list[Subscription], topic: str, *, subject: str, **message: Any) -> None:
     longest = Delivery._meta.get_field("subject").max_length
     due = now()
     Delivery.objects.bulk_create(
@@ -66,7 +66,7 @@ def _deliver(told: list[Subscription], topic: str, *, subject: str, **message: A
             due_at=due,
             **message,
         )
-        for subscription in told
+        for subscription in recipients
     )
-    if told:  # one job sends for everybody, so that slow receivers hold one worker at most
-        transaction.on_commit(partial(jobs.enqueue_for_leftovers, JOB))
+    if recipients:  # one job sends for everybody, so that slow receivers hold one worker at most
+        transaction.on_commit(partial(jobs.enqueue_with_backoff, JOB))

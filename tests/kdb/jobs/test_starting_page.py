@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kdb.jobs.starting import StartingAnswers
+from kdb.jobs.starting_page import StartingPage
 
 HANG_SECONDS = 60
 
@@ -14,7 +14,7 @@ HANG_SECONDS = 60
 @pytest.fixture
 def listener() -> Iterator[socket.socket]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        starting = StartingAnswers(listener)
+        starting = StartingPage(listener)
         yield listener
         starting.end()
 
@@ -66,7 +66,7 @@ def test_many_who_say_nothing_keep_nobody_else_waiting(listener):
 
 def test_the_web_server_that_shares_the_port_is_left_alone_once_it_answers():
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        starting = StartingAnswers(listener)
+        starting = StartingPage(listener)
         ask(listener, b"GET / HTTP/1.1\r\n\r\n")
         starting.end()
 

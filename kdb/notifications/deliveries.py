@@ -1,4 +1,4 @@
-"""Deliveries on their way: claimed, sent, tried again.
+"""Send what is due, and try again what failed.
 
 An attempt is counted, and the time of the next one set, before it is made. A process may die at any point: what was
 not noted as sent is sent again later, with the same id.
@@ -15,9 +15,8 @@ from django.utils.timezone import now
 from kdb.jobs import jobs
 from kdb.signals import delivery_due
 
-from . import mail, subscriptions, webhook
-from .announcing import JOB, TEST
-from .errors import NotSent
+from . import NotSent, mail, subscriptions, webhook
+from .announcements import JOB, TEST
 from .models import Delivery, Subscription
 
 logger = logging.getLogger(__name__)
@@ -41,10 +40,10 @@ def deliver_due(progress: Callable[[int], None]) -> None:
         progress(done)
 
 
-def look_after() -> None:
-    """Have sent what waits, whatever was lost, and forget what ended long ago."""
+def maintain() -> None:
+    """Have waiting deliveries sent though their job was lost, and delete old ones; for the tick."""
     if _due().exists():
-        jobs.enqueue_for_leftovers(JOB)
+        jobs.enqueue_with_backoff(JOB)
     Delivery.objects.filter(ended_at__lt=now() - KEPT).delete()
 
 
@@ -79,9 +78,9 @@ def _try(delivery: Delivery) -> None:
 
 
 def _why_not(delivery: Delivery) -> str:
-    """Say why a message is not sent after all: what its owner may see now decides, not what he might have seen."""
+    """Say why a message is not sent after all: its owner must be allowed to see it now, not only when it was made."""
     user = delivery.subscription.user
-    if not user.is_active or (delivery.topic != TEST and not subscriptions.may_be_told(user, delivery.topic)):
+    if not user.is_active or (delivery.topic != TEST and not subscriptions.may_receive(user, delivery.topic)):
         return "You may not see this any more."
     return next((why for _, why in delivery_due.send(sender=Delivery, delivery=delivery) if why), "")
 

@@ -9,7 +9,7 @@ from django.utils.timezone import now
 
 from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.notifications import announcing, delivering, subscriptions
+from kdb.notifications import announcements, deliveries, subscriptions
 from kdb.notifications.models import Delivery, Subscription, Topic
 from tests.factories import make_user
 
@@ -32,12 +32,12 @@ def subscribe(address: str, user=None, topics=("question",)) -> Subscription:
 
 
 def announce(**fields) -> Delivery:
-    announcing.announce(Topic.QUESTION, **NEWS | fields)
+    announcements.announce(Topic.QUESTION, **NEWS | fields)
     return Delivery.objects.first()
 
 
 def deliver() -> None:
-    delivering.deliver_due(lambda done: None)
+    deliveries.deliver_due(lambda done: None)
 
 
 def let_time_pass(hours: float) -> None:
@@ -56,7 +56,7 @@ def test_what_happens_is_delivered_by_a_job(receiver, django_capture_on_commit_c
     with django_capture_on_commit_callbacks(execute=True):
         delivery = announce()
     assert receiver.taken == []  # nobody waits for a receiver
-    assert jobs.run(Job.objects.get(kind=announcing.JOB).pk)
+    assert jobs.run(Job.objects.get(kind=announcements.JOB).pk)
     delivery.refresh_from_db()
     assert (delivery.state, delivery.attempts, len(receiver.taken)) == ("sent", 1, 1)
     deliver()
@@ -67,8 +67,8 @@ def test_the_tick_asks_for_what_was_lost(receiver):
     subscribe(receiver.address)
     announce()
     Job.objects.all().delete()
-    delivering.look_after()
-    assert Job.objects.get().kind == announcing.JOB
+    deliveries.maintain()
+    assert Job.objects.get().kind == announcements.JOB
 
 
 def test_what_is_rolled_back_is_told_to_nobody(receiver):
@@ -83,7 +83,7 @@ def test_a_worker_that_dies_before_it_notes_the_end_sends_again_with_the_same_id
     subscribe(receiver.address)
     announce()
     with monkeypatch.context() as patch:
-        patch.setattr(delivering, "_end", lambda *args: (_ for _ in ()).throw(SystemExit))  # it was sent, and then
+        patch.setattr(deliveries, "_end", lambda *args: (_ for _ in ()).throw(SystemExit))  # it was sent, and then
         with pytest.raises(SystemExit):
             deliver()
     deliver()  # not at once
@@ -106,7 +106,7 @@ def test_what_fails_is_tried_again_later_and_later_and_says_why(receiver):
         wait = delivery.due_at - now()
         assert abs(wait - timedelta(minutes=2 ** (attempt - 1))) < timedelta(seconds=30)
         let_time_pass(hours=wait / timedelta(hours=1))
-    assert delivering.delay(1000) == delivering.LONGEST_DELAY
+    assert deliveries.delay(1000) == deliveries.LONGEST_DELAY
     receiver.status = 200
     deliver()
     assert Delivery.objects.get().state == "sent"
@@ -141,9 +141,9 @@ def test_a_place_that_takes_nothing_for_a_week_is_switched_off_and_says_why(rece
     mine.refresh_from_db()
     assert "503" in mine.off_reason
     assert set(Delivery.objects.values_list("state", flat=True)) == {"given up"}
-    assert announcing.announce(Topic.QUESTION, **NEWS) == 0
+    assert announcements.announce(Topic.QUESTION, **NEWS) == 0
     subscriptions.change(mine, ["question"])
-    assert announcing.announce(Topic.QUESTION, **NEWS) == 1
+    assert announcements.announce(Topic.QUESTION, **NEWS) == 1
 
 
 def test_one_message_that_nobody_takes_for_a_week_is_given_up_and_the_place_stays_on(receiver):
@@ -161,9 +161,9 @@ def test_only_what_was_chosen_is_told_to_whom_it_concerns(receiver):
     ada, bob = make_user(), make_user()
     subscribe(receiver.address, ada)
     subscribe(receiver.address, bob)
-    assert announcing.announce(Topic.QUESTION, users=[ada.pk], **NEWS) == 1
-    assert announcing.announce(Topic.QUESTION, may=lambda user: user == bob, **NEWS) == 1
-    assert announcing.announce(Topic.CAMPAIGN, **NEWS) == 0
+    assert announcements.announce(Topic.QUESTION, users=[ada.pk], **NEWS) == 1
+    assert announcements.announce(Topic.QUESTION, may=lambda user: user == bob, **NEWS) == 1
+    assert announcements.announce(Topic.CAMPAIGN, **NEWS) == 0
     assert [delivery.subscription.user for delivery in Delivery.objects.order_by("created_at")] == [ada, bob]
 
 
@@ -171,7 +171,7 @@ def test_who_may_not_know_any_more_is_not_told_what_waits(receiver):
     reviewer, gone = make_user("reviewers"), make_user()
     subscribe(receiver.address, reviewer, ["review"])
     subscribe(receiver.address, gone)
-    announcing.announce(Topic.REVIEW, **NEWS | {"facts": {"case_study": "x", "submitted_digest": ""}})
+    announcements.announce(Topic.REVIEW, **NEWS | {"facts": {"case_study": "x", "submitted_digest": ""}})
     announce()
     reviewer.groups.clear()
     gone.is_active = False
@@ -179,7 +179,7 @@ def test_who_may_not_know_any_more_is_not_told_what_waits(receiver):
     deliver()
     assert receiver.taken == []
     assert set(Delivery.objects.values_list("state", "error")) == {("given up", "You may not see this any more.")}
-    assert announcing.announce(Topic.QUESTION, **NEWS) == 0
+    assert announcements.announce(Topic.QUESTION, **NEWS) == 0
 
 
 def test_mail_goes_to_the_accounts_own_address_with_the_id_of_the_delivery(settings):
@@ -210,10 +210,10 @@ def test_what_ended_is_forgotten_after_a_month(receiver):
     subscribe(receiver.address)
     announce()
     deliver()
-    delivering.look_after()
+    deliveries.maintain()
     assert Delivery.objects.exists()
-    Delivery.objects.update(ended_at=now() - delivering.KEPT - timedelta(minutes=1))
-    delivering.look_after()
+    Delivery.objects.update(ended_at=now() - deliveries.KEPT - timedelta(minutes=1))
+    deliveries.maintain()
     assert not Delivery.objects.exists()
 
 
