@@ -9,7 +9,7 @@ from rest_framework.views import APIView
 
 from kdb.web.private import PRIVATE
 
-from . import name_errors
+from .errors import name_errors
 from .faults import FaultyRequest
 from .formats import FORMAT_PARAMETER
 

@@ -14,7 +14,7 @@ from drf_spectacular.renderers import (
     OpenApiYamlRenderer2,
 )
 
-from . import MEDIA_TYPE
+from .errors import MEDIA_TYPE
 from .formats import FORMAT_PARAMETER
 
 # Operation to one request and its answer, as the server gave it (tests/kdb/test_api_examples.py writes the file).

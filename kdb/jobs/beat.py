@@ -1,4 +1,4 @@
-"""Celery's clock without a file of when it sent what: that would be a pickle, and the tick goes out at once anyway."""
+"""Celery's scheduler without its file, which would be a pickle: the one task is sent at once after a start anyway."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ from celery import beat
 
 
 class Scheduler(beat.Scheduler):  # type: ignore[misc]
-    """Leaves a sign of life in place of the schedule."""
+    """A scheduler that touches the schedule's file, for the health check, and writes nothing into it."""
 
     def __init__(self, *args: Any, schedule_filename: str, **kwargs: Any) -> None:
         self.sign_of_life = Path(schedule_filename)

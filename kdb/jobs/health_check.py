@@ -17,7 +17,7 @@ TIMEOUT_SECONDS = 3
 
 
 def web_answers(port: int, host: str, timeout: float = TIMEOUT_SECONDS) -> bool:
-    """Tell whether the web server on this port says that it lives; `host` is one of ALLOWED_HOSTS."""
+    """Tell whether the web server on this port answers its health check. host : one of ALLOWED_HOSTS"""
     asked = f"GET /healthz HTTP/1.0\r\nHost: {host}\r\n\r\n".encode()
     response = b""
     try:

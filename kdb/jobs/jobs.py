@@ -1,4 +1,4 @@
-"""Background work: a Job row is the truth. Workers ask for rows that wait; where there is Redis, it wakes them.
+"""Enqueue and run background jobs. A Job row is the job; workers poll for queued rows, and Redis only wakes them.
 
     @jobs.handler("recompute_rankings")          # in the module `job_handlers` of any installed app
     def recompute_rankings(run: jobs.JobRun, *, revision: int) -> None:
@@ -9,19 +9,19 @@
 
     jobs.enqueue("recompute_rankings", revision=7)
 
-What can go wrong, and what answers it:
+What can go wrong, and what happens then:
 
-* A message of Redis is lost, or Redis is down: `reap` sends it again while the row stays queued.
-* A message comes twice, or two workers see a row: one UPDATE claims it, so the second finds nothing to claim.
-* The database's connection dies under a handler: the row goes back with the next attempt number.
-* A worker dies: its lease runs out and `reap` gives the row back, with the next attempt number.
-* A worker was only slow: a thread renews its lease meanwhile. If it was stopped altogether, its
-  attempt number is stale when it wakes: `step` raises LeaseLost and what it writes to the row is void.
-* A job fails because the tables are those of a later version: it goes back, for a worker of that version.
+* A message of Redis is lost, or Redis is down: `reap` sends it again while the row is queued.
+* A message comes twice, or two workers see a row: one UPDATE claims it for one of them.
+* The database's connection dies under a handler, or the worker dies and its lease runs out: the row is queued
+  again, with the next attempt number.
+* A worker is slow: a thread renews its lease. If all of it was stopped, its attempt number is stale when it goes
+  on: `step` raises LeaseLost, and what it writes to the row has no effect.
+* The database is migrated to a later version meanwhile: the row is queued for a worker of that version.
 * A job kills each worker that takes it: it fails after MAX_ATTEMPTS.
 
-A handler may therefore begin again at any point: it is written so that a step done twice does no
-harm, and may continue from `run.progress`. Times are the database's own, so clocks may differ.
+So a handler may begin again at any point: a step done twice must do no harm, and it may continue from
+`run.progress`. Times are the database's own, so the machines' clocks may differ.
 """
 
 import gc
@@ -63,7 +63,7 @@ _expected: dict[str, tuple[type[Exception], ...]] = {}
 
 
 class LeaseLost(Exception):  # noqa: N818 - an event, not a mistake
-    """This run no longer owns its job; it must stop, and another will do the work."""
+    """This run no longer owns its job and must stop; another worker does it."""
 
 
 class UnknownKind(LookupError):  # noqa: N818
@@ -92,7 +92,7 @@ def load_handlers() -> None:
 
 
 def preload() -> None:
-    """Load what jobs need before a fork, and keep the collector from writing to it, which would copy it."""
+    """Load what jobs need before a fork, and freeze it, as the garbage collector's marks would copy its pages."""
     memory.share_between_threads()
     load_handlers()
     gc.collect()
@@ -100,9 +100,9 @@ def preload() -> None:
 
 
 def enqueue(kind: str, *, queue: str = "", **arguments: Any) -> Job:
-    """Ask for work; it begins once the surrounding transaction is committed.
+    """Queue a job, which begins once the surrounding transaction is committed.
 
-    queue : whose workers shall do it, for work that not every worker can reach; empty: any worker
+    queue : of the workers that can do it, such as lab-NAME; empty: any worker
     """
     load_handlers()
     if kind not in _handlers:
@@ -113,15 +113,15 @@ def enqueue(kind: str, *, queue: str = "", **arguments: Any) -> Job:
 
 
 def enqueue_once(kind: str) -> None:
-    """Ask for work that a job which has not begun would do as well."""
+    """Queue a job unless one of its kind is queued, which would do the same."""
     if not Job.objects.filter(kind=kind, state=Job.State.QUEUED).exists():
         enqueue(kind)
 
 
 def enqueue_with_backoff(kind: str) -> None:
-    """Ask for work that the tick found undone, unless a job is at it or the last ones failed just now.
+    """Queue a job unless one of its kind is queued or running, or the last ones failed just now.
 
-    After failures in a row the next is made a minute later, then two, four, and ten minutes at most.
+    After failures in a row the next is queued a minute later, then two, four, and ten minutes at most.
     """
     latest = list(Job.objects.filter(kind=kind).order_by("-pk")[:5])
     if any(job.finished_at is None for job in latest):
@@ -144,7 +144,7 @@ def _wake(job_id: int, queue: str) -> None:
 
 
 class JobRun:
-    """One attempt at one job, in the hands of its handler."""
+    """One attempt at a job, given to its handler."""
 
     def __init__(self, job: Job) -> None:
         self.job_id = job.pk
@@ -175,7 +175,7 @@ class JobRun:
         return self._update(state=Job.State.QUEUED, owner="", heartbeat_at=None)
 
     def try_again(self, error: str) -> bool:
-        """Leave the job to the next attempt, which the tick wakes a worker for; the last one fails."""
+        """Queue the next attempt, which the tick wakes a worker for; after the last one the job has failed."""
         if self.attempt >= MAX_ATTEMPTS:
             return self.finish(Job.State.FAILED, f"Given up after {self.attempt} attempts: {error}")
         return self._update(state=Job.State.QUEUED, owner="", attempt=self.attempt + 1, heartbeat_at=Now())
@@ -186,17 +186,17 @@ class JobRun:
 
 
 def run(job_id: int) -> bool:
-    """Do a waiting job. True where this call did it and recorded its end, be that done or failed."""
+    """Run a queued job. Return whether this call ran it and recorded its end, done or failed."""
     load_handlers()
     job = _claim(job_id)
     if job is None:
-        logger.debug("no such job waits job=%s", job_id)
+        logger.debug("no such job is queued job=%s", job_id)
         return False
     with request_ids.under(job.request_id):
-        return _do(job)
+        return _run(job)
 
 
-def _do(job: Job) -> bool:
+def _run(job: Job) -> bool:
     mine = JobRun(job)
     logger.info("began kind=%s %s", job.kind, mine)
     try:
@@ -232,7 +232,7 @@ def _do(job: Job) -> bool:
 
 
 def next_waiting(queue: str) -> int | None:
-    """Return the oldest job of a queue that may be begun: one that lost the database waits for as long as a lease."""
+    """Return the oldest job of a queue that may begin: one that lost the database waits for as long as a lease."""
     waiting = Job.objects.filter(state=Job.State.QUEUED, queue=queue)
     is_due = Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=_silent_since())
     return waiting.filter(is_due).order_by("pk").values_list("pk", flat=True).first()
@@ -243,7 +243,7 @@ def _silent_since() -> Any:
 
 
 def _claim(job_id: int) -> Job | None:
-    """Make the waiting job ours in one UPDATE, or not at all."""
+    """Claim the queued job in one UPDATE, or return None."""
     job = Job.objects.filter(pk=job_id, state=Job.State.QUEUED).first()
     if job is None:
         return None
@@ -254,7 +254,7 @@ def _claim(job_id: int) -> Job | None:
 
 @contextmanager
 def _lease_kept(mine: JobRun) -> Iterator[None]:
-    """Renew the lease from a thread, so that a handler may compute for long between two steps."""
+    """Renew the lease in a thread, so that a handler may compute for long between two steps."""
     stop = threading.Event()
 
     def renew() -> None:
@@ -278,7 +278,7 @@ def _lease_kept(mine: JobRun) -> Iterator[None]:
 
 
 def reap() -> list[int]:
-    """Give back the jobs of silent workers. With Redis, wake workers for jobs that wait too long, and return these."""
+    """Requeue the jobs of silent workers. With Redis, wake workers for jobs that wait too long, and return these."""
     silent_since = _silent_since()
     with transaction.atomic():
         silent = _skip_locked(Job.objects.filter(state=Job.State.RUNNING, heartbeat_at__lt=silent_since))
@@ -310,5 +310,5 @@ def _take_from(pk: int, attempt: int, owner: str) -> None:
 
 
 def _skip_locked(rows: QuerySet[Job]) -> QuerySet[Job]:
-    """Let two reapers share the rows on PostgreSQL; SQLite lets one in at a time anyway."""
+    """Let two reapers share the rows on PostgreSQL; SQLite has one writer at a time anyway."""
     return rows.select_for_update(skip_locked=True)

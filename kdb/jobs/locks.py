@@ -1,4 +1,4 @@
-"""Work that one process does at a time, while others that want the same wait for it without end."""
+"""Locks between processes, held for migrations and for loading evidence. Others wait without a limit."""
 
 import fcntl
 from collections.abc import Iterator
@@ -7,15 +7,15 @@ from contextlib import contextmanager
 from django.conf import settings
 from django.db import connection
 
-# Numbers of PostgreSQL's advisory locks. They stay what they are: processes of two versions wait for each other.
+# Numbers of PostgreSQL's advisory locks. They must not change: processes of two versions wait for each other.
 _LOCKS = {"migrate": 0x6B64626D, "load": 4_201_001, "sources": 4_201_002}
 
 
 @contextmanager
 def exclusive_lock(work: str) -> Iterator[None]:
-    """Wait until no other process is at `work`, and keep the others waiting meanwhile.
+    """Hold the lock of this work, which one process at a time has.
 
-    On SQLite a file is locked: a transaction would wait for the database's only writer for 20 seconds and then fail.
+    On SQLite it is a file's lock: waiting for the database's only writer fails after 20 seconds.
     """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:

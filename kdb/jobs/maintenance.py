@@ -1,4 +1,4 @@
-"""The tick: every quarter of a minute a worker looks after jobs, and has the applications look after theirs."""
+"""The tick: every 15 seconds a worker takes back lost jobs, and the applications do their own maintenance."""
 
 from datetime import timedelta
 
@@ -15,9 +15,9 @@ CLOCK = "tick"  # among the names of workers, for no worker is called so
 
 
 def maintain(worker: str, *, of_beat: bool) -> None:
-    """Look after the jobs, and leave a trace: clock, worker and database join up.
+    """Record that the worker lives, take back lost jobs, and send the signal `ticked`.
 
-    of_beat : one of those that come every quarter of a minute; where several clocks send them, every second is left out
+    of_beat : sent by a clock; of several clocks' ticks within ten seconds, only the first counts
     """
     if upgrades.end_outdated_worker():
         return
@@ -30,7 +30,7 @@ def maintain(worker: str, *, of_beat: bool) -> None:
 
 
 def _is_first() -> bool:
-    """Tell whether no other clock's tick was taken up just now; one UPDATE decides."""
+    """Tell whether no other clock ticked just now; one UPDATE decides between two."""
     _, is_new = WorkerHeartbeat.objects.get_or_create(name=CLOCK, defaults={"seen_at": now()})
     lately = now() - _BETWEEN_TICKS
     return is_new or WorkerHeartbeat.objects.filter(name=CLOCK, seen_at__lte=lately).update(seen_at=now()) == 1

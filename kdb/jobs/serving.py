@@ -1,4 +1,4 @@
-"""Keep the web server and the workers running: what `manage.py serve` turns into once the database is prepared.
+"""Keep the web server and the workers running: the process that `manage.py serve` becomes after preparing the database.
 
 It imports nothing of Django: a process that only waits would hold 150 MiB for as long as KDB runs.
 """
@@ -22,7 +22,7 @@ READY_WITHIN_SECONDS = 300  # a few on a machine of its own, and no reason to be
 
 
 class Serving(NamedTuple):
-    """All that the process is told, by its command line."""
+    """The settings of the process, passed on its command line."""
 
     port: int
     listener: int  # the descriptor of the socket, which the web server inherits, also when it is started again
@@ -34,17 +34,17 @@ class Serving(NamedTuple):
     log_level: str
 
 
-def become(serving: Serving) -> None:
-    """Turn this process into the one that keeps them running. A signal meanwhile waits until that one takes it."""
+def replace_process(serving: Serving) -> None:
+    """Replace this process by one that serves. A signal meanwhile is pending until that one handles it."""
     for descriptor in (serving.listener, serving.lock):
         os.set_inheritable(descriptor, True)
     signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING_SIGNALS)
-    told = json.dumps(serving._asdict())
-    os.execv(sys.executable, [sys.executable, "-m", __name__, told])  # noqa: S606 - our own words, without a shell
+    arguments = json.dumps(serving._asdict())
+    os.execv(sys.executable, [sys.executable, "-m", __name__, arguments])  # noqa: S606 - our own words, without a shell
 
 
 def children(serving: Serving) -> list[Child]:
-    """Return the web server, and after it who waits for it."""
+    """Return the web server, then those that start after it."""
     python = [sys.executable, "-m"]
     web = [*python, *processes.WEB, "--bind", f"fd://{serving.listener}"]
     # Celery warns of root because of pickled messages; ours are JSON.
@@ -61,7 +61,7 @@ def children(serving: Serving) -> list[Child]:
 
 
 def serve(serving: Serving) -> None:
-    """Return when told to stop, with no child left. Raises CannotStartError, with none left either."""
+    """Serve until told to stop. Raises CannotStartError. In either case no child is left."""
     web, *others = kept = children(serving)
     listener = socket.socket(fileno=serving.listener)
     starting: StartingPage | None = StartingPage(listener)
@@ -70,7 +70,7 @@ def serve(serving: Serving) -> None:
     give_up_at = time.monotonic() + READY_WITHIN_SECONDS
     is_announced = False
 
-    def look_at_web() -> None:
+    def check_web() -> None:
         nonlocal starting, is_announced
         if starting is None and not web.is_running():
             starting = StartingPage(listener)
@@ -90,7 +90,7 @@ def serve(serving: Serving) -> None:
 
     supervisor = Supervisor(kept)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING_SIGNALS)
-    supervisor.run(each_turn=look_at_web)
+    supervisor.run(each_turn=check_web)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Answer 503 while the web server is not there yet, so that nobody is refused or kept waiting by a long start."""
+"""Answer 503 while the web server starts, so that nobody's connection is refused or hangs."""
 
 import json
 import select
@@ -24,7 +24,7 @@ _PROBLEM = json.dumps({"type": "about:blank", "title": "Service Unavailable", "s
 
 
 class StartingPage:
-    """A thread's work: to take the connections of `listener` that nobody else takes, from the start until `end`."""
+    """A thread that answers the connections which the web server does not take, until `end` is called."""
 
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener
@@ -35,22 +35,22 @@ class StartingPage:
         self._thread.start()
 
     def end(self) -> None:
-        """Leave all who come from now on to the web server."""
+        """Leave all further connections to the web server."""
         self._ended.set()
         self._thread.join()
 
     def _take(self) -> None:
         while not self._ended.is_set():
-            if not self._somebody_waits(0.2) or self._ended.wait(PATIENCE_SECONDS):
+            if not self._is_connection_waiting(0.2) or self._ended.wait(PATIENCE_SECONDS):
                 continue
-            while self._somebody_waits(0) and self._free.acquire(timeout=CLIENT_SECONDS):
+            while self._is_connection_waiting(0) and self._free.acquire(timeout=CLIENT_SECONDS):
                 with suppress(OSError):  # they are gone, or taken by the web server
                     client, _ = self._listener.accept()
                     threading.Thread(target=self._answer, args=(client,), daemon=True).start()
                     continue
                 self._free.release()
 
-    def _somebody_waits(self, seconds: float) -> bool:
+    def _is_connection_waiting(self, seconds: float) -> bool:
         return bool(select.select([self._listener], [], [], seconds)[0])
 
     def _answer(self, client: socket.socket) -> None:

@@ -97,7 +97,7 @@ class Child:
 
 
 class Supervisor:
-    """A supervisor of children, which it runs until SIGINT, SIGTERM or SIGHUP."""
+    """Keeps children running until SIGINT, SIGTERM or SIGHUP."""
 
     def __init__(self, children: list[Child]) -> None:
         self._children = children

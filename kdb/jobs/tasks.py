@@ -1,4 +1,4 @@
-"""The tasks that messages of Redis start. The work itself is a Job row: see kdb.jobs.jobs."""
+"""Celery's tasks. A message only wakes a worker: the job itself is a row (kdb.jobs.jobs)."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from kdb.operations import upgrades
 
 
 @signals.worker_init.connect
-def before_the_pool_is_forked(**kwargs: Any) -> None:
+def preload_before_fork(**kwargs: Any) -> None:
     jobs.preload()
 
 

@@ -1,4 +1,4 @@
-"""The worker where there is no Redis: `manage.py work`. It asks the database for jobs twice a second.
+"""The worker without Redis, `manage.py work`, which polls the database for jobs twice a second.
 
 The parent has neither connections nor threads, because it forks: two processes a queue, each of which does one job at a
 time, and one that ticks. They share what is loaded; one that ends is forked again. Those of a laboratory here, which
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 ANYBODYS, LOCAL_LABORATORY = "", "lab-local"  # runs of campaigns take hours, so they have processes of their own
 PROCESSES = 2  # of each queue
 POLL_SECONDS = 0.5
-AGAIN_SECONDS = 1  # after a process ended by itself
+RESTART_SECONDS = 1  # after a process ended by itself
 GROWTH_MIB = 64  # that jobs may leave behind: Python keeps what it has had, so the process ends and another is forked
 LOST_AFTER_SECONDS = 10  # an interrupted job has given itself back by then; else its lease runs out
 
@@ -40,7 +40,7 @@ Work = Callable[[IsWanted], int]  # which returns the exit status
 
 
 class Worker:
-    """A parent that keeps its processes running until it is told to stop."""
+    """The parent of the worker's processes, which it keeps running until it is told to stop."""
 
     def __init__(self, queues: Sequence[str] = ()) -> None:
         """queues : to serve; without, those of this machine"""
@@ -72,7 +72,7 @@ class Worker:
             if not self._is_stopping:
                 if status:
                     logger.warning("a process of the worker ended status=%s", status)
-                time.sleep(AGAIN_SECONDS)
+                time.sleep(RESTART_SECONDS)
 
     def _start(self, work: Work) -> None:
         parent = os.getpid()
@@ -82,7 +82,7 @@ class Worker:
                 return
             pid = os.fork()
             if not pid:
-                _be_process(work, parent)
+                _run_process(work, parent)
             self._running[pid] = work
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
@@ -108,9 +108,9 @@ def _of_queues(queues: Sequence[str]) -> list[Work]:
     return [partial(_take_jobs, queue) for queue in queues for _ in range(PROCESSES)]
 
 
-def _be_process(work: Work, parent: int) -> None:
-    """Do the work of a process that was just forked, and end it."""
-    told_to_stop = []
+def _run_process(work: Work, parent: int) -> None:
+    """Do the work of a process that was just forked, and exit."""
+    stop_signals = []
     status = _FAILED
 
     def interrupt(number: int, frame: object) -> None:
@@ -118,12 +118,12 @@ def _be_process(work: Work, parent: int) -> None:
         raise SystemExit
 
     try:
-        signal.signal(signal.SIGTERM, lambda number, frame: told_to_stop.append(number))
+        signal.signal(signal.SIGTERM, lambda number, frame: stop_signals.append(number))
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent passes it on
         signal.signal(signal.SIGQUIT, interrupt)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
         worker_process_began.send(sender=Worker)
-        status = work(lambda: not told_to_stop and os.getppid() == parent)
+        status = work(lambda: not stop_signals and os.getppid() == parent)
     except SystemExit:
         status = _ENDED_WELL
     except BaseException:

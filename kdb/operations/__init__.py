@@ -1,1 +1,4 @@
-"""Tools for whoever runs KDB: archives, checks, health, metrics, and which request a line of the log belongs to."""
+"""What whoever runs KDB needs: backups, checks of settings, health (status), metrics, outages and upgrades.
+
+failures tells which part is at fault for an exception; request_ids joins the lines of the log that belong together.
+"""

@@ -43,7 +43,7 @@ class Command(BaseCommand):
             self.stdout.write("Starting the web server and the workers.")
             starting.end()
             os.environ.setdefault("DJANGO_SETTINGS_MODULE", settings.SETTINGS_MODULE)
-            serving.become(
+            serving.replace_process(
                 serving.Serving(
                     port=port,
                     listener=listener.fileno(),

@@ -2,7 +2,7 @@
 
 from .client import Client
 from .configuration import Configuration
-from . import KdbError, NotAllowedError, NotReadyError, ProblemError, TooManyRequestsError, UnreachableError
+from .errors import KdbError, NotAllowedError, NotReadyError, ProblemError, TooManyRequestsError, UnreachableError
 
 __all__ = [
     "Client",

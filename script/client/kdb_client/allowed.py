@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from . import KdbError
+from .errors import KdbError
 
 MOST_SECONDS, MOST_BYTES = 3600, 16 * 2**20
 _MOST_CHARACTERS = 2**17  # of a word; Linux takes no longer one

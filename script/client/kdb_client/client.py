@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from .configuration import Configuration
-from . import NotAllowedError, NotReadyError, ProblemError, TooManyRequestsError, UnreachableError
+from .errors import NotAllowedError, NotReadyError, ProblemError, TooManyRequestsError, UnreachableError
 
 _KEPT_ANSWERS = 100
 _TIMEOUT_SECONDS = 60  # without a byte

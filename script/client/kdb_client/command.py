@@ -10,7 +10,7 @@ from typing import Any
 
 from . import runner
 from .client import Client
-from . import KdbError
+from .errors import KdbError
 from .measure import add_arguments, measure, send, share
 from .output import printable, show
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from . import KdbError
+from .errors import KdbError
 
 HERE = "http://127.0.0.1:8000"
 _THIS_MACHINE = ("127.0.0.1", "localhost", "::1")

@@ -10,7 +10,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 
-from . import KdbError
+from .errors import KdbError
 
 _BLKROGET, _BLKFLSBUF = 0x125E, 0x1261  # of linux/fs.h: is it read-only; write and forget what memory has of it
 LABEL = "kdb-measure"  # of the file systems that are made here

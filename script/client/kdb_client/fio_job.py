@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from . import KdbError
+from .errors import KdbError
 
 # Of each number the least and the most. Their meanings are those of Load in the API.
 BOUNDS = {

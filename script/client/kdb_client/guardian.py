@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from .disks import blank
-from . import KdbError
+from .errors import KdbError
 
 PROCESS, FOLDER, MOUNT, DISK = "process", "folder", "mount", "disk"
 _TRIES = 50

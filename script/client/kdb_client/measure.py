@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from .client import Client
-from . import KdbError
+from .errors import KdbError
 from .fio_job import checked_load, file_bytes, fio_job
 from .guardian import FOLDER, Guardian, clean, remove_folder
 from .loads import LOADS, load_of, warm_up_of

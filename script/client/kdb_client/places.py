@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .disks import LABEL, Disk, blank, output_of
-from . import KdbError
+from .errors import KdbError
 from .guardian import DISK, FOLDER, MOUNT, Guardian, remove_folder, unmount
 
 MAKE = {  # of each file system: how it is made, without work that goes on after it was mounted

@@ -27,7 +27,7 @@ from typing import Any
 from .allowed import Allowed, digest_of, listed, malformed, texts
 from .client import Client
 from .configuration import Configuration, read_privately
-from . import KdbError, ProblemError
+from .errors import KdbError, ProblemError
 from .output import printable
 
 FOLDER = "/etc/kdb-runner"

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import KdbError
+from .errors import KdbError
 
 NIGHT, CHANGE = WHEN = ("night", "change")
 _CALENDAR = {NIGHT: "*-*-* 02:00:00", CHANGE: "hourly"}
