@@ -1,8 +1,7 @@
-"""The published evidence that later numbers of its own source replaced, or that is doubted: fixtures/endings.csv.
+"""Apply fixtures/endings.csv: published evidence that later numbers of its own source replaced, or that is doubted.
 
-Read after the case studies are loaded. A line names a case study, and where it is about single measurements their
-configuration, their place in the source, or both; replaced_by names the case study in which the source measured again,
-and is empty where the numbers are doubted. Read again it ends nothing twice.
+A line names a case study, or single measurements of it by their configuration, their place in the source, or both.
+`replaced_by` names the case study in which the source measured again, and is empty where the numbers are doubted.
 """
 
 import logging
@@ -25,9 +24,9 @@ COLUMNS = ("case_study", "configuration", "source", "replaced_by", "reason")
 
 
 def apply_corrections(directory: Path = DIRECTORY) -> list[str]:
-    """End what the file names and still counts, all or nothing; return a sentence for each.
+    """End what the file names and still counts, all or nothing. Return a sentence for each line that was applied.
 
-    A line whose case studies are not loaded waits for them. Raises EvidenceError.
+    A line whose case studies are not loaded is passed over. Raises EvidenceError.
     """
     path = directory / FILE
     if not path.exists():

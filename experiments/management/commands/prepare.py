@@ -44,7 +44,7 @@ class Command(BaseCommand):
         """Publish what this release has and the database lacks; where that cannot be, start all the same."""
         try:
             reason = f"The evidence of KDB {__version__}"
-            report = evidence.bring(evidence.DIRECTORY, settings.KDB_OUTSIDE, reason=reason)
+            report = evidence.load_new(evidence.DIRECTORY, settings.KDB_OUTSIDE, reason=reason)
             ended = apply_corrections()
             if settings.KDB_SIGNATURES:
                 signatures.load(settings.KDB_SIGNATURES)

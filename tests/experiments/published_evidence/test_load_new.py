@@ -20,7 +20,7 @@ OUTSIDE = ROOT / "fixtures" / "outside"
 
 
 def bring(outside=None) -> evidence.Report:
-    return evidence.bring(evidence.DIRECTORY, outside, reason="The evidence of KDB 9")
+    return evidence.load_new(evidence.DIRECTORY, outside, reason="The evidence of KDB 9")
 
 
 def test_what_a_release_has_beside_what_is_published_comes_as_one_revision(published_evidence):
