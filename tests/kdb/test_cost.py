@@ -104,16 +104,6 @@ def test_a_fragment_waits_in_the_element_that_it_is_for(client, dear):
     assert (there.status_code, b"<html" in there.content) == (200, False)
 
 
-def test_a_tab_that_a_worker_made_is_the_tab_and_not_the_whole_answer(client, dear):
-    address = "/?axis=fs-pair&workload=varmail&hypervisor=kvm&tab=ranking"
-    tabs = {"hx-request": "true", "hx-target": "answer-tabs"}
-    ask(client, address, headers=tabs)
-    work()
-
-    page = ask(client, address, headers=tabs)
-    assert (page.status_code, page.content.lstrip()[:22]) == (200, b'<div id="answer-tabs">')
-
-
 def test_addresses_take_turns_whoever_asks_more(client, dear, monkeypatch):
     served = []
     respond = deferral.respond
@@ -142,20 +132,6 @@ def test_what_an_address_abandoned_counts_only_when_it_is_asked_for_again(client
 
     assert ask(client, f"{MIX}1").status_code == 202
     assert ask(client, MIX).status_code == 429
-
-
-def test_turns_outlive_what_was_asked(client, dear, monkeypatch):
-    ask(client, MIX, who="192.0.2.1")
-    work()
-    deferral.delete_all()
-    served = []
-    respond = deferral.respond
-    monkeypatch.setattr(deferral, "respond", lambda asked: served.append(asked["REMOTE_ADDR"]) or respond(asked))
-    ask(client, f"{MIX}1", who="192.0.2.1")
-    ask(client, f"{MIX}2", who="192.0.2.2")
-    work()
-
-    assert served == ["192.0.2.2", "192.0.2.1"]
 
 
 def test_nobody_who_waits_is_forgotten_for_answers_that_are_kept(client, dear, monkeypatch):
@@ -246,21 +222,6 @@ def test_the_workers_time_is_charged_and_halved_each_minute(client, settings, de
     assert ask(client, f"{MIX}8", who="192.0.2.1").status_code == 202
 
 
-def test_what_nobody_waited_for_is_charged_too(client, dear, served, monkeypatch):
-    ask(client, MIX)
-
-    def abandoned(asked):
-        respond(asked)
-        raise deferral.Abandoned
-
-    respond = deferral.respond
-    monkeypatch.setattr(deferral, "respond", abandoned)
-    LeftRequest.objects.update(attempts=deferral.MOST_ATTEMPTS - 1)
-    work()
-
-    assert {turn.address: turn.seconds for turn in Turn.objects.all()} == {"192.0.2.1": 8.0, "192.0.2.0/24": 8.0}
-
-
 def test_where_no_more_may_wait_who_owes_most_gives_way_to_who_owes_less(client, dear, served, monkeypatch):
     ask(client, MIX, who="192.0.2.1")
     work()
@@ -305,14 +266,6 @@ def test_of_many_large_answers_the_newest_are_kept(client, dear, monkeypatch):
     deferral.delete_old()
 
     assert [len(row.content) for row in LeftRequest.objects.all()] == sizes[1:]
-
-
-def test_what_nobody_asks_for_any_more_is_not_worked_out(client, dear):
-    ask(client, MIX)
-    LeftRequest.objects.update(polled_at=now() - deferral.ABANDONED_AFTER)
-    work()
-
-    assert LeftRequest.objects.get().answered_at is None
 
 
 def test_what_is_being_worked_out_is_broken_off_when_nobody_asks_any_more(client, dear, monkeypatch):

@@ -19,38 +19,12 @@ from kdb.jobs import memory
 def mib():
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 """
-THREADS = """
-taking_turns = Barrier(10)
-
-def take_and_free(number):
-    for turn in range(10):
-        taking_turns.wait()
-        if turn == number:
-            taken = [bytearray(10_000) for _ in range(1_000)]
-            kept.append(bytearray(10_000))  # at the end: what lies before it stays
-            del taken
-
-kept, before = [], mib()
-threads = [Thread(target=take_and_free, args=(number,)) for number in range(10)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
-print(mib() - before)
-"""
 
 
 def printed(program: str) -> list[float]:
     command = [sys.executable, "-c", PREAMBLE + program]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=300)
     return [float(word) for word in done.stdout.split()]
-
-
-def test_what_one_thread_of_the_web_server_freed_another_takes():
-    (each_for_itself,) = printed(THREADS)
-    (together,) = printed("from kdb import gunicorn_settings" + THREADS)
-
-    assert together < 40 < each_for_itself
 
 
 def test_what_was_freed_is_given_back():

@@ -332,12 +332,6 @@ def test_a_python_that_is_too_old_ends_in_one_sentence(checkout):
     assert_one_sentence(run, "Python 3.11 or newer")
 
 
-def test_a_python_without_ensurepip_ends_in_one_sentence(checkout):
-    run = run_script(checkout, 'case "$*" in *ensurepip*) echo ensurepip >&2; exit 1 ;; esac; exec $REAL "$@"')
-
-    assert_one_sentence(run, "lacks the module ensurepip", "apt-get install python3-venv")
-
-
 def test_a_venv_that_fails_ends_in_one_sentence_and_leaves_nothing_behind(checkout):
     run = run_script(checkout, 'case "$*" in "-m venv"*) echo no room >&2; exit 1 ;; esac; exec $REAL "$@"')
 

@@ -104,12 +104,3 @@ def test_a_program_arranges_it_with_a_token_for_that(ada):
     assert ask(key, "put", f"{made['id']}/", {"topics": ["review"]}).status_code == 422
     assert ask(make_token(make_user(), ("notify",)), path=f"{made['id']}/").status_code == 404
     assert ask(key, "delete", f"{made['id']}/").status_code == 204
-
-
-def test_the_page_takes_as_many_queries_for_ten_as_for_one(client, shown, ada, django_assert_max_num_queries):
-    for number in range(10):
-        mine = subscriptions.add(ada, "webhook", f"https://x.org/{number}", ["question"], "https://kdb.example.org")
-        announcements.send_test(mine)
-    shown()
-    with django_assert_max_num_queries(9):
-        shown()

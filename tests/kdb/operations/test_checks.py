@@ -64,10 +64,6 @@ def test_a_default_spread_that_is_no_share_is_an_error(settings, share):
     assert [message.id for message in checks.default_spread_is_a_share(None)] == ["kdb.E001"]
 
 
-def test_our_settings_pass_our_checks():
-    assert checks.default_spread_is_a_share(None) + checks.ticks_outpace_leases(None) == []
-
-
 def test_a_lease_shorter_than_a_tick_is_warned_of(settings):
     settings.KDB_JOB_LEASE_SECONDS = 10
 

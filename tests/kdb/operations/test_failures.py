@@ -11,14 +11,13 @@ import psycopg
 import pytest
 import redis
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import DatabaseError, connection, transaction
+from django.db import connection, transaction
 from django.urls import reverse
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.operations import failures
 from kdb.operations.failures import Failure, failure_behind
 from tests.factories import make_case_study, make_token, make_user
 from tests.kdb.jobs.test_serve import ROOT
@@ -137,10 +136,6 @@ def test_a_job_that_found_no_room_is_tried_again_and_says_why(db, monkeypatch):
     jobs.run(job.pk)
     job.refresh_from_db()
     assert job.error == "Given up after 5 attempts: the database could not be used: the disk is full"
-
-
-def test_other_failures_of_a_database_keep_their_sentence():
-    assert failures.why_unavailable(DatabaseError("?")) == "The database does not answer; try again soon."
 
 
 @pytest.mark.server

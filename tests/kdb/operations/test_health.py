@@ -1,8 +1,6 @@
 import json
 import os
-import shutil
 import socket
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -10,7 +8,6 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -19,7 +16,7 @@ from django.utils.timezone import now
 
 from kdb.jobs.processes import WEB
 from kdb.models import Job, WorkerHeartbeat
-from kdb.operations.status import SEEN_SECONDS, Probe, broker_health, in_background, worker_seen_at
+from kdb.operations.status import Probe, broker_health, in_background, worker_seen_at
 from kdb.operations.status import health as health_of
 from tests.kdb.jobs.test_serve import HANG_SECONDS, free_port, wait_until
 
@@ -82,16 +79,6 @@ def test_a_redis_that_does_not_answer_is_down_and_not_waited_for(settings, silen
     assert broker_health() == {"status": "down", "detail": f"Redis does not answer ({error})."}
 
 
-@pytest.mark.redis
-def test_a_redis_that_answers_is_ok(settings):
-    assert broker_health() == {"status": "ok", "detail": "Redis answers."}
-
-
-@pytest.mark.postgresql
-def test_a_postgresql_that_answers_is_ok(db):
-    assert health()["database"] == {"status": "ok", "detail": "PostgreSQL answers."}
-
-
 # Looks that hang
 
 
@@ -127,20 +114,6 @@ def test_whoever_asks_gets_what_was_seen_last_and_one_thread_looks(gate):
     assert all(sight.silent_seconds is not None and sight.age_seconds >= sight.silent_seconds for sight in seen)
     gate.go.set()
     assert probe.sight(asked[0], until=time.monotonic() + HANG_SECONDS).value == 2
-
-
-def test_a_flood_of_questions_makes_one_look_a_second(gate, monkeypatch):
-    monkeypatch.setattr("kdb.operations.status.SEEN_SECONDS", 1)
-    now = [100.0]
-    monkeypatch.setattr("kdb.operations.status.time.monotonic", lambda: now[0])
-    probe = Probe(gate.look)
-    gate.go.set()
-    for moment in (100.0, 100.1, 100.9, 101.0):
-        now[0] = moment
-        ended = probe.begin()
-        assert ended.wait(HANG_SECONDS)
-    sight = probe.sight(ended, until=now[0])
-    assert (sight.value, gate.looks) == (2, 2)
 
 
 def test_a_look_that_never_ends_is_given_up_and_tells_nothing_later(gate, monkeypatch):
@@ -203,51 +176,6 @@ def ask_status(address: str) -> tuple[int, dict]:
             code, body = error.code, error.read()
     print(f"status code={code} milliseconds={(time.monotonic() - began) * 1000:.1f}")
     return code, json.loads(body)
-
-
-def until_known(address: str) -> dict:
-    """Return the first answer with figures: of a machine that has much else to do, the first look may take long."""
-    bodies: list[dict] = []
-
-    def knows() -> bool:
-        code, body = ask_status(address)
-        bodies.append(body)
-        return code == 200 and body["health"]["database"]["status"] == "ok"
-
-    wait_until(knows)
-    return bodies[-1]
-
-
-@pytest.mark.server
-def test_a_locked_sqlite_is_not_waited_for(serve, tmp_path, migrated_sqlite):
-    path = tmp_path / "kdb.sqlite3"
-    shutil.copy(migrated_sqlite, path)
-    address = serve()
-    with closing(sqlite3.connect(path, isolation_level=None)) as database:
-        moment = now().isoformat(sep=" ").removesuffix("+00:00")
-        database.execute("INSERT INTO kdb_workerheartbeat (name, seen_at) VALUES ('kdb@here', ?)", [moment])
-        known = until_known(address)
-        assert known["health"]["workers"]["status"] == "ok"
-        database.execute("PRAGMA locking_mode = EXCLUSIVE")  # not even readers come in, for 20 seconds
-        database.execute("BEGIN EXCLUSIVE")
-        wait_until(lambda: not readable(path))
-        time.sleep(SEEN_SECONDS)
-        code, body = ask_status(address)
-        database.execute("ROLLBACK")
-    assert (code, body["health"]["database"]["status"]) == (200, "slow")  # told while the lock was held
-    assert body["health"]["workers"]["status"] == "ok"
-    assert body["age_seconds"] > 0
-    assert {**body, "age_seconds": 0, "health": 0} == {**known, "age_seconds": 0, "health": 0}
-    assert until_known(address)["revision"] == 0
-
-
-def readable(path: Path) -> bool:
-    with closing(sqlite3.connect(path, timeout=0)) as other:
-        try:
-            other.execute("SELECT count(*) FROM experiments_casestudy")
-        except sqlite3.OperationalError:
-            return False
-    return True
 
 
 @pytest.mark.server
