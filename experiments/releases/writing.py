@@ -74,8 +74,8 @@ def write(file: Path, options: ReleaseOptions) -> Summary:
     with tempfile.TemporaryDirectory(prefix="kdb-release-") as name:
         folder = Path(name)
         summary = _Writer(options, folder).write()
-        signature = signing.sign(*((folder / name).read_bytes() for name in (MANIFEST, CRATE)), signing.own_key())
-        (folder / SIGNATURE).write_text(signature)
+        listed, crate = ((folder / name).read_bytes() for name in (MANIFEST, CRATE))
+        (folder / SIGNATURE).write_text(signing.sign(listed, crate, signing.own_key()))
         with atomic_file(file) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
             for name in _in_order(folder):
                 info = zipfile.ZipInfo(name, _EPOCH)
