@@ -1,4 +1,4 @@
-"""Tell which failure an exception is of, where neither request nor job is at fault. Pages, API, jobs and log ask."""
+"""Tell which part failed where neither the request nor the job is at fault; for pages, API, jobs and the log."""
 
 import errno
 import os
@@ -21,7 +21,7 @@ _AWAY = ("08", "57P", "53300")
 
 
 class Failure(StrEnum):
-    """A thing that failed, as the log says it."""
+    """What failed, as the log says it."""
 
     DISK_FULL = "the disk is full"
     DATABASE_BUSY = "the database was kept busy by other writers"
@@ -31,12 +31,12 @@ class Failure(StrEnum):
 
 
 def failure_behind(error: BaseException | None) -> Failure | None:
-    """Return the failure that `error`, or what caused it, tells of; None where it is another, such as a mistake."""
+    """Return the failure behind `error` or one of its causes; None where it is none of these, such as a mistake."""
     return next(filter(None, map(_failure, _with_causes(error))), None)
 
 
 def why_unavailable(error: BaseException | None) -> str:
-    """Say to whoever asked why the database failed."""
+    """Say why the database failed, to whoever made the request."""
     match failure_behind(error):
         case Failure.DISK_FULL:
             return "The disk that KDB stores on is full, so nothing was stored. Whoever runs KDB has to make room."
@@ -49,7 +49,7 @@ def why_unavailable(error: BaseException | None) -> str:
 
 
 def is_unavailable(error: BaseException | None) -> bool:
-    """Tell whether the request failed for what it stands on, and is answered with 503."""
+    """Tell whether the database or a disk failed, so that the request is answered with 503."""
     return isinstance(error, (OperationalError, InterfaceError)) or failure_behind(error) is Failure.DISK_FULL
 
 
@@ -79,20 +79,19 @@ def _failure(error: BaseException) -> Failure | None:
 
 
 def _of_sqlite(code: int) -> Failure | None:
-    if code == sqlite3.SQLITE_FULL or (code in _SAYS_LITTLE and _is_nothing_left()):
+    if code == sqlite3.SQLITE_FULL or (code in _SAYS_LITTLE and _is_disk_full()):
         return Failure.DISK_FULL
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return Failure.DATABASE_BUSY
     return Failure.DATABASE_AWAY if code in _SAYS_LITTLE else None
 
 
-def _is_nothing_left() -> bool:
+def _is_disk_full() -> bool:
     return free_bytes().get("the database", LEAST_FREE_BYTES) < LEAST_FREE_BYTES
 
 
 def free_bytes() -> dict[str, int]:
-    """Return what is free on the disk of each place where KDB stores, as far as this machine sees it; 0 where no more
-    files may be made."""
+    """Return the free bytes of each disk that KDB writes to and this machine sees; 0 where no file can be made."""
     places: dict[str, str] = {"DATA_DIR": str(settings.DATA_DIR), "temporary files": tempfile.gettempdir()}
     if "sqlite3" in settings.DATABASES["default"]["ENGINE"]:
         places["the database"] = os.path.dirname(str(settings.DATABASES["default"]["NAME"])) or "."

@@ -1,4 +1,4 @@
-"""The form of a line of the log. It imports nothing of Django, as the process that supervises the others does not."""
+"""The format of a line of the log. Imports nothing of Django, for the process that supervises the others."""
 
 import json
 import logging
@@ -36,7 +36,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def log_to_stderr(form: str, level: str) -> None:
-    """Log as the settings would, where none are read. form : line or json; level : of KDB's own loggers"""
+    """Log as the settings say, in a process that does not read them. form : line or json; level : of KDB's loggers"""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonFormatter() if form == "json" else logging.Formatter(LINE, style="{"))
     handler.addFilter(AddRequestId())

@@ -1,8 +1,8 @@
-"""Tell what happens here, in the text form of Prometheus, at /metrics for administrators' tokens.
+"""Give metrics in Prometheus' text format at /metrics, for administrators' tokens.
 
-Counted are requests, in files that the web server's processes share (prometheus_client's multiprocess mode); read when
-asked are the states of jobs and what each application adds with `reads`. Labels come from our own words alone, never
-from a request, so that nobody can make up series without end.
+Requests are counted in files that the web server's processes share (prometheus_client's multiprocess mode). The states
+of jobs, and what each application adds with `reads`, are read from the database for each request for metrics. Labels
+never come from a request, so that nobody can make up new series.
 """
 
 import os
@@ -46,13 +46,13 @@ ANSWERS = Counter("kdb_answers", "Rankings given, by whether a kept one was ther
 
 
 def reads(read: Read) -> Read:
-    """Add a metric that is read from the database at each request for metrics."""
+    """Register a function that reads metrics from the database."""
     _reads.append(read)
     return read
 
 
 def metrics_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Count each request, its time, and its time in the database."""
+    """Count each request, its seconds, and its queries with their seconds."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         began, waited, queries = time.perf_counter(), 0.0, 0
@@ -81,7 +81,7 @@ def metrics_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> C
 
 
 class _FromTheDatabase:
-    """A collector of what the database tells at this moment."""
+    """Collects the metrics that are read from the database."""
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
         for read in _reads:
@@ -108,14 +108,14 @@ def _jobs() -> Iterable[GaugeMetricFamily]:
     return states, lost, age
 
 
-def forget_earlier() -> None:
-    """Forget what processes counted that are gone; before the web server starts."""
+def delete_earlier() -> None:
+    """Delete the counts of earlier processes, before the web server starts."""
     for path in settings.KDB_METRICS_DIR.glob("*.db"):
         path.unlink()
 
 
 def text() -> bytes:
-    """Return all figures, in Prometheus' text form."""
+    """Return all metrics in Prometheus' text format."""
     registry = CollectorRegistry()
     if SHARED in os.environ:
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]

@@ -1,7 +1,6 @@
-"""Tell which request a line of the log belongs to, through to the jobs that the request asked for.
+"""Give each request an id that its lines of the log have, and those of the jobs that it queued.
 
-Each request has an id, which its answer tells as `X-Request-ID`. A proxy of ours may choose it. Jobs keep the id of the
-request that asked for them and log under it.
+The response has it as `X-Request-ID`. A trusted proxy may choose it.
 """
 
 import re
@@ -28,7 +27,7 @@ def current() -> str:
 
 @contextmanager
 def under(request_id: str) -> Iterator[None]:
-    """Log under this id inside."""
+    """Log under this id."""
     token = current_request.set(request_id)
     try:
         yield
@@ -37,7 +36,7 @@ def under(request_id: str) -> Iterator[None]:
 
 
 def request_id_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Give each request its id. Only what a proxy of ours says is believed: anybody can send a header."""
+    """Give each request its id. Only a trusted proxy may choose it, as anybody can send a header."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         told = request.headers.get(HEADER, "") if settings.KDB_TRUSTED_PROXIES else ""

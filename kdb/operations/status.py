@@ -1,4 +1,4 @@
-"""Ask what KDB stands on, in a way that ends in time whatever happens to it."""
+"""Check database, broker, workers and disks, and answer in time even if one of them hangs."""
 
 import logging
 import math
@@ -35,7 +35,7 @@ Health = dict[str, str]
 
 @dataclass(frozen=True)
 class Sight:
-    """The sight of a probe: the last value it saw, how old that is, and what became of the attempt just made."""
+    """What a probe knows: the last value, its age, and the outcome of the latest attempt."""
 
     value: Any  # None: nothing was seen since this process began
     age_seconds: float | None
@@ -44,7 +44,7 @@ class Sight:
 
 
 class Probe:
-    """A look at what may hang: in a thread, by one thread at a time, so that whoever asks need not wait for its end."""
+    """Calls a function that may hang in one thread at a time, so that nobody who asks has to wait for its end."""
 
     def __init__(self, look: Callable[[], Any]) -> None:
         self._look = look
@@ -57,7 +57,7 @@ class Probe:
         self._error: Exception | None = None
 
     def begin(self) -> threading.Event:
-        """Look now, unless somebody does or just did; the event is set when that ends."""
+        """Begin an attempt, unless one is under way or just ended. Return the event that is set at its end."""
         with self._lock:
             if self._began is None and time.monotonic() - self._ended_at < SEEN_SECONDS:
                 return self._ended
@@ -69,9 +69,9 @@ class Probe:
             return self._ended
 
     def sight(self, ended: threading.Event, until: float) -> Sight:
-        """Return what there is to say at `until` (of time.monotonic, s), or when the attempt ends, if that is earlier.
+        """Return what is known at `until` (time.monotonic), or at the attempt's end if that is earlier.
 
-        Raises what the attempt raised, unless that is the database's.
+        Raises what the attempt raised, except for errors of the database.
         """
         has_ended = ended.wait(max(0.0, until - time.monotonic()))
         with self._lock:
@@ -103,13 +103,13 @@ class Probe:
 def in_background(work: Callable[[], None]) -> None:
     """Run a function in a thread with database connections of its own."""
 
-    def alone() -> None:
+    def run() -> None:
         try:
             work()
         finally:
             connection.close()
 
-    threading.Thread(target=alone, daemon=True).start()
+    threading.Thread(target=run, daemon=True).start()
 
 
 def health(database: Probe) -> tuple[Sight, dict[str, Health]]:

@@ -1,8 +1,8 @@
-"""Versions that run side by side while one is put in place of another.
+"""Let two versions run side by side during an upgrade.
 
-One process migrates at a time. A worker whose code is older than the database's tables ends instead of taking work, and
-whoever keeps it (the supervisor, docker compose) starts it again, by then from the new code. One whose code is newer
-waits for the migration. How migrations let the older code live meanwhile is in CONTRIBUTING.md.
+A worker whose code is older than the database ends instead of taking jobs, and the supervisor or docker compose starts
+it again, by then from the new code. One whose code is newer waits for the migration. CONTRIBUTING.md says how
+migrations let the older code live meanwhile.
 """
 
 import logging
@@ -29,7 +29,7 @@ class DatabaseIsNewer(Exception):  # noqa: N818 - an event, not a mistake
 
 
 def difference() -> tuple[set[str], set[str]]:
-    """Return the migrations that the database has and this code does not know; and those that it still waits for."""
+    """Return the migrations that the database has and this code does not know, and those that it lacks."""
     loader = MigrationLoader(connection, replace_migrations=False)
     known = {key for key in loader.disk_migrations if key[0] in OURS}
     applied = {key for key in loader.applied_migrations if key[0] in OURS}
@@ -73,8 +73,10 @@ def version(request: HttpRequest) -> dict[str, str]:
 
 
 def begin_worker() -> None:
-    """Begin in the process that a worker's others are forked from. Raises SystemExit where the database does not fit:
-    of what else a receiver raises, Celery only logs."""
+    """Wait for the database in the process that a worker's others are forked from.
+
+    Raises SystemExit where it does not fit: other exceptions of a receiver are only logged by Celery.
+    """
     global _worker_pid
     _worker_pid = os.getpid()
     try:
@@ -87,7 +89,7 @@ def begin_worker() -> None:
 
 
 def end_outdated_worker() -> bool:
-    """Tell the worker to end once its jobs under way are done, if the database is newer. Return whether it is."""
+    """If the database is newer, tell the worker to end after its current jobs. Return whether it is."""
     if not is_newer():
         return False
     logger.warning("the database is newer than this worker, which ends")

@@ -23,7 +23,7 @@ class Command(BaseCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        metrics.forget_earlier()
+        metrics.delete_earlier()
         if not connection.introspection.table_names():
             self.stdout.write("Making the database.")
         call_command("migrate", interactive=False, verbosity=0)
