@@ -1,22 +1,19 @@
-"""release.json: what a release holds, from where, and what became of each case study there."""
+"""release.json: which case studies a release holds, where they come from, and how they ended there."""
 
 import json
 from dataclasses import asdict, dataclass
-from itertools import islice
 from typing import Any
 
 import cattrs
-import jsonschema
 
-from kdb.json_values import refuse_unkeepable
+from experiments.readers.bundle import BundleError, parse_document
 
 from . import ReleaseError
 
 FORMAT, VERSION = "kdb-release", 1
 MAX_BYTES = 16 * 2**20
 MAX_CASE_STUDIES = 10_000
-_MOST_FAULTS = 5
-_SHOWN = 200  # characters of one
+MAX_VALUES = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -118,18 +115,11 @@ def dumped(manifest: Manifest) -> bytes:
 
 
 def parsed(data: bytes) -> Manifest:
-    """Return what a release says of itself. Raises ReleaseError."""
-    if len(data) > MAX_BYTES:
-        raise ReleaseError(f"release.json: found {len(data):,} bytes, at most {MAX_BYTES:,} are taken.")
+    """Return the manifest that release.json holds. Raises ReleaseError."""
     try:
-        document = json.loads(data)
-        refuse_unkeepable(document)
-    except (ValueError, RecursionError) as error:
-        raise ReleaseError(f"release.json: {error}") from error
-    faults = [*islice(jsonschema.Draft202012Validator(SCHEMA).iter_errors(document), _MOST_FAULTS)]
-    if faults:
-        told = "; ".join(f"{fault.json_path}: {fault.message[:_SHOWN]}" for fault in faults)
-        raise ReleaseError(f"release.json: {told}")
+        document = parse_document("release.json", data, SCHEMA, max_bytes=MAX_BYTES, max_values=MAX_VALUES)
+    except BundleError as error:
+        raise ReleaseError(str(error)) from error
     del document["format"], document["version"]
     manifest = cattrs.structure(document, Manifest)
     for name, keys in (

@@ -186,23 +186,6 @@ def test_one_killed_pool_process_loses_nothing(place):
     assert len(place.steps_done()) in (6, 7)
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("place", ["rows", pytest.param("redis", marks=pytest.mark.redis)], indirect=True)
-def test_a_worker_still_works_when_idle_processes_of_its_pool_are_killed(place):
-    place.enqueue(1)
-    worker = psutil.Process(place.start_worker().pid)
-    wait_until(lambda: place.jobs()[0].state == "done")
-
-    idle = worker.children()
-    for process in idle:  # one of them held whatever an idle process holds
-        process.kill()
-    wait_until(lambda: len(worker.children()) >= 2 and not {*worker.children()} & {*idle})
-    place.enqueue(1)
-
-    wait_until(lambda: place.jobs()[1].state == "done")
-    assert place.jobs()[1].attempt == 1
-
-
 def test_a_stopped_worker_is_fenced_off_when_it_wakes(place):
     place.enqueue(1)
     slow = place.start_worker()
