@@ -31,12 +31,12 @@ def apply_corrections(directory: Path = DIRECTORY) -> list[str]:
     path = directory / FILE
     if not path.exists():
         return []
-    done = []
+    sentences = []
     with exclusive_lock("load"), transaction.atomic():
         for entry in read_csv(path, COLUMNS):
             if sentence := _end(entry):
-                done.append(sentence)
-    return done
+                sentences.append(sentence)
+    return sentences
 
 
 def _end(entry: Entry) -> str:
@@ -48,12 +48,12 @@ def _end(entry: Entry) -> str:
     rows = None
     if fields["configuration"] or fields["source"]:
         named = {"configuration__slug": fields["configuration"], "source": fields["source"]}
-        there = Measurement.objects.filter(
+        measurements = Measurement.objects.filter(
             configuration__case_study=old, **{name: value for name, value in named.items() if value}
         )
-        if not there.exists():
+        if not measurements.exists():
             raise entry.error("source" if fields["source"] else "configuration", "one of the case study's measurements")
-        rows = list(there.filter(excluded_because="").values_list("pk", flat=True))
+        rows = list(measurements.filter(excluded_because="").values_list("pk", flat=True))
         if not rows:
             return ""
     try:

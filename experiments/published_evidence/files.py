@@ -26,10 +26,10 @@ class Entry:
     fields: dict[str, Any]  # text from CSV, any JSON value from JSON
 
     def error(self, field: str, allowed: str) -> EvidenceError:
-        given = json.dumps(self.fields[field], ensure_ascii=False) if field in self.fields else "nothing"
-        if len(given) > LONGEST_SHOWN:
-            given = f"{given[:LONGEST_SHOWN]}..."
-        return EvidenceError(f"{self.place}, {field}: found {given}, allowed is {allowed}")
+        shown = json.dumps(self.fields[field], ensure_ascii=False) if field in self.fields else "nothing"
+        if len(shown) > LONGEST_SHOWN:
+            shown = f"{shown[:LONGEST_SHOWN]}..."
+        return EvidenceError(f"{self.place}, {field}: found {shown}, allowed is {allowed}")
 
 
 def read_csv(path: Path, columns: Collection[str]) -> list[Entry]:

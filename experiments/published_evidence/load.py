@@ -45,7 +45,7 @@ from kdb.jobs.locks import exclusive_lock
 
 from . import studies
 from .files import Entry, EvidenceError, as_entries, read_csv, read_json
-from .rows import Saved, Wanted, referred, referred_list, save, values_of
+from .rows import Saved, WantedRow, referred, referred_list, save, values_of
 
 logger = logging.getLogger(__name__)
 
@@ -177,7 +177,7 @@ def _case_studies_of(entry: Entry) -> set[str]:
     return {*entry.fields.get("case_studies", entry.fields.get("case_study", "")).split()}
 
 
-def _check_names(model: type[CatalogueEntry], wanted: list[Wanted], *, only_new: bool) -> None:
+def _check_names(model: type[CatalogueEntry], wanted: list[WantedRow], *, only_new: bool) -> None:
     """Raise EvidenceError where an entry's name is not allowed, or is that of another entry of its kind.
 
     only_new : stored entries keep their names, whatever is wanted, but for those that only drafts brought
@@ -250,7 +250,7 @@ class _Loader:
         self, model: type[models.Model], entries: list[Entry], *key: str, without: Collection[str] = ()
     ) -> None:
         """Save rows that the files may correct at any time."""
-        wanted = [Wanted(entry, values_of(model, entry, self.rows, without=without)) for entry in entries]
+        wanted = [WantedRow(entry, values_of(model, entry, self.rows, without=without)) for entry in entries]
         if issubclass(model, CatalogueEntry):
             _check_names(model, wanted, only_new=self.only_new)
         saved = save(model, wanted, key, only_new=self.only_new)
@@ -287,7 +287,7 @@ class _Loader:
             variants[key] = WorkloadVariant.objects.for_parameters(**values)
         return variants
 
-    def wanted_configurations(self, entry: Entry, case_study: CaseStudy) -> list[Wanted]:
+    def wanted_configurations(self, entry: Entry, case_study: CaseStudy) -> list[WantedRow]:
         """Return the configurations; the file says once what all virtual machines share, native shares nothing."""
         shared = entry.fields.get("shared_by_configurations", {})
         if not isinstance(shared, dict):
@@ -297,7 +297,7 @@ class _Loader:
             if part.fields.get("virtualisation") != Configuration.Virtualisation.NONE:
                 part = Entry(part.place, {**shared, **part.fields})
             values = values_of(Configuration, part, self.rows, without=("case_study",))
-            wanted.append(Wanted(part, {"case_study": case_study, **values}, is_closed=self.is_closed(case_study)))
+            wanted.append(WantedRow(part, {"case_study": case_study, **values}, is_closed=self.is_closed(case_study)))
         return wanted
 
     def observations(
@@ -312,7 +312,7 @@ class _Loader:
                 "variant": referred(entry, "workload", self.variants[case_study.slug]),
                 **values_of(model, entry, self.rows, without=("configuration", "variant"), others=OWNERS),
             }
-            wanted.append(Wanted(entry, values, is_closed=self.is_closed(case_study)))
+            wanted.append(WantedRow(entry, values, is_closed=self.is_closed(case_study)))
         key = ("configuration", "variant", *COORDINATES, *key)
         published = model._default_manager.filter(configuration__case_study__in=self.loaded())
         self.count(model, save(model, wanted, key, fixed=fixed, all_of=published))
@@ -329,7 +329,7 @@ class _Loader:
             )
             is_closed = any(map(self.is_closed, case_studies))
             wanted.append(
-                Wanted(entry, {"variant": variants.pop(), **values}, {"case_studies": case_studies}, is_closed)
+                WantedRow(entry, {"variant": variants.pop(), **values}, {"case_studies": case_studies}, is_closed)
             )
         published = OrdinalFinding.objects.filter(case_studies__in=self.loaded()).distinct()
         key, fixed = (*FINDING_KEY, "variant"), (*FINDING, "case_studies")
@@ -352,7 +352,7 @@ class _Loader:
                 "variant": referred(entry, "workload", self.variants[case_study.slug]),
                 "vm_counts": sorted(map(int, counts)),
             }
-            wanted.append(Wanted(entry, values))
+            wanted.append(WantedRow(entry, values))
         key = ("case_study", "variant", "numerator", "denominator", "guest_fs")
         stored = PrintedRatio.objects.filter(case_study__in=self.loaded())
         self.count(PrintedRatio, save(PrintedRatio, wanted, key, all_of=stored))
@@ -367,7 +367,7 @@ class _Loader:
                 "workloads": referred_list(entry, "workloads", self.rows[Workload]),
             }
             values = values_of(Claim, entry, self.rows, without=("checks",), others=tuple(links))
-            wanted.append(Wanted(entry, {**values, "checks": check_of.get(values["code"], {})}, links))
+            wanted.append(WantedRow(entry, {**values, "checks": check_of.get(values["code"], {})}, links))
         self.count(Claim, save(Claim, wanted, ("code",), linkable=self.linkable()))
         codes = {entry.fields["code"] for entry in entries}
         for entry in checks:

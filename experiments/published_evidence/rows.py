@@ -15,7 +15,7 @@ from .files import Entry, EvidenceError
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedRow:
     """One row as a file wants it, and where the file says so."""
 
     entry: Entry
@@ -26,7 +26,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Saved:
-    """The rows of a list of `Wanted`, in its order, and how many of them were not as wanted before."""
+    """The rows of a list of `WantedRow`, in its order, and how many of them were not as wanted before."""
 
     rows: list[Any]
     added: int
@@ -125,7 +125,7 @@ def _allowed(f: "models.Field[Any, Any]") -> str:
 
 def save(
     model: type[models.Model],
-    wanted: list[Wanted],
+    wanted: list[WantedRow],
     key: tuple[str, ...],
     *,
     fixed: Collection[str] = (),
@@ -183,7 +183,7 @@ def _identifier(model: type[models.Model], key: Iterable[str]) -> Callable[[mode
     return lambda row: tuple(getattr(row, attribute) for attribute in attributes)
 
 
-def _is_updated(stored: models.Model, wanted_row: models.Model, want: Wanted, fixed: Collection[str]) -> bool:
+def _is_updated(stored: models.Model, wanted_row: models.Model, want: WantedRow, fixed: Collection[str]) -> bool:
     """Give `stored` the wanted values. Return whether it had others."""
     is_updated = False
     for name in want.values:
@@ -224,7 +224,7 @@ def _write(
 
 def _link(
     model: type[models.Model],
-    wanted: list[Wanted],
+    wanted: list[WantedRow],
     rows: list[models.Model],
     new: set[int],
     fixed: Collection[str],

@@ -29,7 +29,7 @@ from kdb.models import Installation
 
 from . import ReleaseError, reading, signing
 from .digests import digest
-from .manifest import Ended, Entry, From
+from .manifest import Ending, Entry, Publisher
 from .reading import Opened
 
 logger = logging.getLogger(__name__)
@@ -240,7 +240,7 @@ class _Loader:
             if claim := Claim.objects.filter(code=fields["code"]).first():
                 importing.update(claim, {**fields, "publication": claim.publication.slug})
 
-    def origin(self, named: From) -> Origin:
+    def origin(self, named: Publisher) -> Origin:
         if named.identity not in self.origins:
             values = {"name": named.name, "address": named.address}
             is_signer = named == self.manifest.origin  # what others say of an origin does not rename it
@@ -250,7 +250,7 @@ class _Loader:
             )
         return self.origins[named.identity]
 
-    def end(self, entry: Entry, case_study: CaseStudy, ended: Ended) -> None:
+    def end(self, entry: Entry, case_study: CaseStudy, ended: Ending) -> None:
         """End a case study here as it ended at its origin."""
         by = self.current.get((entry.origin.identity, ended.replaced_by)) if ended.replaced_by else None
         if ended.kind == "retracted" or (ended.kind == "superseded" and by is None):

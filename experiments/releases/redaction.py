@@ -59,19 +59,19 @@ class Redaction:
         self._patterns = [re.compile(pattern, re.IGNORECASE if kind == "known" else 0) for kind, pattern in parts]
         self._counts: dict[str, int] = {}
 
-    def of(self, value: Any) -> Any:
+    def redact(self, value: Any) -> Any:
         """Return a text, or a list or object of texts, redacted."""
         if isinstance(value, str):
             for kind, pattern in zip(self._kinds, self._patterns, strict=True):
                 value = pattern.sub(partial(self._replacement, kind), value)
             return value
         if isinstance(value, list):
-            return [self.of(inner) for inner in value]
+            return [self.redact(inner) for inner in value]
         if isinstance(value, dict):
-            return {name: self.of(inner) for name, inner in value.items()}
+            return {name: self.redact(inner) for name, inner in value.items()}
         return value
 
-    def of_document(self, document: dict[str, Any]) -> dict[str, Any]:
+    def redact_document(self, document: dict[str, Any]) -> dict[str, Any]:
         """Return a bundle's document with its texts redacted."""
         redacted = dict(document)
         for name, fields in _FREE_TEXT.items():
@@ -83,11 +83,11 @@ class Redaction:
             for name, rows in document["catalogue"].items()
         }
         for name in ("server", "storage"):
-            if self.of(redacted[name]["slug"]) != redacted[name]["slug"]:
+            if self.redact(redacted[name]["slug"]) != redacted[name]["slug"]:
                 redacted[name]["slug"] = document["case_study"]["slug"]
         return redacted
 
-    def of_rows(self, rows: Iterable[list[Any]]) -> Iterable[list[Any]]:
+    def redact_rows(self, rows: Iterable[list[Any]]) -> Iterable[list[Any]]:
         """Yield the lines of a bundle's table, redacted; the first are its columns."""
         lines = iter(rows)
         columns = next(lines)
@@ -96,11 +96,11 @@ class Redaction:
         for cells in lines:
             for place in places:
                 if cells[place]:
-                    cells[place] = self.of(cells[place])
+                    cells[place] = self.redact(cells[place])
             yield cells
 
     def _fields(self, row: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
-        return {**row, **{name: self.of(row[name]) for name in names if name in row}}
+        return {**row, **{name: self.redact(row[name]) for name in names if name in row}}
 
     def _replacement(self, kind: str, match: re.Match[str]) -> str:
         whole = match[0]

@@ -104,7 +104,7 @@ class _Writer:
         self.names = _known_names(options.drop)
         installation, _ = Installation.objects.get_or_create(pk=1)
         identity = str(installation.identity)
-        self.origin = manifest.From(identity, options.name or f"KDB {identity[:8]}", options.address)
+        self.origin = manifest.Publisher(identity, options.name or f"KDB {identity[:8]}", options.address)
 
     def write(self) -> Summary:
         case_studies = _released_case_studies(self.options.only)
@@ -142,15 +142,15 @@ class _Writer:
                 self._text("README.md", _README, "text/markdown", "What the files are, for people."),
             ],
         )
-        made = manifest.Manifest(
+        listing = manifest.Manifest(
             origin=self.origin,
             number=latest.number,
             made_on=release.made_on.isoformat(),
             case_studies=entries,
             files={name: file.sha256 for name, file in sorted(self.files.items())},
         )
-        data = manifest.dumped(made)
-        manifest.parsed(data)  # what nobody could load is not written
+        data = manifest.to_json(listing)
+        manifest.parse(data)  # what nobody could load is not written
         self._place(MANIFEST).write_bytes(data)
         listed = self._describe(MANIFEST, "application/json", "Origin, revision, and SHA-256 of every file.")
         self._json(CRATE, ro_crate.metadata(replace(release, files=[*release.files, listed])), "")
@@ -159,14 +159,14 @@ class _Writer:
     def _case_study(self, case_study: CaseStudy, table: Any) -> tuple[manifest.Entry, Source]:
         """Write the folder of a case study, and its rows of the table of all measurements."""
         redaction = Redaction(self.names)
-        document = redaction.of_document(bundles.document(case_study))
+        document = redaction.redact_document(bundles.document(case_study))
         raw = list(case_study.raw_files.order_by("sha256"))
         if not self.options.with_files:
             document["files"] = []
             self.summary.files_left_out[case_study.slug] += len(raw)
         path = f"case-studies/{case_study.slug}/"
         for name, lines in bundles.tables(case_study):
-            rows = redaction.of_rows(lines if self.options.with_files else _without_files(lines, raw, redaction))
+            rows = redaction.redact_rows(lines if self.options.with_files else _without_files(lines, raw, redaction))
             self._table(path + name, rows)
         self._json(path + DOCUMENT, document, "The case study: configurations, workloads, findings, claims, sources.")
         for file in raw if self.options.with_files else []:
@@ -201,11 +201,11 @@ class _Writer:
             ending = case_study.endings.filter(is_whole=True).select_related("replaced_by__loaded").last()
             by = ending.replaced_by if ending else None
             replaced_by = "" if by is None else by.loaded.slug if hasattr(by, "loaded") else by.slug
-            ended = manifest.Ended(case_study.status, redaction.of(case_study.retraction_reason), replaced_by)
+            ended = manifest.Ending(case_study.status, redaction.redact(case_study.retraction_reason), replaced_by)
         if not hasattr(case_study, "loaded"):
             return manifest.Entry(case_study.slug, self.origin, self.summary.number, path, facts, ended)
         loaded = case_study.loaded
-        origin = manifest.From(str(loaded.origin.identity), loaded.origin.name, loaded.origin.address)
+        origin = manifest.Publisher(str(loaded.origin.identity), loaded.origin.name, loaded.origin.address)
         return manifest.Entry(loaded.slug, origin, loaded.number, path, facts, ended)
 
     def _place(self, name: str) -> Path:
@@ -242,13 +242,13 @@ class _Writer:
 
 def _released_case_studies(only: Collection[str]) -> list[CaseStudy]:
     """Return what is released, in the order of publication. Raises ReleaseError where one is not published."""
-    shown = visible.case_studies().select_related("publication", "server", "storage", "loaded__origin")
+    case_studies = visible.case_studies().select_related("publication", "server", "storage", "loaded__origin")
     if only:
-        shown = shown.filter(slug__in=only)
-        missing = sorted(set(only) - set(shown.values_list("slug", flat=True)))
+        case_studies = case_studies.filter(slug__in=only)
+        missing = sorted(set(only) - set(case_studies.values_list("slug", flat=True)))
         if missing:
             raise ReleaseError(f"{missing[0]}: no published case study has this short name.")
-    return [row for row in shown.order_by("published_revision_id", "pk") if not _is_earlier(row)]
+    return [row for row in case_studies.order_by("published_revision_id", "pk") if not _is_earlier(row)]
 
 
 def _is_earlier(case_study: CaseStudy) -> bool:
@@ -278,7 +278,7 @@ def _without_files(lines: Iterator[list[Any]], raw: Collection[RawFile], redacti
     file_at, line_at, source_at = (columns.index(name) for name in ("raw_file", "line", "source"))
     for cells in lines:
         if cells[file_at]:
-            name = redaction.of(names[cells[file_at]])
+            name = redaction.redact(names[cells[file_at]])
             where = f"{name}, line {cells[line_at]}" if cells[line_at] else name
             cells[source_at] = cells[source_at] or where[:120]
             cells[file_at] = cells[line_at] = ""

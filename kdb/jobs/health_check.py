@@ -18,11 +18,11 @@ TIMEOUT_SECONDS = 3
 
 def web_answers(port: int, host: str, timeout: float = TIMEOUT_SECONDS) -> bool:
     """Tell whether the web server on this port answers its health check. host : one of ALLOWED_HOSTS"""
-    asked = f"GET /healthz HTTP/1.0\r\nHost: {host}\r\n\r\n".encode()
+    request = f"GET /healthz HTTP/1.0\r\nHost: {host}\r\n\r\n".encode()
     response = b""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout) as connection:
-            connection.sendall(asked)
+            connection.sendall(request)
             while data := connection.recv(4096):
                 response += data
     except OSError:

@@ -197,37 +197,37 @@ def run(job_id: int) -> bool:
 
 
 def _run(job: Job) -> bool:
-    mine = JobRun(job)
-    logger.info("began kind=%s %s", job.kind, mine)
+    attempt = JobRun(job)
+    logger.info("began kind=%s %s", job.kind, attempt)
     try:
         if job.kind not in _handlers:
             raise UnknownKind(f"no handler for jobs of kind {job.kind}")
-        with _lease_kept(mine):
-            _handlers[job.kind](mine, **job.arguments)
+        with _lease_kept(attempt):
+            _handlers[job.kind](attempt, **job.arguments)
     except LeaseLost:
-        logger.warning("lost the lease %s", mine)
+        logger.warning("lost the lease %s", attempt)
         return False
     except Exception as error:
         if is_unavailable(error):
-            logger.exception("lost the database kind=%s %s", job.kind, mine)
+            logger.exception("lost the database kind=%s %s", job.kind, attempt)
             if not connection.in_atomic_block:
                 connection.close()  # a dead connection would not even take the news
-            mine.try_again(f"{NO_DATABASE}: {failure_behind(error) or error}")
+            attempt.try_again(f"{NO_DATABASE}: {failure_behind(error) or error}")
             return False
         if isinstance(error, _expected.get(job.kind, ())):
-            logger.warning("failed kind=%s %s reason=%r", job.kind, mine, str(error))
+            logger.warning("failed kind=%s %s reason=%r", job.kind, attempt, str(error))
         else:
-            logger.exception("failed kind=%s %s", job.kind, mine)
+            logger.exception("failed kind=%s %s", job.kind, attempt)
         if not connection.in_atomic_block and upgrades.is_newer():  # this code cannot do it, the new one may
-            mine.give_back()
+            attempt.give_back()
             return False
-        return mine.finish(Job.State.FAILED, str(error) or type(error).__name__)
+        return attempt.finish(Job.State.FAILED, str(error) or type(error).__name__)
     except BaseException:  # the worker is told to stop
-        logger.warning("interrupted %s", mine)
-        mine.give_back()
+        logger.warning("interrupted %s", attempt)
+        attempt.give_back()
         raise
-    ended = mine.finish(Job.State.DONE)
-    logger.info("ended %s" if ended else "lost the lease at the end %s", mine)
+    ended = attempt.finish(Job.State.DONE)
+    logger.info("ended %s" if ended else "lost the lease at the end %s", attempt)
     return ended
 
 

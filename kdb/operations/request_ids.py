@@ -39,8 +39,8 @@ def request_id_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -
     """Give each request its id. Only a trusted proxy may choose it, as anybody can send a header."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        told = request.headers.get(HEADER, "") if settings.KDB_TRUSTED_PROXIES else ""
-        request_id = told if _FORM.fullmatch(told) else secrets.token_hex(8)
+        chosen = request.headers.get(HEADER, "") if settings.KDB_TRUSTED_PROXIES else ""
+        request_id = chosen if _FORM.fullmatch(chosen) else secrets.token_hex(8)
         # Until the request is finished: Django logs what went wrong after all middleware.
         current_request.set(request_id)
         response = get_response(request)

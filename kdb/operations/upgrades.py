@@ -52,7 +52,7 @@ def is_newer() -> bool:
 
 def wait_for_database() -> None:
     """Return once the tables are those of this code. Raises DatabaseIsNewer, and TimeoutError."""
-    give_up_at, told = time.monotonic() + WAIT_SECONDS, False
+    give_up_at, is_logged = time.monotonic() + WAIT_SECONDS, False
     while True:
         refuse_newer()
         missing = difference()[1]
@@ -61,9 +61,9 @@ def wait_for_database() -> None:
             return
         if time.monotonic() > give_up_at:
             raise TimeoutError(f"The database still waits for migrations ({min(missing)}).")
-        if not told:
+        if not is_logged:
             logger.warning("wait for migrations first=%s count=%s", min(missing), len(missing))
-            told = True
+            is_logged = True
         time.sleep(0.5)
 
 

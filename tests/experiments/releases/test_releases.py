@@ -111,8 +111,8 @@ def signed(file: Path, others: dict[str, bytes | None], key: Ed25519PrivateKey) 
 
 def with_manifest(file: Path, *, key: Ed25519PrivateKey | None = None, **fields) -> Path:
     with zipfile.ZipFile(file) as archive:
-        made = manifest.parsed(archive.read("release.json"))
-    return signed(file, {"release.json": manifest.dumped(replace(made, **fields))}, key or signing.own_key())
+        made = manifest.parse(archive.read("release.json"))
+    return signed(file, {"release.json": manifest.to_json(replace(made, **fields))}, key or signing.own_key())
 
 
 def test_the_same_evidence_gives_the_same_bytes_and_says_what_they_are(db, tmp_path):
@@ -125,7 +125,7 @@ def test_the_same_evidence_gives_the_same_bytes_and_says_what_they_are(db, tmp_p
 
     assert first.read_bytes() == second.read_bytes()
     with zipfile.ZipFile(first) as archive:
-        made = manifest.parsed(archive.read("release.json"))
+        made = manifest.parse(archive.read("release.json"))
         crate = {row["@id"]: row for row in json.loads(archive.read("ro-crate-metadata.json"))["@graph"]}
         table = list(csv.DictReader(io.TextIOWrapper(archive.open("measurements.csv"), "utf-8")))
         assert {*archive.namelist()} == {*made.files, "release.json", "release.sig", "ro-crate-metadata.json"}
@@ -182,7 +182,7 @@ def test_a_release_loads_into_an_empty_installation_with_equal_answers(db, tmp_p
 
     passed_on = written(tmp_path, ReleaseOptions(name="Laboratory B"))
     with zipfile.ZipFile(passed_on) as archive:
-        entries = manifest.parsed(archive.read("release.json")).case_studies
+        entries = manifest.parse(archive.read("release.json")).case_studies
     assert [(entry.slug, entry.origin.name) for entry in entries] == [(slug, "Laboratory A") for slug in "paw"]
 
 
@@ -268,7 +268,7 @@ def test_hostile_releases_are_refused_and_nothing_changes(db, tmp_path):
     file = written(tmp_path)
     become_another(empty=True)
     with zipfile.ZipFile(file) as archive:
-        made = manifest.parsed(archive.read("release.json"))
+        made = manifest.parse(archive.read("release.json"))
         numbers = archive.read("case-studies/q/measurements.csv")
         document = archive.read("case-studies/q/case-study.json")
     bent = numbers.replace(b"150.1", b"15000")
@@ -336,8 +336,8 @@ def stranger() -> Ed25519PrivateKey:
 def retracting(file: Path, key: Ed25519PrivateKey, *, retracts: bool = True, **fields) -> Path:
     """Return a release that retracts everything, with a number that none will reach."""
     with zipfile.ZipFile(file) as archive:
-        entries = manifest.parsed(archive.read("release.json")).case_studies
-    ended = manifest.Ended("retracted", "So I say.", "") if retracts else None
+        entries = manifest.parse(archive.read("release.json")).case_studies
+    ended = manifest.Ending("retracted", "So I say.", "") if retracts else None
     entries = [replace(entry, number=2**31 - 1, ended=ended) for entry in entries]
     return with_manifest(file, key=key, number=2**31 - 1, case_studies=entries, **fields)
 
@@ -388,7 +388,7 @@ def test_what_was_changed_after_it_was_signed_is_refused(genuine, name):
 
 def test_an_origin_whose_key_is_lost_signs_with_another_where_an_operator_says_so(genuine, stranger, capsys):
     with zipfile.ZipFile(genuine) as archive:
-        made = manifest.parsed(archive.read("release.json"))
+        made = manifest.parse(archive.read("release.json"))
     renewed = with_manifest(genuine, key=stranger)
     with pytest.raises(CommandError, match="the key of"):
         call_command("load_release", str(renewed))
@@ -431,9 +431,9 @@ def test_a_release_of_another_origin_neither_changes_nor_ends_what_it_passes_on(
     """A stranger with an identity of its own retracts, renumbers and rewrites the studies of others."""
     before = here()
     publications = list(Publication.objects.values())
-    theirs = manifest.From(str(uuid4()), "A stranger", "")
+    theirs = manifest.Publisher(str(uuid4()), "A stranger", "")
     with zipfile.ZipFile(genuine) as archive:
-        name, files = "case-studies/later/case-study.json", manifest.parsed(archive.read("release.json")).files
+        name, files = "case-studies/later/case-study.json", manifest.parse(archive.read("release.json")).files
         bent = archive.read(name).replace(b"As its authors have it", b"As a stranger has it")
     rewritten = changed(genuine, name, bent)
     files[name] = hashlib.sha256(bent).hexdigest()
@@ -453,7 +453,7 @@ def test_the_origins_word_counts_more_than_what_others_passed_on(db, tmp_path, s
     genuine = written(tmp_path)
     identity, key = str(Installation.objects.get().identity), signing.public_key()
     Measurement.objects.filter(value=150.1).update(value=value)
-    theirs = manifest.From(str(uuid4()), "A stranger", "")
+    theirs = manifest.Publisher(str(uuid4()), "A stranger", "")
     forged = retracting(written(tmp_path), stranger, origin=theirs, retracts=retracts)
     become_another(empty=True)
     loading.load(forged)
