@@ -9,6 +9,7 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 from billiard.exceptions import WorkerLostError
 from django.conf import settings
@@ -17,6 +18,7 @@ from kdb.operations.failures import Failure, failure_behind
 
 INTERVAL_SECONDS = 60
 _MOST_CHARACTERS = 300
+_LOCK_SECONDS = 0.05
 _SUMMED_UP = {Failure.DISK_FULL, Failure.DATABASE_AWAY, Failure.BROKER_AWAY}
 _logged_at: dict[Path, float] = {}  # by this process: on a full disk nothing can be written for the others
 
@@ -61,7 +63,7 @@ def _count_suppressed(what: str) -> int | None:
     with suppress(OSError):
         settings.KDB_OUTAGES_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
         with open(os.open(_path(what), os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            _lock(file)
             text = file.read().split()
             logged_at, count = (float(text[0]), int(text[1])) if len(text) == 2 else (0.0, 0)
             is_due = not 0 <= moment - logged_at < INTERVAL_SECONDS
@@ -70,10 +72,23 @@ def _count_suppressed(what: str) -> int | None:
             file.truncate()
             if not is_due:
                 return None
-    if moment - _logged_at.get(_path(what), 0.0) < INTERVAL_SECONDS:
+    if 0 <= moment - _logged_at.get(_path(what), 0.0) < INTERVAL_SECONDS:
         return None
     _logged_at[_path(what)] = moment
     return count
+
+
+def _lock(file: IO[str]) -> None:
+    """Lock the file. Raises OSError after a moment: a process may be stopped while it holds the lock."""
+    until = time.monotonic() + _LOCK_SECONDS
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise
+        time.sleep(0.001)
 
 
 def is_recent(what: str) -> bool:

@@ -1,5 +1,6 @@
 """What is away is one line of the log a minute, and how often."""
 
+import fcntl
 import logging
 from io import StringIO
 
@@ -64,6 +65,15 @@ def test_where_nothing_can_be_written_each_process_logs_one_line_a_minute(log, s
     (tmp_path / "file").touch()
     settings.KDB_OUTAGES_DIR = tmp_path / "file"
     for _ in range(3):
+        log.logger.error("could not count", exc_info=away)
+
+    assert len(log.lines()) == 1
+
+
+def test_a_stopped_process_that_holds_the_lock_keeps_nobody_waiting(log, away):
+    outages.settings.KDB_OUTAGES_DIR.mkdir()
+    with outages._path("the broker did not answer").open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
         log.logger.error("could not count", exc_info=away)
 
     assert len(log.lines()) == 1
