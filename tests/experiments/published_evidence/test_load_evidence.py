@@ -259,8 +259,8 @@ def test_a_failed_publication_leaves_the_database_untouched(monkeypatch):
 # In plain words
 
 
-CELL = {"operation": "", "value": "1.3", "unit": "MiB/s", "metric": "throughput", "quality": "exact", "source": "T. 3"}
-BOUND = {**CELL, "route": "", "quantity": "bound", "low": "1", "is_evidence": "false", "formula": "1/x"}
+CELL = {"value": "1.3", "vm_count": "2", "unit": "MiB/s", "metric": "throughput", "source": "Table III"}
+BOUND = {**CELL, "route": "native_drop", "quantity": "bound", "low": "1", "is_evidence": "false", "formula": "1/x"}
 
 
 @pytest.mark.parametrize(
