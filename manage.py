@@ -24,7 +24,7 @@ def main() -> None:
             raise
         sys.exit(f"The Python module {error.name} is missing: {HINT}")
     except Exception as error:
-        from kdb.operating.failures import Failure, failure_behind, free_bytes
+        from kdb.operations.failures import Failure, failure_behind, free_bytes
 
         if failure_behind(error) is not Failure.DISK_FULL or "--traceback" in sys.argv:
             raise

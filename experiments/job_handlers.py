@@ -1,6 +1,6 @@
-"""Background work of experiments; kdb.work.jobs runs it."""
+"""Background work of experiments; kdb.jobs.jobs runs it."""
 
-from kdb.work import jobs
+from kdb.jobs import jobs
 
 from .campaigns import cleanup, control, host_checks, hosts, recovery
 from .campaigns.runs import sequence

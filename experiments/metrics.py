@@ -6,7 +6,7 @@ from django.db.models import Count
 from prometheus_client.core import GaugeMetricFamily
 
 from experiments.models import CampaignRun, ImportBatch
-from kdb.operating import metrics
+from kdb.operations import metrics
 
 
 @metrics.reads

@@ -11,6 +11,6 @@ class KdbConfig(AppConfig):
     def ready(self) -> None:
         from kdb import receivers  # noqa: F401  (they all register themselves)
         from kdb.accounts import letters, roles, tokens  # noqa: F401
-        from kdb.operating import checks  # noqa: F401
+        from kdb.operations import checks  # noqa: F401
 
         post_migrate.connect(roles.bring_up_to_date, dispatch_uid="kdb.accounts.roles")

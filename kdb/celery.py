@@ -6,8 +6,8 @@ from typing import Any
 
 from celery import Celery, bootsteps, signals
 
+from kdb.jobs import health_check, supervisor
 from kdb.signals import worker_process_began
-from kdb.work import alive, supervisor
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kdb.settings.local")
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")  # made by `prepare`; they load every page, and beat needs none
@@ -16,7 +16,7 @@ _LOADED_IN = os.getpid()  # the worker's, in the processes that it forks
 
 app = Celery("kdb")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-app.autodiscover_tasks(["kdb.work"])
+app.autodiscover_tasks(["kdb.jobs"])
 
 
 class SignOfLife(bootsteps.StartStopStep):
@@ -26,7 +26,7 @@ class SignOfLife(bootsteps.StartStopStep):
 
     def start(self, parent: Any) -> None:
         if path := os.environ.get("ALIVE_FILE"):
-            parent.timer.call_repeatedly(alive.SIGN_SECONDS, Path(path).touch)
+            parent.timer.call_repeatedly(health_check.SIGN_SECONDS, Path(path).touch)
 
 
 app.steps["worker"].add(SignOfLife)
@@ -39,7 +39,7 @@ def keep_django_logging(**kwargs: Any) -> None:
 
 @signals.worker_init.connect
 def begin_with_a_database_of_this_version(**kwargs: Any) -> None:
-    from kdb.operating import upgrades
+    from kdb.operations import upgrades
 
     upgrades.begin_worker()
 

@@ -6,7 +6,7 @@ What is loaded is loaded once, in the parent, and shared by the processes that i
 import gc
 from typing import Any
 
-from kdb.work import memory
+from kdb.jobs import memory
 
 workers = 2
 threads = 32  # a slow client holds one until it is done; they are made as they are needed

@@ -1,9 +1,9 @@
 """Background work of the project itself."""
 
-from kdb.cost import leaving
-from kdb.work import jobs
+from kdb.cost import deferral
+from kdb.jobs import jobs
 
 
-@jobs.handler(leaving.JOB)
+@jobs.handler(deferral.JOB)
 def work_out_left_requests(run: jobs.JobRun) -> None:
-    leaving.work_out_all()
+    deferral.answer_waiting()

@@ -158,7 +158,7 @@ class WorkerHeartbeat(models.Model):
 
 
 class LeftRequest(models.Model):
-    """A stranger's request that costs the web server too much: a worker answers it (kdb.cost.leaving)."""
+    """A stranger's request that costs the web server too much: a worker answers it (kdb.cost.deferral)."""
 
     key = models.CharField(max_length=64, unique=True, help_text="SHA-256 of what is asked.")
     asked = models.JSONField(help_text="The request as its view reads it, by names of WSGI.")

@@ -4,10 +4,10 @@ from typing import Any
 
 from django.dispatch import receiver
 
-from kdb.cost import leaving
+from kdb.cost import deferral
 from kdb.signals import ticked
 
 
 @receiver(ticked)
 def look_after_left_requests(sender: Any, **kwargs: Any) -> None:
-    leaving.look_after()
+    deferral.maintain()

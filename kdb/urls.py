@@ -4,8 +4,8 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from kdb.operating import health
-from kdb.operating.metrics import MetricsView
+from kdb.operations import health
+from kdb.operations.metrics import MetricsView
 
 urlpatterns = [
     path("healthz", health.alive, name="alive"),

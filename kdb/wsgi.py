@@ -8,7 +8,7 @@ from django.core.wsgi import get_wsgi_application
 from django.db import connections
 
 from kdb.database.postgresql import limit_requests
-from kdb.work.alive import first_host
+from kdb.jobs.health_check import first_host
 
 logger = logging.getLogger(__name__)
 
@@ -18,7 +18,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kdb.settings.local")
 
 
 def _share_metrics() -> None:
-    """Let the processes of one web server count together (kdb.operating.metrics), where there is a place for it."""
+    """Let the processes of one web server count together (kdb.operations.metrics), where there is a place for it."""
     try:
         settings.KDB_METRICS_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -52,11 +52,11 @@ def answer_nobody() -> None:
     """Show the first page to nobody, and let applications do what their first answers would: with its templates, the
     catalogue's names and what lies behind each choice read, the first visitor waits for none of that. Nothing stays
     open in a process that is going to fork."""
-    from kdb.cost import leaving
+    from kdb.cost import deferral
     from kdb.signals import web_server_began
 
     host = {"SERVER_NAME": first_host(settings.ALLOWED_HOSTS), "SERVER_PORT": "80", "wsgi.url_scheme": "http"}
-    leaving.respond({"PATH_INFO": "/", **host})
+    deferral.respond({"PATH_INFO": "/", **host})
     web_server_began.send_robust(sender=application)  # it serves what it can, whatever is not yet there
     connections.close_all()
 

@@ -1,7 +1,7 @@
-"""Background work of modelling; kdb.work.jobs runs it."""
+"""Background work of modelling; kdb.jobs.jobs runs it."""
 
 from experiments.fleet import moving
-from kdb.work import jobs
+from kdb.jobs import jobs
 
 from .answer_store import snapshots, standing
 from .changes import detection as changes

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from prometheus_client.core import GaugeMetricFamily
 
-from kdb.operating import metrics
+from kdb.operations import metrics
 from modelling.evidence import counts
 
 

@@ -17,10 +17,10 @@ from experiments.signals import (
     publication_wanted,
     run_wanted,
 )
-from kdb.cost import leaving
+from kdb.cost import deferral
+from kdb.jobs import jobs
 from kdb.notifications.models import Delivery
 from kdb.signals import database_prepared, delivery_due, ticked, web_server_began
-from kdb.work import jobs
 
 from .own_lab.signals import sitting_ended
 
@@ -35,7 +35,7 @@ def renew_what_depends(sender: Any, case_study_ids: list[int], revision: int, **
     from .validation import reports
 
     summaries.rebuild_arms(case_study_ids, revision)  # first: supersede reads from the arms which answers may change
-    leaving.forget_answers()
+    deferral.delete_all()
     names.clear_cache()
     choices.clear_cache()
     releases.forget()

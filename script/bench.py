@@ -263,9 +263,9 @@ def measure_imports() -> None:
 
     from experiments import models
     from experiments.case_studies import measurement_rows
-    from kdb.work import jobs
+    from kdb.jobs import jobs
 
-    jobs.load_to_share()  # as processes of the worker do: the collector looks at nothing that they loaded
+    jobs.preload()  # as processes of the worker do: the collector looks at nothing that they loaded
     connection.creation.create_test_db(verbosity=0, autoclobber=True)
     for model, slugs in (
         (models.FileSystem, FILE_SYSTEMS),
@@ -328,7 +328,7 @@ def campaign_host():
 
 def do_next_run(campaign):
     """Do the active run here as a worker would, and return it."""
-    from kdb.work import jobs
+    from kdb.jobs import jobs
 
     run = campaign.runs.get(state="active")
     jobs.run(run.job_id)

@@ -30,7 +30,7 @@ import psycopg
 from _costs import cpu_seconds, fixed_work
 from _services import CannotStartError, Service, free_port, new_postgresql, new_redis
 
-from kdb.work.alive import web_answers
+from kdb.jobs.health_check import web_answers
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / "docs/served.json"

@@ -132,12 +132,12 @@ FEATURES = [
         "kdb/accounts kdb/oidc tests/kdb/accounts tests/kdb/oidc docs/accounts.md templates/accounts "
         "kdb/management/commands/create_token.py kdb/management/commands/create_user.py"),
     Feature("notifications", RESEARCHERS, "who waits for a review", "kdb/notifications tests/kdb/notifications"),
-    Feature("jobs", RUNS_KDB, "all work in the background", "kdb/work tests/kdb/work kdb/management/commands/work.py "
+    Feature("jobs", RUNS_KDB, "all work in the background", "kdb/jobs tests/kdb/jobs kdb/management/commands/work.py "
         "kdb/management/commands/serve.py kdb/celery.py kdb/job_handlers.py"),
     Feature("limits of what a stranger costs", RUNS_KDB, "whoever runs it in public",
         "kdb/cost tests/kdb/test_cost.py tests/kdb/test_body_limits.py"),
     Feature("backup, metrics, health", RUNS_KDB, "whoever runs it",
-        "kdb/operating tests/kdb/operating docs/deployment.md docs/grafana kdb/management/commands/backup.py "
+        "kdb/operations tests/kdb/operations docs/deployment.md docs/grafana kdb/management/commands/backup.py "
         "kdb/management/commands/restore.py tests/data/release.sqlite3.gz"),
     Feature("frame", DEVELOPERS, "nothing runs without it",
         "kdb/ modelling/ templates/ static/ tests/kdb tests/browser tests/ docs/architecture.md docs/testing.md docs/adr "

@@ -4,7 +4,7 @@ Called by script/release, from the root of the checkout. Without --make nothing 
 
 The database (tests/data/release.sqlite3.gz) is filled with the published papers and a case study of its own by the code
 that is released, and answers some questions; its table handed_out has what the permanent addresses gave that are kept.
-tests/kdb/operating/test_upgrades.py upgrades it with all code that comes after. --database-only writes the same of a
+tests/kdb/operations/test_upgrades.py upgrades it with all code that comes after. --database-only writes the same of a
 state between two releases.
 """
 

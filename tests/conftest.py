@@ -34,8 +34,8 @@ from django.db.models.sql.compiler import SQLCompiler
 from django.test import TransactionTestCase
 from playwright.sync_api import expect
 
-from kdb.operating import outages
-from kdb.operating.status import Probe
+from kdb.operations import outages
+from kdb.operations.status import Probe
 from modelling.answers import knowledge
 from tests import evidence, made_once, worked_out
 
@@ -331,22 +331,17 @@ def _look_from_the_tests_transaction(request: pytest.FixtureRequest) -> Iterator
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(api, "FIGURES", Probe(api.figures))  # what an earlier test saw is forgotten
-        patch.setattr("kdb.operating.status.SEEN_SECONDS", 0)  # and what this one saw
+        patch.setattr("kdb.operations.status.SEEN_SECONDS", 0)  # and what this one saw
         if not commits(request.node) and "live_server" not in request.fixturenames:
-            patch.setattr("kdb.operating.status.in_background", lambda work: work())
+            patch.setattr("kdb.operations.status.in_background", lambda work: work())
         yield
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _tell_of_each_outage() -> Iterator[None]:
-    """The sum of an outage would be told a minute later, in the midst of another test."""
-
-    def end_at_once(what: str, file: int) -> None:
-        outages._told_by_us.discard(file)
-        os.close(file)
-
+def _log_each_outage() -> Iterator[None]:
+    """Another test may have met the same outage within the minute."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(outages, "_begin_minute", end_at_once)
+        patch.setattr(outages, "INTERVAL_SECONDS", 0)
         yield
 
 

@@ -31,8 +31,8 @@ from kdb_client.command import AXES, FILTERS, main
 
 from experiments.models import ImportBatch, Measurement
 from kdb.api.schema import CachedGenerator
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from tests import factories
 from tests.kdb.walk import TABLE
 from tests.test_architecture import ROOT

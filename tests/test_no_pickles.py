@@ -13,8 +13,8 @@ from django.utils.module_loading import import_string
 
 from kdb.celery import app
 from kdb.database.files_of_bytes import BytesInFiles
+from kdb.jobs.beat import Scheduler
 from kdb.settings import base
-from kdb.work.beat import Scheduler
 
 ROOT = Path(__file__).resolve().parent.parent
 PICKLING = {"pickle", "shelve", "marshal", "joblib", "dill", "cloudpickle"}

@@ -13,7 +13,7 @@ from django.db.models import Model
 from experiments.laboratory.targets import drivers
 from experiments.laboratory.transport import ssh
 from experiments.models import CampaignRun, Host
-from kdb.work import jobs
+from kdb.jobs import jobs
 
 from . import hosts
 

@@ -19,8 +19,8 @@ from experiments import permissions
 from experiments.laboratory import plan
 from experiments.models import Campaign, CampaignRun, Host, RunLine, StoragePool
 from experiments.signals import run_wanted
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 
 from . import checks, hosts, notifications
 

@@ -16,7 +16,7 @@ from experiments.laboratory.transport import health, proxmox_api, remote, ssh
 from experiments.laboratory.transport.facts import HostFacts, ImageFacts
 from experiments.laboratory.transport.remote import Area
 from experiments.models import CampaignRun, Host, Hypervisor
-from kdb.work import jobs
+from kdb.jobs import jobs
 
 from . import hosts
 from .abilities import missing_programs

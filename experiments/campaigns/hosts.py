@@ -18,10 +18,10 @@ from experiments.laboratory.transport import proxmox_api, remote, ssh
 from experiments.models import CampaignRun, Host, HostAuditEntry, PrivateKey, StoragePool
 from experiments.permissions import User as AnyUser
 from experiments.runner.connection import RunnerConnection, address_of
-from kdb import lookups
+from kdb import name_resolution
 from kdb.accounts import tokens
+from kdb.jobs import jobs
 from kdb.models import ApiToken, Installation, Job
-from kdb.work import jobs
 
 logger = logging.getLogger(__name__)
 
@@ -285,10 +285,10 @@ def refuse_place(name: str, *, seconds: float | None = None) -> None:
     A name that is not known leads nowhere, and may be known to the worker that goes there.
     """
     try:
-        places = lookups.addresses(name, 22, seconds=seconds)
+        places = name_resolution.resolve(name, 22, seconds=seconds)
     except OSError:
         return
-    if any(lookups.is_of_the_machine_itself(place[0]) for _, place in places):
+    if any(name_resolution.is_link_local_or_metadata(place[0]) for _, place in places):
         raise HostError(f"{name} is a link-local address, or where a cloud keeps its metadata: no host is used there.")
 
 

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from experiments import permissions
 from experiments.models import Campaign, CampaignRun
-from kdb.notifications import announcing
+from kdb.notifications import announcements
 from kdb.notifications.models import Delivery, Topic
 
 State, RunState = Campaign.State, CampaignRun.State
@@ -33,7 +33,7 @@ def notify_owner(campaign: Campaign) -> None:
     subject = f"{campaign.slug} {'finished' if campaign.state == State.FINISHED else 'paused'}"
     if ended["failed"]:
         subject += f", {ended['failed']} failed"
-    announcing.announce(
+    announcements.announce(
         Topic.CAMPAIGN,
         subject=subject,
         text=" ".join(filter(None, (f"{campaign.title}:", campaign.state_reason, runs))),

@@ -4,7 +4,7 @@ from experiments.laboratory import plan
 from experiments.laboratory.targets import drivers
 from experiments.laboratory.transport import remote, ssh
 from experiments.models import Campaign, Host, StoragePool
-from kdb.work import jobs
+from kdb.jobs import jobs
 
 from . import cleanup, control, hosts
 from .runs import outcomes

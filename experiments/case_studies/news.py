@@ -6,13 +6,13 @@ from django.urls import reverse
 
 from experiments import permissions
 from experiments.models import CaseStudy
-from kdb.notifications import announcing
+from kdb.notifications import announcements
 from kdb.notifications.models import Delivery, Topic
 
 
 def tell_reviewers(case_study: CaseStudy) -> None:
     """Tell reviewers that a draft waits for them, in the transaction that submits it; its author is told nothing."""
-    announcing.announce(
+    announcements.announce(
         Topic.REVIEW,
         subject=f"{case_study.slug} waits for a review",
         text=f"{case_study.title} was submitted, and you may publish it or give it back.",

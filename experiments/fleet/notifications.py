@@ -10,7 +10,7 @@ from django.utils.timezone import now
 
 from experiments.models import DiskStatistics, Host, ObservedDisk, ObservedPool
 from experiments.templatetags.kdb_format import data_size
-from kdb.notifications import announcing
+from kdb.notifications import announcements
 from kdb.notifications.models import Topic
 
 from . import latency
@@ -34,7 +34,7 @@ def notify_of_full_pools(host: Host) -> None:
             continue
         left = f"{data_size(pool.free_bytes)} of {data_size(pool.size_bytes)}"
         reserve = f"; {data_size(pool.reserve_bytes)} are to stay free" if pool.reserve_bytes else ""
-        announcing.announce(
+        announcements.announce(
             Topic.MACHINES,
             subject=f"{host}: {pool} has {left} left",
             text=f"{left} are free in {pool.path} on {host}{reserve}. The page of its machines can empty it.",
@@ -95,7 +95,7 @@ def _notify_of_slow(host: Host, disks: list[tuple[ObservedDisk, latency.Judgemen
         for disk, slow in disks
     ]
     which = f"{disks[0][0].machine} {disks[0][0]}" if len(disks) == 1 else f"{len(disks)} disks"
-    announcing.announce(
+    announcements.announce(
         Topic.MACHINES,
         subject=f"{host}: {which} became slow",
         text="For three hours, slower than at these hours of the two weeks before.\n" + "\n".join(lines),

@@ -9,8 +9,8 @@ from django.db.models.functions import TruncDay, TruncHour
 from django.utils.timezone import now
 
 from experiments.models import DiskStatistics, ObservedMachine, ObservedPool
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 
 from . import notifications, statistics
 
@@ -30,7 +30,7 @@ def enqueue_roll_up() -> None:
         return
     latest = Job.objects.filter(kind=JOB).order_by("-pk").first()
     if latest is None or latest.created_at < now() - EVERY:
-        jobs.enqueue_for_leftovers(JOB)
+        jobs.enqueue_with_backoff(JOB)
         Job.objects.filter(kind=JOB, finished_at__lt=now() - timedelta(days=1)).delete()
 
 

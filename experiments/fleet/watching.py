@@ -24,8 +24,8 @@ from experiments.laboratory.transport import offsets, remote, ssh
 from experiments.laboratory.transport.counters import Counts
 from experiments.laboratory.transport.offsets import Offsets
 from experiments.models import DiskStatistics, Host, ObservedDisk, ObservedMachine, ObservedPool
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 
 from . import notifications, statistics
 from .aggregation import DiskActivity, by_minute, counts_of, joined

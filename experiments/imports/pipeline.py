@@ -50,9 +50,9 @@ from experiments.readers.reading_process import (
     keep_waiting,
 )
 from experiments.readers.table_columns import FIELDS, IGNORED, PARAMETER, may_stand_for
+from kdb.jobs import jobs
 from kdb.json_values import refuse_unkeepable
 from kdb.models import Job
-from kdb.work import jobs
 
 from .normalise import CONTEXT, KINDS
 from .reading import Contents, Decided, Filing, Outdated, Report, Walk

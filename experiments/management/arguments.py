@@ -1,7 +1,16 @@
-"""Arguments that several commands take."""
+"""What several commands share: options, and the rows that their arguments name."""
 
 from argparse import ArgumentParser
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+
+from django.contrib.auth.models import User
+from django.core.management import CommandError
+
+from experiments.campaigns import hosts
+from experiments.campaigns.troubleshooting import with_diagnosis
+from experiments.laboratory.transport.recording import recorded
+from experiments.models import Host
 
 
 def add_authorized_key(parser: ArgumentParser) -> None:
@@ -14,3 +23,45 @@ def add_authorized_key(parser: ArgumentParser) -> None:
         metavar="FILE",
         help="Public key of the worker that will log in; may be given several times.",
     )
+
+
+def add_record(parser: ArgumentParser) -> None:
+    """Add the option for `recording`."""
+    parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="Write every command and answer of this process to a new file, without addresses and secrets.",
+    )
+
+
+def recording(file: Path | None) -> AbstractContextManager[None]:
+    """Return a context that records into the new file, if one is named. Raises CommandError."""
+    if file is None:
+        return nullcontext()
+    if file.exists():
+        raise CommandError(f"{file} is there already.")
+    return recorded(file)
+
+
+def find_host(slug: str) -> Host:
+    """Return the registered host. Raises CommandError."""
+    host = Host.objects.filter(slug=slug).first()
+    if host is None:
+        known = ", ".join(Host.objects.values_list("slug", flat=True)) or "none"
+        raise CommandError(f"There is no host {slug!r}; there are {known}.")
+    return host
+
+
+def find_user(name: str | None) -> User | None:
+    """Return the active account of this name, None without a name. Raises CommandError."""
+    user = User.objects.filter(username=name, is_active=True).first() if name is not None else None
+    if user is None and name is not None:
+        raise CommandError(f"There is no user {name!r}.")
+    return user
+
+
+def finish(host: Host) -> None:
+    """Do here what was asked of the host. Raises CommandError."""
+    if why := hosts.wait_for_job(host):
+        raise CommandError(with_diagnosis(why, host))

@@ -1,6 +1,6 @@
-"""Reads the files of published evidence into entries that know where they stand.
+"""Read the files of published evidence into entries that know their place in the file. No Django.
 
-Plain Python over the text of a file. What the words mean is decided in experiments.published_evidence.load.
+What the words mean is decided in load.
 """
 
 import csv
@@ -8,8 +8,6 @@ import json
 from collections.abc import Collection
 from dataclasses import dataclass
 from io import StringIO
-from json import scanner
-from json.decoder import JSONObject  # type: ignore[attr-defined]  # typeshed leaves it out
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +22,14 @@ class EvidenceError(ValueError):
 class Entry:
     """One row of a CSV file or one object of a JSON file."""
 
-    place: str  # "measurements.csv, line 12"
+    place: str  # "measurements.csv, line 12"; "catalogue.json, hypervisors kvm"
     fields: dict[str, Any]  # text from CSV, any JSON value from JSON
 
     def error(self, field: str, allowed: str) -> EvidenceError:
-        given = json.dumps(self.fields[field], ensure_ascii=False) if field in self.fields else "nothing"
-        if len(given) > LONGEST_SHOWN:
-            given = f"{given[:LONGEST_SHOWN]}..."
-        return EvidenceError(f"{self.place}, {field}: found {given}, allowed is {allowed}")
+        shown = json.dumps(self.fields[field], ensure_ascii=False) if field in self.fields else "nothing"
+        if len(shown) > LONGEST_SHOWN:
+            shown = f"{shown[:LONGEST_SHOWN]}..."
+        return EvidenceError(f"{self.place}, {field}: found {shown}, allowed is {allowed}")
 
 
 def read_csv(path: Path, columns: Collection[str]) -> list[Entry]:
@@ -60,14 +58,13 @@ def read_json(path: Path, sections: Collection[str] = ()) -> dict[str, list[Entr
     Raises EvidenceError where the file is not JSON or has another shape.
     """
     try:
-        content = _LineDecoder().decode(read_text(path))
+        content = json.loads(read_text(path))
     except json.JSONDecodeError as error:
         raise EvidenceError(f"{path.name}, line {error.lineno}: {error.msg}") from error
     if not isinstance(content, dict):
-        raise EvidenceError(f"{path.name}, line 1: found no object, allowed is one with {', '.join(sections)}")
-    whole = Entry(f"{path.name}, line 1", content)
-    _check_names(whole.place, "section", list(content), sections or list(content))
-    return {name: as_entries(whole, name) for name in sections or content}
+        raise EvidenceError(f"{path.name}: found no object, allowed is one with {', '.join(sections)}")
+    _check_names(path.name, "section", list(content), sections or list(content))
+    return {name: as_entries(Entry(path.name, content), name) for name in sections or content}
 
 
 def as_entries(parent: Entry, name: str) -> list[Entry]:
@@ -75,10 +72,15 @@ def as_entries(parent: Entry, name: str) -> list[Entry]:
     objects = parent.fields.get(name)
     if not isinstance(objects, list) or not all(isinstance(item, dict) for item in objects):
         raise parent.error(name, "a list of objects")
-    file = parent.place.split(",")[0]
     return [
-        Entry(f"{file}, line {item.line}" if isinstance(item, _LinedDict) else parent.place, item) for item in objects
+        Entry(f"{parent.place}, {_named(name, number, item)}", item) for number, item in enumerate(objects, start=1)
     ]
+
+
+def _named(section: str, number: int, fields: dict[str, Any]) -> str:
+    """Return how an object is named in messages: "hypervisors kvm", or by its number where it has no name."""
+    names = (fields.get(key) for key in ("slug", "code", "claim"))
+    return f"{section} {next(filter(None, names), number)}"
 
 
 def _check_names(place: str, kind: str, names: list[str], allowed: Collection[str]) -> None:
@@ -98,24 +100,3 @@ def read_text(path: Path) -> str:
         raise EvidenceError(f"{path.name}: {error.strerror} ({path.parent})") from error
     except UnicodeDecodeError as error:
         raise EvidenceError(f"{path.name}: byte {error.start} is not UTF-8") from error
-
-
-class _LinedDict(dict[str, Any]):
-    """A JSON object that knows the line it begins on."""
-
-    line: int
-
-
-class _LineDecoder(json.JSONDecoder):
-    def __init__(self) -> None:
-        super().__init__()
-        self.parse_object = self._object
-        self.scan_once = scanner.py_make_scanner(self)  # type: ignore[attr-defined]  # the one in C does not ask parse_object
-
-    @staticmethod
-    def _object(text_and_start: tuple[str, int], *arguments: Any) -> tuple[_LinedDict, int]:
-        text, start = text_and_start
-        fields, end = JSONObject(text_and_start, *arguments)
-        lined = _LinedDict(fields)
-        lined.line = text.count("\n", 0, start) + 1
-        return lined, end

@@ -1,12 +1,13 @@
-"""Loads the published evidence from its files into the database.
+"""Load the published evidence from its files into the database.
 
-A file says what a source printed. Loading it again adds nothing. What a file says differently by
-then is taken over where it describes, and refused where rankings rest on it already.
+Loading a file again adds nothing. What it says differently by then is taken over where it describes, and refused where
+rankings rest on it already.
 """
 
 import logging
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -40,11 +41,11 @@ from experiments.models import (
 )
 from experiments.models.catalogue import CatalogueEntry, SharedRow
 from experiments.signals import claims_changed
-from kdb.work.alone import alone
+from kdb.jobs.locks import exclusive_lock
 
 from . import studies
 from .files import Entry, EvidenceError, as_entries, read_csv, read_json
-from .rows import Saved, Wanted, referred, referred_list, save, values_of
+from .rows import Saved, WantedRow, referred, referred_list, save, values_of
 
 logger = logging.getLogger(__name__)
 
@@ -117,105 +118,66 @@ class Report:
         return lines or ["nothing to add: the database holds all of the published evidence"]
 
 
-def load_outside(directory: Path) -> Report:
-    """Bring the database to what others published, beside the published evidence that is loaded already.
-
-    All or nothing; case studies that are new are published together, as one revision. Raises EvidenceError.
-    """
-    with alone("load"), transaction.atomic():
-        loading = _Loading()
-        _take_outside(loading, studies.read(directory, DIRECTORY))
-        loading.publish("The published evidence was loaded")
-    logger.info("loaded outside evidence added=%s", loading.report.added.total())
-    return loading.report
-
-
 def load(directory: Path = DIRECTORY) -> Report:
-    """Bring the database to what the files in `directory` say, all or nothing.
+    """Bring the database to what the files in `directory` say, all or nothing; new case studies become one revision.
 
-    Case studies that are new are published together, as one revision.
-    Raises EvidenceError, and changes nothing, where a file is wrong or contradicts what is
-    published already.
+    Raises EvidenceError where a file is wrong or contradicts what is published already.
     """
-    with alone("load"), transaction.atomic():
-        loading = _Loading()
-        _take_papers(loading, directory)
-        loading.publish("The published evidence was loaded")
-        report = loading.report
-        if loading.known and any(report.touched(model) for model in (Claim, PrintedRatio)):
+    with _loader() as loader:
+        loader.load_papers(directory)
+        loader.publish("The published evidence was loaded")
+        report = loader.report
+        if loader.known and any(report.touched(model) for model in (Claim, PrintedRatio)):
             claims_changed.send(sender=Claim)
-    logger.info("loaded evidence added=%s updated=%s", report.added.total(), report.updated.total())
     return report
 
 
-def bring(directory: Path, outside_directory: Path | None, *, reason: str) -> Report:
+def load_outside(directory: Path) -> Report:
+    """Do the same for what others published, after the papers were loaded. Raises EvidenceError."""
+    with _loader() as loader:
+        loader.load_studies(studies.read(directory, DIRECTORY))
+        loader.publish("The published evidence was loaded")
+    return loader.report
+
+
+def load_new(directory: Path, outside_directory: Path | None, *, reason: str) -> Report:
     """Publish the case studies of both folders that the database lacks, as one revision, and change nothing else.
 
-    Whatever is stored stays as it is, though the files say it differently by now: what was published is what answers
-    were made of. Raises EvidenceError, and changes nothing, where something new cannot stand beside it.
+    What is stored stays as it is although the files may say it differently by now: answers were made of it. Raises
+    EvidenceError where something new cannot stand beside it.
     """
     files = read_json(directory / "case_studies.json", [*SOURCES, "case_studies"])["case_studies"]
     others = studies.read(outside_directory, directory) if outside_directory else None
     files += others.sources["case_studies"] if others else []
     slugs = {entry.fields["slug"] for entry in files}
     stored = dict(CaseStudy.objects.filter(slug__in=slugs).values_list("slug", "published_revision"))
-    passed_over = sorted(slug for slug, revision in stored.items() if revision is None)
+    of_drafts = sorted(slug for slug, revision in stored.items() if revision is None)
     if stored.keys() == slugs:
-        return Report(passed_over=passed_over)
-    with alone("load"), transaction.atomic():
-        loading = _Loading(only_new=True)
-        _take_papers(loading, directory)
+        return Report(passed_over=of_drafts)
+    with _loader(only_new=True) as loader:
+        loader.load_papers(directory)
         if others:
-            _take_outside(loading, others)
-        loading.publish(reason)
-        loading.report.passed_over = passed_over
-    logger.info("brought evidence added=%s", loading.report.added.total())
-    return loading.report
+            loader.load_studies(others)
+        loader.publish(reason)
+        loader.report.passed_over = of_drafts
+    return loader.report
 
 
-def _take_papers(loading: "_Loading", directory: Path) -> None:
-    catalogue = read_json(directory / "catalogue.json", [*CATALOGUE, "component_names"])
-    sources = read_json(directory / "case_studies.json", [*SOURCES, "case_studies"])
-    measurements = read_csv(directory / "measurements.csv", (*OWNERS, *COORDINATES, *MEASURED, "source", "note"))
-    derived = read_csv(
-        directory / "derived.csv", (*OWNERS, *COORDINATES, "route", *DERIVED, "formula", "source", "note")
-    )
-    findings = read_csv(
-        directory / "ordinal_findings.csv",
-        ("case_studies", "workload", *FINDING_KEY, *FINDING, "text_source", "table_source"),
-    )
-    ratios = read_csv(directory / "ratios.csv", ("workload", *RATIO_KEY, *RATIO, "source", "note"))
-    claims = read_csv(directory / "claims.csv", ("case_studies", "workloads", *CLAIM))
-    checks = read_json(directory / "claim_checks.json", ["claims"])["claims"]
-    for name, (model, key) in CATALOGUE.items():
-        loading.describe(model, catalogue[name], key)
-    for name, (model, key) in SOURCES.items():
-        loading.describe(model, sources[name], key)
-    loading.describe(ComponentName, catalogue["component_names"], "component", "publication")
-    loading.case_studies(sources["case_studies"])
-    loading.observations(Measurement, measurements, key=("repetition",), fixed=MEASURED)
-    loading.observations(DerivedValue, derived, key=("route",), fixed=DERIVED)
-    loading.findings(findings)
-    loading.ratios(ratios)
-    loading.claims(claims, checks)
-
-
-def _take_outside(loading: "_Loading", published: studies.Studies) -> None:
-    for name, entries in published.catalogue.items():
-        model, key = CATALOGUE[name]
-        loading.rows[model] = {row.slug: row for row in cast(Any, model)._default_manager.all()}
-        loading.describe(model, entries, key)
-    for name, (model, key) in SOURCES.items():
-        loading.describe(model, published.sources[name], key)
-    loading.case_studies(published.sources["case_studies"])
-    loading.observations(Measurement, published.measurements, key=("repetition",), fixed=MEASURED)
+@contextmanager
+def _loader(*, only_new: bool = False) -> Iterator["_Loader"]:
+    """Load in one transaction, and in one process at a time."""
+    with exclusive_lock("load"), transaction.atomic():
+        loader = _Loader(only_new=only_new)
+        yield loader
+    report = loader.report
+    logger.info("loaded evidence added=%s updated=%s", report.added.total(), report.updated.total())
 
 
 def _case_studies_of(entry: Entry) -> set[str]:
     return {*entry.fields.get("case_studies", entry.fields.get("case_study", "")).split()}
 
 
-def _check_names(model: type[CatalogueEntry], wanted: list[Wanted], *, only_new: bool) -> None:
+def _check_names(model: type[CatalogueEntry], wanted: list[WantedRow], *, only_new: bool) -> None:
     """Raise EvidenceError where an entry's name is not allowed, or is that of another entry of its kind.
 
     only_new : stored entries keep their names, whatever is wanted, but for those that only drafts brought
@@ -234,8 +196,8 @@ def _check_names(model: type[CatalogueEntry], wanted: list[Wanted], *, only_new:
             raise EvidenceError(f"{want.entry.place}, {name}: {fault}")
 
 
-class _Loading:
-    """One load under way: the rows that later entries name, and the report.
+class _Loader:
+    """One load: the rows that later entries refer to, and the report.
 
     only_new : stored rows stay as they are, and whatever belongs to a stored case study is passed over
     """
@@ -248,11 +210,47 @@ class _Loading:
         self.variants: dict[str, dict[str, WorkloadVariant]] = {}  # by slugs of case study and workload
         self.known = set(CaseStudy.objects.values_list("slug", flat=True))
 
+    def load_papers(self, directory: Path) -> None:
+        catalogue = read_json(directory / "catalogue.json", [*CATALOGUE, "component_names"])
+        sources = read_json(directory / "case_studies.json", [*SOURCES, "case_studies"])
+        measurements = read_csv(directory / "measurements.csv", (*OWNERS, *COORDINATES, *MEASURED, "source", "note"))
+        derived = read_csv(
+            directory / "derived.csv", (*OWNERS, *COORDINATES, "route", *DERIVED, "formula", "source", "note")
+        )
+        findings = read_csv(
+            directory / "ordinal_findings.csv",
+            ("case_studies", "workload", *FINDING_KEY, *FINDING, "text_source", "table_source"),
+        )
+        ratios = read_csv(directory / "ratios.csv", ("workload", *RATIO_KEY, *RATIO, "source", "note"))
+        claims = read_csv(directory / "claims.csv", ("case_studies", "workloads", *CLAIM))
+        checks = read_json(directory / "claim_checks.json", ["claims"])["claims"]
+        for name, (model, key) in CATALOGUE.items():
+            self.describe(model, catalogue[name], key)
+        for name, (model, key) in SOURCES.items():
+            self.describe(model, sources[name], key)
+        self.describe(ComponentName, catalogue["component_names"], "component", "publication")
+        self.case_studies(sources["case_studies"])
+        self.observations(Measurement, measurements, key=("repetition",), fixed=MEASURED)
+        self.observations(DerivedValue, derived, key=("route",), fixed=DERIVED)
+        self.findings(findings)
+        self.ratios(ratios)
+        self.claims(claims, checks)
+
+    def load_studies(self, published: studies.Studies) -> None:
+        for name, entries in published.catalogue.items():
+            model, key = CATALOGUE[name]
+            self.rows[model] = {row.slug: row for row in cast(Any, model)._default_manager.all()}
+            self.describe(model, entries, key)
+        for name, (model, key) in SOURCES.items():
+            self.describe(model, published.sources[name], key)
+        self.case_studies(published.sources["case_studies"])
+        self.observations(Measurement, published.measurements, key=("repetition",), fixed=MEASURED)
+
     def describe(
         self, model: type[models.Model], entries: list[Entry], *key: str, without: Collection[str] = ()
     ) -> None:
         """Save rows that the files may correct at any time."""
-        wanted = [Wanted(entry, values_of(model, entry, self.rows, without=without)) for entry in entries]
+        wanted = [WantedRow(entry, values_of(model, entry, self.rows, without=without)) for entry in entries]
         if issubclass(model, CatalogueEntry):
             _check_names(model, wanted, only_new=self.only_new)
         saved = save(model, wanted, key, only_new=self.only_new)
@@ -289,7 +287,7 @@ class _Loading:
             variants[key] = WorkloadVariant.objects.for_parameters(**values)
         return variants
 
-    def wanted_configurations(self, entry: Entry, case_study: CaseStudy) -> list[Wanted]:
+    def wanted_configurations(self, entry: Entry, case_study: CaseStudy) -> list[WantedRow]:
         """Return the configurations; the file says once what all virtual machines share, native shares nothing."""
         shared = entry.fields.get("shared_by_configurations", {})
         if not isinstance(shared, dict):
@@ -299,7 +297,7 @@ class _Loading:
             if part.fields.get("virtualisation") != Configuration.Virtualisation.NONE:
                 part = Entry(part.place, {**shared, **part.fields})
             values = values_of(Configuration, part, self.rows, without=("case_study",))
-            wanted.append(Wanted(part, {"case_study": case_study, **values}, is_closed=self.is_closed(case_study)))
+            wanted.append(WantedRow(part, {"case_study": case_study, **values}, is_closed=self.is_closed(case_study)))
         return wanted
 
     def observations(
@@ -307,21 +305,21 @@ class _Loading:
     ) -> None:
         """Save measured or derived values, filed under a configuration and a workload of their case study."""
         wanted = []
-        for entry in self.taken(entries):
+        for entry in self.selected(entries):
             case_study = referred(entry, "case_study", self.rows[CaseStudy])
             values = {
                 "configuration": referred(entry, "configuration", self.configurations[case_study.slug]),
                 "variant": referred(entry, "workload", self.variants[case_study.slug]),
                 **values_of(model, entry, self.rows, without=("configuration", "variant"), others=OWNERS),
             }
-            wanted.append(Wanted(entry, values, is_closed=self.is_closed(case_study)))
+            wanted.append(WantedRow(entry, values, is_closed=self.is_closed(case_study)))
         key = ("configuration", "variant", *COORDINATES, *key)
         published = model._default_manager.filter(configuration__case_study__in=self.loaded())
         self.count(model, save(model, wanted, key, fixed=fixed, all_of=published))
 
     def findings(self, entries: list[Entry]) -> None:
         wanted = []
-        for entry in self.taken(entries):
+        for entry in self.selected(entries):
             case_studies = referred_list(entry, "case_studies", self.rows[CaseStudy])
             variants = {referred(entry, "workload", self.variants[case_study.slug]) for case_study in case_studies}
             if len(variants) > 1:
@@ -331,7 +329,7 @@ class _Loading:
             )
             is_closed = any(map(self.is_closed, case_studies))
             wanted.append(
-                Wanted(entry, {"variant": variants.pop(), **values}, {"case_studies": case_studies}, is_closed)
+                WantedRow(entry, {"variant": variants.pop(), **values}, {"case_studies": case_studies}, is_closed)
             )
         published = OrdinalFinding.objects.filter(case_studies__in=self.loaded()).distinct()
         key, fixed = (*FINDING_KEY, "variant"), (*FINDING, "case_studies")
@@ -342,7 +340,7 @@ class _Loading:
     def ratios(self, entries: list[Entry]) -> None:
         """Save printed ratios, also of a published case study: only claims are checked with them."""
         wanted = []
-        for entry in self.taken(entries):
+        for entry in self.selected(entries):
             case_study = referred(entry, "case_study", self.rows[CaseStudy])
             counts = entry.fields["vm_counts"].split()
             if not counts or not all(count.isdecimal() for count in counts):
@@ -354,7 +352,7 @@ class _Loading:
                 "variant": referred(entry, "workload", self.variants[case_study.slug]),
                 "vm_counts": sorted(map(int, counts)),
             }
-            wanted.append(Wanted(entry, values))
+            wanted.append(WantedRow(entry, values))
         key = ("case_study", "variant", "numerator", "denominator", "guest_fs")
         stored = PrintedRatio.objects.filter(case_study__in=self.loaded())
         self.count(PrintedRatio, save(PrintedRatio, wanted, key, all_of=stored))
@@ -363,13 +361,13 @@ class _Loading:
         """Save claims; they may be reworded, and added to a published case study: nothing rests on them."""
         check_of = self.checks(checks)
         wanted = []
-        for entry in self.taken(entries):
+        for entry in self.selected(entries):
             links = {
                 "case_studies": referred_list(entry, "case_studies", self.rows[CaseStudy]),
                 "workloads": referred_list(entry, "workloads", self.rows[Workload]),
             }
             values = values_of(Claim, entry, self.rows, without=("checks",), others=tuple(links))
-            wanted.append(Wanted(entry, {**values, "checks": check_of.get(values["code"], {})}, links))
+            wanted.append(WantedRow(entry, {**values, "checks": check_of.get(values["code"], {})}, links))
         self.count(Claim, save(Claim, wanted, ("code",), linkable=self.linkable()))
         codes = {entry.fields["code"] for entry in entries}
         for entry in checks:
@@ -392,7 +390,7 @@ class _Loading:
             by_claim[code] = checks
         return by_claim
 
-    def taken(self, entries: list[Entry]) -> list[Entry]:
+    def selected(self, entries: list[Entry]) -> list[Entry]:
         """Return the entries that this load takes."""
         if not self.only_new:
             return entries

@@ -1,4 +1,4 @@
-"""Turn the words of an evidence file into values, and values into rows that are stored once."""
+"""Turn the words of an evidence file into values, and save the values as rows, each once."""
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -15,7 +15,7 @@ from .files import Entry, EvidenceError
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedRow:
     """One row as a file wants it, and where the file says so."""
 
     entry: Entry
@@ -26,7 +26,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Saved:
-    """The rows of a list of `Wanted`, in its order, and how many of them were not as wanted before."""
+    """The rows of a list of `WantedRow`, in its order, and how many of them were not as wanted before."""
 
     rows: list[Any]
     added: int
@@ -81,18 +81,18 @@ def _value(
     if f.name not in entry.fields and (f.null or f.blank or f.has_default()):
         # Where only the database has the default, the model's is an expression, which equals no stored value.
         return f.db_default if f.has_db_default() and not f.has_default() else f.get_default()
-    given = entry.fields.get(f.name)
-    if given == "" and f.null:  # an empty cell of a CSV file
+    word = entry.fields.get(f.name)
+    if word == "" and f.null:  # an empty cell of a CSV file
         return None
     if f.is_relation:
         return referred(entry, f.name, rows[related(f)])
-    if isinstance(f, models.BooleanField) and isinstance(given, str):
-        given = {"true": True, "false": False}.get(given, given)
+    if isinstance(f, models.BooleanField) and isinstance(word, str):
+        word = {"true": True, "false": False}.get(word, word)
     try:
-        value = f.clean(given, None)
+        value = f.clean(word, None)
     except ValidationError:
         raise entry.error(f.name, _allowed(f)) from None
-    is_changed = not isinstance(given, str) and value != given  # 1.5 as an integer, 5 as a text
+    is_changed = not isinstance(word, str) and value != word  # 1.5 as an integer, 5 as a text
     is_infinite = isinstance(value, float) and not math.isfinite(value)
     is_other_json = isinstance(f, models.JSONField) and not isinstance(value, type(f.get_default()))
     if is_changed or is_infinite or is_other_json:
@@ -125,7 +125,7 @@ def _allowed(f: "models.Field[Any, Any]") -> str:
 
 def save(
     model: type[models.Model],
-    wanted: list[Wanted],
+    wanted: list[WantedRow],
     key: tuple[str, ...],
     *,
     fixed: Collection[str] = (),
@@ -183,8 +183,8 @@ def _identifier(model: type[models.Model], key: Iterable[str]) -> Callable[[mode
     return lambda row: tuple(getattr(row, attribute) for attribute in attributes)
 
 
-def _is_updated(stored: models.Model, wanted_row: models.Model, want: Wanted, fixed: Collection[str]) -> bool:
-    """Give `stored` the wanted values; whether it had others."""
+def _is_updated(stored: models.Model, wanted_row: models.Model, want: WantedRow, fixed: Collection[str]) -> bool:
+    """Give `stored` the wanted values. Return whether it had others."""
     is_updated = False
     for name in want.values:
         attribute = column(type(stored), name).attname
@@ -224,13 +224,13 @@ def _write(
 
 def _link(
     model: type[models.Model],
-    wanted: list[Wanted],
+    wanted: list[WantedRow],
     rows: list[models.Model],
     new: set[int],
     fixed: Collection[str],
     linkable: Mapping[str, Iterable[models.Model]],
 ) -> set[int]:
-    """Give each row its many-to-many rows; the keys of stored rows that had others before."""
+    """Set the many-to-many rows of each row. Return the keys of stored rows that had others before."""
     relinked = set()
     for name in wanted[0].links if wanted else ():
         relation = model._meta.get_field(name)

@@ -1,4 +1,4 @@
-"""Read what others published, a folder for each case study: table.csv has numbers, conditions.toml all else. No Django.
+"""Read what others published: a folder for each case study, with table.csv and conditions.toml. No Django.
 
 They come through the door that everybody's tables come through (experiments.tables, experiments.imports.normalise), as
 entries for the loader. What is left out has its reason in its conditions. Source: fixtures/outside/README.md.
@@ -148,12 +148,12 @@ def _entries(study: _Study, names: Names, measurements: list[Entry]) -> Iterator
     if not study.rows:
         return
     counts = sorted({vm_count for *_, vm_count, _ in cells if vm_count})
-    conditions, told = study.conditions, f"{study.slug}/{CONDITIONS}"
+    conditions, place = study.conditions, f"{study.slug}/{CONDITIONS}"
     slug = study.slug
-    yield "publications", Entry(told, {"slug": slug, "is_reviewed": False, **conditions.source})
-    yield "servers", Entry(told, {"slug": slug, **conditions.server})
+    yield "publications", Entry(place, {"slug": slug, "is_reviewed": False, **conditions.source})
+    yield "servers", Entry(place, {"slug": slug, **conditions.server})
     storage = {"server": slug, "slug": slug, "description": "Not stated", **conditions.storage}
-    yield "storages", Entry(told, storage)
+    yield "storages", Entry(place, storage)
     case_study = {
         "publication": conditions.source.get("slug", slug),
         "server": slug,
@@ -163,14 +163,14 @@ def _entries(study: _Study, names: Names, measurements: list[Entry]) -> Iterator
         "configurations": [{"slug": name, **_filled(fields)} for name, fields in normaliser.configurations.items()],
         **conditions.case_study,
     }
-    yield "case_studies", Entry(told, case_study)
+    yield "case_studies", Entry(place, case_study)
 
 
 def _each_once(publications: Sequence[Entry]) -> Iterator[Entry]:
     """Yield each publication once: two case studies of one publication say the same of it. Raises EvidenceError."""
-    told: dict[str, Entry] = {}
+    entries: dict[str, Entry] = {}
     for entry in publications:
-        first = told.setdefault(entry.fields["slug"], entry)
+        first = entries.setdefault(entry.fields["slug"], entry)
         if first is entry:
             yield entry
         elif first.fields != entry.fields:

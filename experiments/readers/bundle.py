@@ -1,4 +1,4 @@
-"""A case-study bundle, opened and held against its schema. Whether what it says can be kept is asked elsewhere."""
+"""Open a case-study bundle and check it against its schema. case_studies.bundles takes it into the database."""
 
 import hashlib
 import json
@@ -59,16 +59,7 @@ def members_of(data: bytes) -> dict[str, bytes]:
 
 
 def _checked(members: dict[str, bytes], schema: dict[str, Any]) -> dict[str, Any]:
-    if len(members[DOCUMENT]) > MAX_DOCUMENT_BYTES:
-        raise BundleError(f"{DOCUMENT} has more than {MAX_DOCUMENT_BYTES:,} bytes.")
-    try:
-        document = json.loads(members[DOCUMENT], parse_constant=_not_a_number)
-        refuse_unkeepable(document)
-    except (ValueError, RecursionError) as error:
-        raise BundleError(f"{DOCUMENT}: {error}") from error
-    if _count(document) > MAX_VALUES:
-        raise BundleError(f"{DOCUMENT} holds more than {MAX_VALUES:,} values.")
-    _refuse_faults(document, schema)
+    document = parse_document(DOCUMENT, members[DOCUMENT], schema, max_bytes=MAX_DOCUMENT_BYTES, max_values=MAX_VALUES)
     entries = sum(len(rows) for rows in (*document.values(), *document["catalogue"].values()) if isinstance(rows, list))
     if entries > MAX_ENTRIES:
         raise BundleError(f"{DOCUMENT} holds {entries:,} entries; at most {MAX_ENTRIES:,} are taken.")
@@ -83,18 +74,32 @@ def _checked(members: dict[str, bytes], schema: dict[str, Any]) -> dict[str, Any
     return document
 
 
-def _refuse_faults(document: Any, schema: dict[str, Any]) -> None:
+def parse_document(
+    name: str, data: bytes, schema: dict[str, Any], *, max_bytes: int, max_values: int
+) -> dict[str, Any]:
+    """Return the content of a JSON file that obeys the schema. Raises BundleError, whose text begins with the name."""
     import jsonschema  # here: other formats are read without it
 
+    if len(data) > max_bytes:
+        raise BundleError(f"{name} has more than {max_bytes:,} bytes.")
+    try:
+        document = json.loads(data, parse_constant=_not_a_number)
+        refuse_unkeepable(document)
+    except (ValueError, RecursionError) as error:
+        raise BundleError(f"{name}: {error}") from error
+    if _count(document, max_values) > max_values:
+        raise BundleError(f"{name} holds more than {max_values:,} values.")
     faults = [*islice(jsonschema.Draft202012Validator(schema).iter_errors(document), MAX_FAULTS + 1)]
     if faults:
         listed = "; ".join(f"{fault.json_path}: {fault.message[:_SHOWN]}" for fault in faults[:MAX_FAULTS])
-        raise BundleError(f"{DOCUMENT}: {listed}{'; and more' if len(faults) > MAX_FAULTS else ''}")
+        raise BundleError(f"{name}: {listed}{'; and more' if len(faults) > MAX_FAULTS else ''}")
+    return dict(document)
 
 
-def _count(document: Any) -> int:
+def _count(document: Any, most: int) -> int:
+    """Count the values at every depth, up to some more than `most`."""
     level, count = [document], 0
-    while level and count <= MAX_VALUES:
+    while level and count <= most:
         count += len(level)
         level = [
             inner

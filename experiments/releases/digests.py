@@ -27,7 +27,7 @@ def digest(document: dict[str, Any], tables: Iterable[Iterable[list[Any]]]) -> s
         checksum.update(b"\0")
         for cells in lines:
             csv_text = io.StringIO()
-            told = [(columns[at], cells[at]) for at in order if str(cells[at]) not in _NOTHING]
-            csv.writer(csv_text).writerows(told)
+            facts_of_row = [(columns[at], cells[at]) for at in order if str(cells[at]) not in _NOTHING]
+            csv.writer(csv_text).writerows(facts_of_row)
             checksum.update(csv_text.getvalue().encode())
     return checksum.hexdigest()

@@ -1,9 +1,9 @@
-"""Loads a release of another installation: what is new comes in, what changed is superseded, what ended there ends.
+"""Load a release of another installation in one transaction: add, supersede and end its case studies.
 
-Everything in one transaction, or nothing. A case study is known again by its origin and its short name there; the
-instance's own case studies, and what its reviewers decided about others, stay as they are. Only the origin, known by
-the key that signed its first release, and who passed a case study on, change it or end it. Words of the catalogue stay
-this instance's; publications and claims that only the origin's case studies have are brought up to date.
+A case study is recognised by its origin and its short name there. This installation's own case studies, and what its
+reviewers decided about others, stay as they are. Only its origin, known by the key that signed its first release, and
+the installation that passed it on change a case study or end it. The catalogue stays this installation's; publications
+and claims that only the origin's case studies have are updated.
 """
 
 import csv
@@ -24,12 +24,12 @@ from experiments.models import CaseStudy, Claim, ImportBatch, LoadedCaseStudy, O
 from experiments.models.fields import column
 from experiments.readers.bundle import DERIVED, MEASUREMENTS, BundleError
 from experiments.readers.reading_process import BUNDLES, NotRead, ReadingProcess, StoredBundle, keep_waiting
+from kdb.jobs.locks import exclusive_lock
 from kdb.models import Installation
-from kdb.work.alone import alone
 
 from . import ReleaseError, reading, signing
 from .digests import digest
-from .manifest import Ended, Entry, From
+from .manifest import Ending, Entry, Publisher
 from .reading import Opened
 
 logger = logging.getLogger(__name__)
@@ -43,40 +43,40 @@ _LONGEST_TITLE = 80  # characters of a name in a message
 class Report:
     """The outcome of a load, by short names here.
 
-    key : which signed it; came : new case studies; kept : which were not taken, and why
+    key : the one that signed it; added : published case studies; skipped : which were not taken, and why
     """
 
     origin: str = ""
     number: int = 0
     key: str = ""
-    came: list[str] = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
     replaced: dict[str, str] = field(default_factory=dict)
     ended: list[str] = field(default_factory=list)
-    kept: dict[str, str] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
     unchanged: int = 0
     revision: int | None = None
 
     def lines(self) -> list[str]:
         lines = [f"{self.origin}, release {self.number}, signed with the key {self.key}"]
-        lines += [f"  new: {slug}" for slug in self.came if slug not in self.replaced.values()]
+        lines += [f"  new: {slug}" for slug in self.added if slug not in self.replaced.values()]
         lines += [f"  superseded: {old} by {new}" for old, new in self.replaced.items()]
         lines += [f"  ended: {what}" for what in self.ended]
-        lines += [f"  not taken: {slug}: {why}" for slug, why in self.kept.items()]
+        lines += [f"  not taken: {slug}: {why}" for slug, why in self.skipped.items()]
         lines += [f"  unchanged: {self.unchanged} case studies"] if self.unchanged else []
-        lines += [f"published {len(self.came)} case studies as revision {self.revision}"] if self.revision else []
+        lines += [f"published {len(self.added)} case studies as revision {self.revision}"] if self.revision else []
         return lines
 
 
 def load(file: Path, *, is_rehearsal: bool = False) -> Report:
-    """Bring this installation to what a release says, all or nothing. The same release again changes nothing.
+    """Load a release, all or nothing; the same release again changes nothing.
 
-    is_rehearsal : do all of it, say what came of it, and keep nothing
-    Raises ReleaseError, and changes nothing; OSError where there is no such file.
+    is_rehearsal : report what would happen, and keep nothing
+    Raises ReleaseError, and OSError where there is no such file; both change nothing.
     """
-    with reading.opened(file) as release, alone("load"):
+    with reading.opened(file) as release, exclusive_lock("load"):
         try:
             with transaction.atomic():
-                report = _Loading(release).load()
+                report = _Loader(release).load()
                 if is_rehearsal:
                     transaction.set_rollback(True)
         except (BundleError, CaseStudyError) as error:
@@ -84,12 +84,12 @@ def load(file: Path, *, is_rehearsal: bool = False) -> Report:
         except (IntegrityError, ValidationError) as error:
             raise ReleaseError(f"The release breaks a rule of the knowledge base: {bundles.told(error)}") from error
     if not is_rehearsal:
-        logger.info("loaded release origin=%s number=%s came=%s", report.origin, report.number, len(report.came))
+        logger.info("loaded release origin=%s number=%s added=%s", report.origin, report.number, len(report.added))
     return report
 
 
-class _Loading:
-    """A release on its way in, inside a transaction."""
+class _Loader:
+    """Loads one release, inside a transaction."""
 
     def __init__(self, release: Opened) -> None:
         self.release, self.manifest = release, release.manifest
@@ -101,8 +101,8 @@ class _Loading:
             (str(row.origin.identity), row.slug): row  # the newest comes last
             for row in LoadedCaseStudy.objects.select_related("origin", "signer", "case_study").order_by("pk")
         }
-        self.taken = {row.slug: row for row in CaseStudy.objects.select_related("publication")}
-        self.here: dict[tuple[str, str], CaseStudy] = {}  # what counts here of the origin's case studies
+        self.by_slug = {row.slug: row for row in CaseStudy.objects.select_related("publication")}
+        self.current: dict[tuple[str, str], CaseStudy] = {}  # those of the release that count here
 
     def load(self) -> Report:
         self.check_key()
@@ -113,24 +113,24 @@ class _Loading:
             for entry in self.manifest.case_studies:
                 bundle = self.read(process, entry)
                 old = self.known.get(_key(entry))
-                case_study = self.take(entry, bundle, old.case_study if old else None)
+                case_study = self.draft_of(entry, bundle, old.case_study if old else None)
                 if case_study is None:
                     continue
                 new.append(case_study)
-                self.here[_key(entry)] = case_study
+                self.current[_key(entry)] = case_study
                 if old is not None and old.case_study.status == CaseStudy.Status.PUBLISHED:
                     replaced.append((old.case_study, case_study))
         belongings.forget()
         if new:
             because = f"Release {self.manifest.number} of {self.manifest.origin.name} was loaded."
             self.report.revision = life.publish(new, reason=because).number
-            self.report.came = [row.slug for row in new]
+            self.report.added = [row.slug for row in new]
         for before, after in replaced:
             self.report.replaced[before.slug] = after.slug
             endings.end(before, reason=f"Release {self.manifest.number} of its origin has it anew.", replaced_by=after)
         for entry in self.manifest.case_studies:
-            if entry.ended is not None and _key(entry) in self.here:
-                self.end(entry, self.here[_key(entry)], entry.ended)
+            if entry.ended is not None and _key(entry) in self.current:
+                self.end(entry, self.current[_key(entry)], entry.ended)
         return self.report
 
     def check_key(self) -> None:
@@ -148,7 +148,7 @@ class _Loading:
             )
 
     def read(self, process: ReadingProcess, entry: Entry) -> StoredBundle:
-        """Return the case study as it is in the release. Raises ReleaseError, BundleError."""
+        """Return the bundle of a case study of the release, checked. Raises ReleaseError, BundleError."""
         process.forget()
         try:
             bundle = process.bundle(
@@ -162,64 +162,64 @@ class _Loading:
             raise ReleaseError(f"{entry.path}: its facts are not those whose digest release.json names.")
         return bundle
 
-    def take(self, entry: Entry, bundle: StoredBundle, old: CaseStudy | None) -> CaseStudy | None:
-        """Return the draft that the case study becomes; None where it stays as it is here."""
+    def draft_of(self, entry: Entry, bundle: StoredBundle, old: CaseStudy | None) -> CaseStudy | None:
+        """Return the new draft of a case study, or None where nothing changes here."""
         if entry.origin.identity == self.ours:
-            return self.keep(entry, "it is from here")
+            return self.skip(entry, "it is from here")
         if old is not None:
-            return self.again(entry, bundle, old)
-        there = self.taken.get(entry.slug)
-        if there is not None:
-            if digest(bundles.document(there), (rows for _, rows in bundles.tables(there))) == entry.digest:
-                return self.keep(entry, "this installation has the same case study")
-            cited = there.publication and there.publication.slug
+            return self.changed_draft_of(entry, bundle, old)
+        namesake = self.by_slug.get(entry.slug)
+        if namesake is not None:
+            if digest(bundles.document(namesake), (rows for _, rows in bundles.tables(namesake))) == entry.digest:
+                return self.skip(entry, "this installation has the same case study")
+            cited = namesake.publication and namesake.publication.slug
             if cited and cited == bundle.document["case_study"].get("publication"):
-                return self.keep(entry, "this installation has its own reading of the same publication")
+                return self.skip(entry, "this installation has its own reading of the same publication")
         return self.add(entry, bundle)
 
-    def again(self, entry: Entry, bundle: StoredBundle, old: CaseStudy) -> CaseStudy | None:
-        """Return the draft that replaces an earlier one here, if that is to be superseded."""
+    def changed_draft_of(self, entry: Entry, bundle: StoredBundle, old: CaseStudy) -> CaseStudy | None:
+        """Return the draft that supersedes the case study here, or None where it stays."""
         before = self.known[_key(entry)]
         signer = before.signer or before.origin
         is_by_origin = entry.origin.identity == self.manifest.origin.identity
         if not is_by_origin and signer != self.signer:
             if before.digest != entry.digest:
-                return self.keep(entry, f"it came from {signer}; only a release of its origin or theirs changes it")
+                return self.skip(entry, f"it came from {signer}; only a release of its origin or theirs changes it")
             self.report.unchanged += 1
             return None
         if signer != self.signer and old.status != CaseStudy.Status.PUBLISHED and entry.ended is None:
             return self.add(entry, bundle)  # it ended by the word of others
         if signer == self.signer and entry.number < before.number:  # numbers that others told do not count
-            return self.keep(entry, f"release {before.number} of its origin was loaded before")
+            return self.skip(entry, f"release {before.number} of its origin was loaded before")
         if old.status == CaseStudy.Status.PUBLISHED:
-            self.here[_key(entry)] = old
+            self.current[_key(entry)] = old
         if before.digest == entry.digest:
             self.report.unchanged += 1
             if signer != self.signer:
                 LoadedCaseStudy.objects.filter(pk=before.pk).update(signer=self.signer, number=entry.number)
-            self.describe(entry, bundle)
+            self.update_words(entry, bundle)
             return None
         if old.status != CaseStudy.Status.PUBLISHED:
-            return self.keep(entry, f"it was {old.status} here")
+            return self.skip(entry, f"it was {old.status} here")
         return self.add(entry, bundle)
 
     def add(self, entry: Entry, bundle: StoredBundle) -> CaseStudy:
-        """Return the new draft, under its own short name where that is free here."""
+        """Return the case study as a new draft; its short name gets a number where another has it here."""
         slug, number = entry.slug, 1
-        while slug in self.taken:
+        while slug in self.by_slug:
             number += 1
             slug = f"{entry.slug[: _LONGEST_SLUG - len(str(number)) - 1]}-{number}"
         bundle.document["case_study"]["slug"] = slug
         origin = self.origin(entry.origin)
         try:
-            case_study = _Taking(bundle, origin, self.signer).do()
+            case_study = _Import(bundle, origin, self.signer).do()
         except BundleError as error:
             raise ReleaseError(f"{entry.path}: {error}") from error
         except (IntegrityError, ValidationError) as error:
             raise ReleaseError(
                 f"{entry.path}: it breaks a rule of the knowledge base: {bundles.told(error)}"
             ) from error
-        self.taken[slug] = case_study
+        self.by_slug[slug] = case_study
         LoadedCaseStudy.objects.create(
             case_study=case_study,
             origin=origin,
@@ -230,43 +230,43 @@ class _Loading:
         )
         return case_study
 
-    def describe(self, entry: Entry, bundle: StoredBundle) -> None:
-        """Bring publications and claims up to date that nothing but the origin's case studies have."""
-        taking = _Taking(bundle, self.origin(entry.origin), self.signer)
+    def update_words(self, entry: Entry, bundle: StoredBundle) -> None:
+        """Update the publications and claims that only the origin's case studies have."""
+        importing = _Import(bundle, self.origin(entry.origin), self.signer)
         for fields in bundle.document["publications"]:
             if row := Publication.objects.filter(slug=fields["slug"]).first():
-                taking.describe(row, fields)
+                importing.update(row, fields)
         for fields in bundle.document["claims"]:
             if claim := Claim.objects.filter(code=fields["code"]).first():
-                taking.describe(claim, {**fields, "publication": claim.publication.slug})
+                importing.update(claim, {**fields, "publication": claim.publication.slug})
 
-    def origin(self, named: From) -> Origin:
+    def origin(self, named: Publisher) -> Origin:
         if named.identity not in self.origins:
-            told = {"name": named.name, "address": named.address}
-            is_latest = named == self.manifest.origin  # what others say of an origin does not rename it
-            told |= {"key": self.release.key} if is_latest else {}
+            values = {"name": named.name, "address": named.address}
+            is_signer = named == self.manifest.origin  # what others say of an origin does not rename it
+            values |= {"key": self.release.key} if is_signer else {}
             self.origins[named.identity], _ = Origin.objects.update_or_create(
-                identity=UUID(named.identity), defaults=told if is_latest else {}, create_defaults=told
+                identity=UUID(named.identity), defaults=values if is_signer else {}, create_defaults=values
             )
         return self.origins[named.identity]
 
-    def end(self, entry: Entry, case_study: CaseStudy, ended: Ended) -> None:
-        """Let a case study end here as it did at its origin."""
-        by = self.here.get((entry.origin.identity, ended.replaced_by)) if ended.replaced_by else None
+    def end(self, entry: Entry, case_study: CaseStudy, ended: Ending) -> None:
+        """End a case study here as it ended at its origin."""
+        by = self.current.get((entry.origin.identity, ended.replaced_by)) if ended.replaced_by else None
         if ended.kind == "retracted" or (ended.kind == "superseded" and by is None):
             life.retract(case_study, reason=ended.reason)
         else:
             endings.end(case_study, reason=ended.reason, replaced_by=by)
         self.report.ended.append(f"{case_study.slug}: {ended.kind}")
 
-    def keep(self, entry: Entry, why: str) -> CaseStudy | None:
-        """Note why a case study is not taken; returns None in place of a draft."""
-        self.report.kept[entry.slug] = why
+    def skip(self, entry: Entry, why: str) -> CaseStudy | None:
+        """Report why a case study is not taken. Return None in place of a draft."""
+        self.report.skipped[entry.slug] = why
         return None
 
 
-class _Taking(bundles.Taking):
-    """A case study of a release on its way in. Its publications are known again although they were corrected."""
+class _Import(bundles.Taking):
+    """Imports a case study of a release; recognises its publications although they were corrected."""
 
     def __init__(self, bundle: StoredBundle, origin: Origin, signer: Origin) -> None:
         super().__init__(bundle, None, ImportBatch.Door.COMMAND)
@@ -281,16 +281,16 @@ class _Taking(bundles.Taking):
             raise BundleError(
                 f"publications: {fields['slug']!r} is another publication here ({row.title[:_LONGEST_TITLE]})."
             )
-        self.describe(row, fields)
+        self.update(row, fields)
         return row
 
     def claim(self, fields: dict[str, Any]) -> Claim:
         claim = super().claim(fields)
-        self.describe(claim, fields)
+        self.update(claim, fields)
         return claim
 
-    def describe(self, row: Publication | Claim, fields: dict[str, Any]) -> None:
-        """Give a row the words of the release, where no other's case study has it."""
+    def update(self, row: Publication | Claim, fields: dict[str, Any]) -> None:
+        """Give a row the values of the release, unless case studies of others refer to it, too."""
         others = row.case_studies.exclude(**self.theirs)
         if others.exists():
             return

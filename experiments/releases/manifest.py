@@ -1,27 +1,24 @@
-"""release.json: what a release holds, from where, and what became of each case study there."""
+"""release.json: which case studies a release holds, where they come from, and how they ended there."""
 
 import json
 from dataclasses import asdict, dataclass
-from itertools import islice
 from typing import Any
 
 import cattrs
-import jsonschema
 
-from kdb.json_values import refuse_unkeepable
+from experiments.readers.bundle import BundleError, parse_document
 
 from . import ReleaseError
 
 FORMAT, VERSION = "kdb-release", 1
 MAX_BYTES = 16 * 2**20
 MAX_CASE_STUDIES = 10_000
-_MOST_FAULTS = 5
-_SHOWN = 200  # characters of one
+MAX_VALUES = 2_000_000
 
 
 @dataclass(frozen=True)
-class From:
-    """An installation. identity : the UUID that it gave itself; address : where it can be read, or ""."""
+class Publisher:
+    """An installation. identity : the UUID that it gave itself; address : where it can be read, or "" """
 
     identity: str
     name: str
@@ -29,7 +26,7 @@ class From:
 
 
 @dataclass(frozen=True)
-class Ended:
+class Ending:
     """The end of a case study. kind : "retracted", "superseded" or "doubted"; replaced_by : the origin's short name of
     what replaces it, of the same origin, or ""."""
 
@@ -44,18 +41,18 @@ class Entry:
     path : of its folder; digest : of what rankings rest on (digests); ended : None where it counts"""
 
     slug: str
-    origin: From
+    origin: Publisher
     number: int
     path: str
     digest: str
-    ended: Ended | None
+    ended: Ending | None
 
 
 @dataclass(frozen=True)
 class Manifest:
     """number : the knowledge revision of the release; made_on : its day; files : SHA-256 by name, of all others"""
 
-    origin: From
+    origin: Publisher
     number: int
     made_on: str
     case_studies: list[Entry]
@@ -76,12 +73,12 @@ def _object(**properties: Any) -> dict[str, Any]:
     }
 
 
-_FROM = _object(
+_PUBLISHER = _object(
     identity={"type": "string", "pattern": "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},
     name={"type": "string", "minLength": 1, "maxLength": 200, "pattern": r"^[^\x00-\x1f\x7f-\x9f]+$"},
     address={"type": "string", "pattern": r"^(https?://[^\s\"<>]+)?$", "maxLength": 500},
 )
-_ENDED = _object(
+_ENDING = _object(
     kind={"enum": ["retracted", "superseded", "doubted"]},
     reason={"type": "string", "minLength": 1, "maxLength": 10_000, "pattern": r"\S"},
     replaced_by={"anyOf": [_SLUG, {"const": ""}]},
@@ -92,7 +89,7 @@ SCHEMA = {
     **_object(
         format={"const": FORMAT},
         version={"const": VERSION},
-        origin=_FROM,
+        origin=_PUBLISHER,
         number=_NUMBER,
         made_on={"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}$"},
         case_studies={
@@ -100,11 +97,11 @@ SCHEMA = {
             "maxItems": MAX_CASE_STUDIES,
             "items": _object(
                 slug=_SLUG,
-                origin=_FROM,
+                origin=_PUBLISHER,
                 number=_NUMBER,
                 path={"type": "string", "pattern": "^case-studies/[-a-zA-Z0-9_]{1,60}/$"},
                 digest=_DIGEST,
-                ended={"anyOf": [{"type": "null"}, _ENDED]},
+                ended={"anyOf": [{"type": "null"}, _ENDING]},
             ),
         },
         files={"type": "object", "additionalProperties": _DIGEST, "maxProperties": 5 * MAX_CASE_STUDIES},
@@ -112,24 +109,17 @@ SCHEMA = {
 }
 
 
-def dumped(manifest: Manifest) -> bytes:
+def to_json(manifest: Manifest) -> bytes:
     document = {"format": FORMAT, "version": VERSION, **asdict(manifest)}
     return (json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode()
 
 
-def parsed(data: bytes) -> Manifest:
-    """Return what a release says of itself. Raises ReleaseError."""
-    if len(data) > MAX_BYTES:
-        raise ReleaseError(f"release.json: found {len(data):,} bytes, at most {MAX_BYTES:,} are taken.")
+def parse(data: bytes) -> Manifest:
+    """Return the manifest that release.json holds. Raises ReleaseError."""
     try:
-        document = json.loads(data)
-        refuse_unkeepable(document)
-    except (ValueError, RecursionError) as error:
-        raise ReleaseError(f"release.json: {error}") from error
-    faults = [*islice(jsonschema.Draft202012Validator(SCHEMA).iter_errors(document), _MOST_FAULTS)]
-    if faults:
-        told = "; ".join(f"{fault.json_path}: {fault.message[:_SHOWN]}" for fault in faults)
-        raise ReleaseError(f"release.json: {told}")
+        document = parse_document("release.json", data, SCHEMA, max_bytes=MAX_BYTES, max_values=MAX_VALUES)
+    except BundleError as error:
+        raise ReleaseError(str(error)) from error
     del document["format"], document["version"]
     manifest = cattrs.structure(document, Manifest)
     for name, keys in (

@@ -11,8 +11,8 @@ from experiments.readers import archives
 from experiments.readers.bundle import DERIVED, DOCUMENT, FILES, MEASUREMENTS
 
 from . import ReleaseError, manifest, signing
-from .describing import CRATE, MANIFEST, SIGNATURE
 from .manifest import Entry, Manifest
+from .ro_crate import CRATE, MANIFEST, SIGNATURE
 
 MAX_BYTES = 1024 * 2**20  # of the file
 MAX_MEMBERS = 50_000
@@ -23,8 +23,8 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 class Opened:
     """A release whose list of files is as its manifest says. key : the public key that signed it"""
 
-    def __init__(self, archive: archives.Archive, made: Manifest, key: str) -> None:
-        self.archive, self.manifest, self.key = archive, made, key
+    def __init__(self, archive: archives.Archive, listing: Manifest, key: str) -> None:
+        self.archive, self.manifest, self.key = archive, listing, key
 
     def bundle(self, entry: Entry) -> bytes:
         """Return the case study as a bundle of its own. Raises ReleaseError."""
@@ -58,31 +58,31 @@ def opened(file: Path) -> Iterator[Opened]:
         raise ReleaseError(f"{file.name}: found {size:,} bytes, at most {MAX_BYTES:,} are taken.")
     try:
         with archives.opened(file.name, file.read_bytes(), most=MAX_MEMBERS) as archive:
-            about = []
+            heads = []
             for name, why in ((MANIFEST, "is it a release?"), (CRATE, "is it whole?"), (SIGNATURE, _UNSIGNED)):
                 if name not in archive.names:
                     raise ReleaseError(f"{file.name}: {name} is missing; {why}")
-                about.append(archive.read(name))
-            key = signing.signing_key(*about)
-            made = manifest.parsed(about[0])
-            _check_names(set(archive.names), made)
-            yield Opened(archive, made, key)
+                heads.append(archive.read(name))
+            key = signing.signing_key(*heads)
+            listing = manifest.parse(heads[0])
+            _check_names(set(archive.names), listing)
+            yield Opened(archive, listing, key)
     except archives.ArchiveError as error:
         raise ReleaseError(str(error)) from error
 
 
-def _check_names(there: set[str], made: Manifest) -> None:
+def _check_names(there: set[str], listing: Manifest) -> None:
     """Raise ReleaseError where files are missing, or more than the manifest names."""
-    named = {*made.files, MANIFEST, CRATE, SIGNATURE}
+    named = {*listing.files, MANIFEST, CRATE, SIGNATURE}
     if there != named:
         other = sorted(there ^ named)[0]
         raise ReleaseError(f"{other!r}: {MANIFEST} and the files disagree on it.")
-    paths = {entry.path for entry in made.case_studies}
-    for entry in made.case_studies:
+    paths = {entry.path for entry in listing.case_studies}
+    for entry in listing.case_studies:
         for name in (DOCUMENT, MEASUREMENTS, DERIVED):
             if entry.path + name not in named:
                 raise ReleaseError(f"{entry.path}{name} is missing.")
-    for name in made.files:
+    for name in listing.files:
         folder, slash, inner = name.removeprefix("case-studies/").partition("/")
         if name.startswith("case-studies/") and (
             f"case-studies/{folder}{slash}" not in paths

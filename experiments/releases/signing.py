@@ -13,7 +13,7 @@ from django.conf import settings
 from kdb.env import kept_secret
 
 from . import ReleaseError
-from .describing import SIGNATURE
+from .ro_crate import SIGNATURE
 
 KEY = r"[0-9a-f]{64}"
 _LENGTH = 32 + 64  # bytes of public key and signature
@@ -21,10 +21,10 @@ _LENGTH = 32 + 64  # bytes of public key and signature
 
 def own_key() -> Ed25519PrivateKey:
     """Return the key of this installation, made when first asked for."""
-    kept = kept_secret(
+    text = kept_secret(
         settings.DATA_DIR / "release_key", lambda: Ed25519PrivateKey.generate().private_bytes_raw().hex()
     )
-    return Ed25519PrivateKey.from_private_bytes(bytes.fromhex(kept))
+    return Ed25519PrivateKey.from_private_bytes(bytes.fromhex(text))
 
 
 def public_key() -> str:
@@ -39,13 +39,13 @@ def sign(manifest: bytes, crate: bytes, key: Ed25519PrivateKey) -> str:
 def signing_key(manifest: bytes, crate: bytes, signature: bytes) -> str:
     """Return the public key that made the signature. Raises ReleaseError where none did."""
     try:
-        made = bytes.fromhex(signature.decode("ascii"))
-        if len(made) != _LENGTH:
+        signed = bytes.fromhex(signature.decode("ascii"))
+        if len(signed) != _LENGTH:
             raise ValueError
-        Ed25519PublicKey.from_public_bytes(made[:32]).verify(made[32:], _signed(manifest, crate))
+        Ed25519PublicKey.from_public_bytes(signed[:32]).verify(signed[32:], _signed(manifest, crate))
     except (ValueError, InvalidSignature):
         raise ReleaseError(f"{SIGNATURE}: the signature is not of these files; they were changed.") from None
-    return made[:32].hex()
+    return signed[:32].hex()
 
 
 def _signed(manifest: bytes, crate: bytes) -> bytes:

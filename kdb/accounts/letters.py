@@ -6,7 +6,7 @@ from django.contrib.auth.forms import PasswordResetForm
 from django.core.mail import send_mail
 from django.template.loader import render_to_string
 
-from kdb.work import jobs
+from kdb.jobs import jobs
 
 _TEMPLATES = "accounts/password_reset"
 

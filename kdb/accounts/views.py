@@ -15,10 +15,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 from kdb.accounts import second_factor, tokens
 from kdb.accounts.forms import TokenForm
 from kdb.accounts.users import user_of
+from kdb.jobs import jobs
 from kdb.models import ApiToken, OidcIdentity
 from kdb.web.addresses import counted_address
 from kdb.web.rates import is_within
-from kdb.work import jobs
 
 _HOUR = 3600  # seconds
 MOST_RESETS_BY_ADDRESS = 10  # letters an hour, asked for from one place

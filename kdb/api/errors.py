@@ -25,7 +25,7 @@ from rest_framework.views import set_rollback
 
 from kdb.api.faults import FaultyRequest, FieldError, sentences
 from kdb.api.formats import FORMAT_PARAMETER
-from kdb.operating.failures import is_unavailable, why_unavailable
+from kdb.operations.failures import is_unavailable, why_unavailable
 
 MEDIA_TYPE = "application/problem+json"
 API_PREFIX = "/api/"

@@ -1,6 +1,5 @@
-"""Limit what strangers' requests may cost.
+"""Limit the processor time that requests of strangers may take: middleware.CostMiddleware, called for every request.
 
-A request of nobody signed in that only reads gets so much processor time of the web server (budget). What costs more
-is left to a worker (leaving): it is answered 202 until the answer is there, and given up where nobody asks for it any
-more. What each address and user has cost in the last minute is counted, for pages and the API alike (spending).
+budget limits one request; what takes longer deferral leaves to a worker, answered 202 until the answer is there;
+spending counts what each address, network and user had in the last minute.
 """

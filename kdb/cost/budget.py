@@ -1,4 +1,4 @@
-"""Limit the processor time of the work under way, asked at each query and between long steps of computing."""
+"""Limit the processor time of a request: checked before each query and between long steps of computing."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -15,41 +15,41 @@ _check: ContextVar[Check | None] = ContextVar("budget", default=None)
 
 
 class TooDear(BaseException):
-    """The request costs more than the web server spends on it. No Exception: templates would take it for a False."""
+    """The request costs more than the web server spends on it. Not an Exception: templates would swallow it."""
 
 
 @contextmanager
-def of_seconds(seconds: float) -> Iterator[None]:
-    """Raise TooDear inside, once, where this thread has used more processor time than that.
+def limit_seconds(seconds: float) -> Iterator[None]:
+    """Raise TooDear inside, once, when this thread has used that much processor time.
 
-    Of several requests at once in this process each has its part of it, down to a third: they wait for each other.
+    Requests at work in this process at the same time share it, down to a third each: they wait for each other.
     """
     began, me = time.thread_time(), object()
 
-    def check(ahead: float) -> None:
+    def enforce(ahead: float) -> None:
         if time.thread_time() - began + ahead > seconds / min(len(_at_work), _MOST_PARTS):
             raise TooDear
 
     _at_work.add(me)
     try:
-        with checked_by(check):
+        with call_before_queries(enforce):
             yield
     finally:
         _at_work.discard(me)
 
 
 @contextmanager
-def checked_by(check: Check) -> Iterator[None]:
-    """Call it before each query that is in no transaction begun inside, and wherever `look` is."""
+def call_before_queries(checker: Check) -> Iterator[None]:
+    """Call the checker before each query outside of transactions that began inside, and wherever `check` is called."""
     outside = {alias: _transactions(connections[alias]) for alias in connections}
 
     def ask(execute: Any, sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
         connection = context["connection"]
         if _transactions(connection) == outside[connection.alias]:
-            look()
+            check()
         return execute(sql, params, many, context)
 
-    token = _check.set(check)
+    token = _check.set(checker)
     try:
         with ExitStack() as stack:
             for alias in connections:
@@ -60,18 +60,18 @@ def checked_by(check: Check) -> Iterator[None]:
 
 
 def _transactions(connection: Any) -> tuple[bool, int]:
-    """Tell whether there is one, and how many are inside it."""
+    """Tell whether there is a transaction, and how many savepoints are in it."""
     return connection.in_atomic_block, len(connection.savepoint_ids)
 
 
-def look(ahead: float = 0.0) -> None:
-    """Go on only where there is something left to spend. ahead : seconds that the next step is known to take"""
-    if (check := _check.get()) is not None:
-        lift()  # it may ask the database itself; and where it raises, what is left may ask once more
-        check(ahead)
-        _check.set(check)
+def check(ahead: float = 0.0) -> None:
+    """Raise TooDear if the budget does not last for the next step. ahead : seconds that the step takes"""
+    if (checker := _check.get()) is not None:
+        remove_limit()  # it may ask the database itself; and where it raises, what is left may ask once more
+        checker(ahead)
+        _check.set(checker)
 
 
-def lift() -> None:
-    """Let the rest of the work under way take as long as it needs."""
+def remove_limit() -> None:
+    """Let the rest of the request take as long as it needs."""
     _check.set(None)

@@ -1,4 +1,4 @@
-"""Tell what each request costs, before, during and after it."""
+"""Charge each request, and defer or refuse those that cost too much."""
 
 import time
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponseBase
 
 from kdb.web.htmx import load_anew
 
-from . import budget, leaving
+from . import budget, deferral
 from .spending import Payer, charged, payer_of, reserve, settle
 
 WAITS = "KDB-Waits"  # header of templates/being_worked_out.html when it looks whether its page has come
@@ -34,7 +34,7 @@ class CostMiddleware:
 
     def _counted(self, request: HttpRequest, payer: Payer) -> HttpResponseBase:
         if wait := reserve(payer):
-            return leaving.too_much(request, "You have asked for much in the last minute; wait a little.", wait)
+            return deferral.refuse(request, "You have asked for much in the last minute; wait a little.", wait)
         began = time.thread_time()
         try:
             return self._answer(request, payer)
@@ -45,12 +45,12 @@ class CostMiddleware:
         most = settings.KDB_CPU_SECONDS_A_REQUEST
         only_reads = request.method in ("GET", "HEAD")
         may_be_left = bool(most) and only_reads and payer.is_stranger
-        if may_be_left and (row := leaving.find(request)):
-            return leaving.answer(request, row)
+        if may_be_left and (row := deferral.find(request)):
+            return deferral.answer(request, row)
         try:
-            with budget.of_seconds(most) if may_be_left else nullcontext():
+            with budget.limit_seconds(most) if may_be_left else nullcontext():
                 return self.get_response(request)
         except budget.TooDear:
             if only_reads:
-                return leaving.leave(request)
-            return leaving.too_much(request, "This takes long. Ask again: what was worked out is kept.")
+                return deferral.defer(request)
+            return deferral.refuse(request, "This takes long. Ask again: what was worked out is kept.")

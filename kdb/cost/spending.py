@@ -1,4 +1,4 @@
-"""Count what everybody has spent of the processor in the last minute: each address, its network, each user."""
+"""Count the processor time of the last minute for each address, network and user."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -41,12 +41,12 @@ def payer_of(request: HttpRequest) -> Payer:
 
 
 def shares_of(address: str) -> dict[str, int]:
-    """Return what a stranger's request is counted by, and how many times as much as an address that may have."""
+    """Return the accounts a stranger's request is charged to, with their limits as multiples of an address's."""
     return {address: 1, network_of(address): NETWORK}
 
 
 def reserve(payer: Payer) -> int:
-    """Charge RESERVED ahead, to be settled; or charge nothing and return when to come back, in seconds."""
+    """Charge RESERVED in advance and return 0; or, over the limit, charge nothing and return the seconds to wait."""
     most = settings.KDB_CPU_SECONDS_A_MINUTE
     if not most:
         return 0

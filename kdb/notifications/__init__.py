@@ -1,7 +1,8 @@
-"""Tell people what they want to be told: by mail, or as a webhook.
+"""Notify people by mail or webhook: announcements.announce makes a delivery for each subscription that wants it.
 
-subscriptions   where somebody wants to be told, and of what
-announcing      what happened becomes a delivery for each subscription, in the transaction in which it happens
-delivering      a job sends what is due, again and again until it is taken or nobody takes it for a week
-webhook, mail   the two ways
+Start with announcements; subscriptions says who wants what, and deliveries sends, again and again for a week.
 """
+
+
+class NotSent(Exception):  # noqa: N818 - an event, not a mistake
+    """An attempt at a delivery failed; the text is fit to show to the owner of the subscription."""

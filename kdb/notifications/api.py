@@ -20,7 +20,7 @@ from kdb.api.faults import FaultyRequest
 from kdb.api.formats import FORMAT_PARAMETER
 from kdb.web.addresses import site_of
 
-from . import announcing, subscriptions
+from . import announcements, subscriptions
 from .models import Delivery, Subscription, Topic
 
 TAGS = ["notifications"]
@@ -103,9 +103,6 @@ class NotificationViewSet(
         rows = super().get_queryset()
         return rows.filter(user=self.request.user) if self.request.user.is_authenticated else rows.none()
 
-    def perform_destroy(self, instance: Subscription) -> None:
-        subscriptions.remove(instance)
-
     @extend_schema(
         operation_id="notifications_create",
         tags=TAGS,
@@ -114,14 +111,14 @@ class NotificationViewSet(
     )
     def create(self, request: Request) -> Response:
         """Be told somewhere."""
-        asked = _asked(request, SubscriptionFieldsSerializer)
+        body = _checked_body(request, SubscriptionFieldsSerializer)
         try:
-            made = subscriptions.add(
-                request.user, asked["way"], asked.get("address", ""), asked["topics"], site_of(request)
+            subscription = subscriptions.add(
+                request.user, body["way"], body.get("address", ""), body["topics"], site_of(request)
             )
         except subscriptions.SubscriptionError as refusal:
             raise FaultyRequest([{"field": "body", "message": str(refusal)}], status_code=422) from refusal
-        return Response(self.get_serializer(made).data, status=status.HTTP_201_CREATED)
+        return Response(self.get_serializer(subscription).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(
         operation_id="notifications_update",
@@ -131,22 +128,22 @@ class NotificationViewSet(
     )
     def update(self, request: Request, pk: str) -> Response:
         """Choose what it is told; one that was switched off is on again."""
-        mine = self.get_object()
+        subscription = self.get_object()
         try:
-            subscriptions.change(mine, _asked(request, TopicsSerializer)["topics"])
+            subscriptions.change(subscription, _checked_body(request, TopicsSerializer)["topics"])
         except subscriptions.SubscriptionError as refusal:
             raise FaultyRequest([{"field": "topics", "message": str(refusal)}], status_code=422) from refusal
-        mine.refresh_from_db()
-        return Response(self.get_serializer(mine).data)
+        subscription.refresh_from_db()
+        return Response(self.get_serializer(subscription).data)
 
     @extend_schema(operation_id="notifications_test", tags=TAGS, request=None, responses={202: None})
     @action(detail=True, methods=["post"])
     def test(self, request: Request, pk: str) -> Response:
         """Send a message that says nothing. What becomes of it is among the deliveries."""
-        mine = self.get_object()
-        if not announcing.may_test(request.user):
-            raise Throttled(announcing.TEST_SECONDS)
-        announcing.send_test(mine)
+        subscription = self.get_object()
+        if not announcements.may_test(request.user):
+            raise Throttled(announcements.TEST_SECONDS)
+        announcements.send_test(subscription)
         return Response(status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(operation_id="notifications_deliveries", tags=TAGS, responses={200: DeliverySerializer(many=True)})
@@ -157,8 +154,8 @@ class NotificationViewSet(
         return Response(DeliverySerializer(rows, many=True).data)
 
 
-def _asked(request: Request, shape: type[Fields]) -> dict[str, Any]:
+def _checked_body(request: Request, shape: type[Fields]) -> dict[str, Any]:
     """Return the body, checked."""
-    asked = shape(data=fields_of(request, shape))
-    asked.is_valid(raise_exception=True)
-    return dict(asked.validated_data)
+    serializer = shape(data=fields_of(request, shape))
+    serializer.is_valid(raise_exception=True)
+    return dict(serializer.validated_data)

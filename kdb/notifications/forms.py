@@ -17,7 +17,7 @@ class TopicsForm(forms.Form):
 
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        choices = [(topic.value, topic.label) for topic in subscriptions.topics_of(user)]
+        choices = [(topic.value, topic.label) for topic in subscriptions.allowed_topics(user)]
         field_of(self, "topics", forms.MultipleChoiceField).choices = choices
 
 
@@ -34,5 +34,5 @@ class SubscriptionForm(TopicsForm):
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, user=user, **kwargs)
         labels = {Subscription.Way.MAIL: f"mail to {user.email}", Subscription.Way.WEBHOOK: "webhook"}
-        ways = [(way.value, labels[way]) for way in subscriptions.ways_of(user)]
+        ways = [(way.value, labels[way]) for way in subscriptions.allowed_ways(user)]
         field_of(self, "way", forms.ChoiceField).choices = ways

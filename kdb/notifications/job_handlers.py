@@ -1,12 +1,12 @@
-"""Handlers of jobs; kdb.work.jobs imports this module."""
+"""Handlers of jobs; kdb.jobs.jobs imports this module."""
 
-from kdb.work import jobs
+from kdb.jobs import jobs
 
-from . import delivering
-from .announcing import JOB
+from . import deliveries
+from .announcements import JOB
 
 
 @jobs.handler(JOB)
 def deliver_notifications(run: jobs.JobRun) -> None:
     """Send what is due. What fails keeps its reason and the time of its next attempt in its own row."""
-    delivering.deliver_due(run.step)
+    deliveries.deliver_due(run.step)

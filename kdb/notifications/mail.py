@@ -6,8 +6,7 @@ from urllib.parse import urlsplit
 
 from django.core.mail import EmailMessage
 
-from . import subscriptions
-from .errors import NotSent
+from . import NotSent, subscriptions
 from .models import Delivery
 
 logger = logging.getLogger(__name__)

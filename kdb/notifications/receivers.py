@@ -6,9 +6,9 @@ from django.dispatch import receiver
 
 from kdb.signals import ticked
 
-from . import delivering
+from . import deliveries
 
 
 @receiver(ticked)
 def look_after_deliveries(sender: Any, **kwargs: Any) -> None:
-    delivering.look_after()
+    deliveries.maintain()

@@ -1,4 +1,4 @@
-"""Subscriptions: the one module that writes where people want to be told."""
+"""Add, change and remove subscriptions, and tell who may receive what."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,13 +11,12 @@ from django.db.models import QuerySet
 from django.utils.crypto import salted_hmac
 from django.utils.timezone import now
 
-from . import places
-from .errors import NotSent
+from . import NotSent, webhook_addresses
 from .models import Delivery, Subscription, Topic
 
 MOST = 10  # subscriptions of one user
 _LOOKUP_SECONDS = 5  # while somebody waits for the page
-# Who may be told of it. What concerns one's own campaign or question needs no more than still to be allowed to see it.
+# What a user needs to subscribe. Topics without an entry concern what the user may see anyway.
 PERMISSIONS = {
     Topic.CAMPAIGN: "experiments.add_campaign",
     Topic.MACHINES: "experiments.add_campaign",
@@ -28,21 +27,21 @@ Way = Subscription.Way
 
 
 class SubscriptionError(Exception):
-    """Nobody can be told there; the text is fit to show."""
+    """A subscription cannot be added or changed; the text is fit to show."""
 
 
-def topics_of(user: Any) -> list[Topic]:
-    """List the topics that this user may be told of."""
-    return [topic for topic in Topic if may_be_told(user, topic)]
+def allowed_topics(user: Any) -> list[Topic]:
+    """List the topics that this user may subscribe to."""
+    return [topic for topic in Topic if may_receive(user, topic)]
 
 
-def may_be_told(user: Any, topic: str) -> bool:
+def may_receive(user: Any, topic: str) -> bool:
     permission = PERMISSIONS.get(Topic(topic))
     return user.is_active and (permission is None or user.has_perm(permission))
 
 
-def ways_of(user: Any) -> list[Way]:
-    """List the ways to tell this user: by mail where KDB sends any and the account has an address."""
+def allowed_ways(user: Any) -> list[Way]:
+    """List the ways to notify this user: by mail where KDB sends any and the account has an address."""
     return [Way.MAIL, Way.WEBHOOK] if settings.KDB_MAIL_IS_SENT and user.email else [Way.WEBHOOK]
 
 
@@ -52,7 +51,7 @@ def add(user: Any, way: str, address: str, topics: Iterable[str], site: str) -> 
     site : scheme and host that links in its messages begin with
     """
     topics = _allowed(user, topics)
-    if way not in ways_of(user):
+    if way not in allowed_ways(user):
         raise SubscriptionError(why_no_mail(user) if way == Way.MAIL else f"There is no way {way!r}.")
     address = _checked(address) if way == Way.WEBHOOK else ""
     with transaction.atomic():
@@ -73,36 +72,32 @@ def change(subscription: Subscription, topics: Iterable[str]) -> None:
     )
 
 
-def remove(subscription: Subscription) -> None:
-    subscription.delete()
-
-
 def switch_off(subscription: Subscription, reason: str) -> None:
-    """Send nothing there any more; waiting deliveries are given up."""
+    """Switch a subscription off and give up its waiting deliveries."""
     with transaction.atomic():
         Subscription.objects.filter(pk=subscription.pk, off_at__isnull=True).update(off_at=now(), off_reason=reason)
         waiting = Delivery.objects.filter(subscription=subscription, state=Delivery.State.WAITING)
         waiting.update(state=Delivery.State.GIVEN_UP, due_at=None, ended_at=now())
 
 
-def told_of(topic: Topic) -> QuerySet[Subscription]:
-    """Return everybody's subscriptions that are on and want it."""
+def subscribers_to(topic: Topic) -> QuerySet[Subscription]:
+    """Return all active subscriptions to the topic."""
     # JSON lists cannot be searched alike by both databases; there are as many as people chose.
-    wanting = [pk for pk, topics in _on().values_list("pk", "topics") if topic in topics]
-    return Subscription.objects.filter(pk__in=wanting).select_related("user")
+    subscribed = [pk for pk, topics in _on().values_list("pk", "topics") if topic in topics]
+    return Subscription.objects.filter(pk__in=subscribed).select_related("user")
 
 
-def is_told(user: Any, topic: Topic) -> bool:
+def is_subscribed(user: Any, topic: Topic) -> bool:
     return any(topic in topics for topics in _on().filter(user=user).values_list("topics", flat=True))
 
 
 def signing_key(subscription: Subscription) -> str:
-    """Return what its webhooks are signed with, made of SECRET_KEY and its id: kept nowhere."""
+    """Return the key that signs its webhooks, derived from SECRET_KEY and its id and stored nowhere."""
     return salted_hmac("kdb.notifications.signing_key", str(subscription.pk), algorithm="sha256").hexdigest()
 
 
 def why_no_mail(user: Any) -> str:
-    """Say why this user cannot be told by mail; "" where they can."""
+    """Say why this user cannot get mail; "" where they can."""
     if not settings.KDB_MAIL_IS_SENT:
         return "This server sends no mail: whoever runs it has not set EMAIL_URL."
     return "" if user.email else "Your account has no mail address: ask an administrator to enter it."
@@ -113,7 +108,7 @@ def _on() -> QuerySet[Subscription]:
 
 
 def _allowed(user: Any, topics: Iterable[str]) -> list[str]:
-    chosen, allowed = set(topics), topics_of(user)
+    chosen, allowed = set(topics), allowed_topics(user)
     if not chosen or not chosen <= set(allowed):
         raise SubscriptionError(f"Choose what to be told of, of: {', '.join(allowed)}.")
     return [topic.value for topic in Topic if topic in chosen]
@@ -136,7 +131,7 @@ def _checked(address: str) -> str:
         raise SubscriptionError("The address begins with https://.")
     if not is_named:
         try:
-            places.judged(address, seconds=_LOOKUP_SECONDS)
+            webhook_addresses.resolve(address, seconds=_LOOKUP_SECONDS)
         except NotSent as refusal:
             raise SubscriptionError(str(refusal)) from refusal
     return address

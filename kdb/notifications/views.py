@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from kdb.accounts.users import user_of
 from kdb.web.addresses import site_of
 
-from . import announcing, subscriptions
+from . import announcements, subscriptions
 from .forms import SubscriptionForm, TopicsForm
 from .models import Delivery, Subscription
 
@@ -31,7 +31,6 @@ def notifications(request: HttpRequest) -> HttpResponse:
             form.add_error(None, str(refusal))
         else:
             return redirect("notifications")
-    mine = Subscription.objects.filter(user=user)
     context = {
         "form": form,
         "subscriptions": [
@@ -40,9 +39,9 @@ def notifications(request: HttpRequest) -> HttpResponse:
                 "form": TopicsForm({"topics": row.topics}, user=user, auto_id=f"id_{row.pk}_%s"),
                 "key": subscriptions.signing_key(row) if row.way == Subscription.Way.WEBHOOK else "",
             }
-            for row in mine
+            for row in Subscription.objects.filter(user=user)
         ],
-        "deliveries": Delivery.objects.filter(subscription__in=mine).select_related("subscription")[:_SHOWN],
+        "deliveries": Delivery.objects.filter(subscription__user=user).select_related("subscription")[:_SHOWN],
         "why_no_mail": subscriptions.why_no_mail(user),
     }
     return render(request, "accounts/notifications.html", context, status=422 if form.is_bound else 200)
@@ -53,30 +52,30 @@ def notifications(request: HttpRequest) -> HttpResponse:
 def change(request: HttpRequest, pk: str) -> HttpResponse:
     """Change what a subscription is told; without anything ticked it stays as it was."""
     form = TopicsForm(request.POST, user=user_of(request))
-    mine = _mine(request, pk)
+    subscription = _own(request, pk)
     if form.is_valid():
-        subscriptions.change(mine, form.cleaned_data["topics"])
+        subscriptions.change(subscription, form.cleaned_data["topics"])
     return redirect("notifications")
 
 
 @require_POST
 @login_required
 def remove(request: HttpRequest, pk: str) -> HttpResponse:
-    subscriptions.remove(_mine(request, pk))
+    _own(request, pk).delete()
     return redirect("notifications")
 
 
 @require_POST
 @login_required
 def send_test(request: HttpRequest, pk: str) -> HttpResponse:
-    mine = _mine(request, pk)
-    if not announcing.may_test(request.user):
+    subscription = _own(request, pk)
+    if not announcements.may_test(request.user):
         response = render(request, "accounts/notifications_wait.html", status=429)
-        response["Retry-After"] = announcing.TEST_SECONDS
+        response["Retry-After"] = announcements.TEST_SECONDS
         return response
-    announcing.send_test(mine)
+    announcements.send_test(subscription)
     return redirect("notifications")
 
 
-def _mine(request: HttpRequest, pk: str) -> Subscription:
+def _own(request: HttpRequest, pk: str) -> Subscription:
     return get_object_or_404(Subscription, pk=pk, user=user_of(request))

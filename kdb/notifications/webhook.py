@@ -4,9 +4,8 @@
     KDB-Timestamp: seconds since 1970 of this attempt
     KDB-Signature: HMAC-SHA256, in hex, of the timestamp, a full stop and the body, by the subscription's signing key
 
-The address must not lead inside. Its host is looked up once, each address found is judged, and the connection is made
-to one that was judged. No redirect is followed, of the answer nothing but the status is told, and all of it takes
-seconds.
+The host is looked up once, each of its addresses is checked (webhook_addresses), and the connection is made to one of
+them. No redirect is followed, and only the status of the answer is read.
 """
 
 import hashlib
@@ -15,17 +14,16 @@ import json
 import time
 from typing import Any
 
-from kdb import __version__, calls
+from kdb import __version__, http_client
 
-from . import places, subscriptions
-from .errors import NotSent
+from . import NotSent, subscriptions, webhook_addresses
 from .models import Delivery
 
 SECONDS = 10  # for all of an attempt, once the host is looked up
 
 
 def send(delivery: Delivery) -> None:
-    """Raise NotSent where it is not taken, that is answered with a status of 200 to 299."""
+    """Post a delivery. Raises NotSent unless it is answered with a status of 200 to 299."""
     subscription = delivery.subscription
     body = json.dumps(content(delivery)).encode()
     moment = str(int(time.time()))
@@ -37,11 +35,17 @@ def send(delivery: Delivery) -> None:
         "KDB-Timestamp": moment,
         "KDB-Signature": signature(key, moment, body),
     }
-    status = _post(subscription.address, headers, body)
-    if 300 <= status < 400:
-        raise NotSent(f"It answered {status}; redirects are not followed.")
-    if not 200 <= status < 300:
-        raise NotSent(f"It answered {status}.")
+    addresses = webhook_addresses.resolve(subscription.address)
+    try:
+        reply = http_client.send_request(
+            "POST", subscription.address, addresses, headers=headers, body=body, seconds=SECONDS
+        )
+    except http_client.NoAnswer as error:
+        raise NotSent(str(error)) from error
+    if 300 <= reply.status < 400:
+        raise NotSent(f"It answered {reply.status}; redirects are not followed.")
+    if not 200 <= reply.status < 300:
+        raise NotSent(f"It answered {reply.status}.")
 
 
 def content(delivery: Delivery) -> dict[str, Any]:
@@ -59,12 +63,3 @@ def content(delivery: Delivery) -> dict[str, Any]:
 
 def signature(key: str, timestamp: str, body: bytes) -> str:
     return hmac.new(key.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
-
-
-def _post(address: str, headers: dict[str, str], body: bytes) -> int:
-    """Return the status of the answer. Raises NotSent where there is none."""
-    try:
-        reply = calls.call("POST", address, places.judged(address), headers=headers, body=body, seconds=SECONDS)
-    except calls.NotReached as error:
-        raise NotSent(str(error)) from error
-    return reply.status

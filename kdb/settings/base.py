@@ -17,7 +17,7 @@ from kdb import __version__
 from kdb.database import postgresql
 from kdb.database.sqlite import SQLITE_OPTIONS
 from kdb.env import database, env, integer, log_level, redis_url, required, text
-from kdb.operating.log_lines import LINE
+from kdb.operations.log_lines import LINE
 from kdb.units import METRICS
 
 BASE_DIR = Path(__file__).resolve().parents[2]
@@ -45,8 +45,8 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "kdb.operating.request_ids.request_id_middleware",
-    "kdb.operating.metrics.metrics_middleware",
+    "kdb.operations.request_ids.request_id_middleware",
+    "kdb.operations.metrics.metrics_middleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -76,7 +76,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "experiments.waiting.for_user",
                 "kdb.accounts.views.ways_to_sign_in",
-                "kdb.operating.upgrades.version",
+                "kdb.operations.upgrades.version",
             ],
         },
     }
@@ -133,7 +133,7 @@ CACHES: dict[str, dict[str, Any]] = {
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# Workers ask the database for Job rows (kdb/work/worker.py); with Redis, it wakes Celery's (kdb/celery.py).
+# Workers ask the database for Job rows (kdb/jobs/worker.py); with Redis, it wakes Celery's (kdb/celery.py).
 REDIS_URL = redis_url()
 if REDIS_URL:  # requests are counted where all web processes see it
     CACHES["throttle"] = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
@@ -158,7 +158,7 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_MAX_MEMORY_PER_CHILD = 256 * 1024  # KiB, of which 170 MiB are the program: Python keeps what it has had
 CELERY_WORKER_PROC_ALIVE_TIMEOUT = 60  # for a process of the pool to start, on a machine that has much to do
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
-CELERY_BEAT_SCHEDULER = "kdb.work.beat.Scheduler"
+CELERY_BEAT_SCHEDULER = "kdb.jobs.beat.Scheduler"
 CELERY_BEAT_SYNC_EVERY = 1  # touch the file after each task: its age says whether beat lives
 KDB_TICK_SECONDS = 15
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
@@ -170,9 +170,9 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     }
 }
 
-# What the processes of the web server count together (kdb/operating/metrics.py).
+# What the processes of the web server count together (kdb/operations/metrics.py).
 KDB_METRICS_DIR = DATA_DIR / "metrics"
-# How often something was away, counted by all processes (kdb/operating/outages.py).
+# How often something was away, counted by all processes (kdb/operations/outages.py).
 KDB_OUTAGES_DIR = DATA_DIR / "outages"
 
 # Private keys of a worker for its laboratory's hosts, one file each, named in the hosts' records.
@@ -195,12 +195,12 @@ LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {
-        "request_id": {"()": "kdb.operating.log_lines.AddRequestId"},
-        "outages": {"()": "kdb.operating.outages.SumUpOutages"},
+        "request_id": {"()": "kdb.operations.log_lines.AddRequestId"},
+        "outages": {"()": "kdb.operations.outages.SumUpOutages"},
     },
     "formatters": {
         "line": {"format": LINE, "style": "{"},
-        "json": {"()": "kdb.operating.log_lines.JsonFormatter"},
+        "json": {"()": "kdb.operations.log_lines.JsonFormatter"},
     },
     "handlers": {
         "stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORM, "filters": ["request_id", "outages"]}

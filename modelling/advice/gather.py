@@ -33,7 +33,7 @@ def advise(profile: Profile, *, hypervisor: str | None = None, host_fs: str | No
     hypervisor, host_fs : slugs that are decided already, or None. Where the nearest workload has no
     answer under them, the answer with fewer of them is given and `without` names those left out.
     """
-    with budget.of_seconds(MOST_SECONDS) if settings.KDB_CPU_SECONDS_A_REQUEST else nullcontext():
+    with budget.limit_seconds(MOST_SECONDS) if settings.KDB_CPU_SECONDS_A_REQUEST else nullcontext():
         return _advise(profile, hypervisor, host_fs)
 
 

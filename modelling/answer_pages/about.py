@@ -5,7 +5,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from kdb import __version__
-from kdb.operating import status
+from kdb.operations import status
 from modelling.answer_store.selectors import answer_in
 from modelling.answer_store.versions import current_answers
 from modelling.answers import words

@@ -23,7 +23,7 @@ from kdb.api.formats import CsvRenderer, csv_text
 from kdb.api.public import PublicOrOwnView, PublicView
 from kdb.api.shapes import shape_of
 from kdb.cost import budget
-from kdb.operating import status
+from kdb.operations import status
 from kdb.web.entity_tags import tagged, tagged_json
 from modelling.answer_store import releases, snapshots
 from modelling.answer_store.selectors import answer_in, waiting_for
@@ -119,7 +119,7 @@ class RankingView(PublicOrOwnView):
         kept = answer_version(question, as_of, method, request.user)
         if kept is None:
             return being_worked_out(question)
-        budget.lift()  # the rest only shows what is there, however slow the machine is
+        budget.remove_limit()  # the rest only shows what is there, however slow the machine is
         if laboratory:
             text = as_json(kept, question, machine, laboratory)
             return HttpResponse(text, content_type="application/json")

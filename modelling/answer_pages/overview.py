@@ -17,7 +17,7 @@ def overview() -> Overview:
 
     What published evidence compares and nobody asked yet is left to a worker, once.
     """
-    budget.lift()  # nothing is worked out for it, however slow the machine is that counts what is compared
+    budget.remove_limit()  # nothing is worked out for it, however slow the machine is that counts what is compared
     workloads = names.names()["workload"]
     questions = {(workload, axis): Question(axis, workload) for workload in workloads for axis in AXES}
     kept = kept_verdicts(questions.values())

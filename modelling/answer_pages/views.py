@@ -86,7 +86,7 @@ def answer(request: HttpRequest) -> HttpResponse:
     operator = request.user if permissions.may_operate(request.user) else None
     kept = answer_version(question, as_of, method, request.user)
     if kept and not asked.tab:
-        budget.lift()  # the rest only shows what is there, however slow the machine is
+        budget.remove_limit()  # the rest only shows what is there, however slow the machine is
     site = site_of(request)
     wanted = Wanted(is_fragment, is_fragment and target_of(request) == "answer-tabs", operator, site)
     content, linked = _answered(asked, kept, wanted, laboratory)

@@ -1,7 +1,6 @@
-"""The releases that an answer rests on beside the newest that this KDB has seen: in published case studies, and in what
-the reader may see besides.
+"""Compare the software releases behind an answer with the newest ones that this KDB has seen, and the reader may see.
 
-Read where the answer of now is shown, not kept with it: what stands at a permanent address has none of it.
+They are read when the current answer is shown and not kept with it: permanent addresses show none.
 """
 
 import hashlib
@@ -22,10 +21,10 @@ from modelling.evidence.question import Question
 from modelling.models import Laboratory, Sitting
 
 _KEY = "modelling.releases"
-_SECONDS = 60  # that another process may go on without what was published meanwhile
-_MOST_SITTINGS = 200  # newest ones that are looked at
+_SECONDS = 60  # until another process sees what was published meanwhile
+_MOST_SITTINGS = 200  # the newest ones are read
 _MOST_STUDIES = 20  # newest ones of an answer that are looked at: their configurations are read whenever it is shown
-# Each kind of release, and the column that says of what it is; a kernel is of a family of systems.
+# Each kind of release, and the column with the software it is a release of; a kernel belongs to a family of systems.
 _OF = {
     "hypervisor_release": "hypervisor",
     "host_kernel": "host_os",
@@ -39,11 +38,11 @@ _FIELDS = (
     *("hypervisor__slug", "host_fs__slug", "backend", "guest_fs__slug"),
     *("host_os__family", "guest_os__family", "disk_bus", *_OF),
 )
-Place = tuple[str, str]  # kind of release, and of what it is: slug or ""
+Software = tuple[str, str]  # kind of release, and the slug of the software or ""
 
 
 class Seen(NamedTuple):
-    """A release with where it was seen. number : what orders it; where : in words; case_study : its slug, or empty"""
+    """A release and where it was seen. number : orders releases; where : in words; case_study : its slug, or empty"""
 
     number: tuple[tuple[int, ...], bool, str]
     release: str
@@ -51,7 +50,7 @@ class Seen(NamedTuple):
     case_study: str = ""
 
 
-Newest = Mapping[Place, Seen]
+Newest = Mapping[Software, Seen]
 
 
 @dataclass(frozen=True)
@@ -72,35 +71,37 @@ class ReleaseThen:
 
 
 def releases(question: Question, result: Mapping[str, Any], *further: Newest) -> list[ReleaseThen]:
-    """Return the releases behind an answer. One query where something is published of them, two of many case studies.
+    """Return the releases behind an answer, in one or two queries.
 
-    result : of the answer, as JSON has it; further : what this reader may see beside what is published
+    result : the answer as JSON; further : releases that this reader may see beside those published
     """
     newest = _newest(seen for source in (_published(), *further) for seen in source.items())
     studies = _newest_studies({row["case_study"] for row in result["evidence"]})
-    stated: dict[Place, dict[str, set[str]]] = {}
-    for row in _behind(question, result, studies):
-        for place, release in _of_configuration(row):
-            releases_there = stated.setdefault(place, {})
+    stated: dict[Software, dict[str, set[str]]] = {}
+    for row in _configurations_behind(question, result, studies):
+        for software, release in _of_configuration(row):
+            releases_there = stated.setdefault(software, {})
             if release:
                 releases_there.setdefault(release, set()).add(row["case_study__slug"])
-    told = [_line(place, stated[place], studies, newest.get(place)) for place in sorted(stated, key=_order)]
-    known = [line for line in told if line.stated or line.newest]
+    lines = [
+        _line(software, stated[software], studies, newest.get(software)) for software in sorted(stated, key=_order)
+    ]
+    known = [line for line in lines if line.stated or line.newest]
     lacking = [fact for fact in _OF if fact not in {line.fact for line in known} and any(p[0] == fact for p in stated)]
     return known + [_line((fact, ""), {}, studies, None) for fact in lacking]
 
 
 def stamp() -> str:
-    """Return a text that changes with the newest releases that everybody may see. From memory, mostly."""
+    """Return a text that changes with the newest published releases. Mostly from the cache."""
     return hashlib.sha256(repr(sorted(_published().items())).encode()).hexdigest()[:12]
 
 
 def of_hosts(hosts: QuerySet[Host]) -> Newest:
     """Return the newest releases that the last checks of these hosts found, for their operators. One query."""
     return _newest(
-        (place, seen)
+        (software, seen)
         for name, facts in hosts.filter(archived_at=None).values_list("name", "facts")
-        for place, release in _of_host(facts)
+        for software, release in _of_host(facts)
         if (seen := _seen(release, f"host {name}"))
     )
 
@@ -111,7 +112,7 @@ def of_laboratory(laboratory: Laboratory) -> Newest:
 
 
 def forget() -> None:
-    """Have what is published read again."""
+    """Clear the cache of published releases."""
     caches["worked-out"].delete(_KEY)
 
 
@@ -126,9 +127,9 @@ def _read_published() -> Newest:
     rows = Configuration.objects.filter(states_one, case_study__status=CaseStudy.Status.PUBLISHED)
     alike = rows.order_by().values(*_FIELDS).annotate(study=Min("case_study__slug"))  # however many configurations
     configured = _newest(
-        (place, seen)
+        (software, seen)
         for row in alike
-        for place, release in _of_configuration(row)
+        for software, release in _of_configuration(row)
         if (seen := _seen(release, f"case study {row['study']}", row["study"]))
     )
     shared = _of_sittings(Sitting.objects.filter(case_study__status=CaseStudy.Status.PUBLISHED))
@@ -142,8 +143,10 @@ def _newest_studies(slugs: set[str]) -> set[str]:
     return set(newest[:_MOST_STUDIES])
 
 
-def _behind(question: Question, result: Mapping[str, Any], studies: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Yield the configurations of the case studies that are of what the question asks and one of its entries is."""
+def _configurations_behind(
+    question: Question, result: Mapping[str, Any], studies: Iterable[str]
+) -> Iterator[dict[str, Any]]:
+    """Yield the configurations of the case studies that match the question and one of the answer's entries."""
     if not studies:
         return
     asked = {name: getattr(question, name) for name in ("hypervisor", "guest_fs", "host_fs")}
@@ -158,8 +161,8 @@ def _behind(question: Question, result: Mapping[str, Any], studies: Iterable[str
             yield row
 
 
-def _of_configuration(row: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-    """Yield each kind of release that the configuration can have, "" where it is not stated."""
+def _of_configuration(row: Mapping[str, Any]) -> Iterator[tuple[Software, str]]:
+    """Yield each release that the configuration can have, "" where it is not stated."""
     has_guest = row["hypervisor__slug"] is not None
     owners = {
         "hypervisor": row["hypervisor__slug"] or "",
@@ -175,11 +178,11 @@ def _of_configuration(row: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
 
 
 def _family(family: str | None) -> str:
-    """Return the family of a system, "" for Linux: what states none is of Linux."""
+    """Return the family of a system, "" for Linux, which is what those are that state none."""
     return "" if family in (None, OperatingSystem.Family.LINUX) else str(family)
 
 
-def _of_host(facts: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+def _of_host(facts: Mapping[str, Any]) -> Iterator[tuple[Software, str]]:
     yield ("host_kernel", ""), str(facts.get("kernel", ""))
     yield ("hypervisor_release", "proxmox"), str(facts.get("pve", ""))
     yield ("hypervisor_release", "xen"), str(facts.get("xen", ""))
@@ -190,14 +193,14 @@ def _of_host(facts: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
 def _of_sittings(sittings: Any) -> Newest:
     rows = sittings.filter(ended_at__isnull=False).order_by("-pk")[:_MOST_SITTINGS]
     return _newest(
-        (place, seen)
+        (software, seen)
         for name, facts, choices in rows.values_list("laboratory__name", "facts", "choices")
-        for place, release in _of_machine(facts, choices)
+        for software, release in _of_machine(facts, choices)
         if (seen := _seen(release, f"laboratory {name}"))
     )
 
 
-def _of_machine(facts: Mapping[str, Any], choices: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Place, str]]:
+def _of_machine(facts: Mapping[str, Any], choices: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Software, str]]:
     """Yield the releases that `kdb measure` found on a machine, and those that its choices name."""
     side = "guest" if facts.get("virtual") == "yes" else "host"
     yield (f"{side}_kernel", ""), str(facts.get("kernel", ""))
@@ -216,7 +219,7 @@ def _of_machine(facts: Mapping[str, Any], choices: Iterable[Mapping[str, Any]]) 
 
 
 def _seen(release: str, where: str, case_study: str = "") -> Seen | None:
-    """Return a release with what orders it; None where it has no number, as "VMkernel".
+    """Return a release with the number that orders it; None where it has none, as "VMkernel".
 
     QEMU's number is taken where it is named, else the first; "0.7.0-rc4" comes before "0.7.0".
     """
@@ -228,23 +231,23 @@ def _seen(release: str, where: str, case_study: str = "") -> Seen | None:
     return Seen((tuple(map(int, match.group(1).split("."))), is_final, release), release, where, case_study)
 
 
-def _newest(seen_releases: Iterable[tuple[Place, Seen]]) -> Newest:
-    """Return the newest of each place; of equal ones the first by where it was seen."""
-    newest: dict[Place, Seen] = {}
-    for place, seen in seen_releases:
-        if place not in newest or (seen.number, newest[place].where) > (newest[place].number, seen.where):
-            newest[place] = seen
+def _newest(seen_releases: Iterable[tuple[Software, Seen]]) -> Newest:
+    """Return the newest of each software; of equal ones the first by where it was seen."""
+    newest: dict[Software, Seen] = {}
+    for software, seen in seen_releases:
+        if software not in newest or (seen.number, newest[software].where) > (newest[software].number, seen.where):
+            newest[software] = seen
     return newest
 
 
-def _order(place: Place) -> tuple[int, str]:
-    return list(_OF).index(place[0]), place[1]
+def _order(software: Software) -> tuple[int, str]:
+    return list(_OF).index(software[0]), software[1]
 
 
 def _line(
-    place: Place, stated: Mapping[str, Iterable[str]], studies: Iterable[str], newest: Seen | None
+    software: Software, stated: Mapping[str, Iterable[str]], studies: Iterable[str], newest: Seen | None
 ) -> ReleaseThen:
-    fact, owner = place
+    fact, owner = software
     numbers = {release: _seen(release, "") for release in stated}
     ordered = sorted(stated, key=lambda release: seen.number if (seen := numbers[release]) else ((), False, release))
     by = {slug for slugs in stated.values() for slug in slugs}

@@ -13,7 +13,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.fields.json import KT
 
 from kdb.database.written import Written
-from kdb.operating import metrics
+from kdb.operations import metrics
 from modelling.answers.content import Answer
 from modelling.estimation.ranking import METHOD
 from modelling.estimation.verdict import weaker

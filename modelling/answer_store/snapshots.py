@@ -20,8 +20,8 @@ from django.db.models.functions import Now
 from django.utils.timezone import now
 
 from kdb.cost import budget
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from modelling.answers.answer import answer
 from modelling.answers.estimate import estimate
 from modelling.estimation.ranking import METHOD
@@ -156,7 +156,7 @@ def answer_now(question: Question) -> RankingSnapshot:
 
 def _answer(question: Question, revision: int, as_of: int | None = None) -> RankingSnapshot:
     estimated = estimate(question, as_of)
-    budget.look(ahead=0.05)  # what is said takes a twentieth of a second, of many entries a tenth
+    budget.check(ahead=0.05)  # what is said takes a twentieth of a second, of many entries a tenth
     content = answer(estimated, revision)
     result = json.loads(json.dumps(content, default=vars))  # as it is read again; an answer is of dataclasses
     return RankingSnapshot.unsaved(result, METHOD, now(), question.key, question.workload)
@@ -275,7 +275,7 @@ def renewal_state() -> dict[str, Any]:
 def look_after() -> None:
     """Enqueue waiting questions, whatever job was lost, and delete answers that nobody asks for any more."""
     if _due().exists():
-        jobs.enqueue_for_leftovers(JOB)
+        jobs.enqueue_with_backoff(JOB)
     delete_least_asked()
 
 

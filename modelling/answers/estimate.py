@@ -172,7 +172,7 @@ def ranked(
     if as_of is not None:
         published = published.filter(number__lte=as_of)
     newest = published.order_by("-number").values_list("created_at__year", flat=True).first()
-    budget.look(ahead=0.1)
+    budget.check(ahead=0.1)
     return rank(
         arms,
         findings,
@@ -192,7 +192,7 @@ def _best_by_machines(question: Question, ranking: Ranking) -> dict[int, tuple[s
         return {}
     best = {}
     for count in counts:
-        budget.look(ahead=0.05)
+        budget.check(ahead=0.05)
         arms = ranking.arms[ranking.arms["vm_count"] == count]
         without = ranking.findings.iloc[:0]
         alone = rank(

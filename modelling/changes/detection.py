@@ -17,9 +17,9 @@ from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.timezone import now
 
-from kdb.notifications import announcing
+from kdb.jobs import jobs
+from kdb.notifications import announcements
 from kdb.notifications.models import Topic
-from kdb.work import jobs
 from modelling.answer_store import staleness
 from modelling.models import MonthOfTests, SeriesChange, Sitting
 
@@ -36,7 +36,7 @@ JOB = "find_changes"
 def look_after() -> None:
     """Queue the job where a sitting ended and was not examined, whatever was lost."""
     if _waiting().exists():
-        jobs.enqueue_for_leftovers(JOB)
+        jobs.enqueue_with_backoff(JOB)
 
 
 def find_changes(progress: Callable[[int, int], None]) -> None:
@@ -143,7 +143,7 @@ def _test(sitting: Sitting, series: Series, name: str, month: MonthOfTests) -> N
 
 def _announce(change: SeriesChange) -> None:
     members = list(change.laboratory.members.values_list("pk", flat=True))
-    announcing.announce(
+    announcements.announce(
         Topic.CHANGE,
         subject=words.headline(change.about, change.ratio),
         text=selectors.sentence_of(change, change.about),

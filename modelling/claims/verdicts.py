@@ -18,7 +18,7 @@ from experiments.claim_conditions import CheckError, Condition, Untestable, pars
 from experiments.models import Claim
 from kdb import __version__
 from kdb.cost import budget
-from kdb.work import jobs
+from kdb.jobs import jobs
 from modelling.evidence import counts
 from modelling.evidence.storage import store_if_current
 from modelling.models import ClaimVerdict, HypothesisScore
@@ -112,7 +112,7 @@ def look_after() -> None:
     oldest = ClaimVerdict.objects.aggregate(first=Min("revision"))["first"]
     other_rules = ClaimVerdict.objects.exclude(asked__startswith=_rules())
     if oldest is not None and (oldest < counts.revision() or other_rules.exists()):
-        jobs.enqueue_for_leftovers(JOB)
+        jobs.enqueue_with_backoff(JOB)
 
 
 def verdicts_as_of(revision: int) -> dict[tuple[int, str], ClaimVerdict]:
@@ -122,7 +122,7 @@ def verdicts_as_of(revision: int) -> dict[tuple[int, str], ClaimVerdict]:
     """
 
     def judge() -> dict[tuple[int, str], ClaimVerdict]:
-        budget.look(ahead=1.0)
+        budget.check(ahead=1.0)
         facts, questions = gather.read_facts(revision), _questions(visible.claims(revision))
         rows = _judge(((question, "") for question in questions), facts, revision)
         return {(row.claim_id, row.scope): row for row in rows}

@@ -10,7 +10,7 @@ from django.db import OperationalError, connection, models, transaction
 from django.db.models import Max
 
 from experiments.models import KnowledgeRevision
-from kdb.work import jobs
+from kdb.jobs import jobs
 
 from . import counts
 
@@ -84,7 +84,7 @@ class KeptReport(Generic[Row]):
         if newest is None and not self.is_wanted:
             return
         if (newest or 0) < counts.revision():
-            jobs.enqueue_for_leftovers(self.job)
+            jobs.enqueue_with_backoff(self.job)
 
     def bring_up_to_date(self) -> None:
         """Make that of the current revision; again where a publication came in between."""

@@ -13,7 +13,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.timezone import now
 
 from experiments.models import CaseStudy, KnowledgeRevision
-from kdb.work import jobs
+from kdb.jobs import jobs
 from modelling.answers import words
 from modelling.answers.answer import answer
 from modelling.answers.estimate import estimate
@@ -71,7 +71,7 @@ def enqueue() -> None:
 def look_after() -> None:
     """Enqueue them again, whatever became of the job."""
     if _waiting().exists():
-        jobs.enqueue_for_leftovers(JOB)
+        jobs.enqueue_with_backoff(JOB)
 
 
 def compute_effects(progress: Callable[[int, int], None]) -> None:

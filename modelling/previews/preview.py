@@ -15,8 +15,8 @@ from django.utils.timezone import now
 
 from experiments.models import CaseStudy
 from kdb.content import Among, taken
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from modelling.answer_store.snapshots import displayable_error
 from modelling.answers import words
 from modelling.answers.answer import answer

@@ -13,9 +13,9 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from kdb.notifications import announcing
+from kdb.jobs import jobs
+from kdb.notifications import announcements
 from kdb.notifications.models import Topic
-from kdb.work import jobs
 from modelling.answer_store import permalinks, snapshots
 from modelling.answer_store.selectors import answer_in, answer_or_none
 from modelling.answers import words
@@ -62,7 +62,7 @@ def unfollow(user: Any, pk: int) -> bool:
 def look_after() -> None:
     """Notify followers whose notification was lost."""
     if _behind().exists():
-        jobs.enqueue_for_leftovers(JOB)
+        jobs.enqueue_with_backoff(JOB)
 
 
 def tell_followers(progress: Callable[[int, int], None]) -> None:
@@ -120,7 +120,7 @@ def _announce(question: Question, revision: int, snapshot: RankingSnapshot, user
     permalinks.pin_answer(snapshot, permalinks.UNLIMITED, revision)
     answer = answer_in(snapshot)
     verdict, title = answer.verdict, words.title(question, names.names())
-    announcing.announce(
+    announcements.announce(
         Topic.QUESTION,
         subject=f"{title} {verdict.sentence}",
         text="\n".join((title, verdict.sentence, " ".join((f"Evidence: {verdict.strength}.", *verdict.reasons)))),

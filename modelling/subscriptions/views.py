@@ -17,7 +17,7 @@ from . import followers, selectors
 @login_required
 def followed_questions(request: HttpRequest) -> HttpResponse:
     """Show the questions that one follows; or follow one more, whose answer then says so."""
-    is_told = subscriptions.is_told(request.user, Topic.QUESTION)
+    is_told = subscriptions.is_subscribed(request.user, Topic.QUESTION)
     problem = ""
     if request.method == "POST":
         form = AskForm(request.POST)

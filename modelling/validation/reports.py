@@ -60,7 +60,7 @@ def compute(*, wait: bool = True) -> QualityReport:
     wait : for a publication under way; without, the report is given but not kept
     Nor is it kept where a publication came in between.
     """
-    budget.look(ahead=1.0)
+    budget.check(ahead=1.0)
     revision = counts.revision()
     result = _result(revision)
     digest = hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest()
@@ -104,7 +104,7 @@ def _flagged() -> list[FlaggedNumber]:
     """Return the published numbers that look like no disk's (experiments.plausibility), at most MOST_FLAGGED."""
     flagged: list[FlaggedNumber] = []
     for case_study in CaseStudy.objects.published().select_related("publication", "server", "storage"):
-        budget.look()
+        budget.check()
         flagged += protocol_of(case_study).flagged
         if len(flagged) >= MOST_FLAGGED:
             break
@@ -125,7 +125,7 @@ def _leave_out_groups() -> GroupsLeftOut:
     """Return how the hierarchical model did with each research group left out."""
     cells = everything().cells
     counted = len(cells), int(cells["group"].nunique())
-    contrasts = forecast_left_out_groups(cells, assumptions().scales, budget.look)
+    contrasts = forecast_left_out_groups(cells, assumptions().scales, budget.check)
     if contrasts is None:
         return GroupsLeftOut(*counted, forms=(), calibration=(), examples=())
     unseen = contrasts[~contrasts["is_conditional"]]

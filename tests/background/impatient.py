@@ -6,7 +6,7 @@ import django
 
 django.setup()
 
-from kdb.work import supervisor, worker  # noqa: E402
+from kdb.jobs import supervisor, worker  # noqa: E402
 
 if __name__ == "__main__":
     supervisor.PATIENCE_SECONDS, supervisor.LAST_PATIENCE_SECONDS = 1, 0

@@ -4,7 +4,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from kdb.work import jobs
+from kdb.jobs import jobs
 
 
 @jobs.handler("count_slowly")

@@ -4,8 +4,8 @@ import sys
 
 from celery.__main__ import main
 
-from kdb.work import alive
+from kdb.jobs import health_check
 
-alive.SIGN_SECONDS = 0.5
+health_check.SIGN_SECONDS = 0.5
 sys.argv[0] = "celery"
 main()

@@ -19,7 +19,7 @@ from playwright.sync_api import Page
 
 from tests.experiments.fleet.driver.machines import Machine, mount_pool
 from tests.experiments.laboratory.conftest import stock_lab  # noqa: F401 - a fixture
-from tests.kdb.work.test_serve import ROOT, Server, start  # noqa: F401 - a fixture
+from tests.kdb.jobs.test_serve import ROOT, Server, start  # noqa: F401 - a fixture
 
 pytestmark = [pytest.mark.nightly, pytest.mark.server, pytest.mark.slow]
 

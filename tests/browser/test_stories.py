@@ -15,8 +15,8 @@ from django.db import close_old_connections, connection
 
 from experiments.case_studies import reviews
 from experiments.models import CaseStudy, Measurement
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from modelling.workloads.profiles import PERSONALITIES
 from tests.factories import make_case_study, make_import, make_measurement, make_user
 

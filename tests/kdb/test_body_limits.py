@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from tests.factories import make_case_study, make_token, make_user
-from tests.kdb.work.test_serve import migrated_place, start  # noqa: F401 - fixtures
+from tests.kdb.jobs.test_serve import migrated_place, start  # noqa: F401 - fixtures
 
 STRANGER, USER = 1000, 5000  # bytes
 MULTIPART = "multipart/form-data; boundary=b"

@@ -12,13 +12,13 @@ from django.template import Context, Template
 from django.utils.timezone import now
 
 from experiments.case_studies import life
-from kdb.cost import budget, leaving
+from kdb.cost import budget, deferral
 from kdb.cost.middleware import CostMiddleware
 from kdb.cost.spending import Payer, payer_of, settle
+from kdb.jobs import jobs
 from kdb.models import Job, LeftRequest, Turn
 from kdb.settings import base
 from kdb.web import rates
-from kdb.work import jobs
 from modelling.estimation.ranking import METHOD
 from modelling.evidence.axes import AXES
 from modelling.models import RankingSnapshot
@@ -47,11 +47,11 @@ def published():
 def dear(settings, published, monkeypatch):
     """Let whatever asks the database cost too much; nothing is abandoned because this machine is slow."""
     settings.KDB_CPU_SECONDS_A_REQUEST = 1e-9
-    monkeypatch.setattr(leaving, "ABANDONED_AFTER", timedelta(hours=1))
+    monkeypatch.setattr(deferral, "ABANDONED_AFTER", timedelta(hours=1))
 
 
 def work() -> None:
-    for job in Job.objects.filter(kind=leaving.JOB, state=Job.State.QUEUED):
+    for job in Job.objects.filter(kind=deferral.JOB, state=Job.State.QUEUED):
         jobs.run(job.pk)
 
 
@@ -104,20 +104,10 @@ def test_a_fragment_waits_in_the_element_that_it_is_for(client, dear):
     assert (there.status_code, b"<html" in there.content) == (200, False)
 
 
-def test_a_tab_that_a_worker_made_is_the_tab_and_not_the_whole_answer(client, dear):
-    address = "/?axis=fs-pair&workload=varmail&hypervisor=kvm&tab=ranking"
-    tabs = {"hx-request": "true", "hx-target": "answer-tabs"}
-    ask(client, address, headers=tabs)
-    work()
-
-    page = ask(client, address, headers=tabs)
-    assert (page.status_code, page.content.lstrip()[:22]) == (200, b'<div id="answer-tabs">')
-
-
 def test_addresses_take_turns_whoever_asks_more(client, dear, monkeypatch):
     served = []
-    respond = leaving.respond
-    monkeypatch.setattr(leaving, "respond", lambda asked: served.append(asked["REMOTE_ADDR"]) or respond(asked))
+    respond = deferral.respond
+    monkeypatch.setattr(deferral, "respond", lambda asked: served.append(asked["REMOTE_ADDR"]) or respond(asked))
     for weight in (2, 3, 4):
         ask(client, f"{MIX[:-1]}{weight}", who="192.0.2.1")
     ask(client, f"{MIX[:-1]}5", who="192.0.2.2")
@@ -127,7 +117,7 @@ def test_addresses_take_turns_whoever_asks_more(client, dear, monkeypatch):
 
 
 def test_one_address_has_so_many_questions_waiting(client, dear, monkeypatch):
-    monkeypatch.setattr(leaving, "MOST_WAITING", 1)
+    monkeypatch.setattr(deferral, "MOST_WAITING", 1)
 
     assert ask(client, MIX).status_code == 202
     assert ask(client, f"{MIX}1").status_code == 429
@@ -136,35 +126,21 @@ def test_one_address_has_so_many_questions_waiting(client, dear, monkeypatch):
 
 
 def test_what_an_address_abandoned_counts_only_when_it_is_asked_for_again(client, dear, monkeypatch):
-    monkeypatch.setattr(leaving, "MOST_WAITING", 1)
+    monkeypatch.setattr(deferral, "MOST_WAITING", 1)
     ask(client, MIX)
-    LeftRequest.objects.update(polled_at=now() - leaving.ABANDONED_AFTER)
+    LeftRequest.objects.update(polled_at=now() - deferral.ABANDONED_AFTER)
 
     assert ask(client, f"{MIX}1").status_code == 202
     assert ask(client, MIX).status_code == 429
 
 
-def test_turns_outlive_what_was_asked(client, dear, monkeypatch):
-    ask(client, MIX, who="192.0.2.1")
-    work()
-    leaving.forget_answers()
-    served = []
-    respond = leaving.respond
-    monkeypatch.setattr(leaving, "respond", lambda asked: served.append(asked["REMOTE_ADDR"]) or respond(asked))
-    ask(client, f"{MIX}1", who="192.0.2.1")
-    ask(client, f"{MIX}2", who="192.0.2.2")
-    work()
-
-    assert served == ["192.0.2.2", "192.0.2.1"]
-
-
 def test_nobody_who_waits_is_forgotten_for_answers_that_are_kept(client, dear, monkeypatch):
-    monkeypatch.setattr(leaving, "MOST_ROWS", 1)
+    monkeypatch.setattr(deferral, "MOST_ROWS", 1)
     for weight in (1, 2):
         assert ask(client, f"{MIX}{weight}").status_code == 202
         work()
     assert ask(client, MIX).status_code == 202
-    leaving.forget()
+    deferral.delete_old()
 
     assert [row.answered_at is None for row in LeftRequest.objects.all()] == [False, True]
     assert ask(client, f"{MIX}3").status_code == 429
@@ -190,12 +166,12 @@ def served(monkeypatch) -> list[str]:
 
     def work_out(row):
         with monkeypatch.context() as patched:
-            patched.setattr(leaving.time, "thread_time", lambda: seconds[0])
+            patched.setattr(deferral.time, "thread_time", lambda: seconds[0])
             return taken(row)
 
-    taken = leaving._work_out
-    monkeypatch.setattr(leaving, "respond", respond)
-    monkeypatch.setattr(leaving, "_work_out", work_out)
+    taken = deferral._answer_deferred
+    monkeypatch.setattr(deferral, "respond", respond)
+    monkeypatch.setattr(deferral, "_answer_deferred", work_out)
     return served
 
 
@@ -207,7 +183,7 @@ def test_mixes_of_a_hundred_addresses_delay_a_short_new_question_by_one_of_them(
     work()
 
     assert served.index("203.0.113.1") == 1
-    assert len(served) >= leaving.MOST_WAITING
+    assert len(served) >= deferral.MOST_WAITING
 
 
 def test_a_dear_question_has_its_turn_after_as_much_work_on_short_ones(client, dear, served):
@@ -225,7 +201,7 @@ def test_the_network_that_has_cost_most_waits_for_others(client, dear, served):
     for address in ("2001:db8:1:1::1", "2001:db8:1:2::1"):
         ask(client, MIX, who=address)
         work()
-        leaving.forget_answers()
+        deferral.delete_all()
     ask(client, f"{MIX}1", who="2001:db8:1:3::1")
     ask(client, f"{MIX}2", who="2001:db8:2:1::1")
     work()
@@ -246,25 +222,10 @@ def test_the_workers_time_is_charged_and_halved_each_minute(client, settings, de
     assert ask(client, f"{MIX}8", who="192.0.2.1").status_code == 202
 
 
-def test_what_nobody_waited_for_is_charged_too(client, dear, served, monkeypatch):
-    ask(client, MIX)
-
-    def abandoned(asked):
-        respond(asked)
-        raise leaving.Abandoned
-
-    respond = leaving.respond
-    monkeypatch.setattr(leaving, "respond", abandoned)
-    LeftRequest.objects.update(attempts=leaving.MOST_ATTEMPTS - 1)
-    work()
-
-    assert {turn.address: turn.seconds for turn in Turn.objects.all()} == {"192.0.2.1": 8.0, "192.0.2.0/24": 8.0}
-
-
 def test_where_no_more_may_wait_who_owes_most_gives_way_to_who_owes_less(client, dear, served, monkeypatch):
     ask(client, MIX, who="192.0.2.1")
     work()
-    monkeypatch.setattr(leaving, "MOST_ROWS", 2)
+    monkeypatch.setattr(deferral, "MOST_ROWS", 2)
     for weight in (1, 2):
         ask(client, f"{MIX}{weight}", who="192.0.2.1")
 
@@ -286,7 +247,7 @@ def test_a_network_costs_the_web_server_at_most_five_times_what_an_address_may(s
 
 
 def test_a_large_answer_is_for_users(client, dear, monkeypatch):
-    monkeypatch.setattr(leaving, "MOST_BYTES_OF_ONE", 100)
+    monkeypatch.setattr(deferral, "MOST_BYTES_OF_ONE", 100)
     for address in (MIX, PAGE):
         ask(client, address)
         work()
@@ -301,47 +262,39 @@ def test_of_many_large_answers_the_newest_are_kept(client, dear, monkeypatch):
         ask(client, f"{MIX}{weight}")
         work()
     sizes = [len(row.content) for row in LeftRequest.objects.all()]
-    monkeypatch.setattr(leaving, "MOST_BYTES", sum(sizes[1:]))
-    leaving.forget()
+    monkeypatch.setattr(deferral, "MOST_BYTES", sum(sizes[1:]))
+    deferral.delete_old()
 
     assert [len(row.content) for row in LeftRequest.objects.all()] == sizes[1:]
-
-
-def test_what_nobody_asks_for_any_more_is_not_worked_out(client, dear):
-    ask(client, MIX)
-    LeftRequest.objects.update(polled_at=now() - leaving.ABANDONED_AFTER)
-    work()
-
-    assert LeftRequest.objects.get().answered_at is None
 
 
 def test_what_is_being_worked_out_is_broken_off_when_nobody_asks_any_more(client, dear, monkeypatch):
     ask(client, MIX)
     clock = iter(range(1_000_000))
-    monkeypatch.setattr(leaving.time, "monotonic", lambda: next(clock))
-    monkeypatch.setattr(leaving, "ABANDONED_AFTER", timedelta(days=1))
-    monkeypatch.setattr(leaving, "KEPT", timedelta(days=3))
-    claim = leaving._work_out
+    monkeypatch.setattr(deferral.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(deferral, "ABANDONED_AFTER", timedelta(days=1))
+    monkeypatch.setattr(deferral, "KEPT", timedelta(days=3))
+    claim = deferral._answer_deferred
 
     def left_alone(row):
         LeftRequest.objects.update(polled_at=F("polled_at") - timedelta(days=2))
         claim(row)
 
-    monkeypatch.setattr(leaving, "_work_out", left_alone)
+    monkeypatch.setattr(deferral, "_answer_deferred", left_alone)
     work()
 
     assert [(row.answered_at, row.attempts) for row in LeftRequest.objects.all()] == [(None, 0)]
     assert Turn.objects.filter(address="192.0.2.1").exists()  # who abandons has had his turn
 
 
-@pytest.mark.parametrize("event", [budget.TooDear, leaving.Abandoned])
+@pytest.mark.parametrize("event", [budget.TooDear, deferral.Abandoned])
 def test_no_template_takes_it_for_a_false(event):
     def check(ahead):
         raise event
 
     page = Template("{% if yes and dear %}{% endif %}")
-    with budget.checked_by(check), pytest.raises(event):
-        page.render(Context({"yes": True, "dear": budget.look}))
+    with budget.call_before_queries(check), pytest.raises(event):
+        page.render(Context({"yes": True, "dear": budget.check}))
 
 
 def test_an_answer_is_forgotten_when_the_knowledge_changes(client, dear):
@@ -367,7 +320,7 @@ def test_who_has_a_token_that_does_not_count_is_a_stranger(client, dear, monkeyp
     asked = {"headers": {"authorization": header}}
     assert ask(client, MIX, **asked).status_code == 202
     work()
-    monkeypatch.setattr(leaving, "leave", None)  # nothing is tried again
+    monkeypatch.setattr(deferral, "defer", None)  # nothing is tried again
     assert ask(client, MIX, **asked).status_code == 200
 
 

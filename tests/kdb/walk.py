@@ -15,8 +15,8 @@ from django.utils.timezone import now
 
 from experiments.laboratory.transport import ssh
 from experiments.models import AskedCommand, CampaignRun, Host, ImportBatch, RunArtifact
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from modelling.guidance import loading
 from modelling.models import Laboratory, PlacementMove, PlacementPlan, Sitting, SittingRun
 from tests.factories import (

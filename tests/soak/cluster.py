@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 import yaml
 
-from kdb.work.alive import is_fresh, web_answers
+from kdb.jobs.health_check import is_fresh, web_answers
 from script import _services
 
 from .memory import Bound

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from experiments.campaigns import hosts
 from experiments.models import Campaign, CampaignRun, Host, RunArtifact, RunLine
-from kdb.work import jobs
+from kdb.jobs import jobs
 
 _LINE = 1000  # longest text of a log line
 

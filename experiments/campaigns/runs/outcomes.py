@@ -17,7 +17,7 @@ from experiments.laboratory.benchmarks import bench
 from experiments.laboratory.targets import hypervisors
 from experiments.laboratory.transport import remote, ssh
 from experiments.models import Campaign, CampaignRun
-from kdb.work import jobs
+from kdb.jobs import jobs
 
 from .attempt import Attempt, Cancelled
 from .content import Figure, Record

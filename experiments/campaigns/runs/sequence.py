@@ -12,7 +12,7 @@ from django.db.models import F
 from experiments.campaigns import control
 from experiments.laboratory.transport import remote, ssh
 from experiments.models import CampaignRun
-from kdb.work import jobs
+from kdb.jobs import jobs
 
 from . import figures, measurement, outcomes, preparation
 from .attempt import Attempt

@@ -17,8 +17,8 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from kdb.calls import NotReached, OtherCertificate, Reply, call
-from kdb.lookups import Found, addresses, is_of_the_machine_itself
+from kdb.http_client import CertificateMismatch, NoAnswer, Reply, send_request
+from kdb.name_resolution import Addresses, is_link_local_or_metadata, resolve
 
 from . import ssh
 
@@ -47,33 +47,41 @@ def scan(host: str, port: int) -> str:
     """Return the key of the certificate shown there, to be accepted by a person. Raises Unreachable, NotAllowed."""
     try:
         _get(host, port, _judged(host, port), "", pinned=b"", seconds=ssh.CONNECT_SECONDS)
-    except OtherCertificate as other:
+    except CertificateMismatch as other:
         return f"{_KIND} {other.shown.hex(':').upper()}"
-    except NotReached as error:
+    except NoAnswer as error:
         raise _unreachable(f"{host} port {port}", error) from error
     raise AssertionError("a connection that trusts no certificate was made")
 
 
-def _judged(host: str, port: int) -> Found:
+def _judged(host: str, port: int) -> Addresses:
     """Return the addresses that a connection may be made to. Raises Unreachable, NotAllowed."""
     try:
-        resolved = addresses(host, port, seconds=ssh.CONNECT_SECONDS)
+        resolved = resolve(host, port, seconds=ssh.CONNECT_SECONDS)
     except OSError as error:
         raise ssh.Unreachable(f"{host} port {port} is not reached by HTTPS: its name is not known.") from error
-    if any(is_of_the_machine_itself(place[0]) for _, place in resolved):
+    if any(is_link_local_or_metadata(place[0]) for _, place in resolved):
         raise ssh.NotAllowed(f"{host} is a link-local address, or where a cloud keeps its metadata.")
     return resolved
 
 
 def _get(
-    host: str, port: int, resolved: Found, path: str, *, pinned: bytes, seconds: float, most: int = 0, **headers: str
+    host: str,
+    port: int,
+    resolved: Addresses,
+    path: str,
+    *,
+    pinned: bytes,
+    seconds: float,
+    most: int = 0,
+    **headers: str,
 ) -> Reply:
     name = f"[{host}]" if ":" in host and not host.startswith("[") else host
     address = f"https://{name}:{port}/api2/json{path}"
-    return call("GET", address, resolved, headers=headers, seconds=seconds, most_bytes=most, pinned=pinned)
+    return send_request("GET", address, resolved, headers=headers, seconds=seconds, most_bytes=most, pinned=pinned)
 
 
-def _unreachable(label: str, error: NotReached) -> ssh.Unreachable:
+def _unreachable(label: str, error: NoAnswer) -> ssh.Unreachable:
     return ssh.Unreachable(f"{label} is not reached by HTTPS: {error}")
 
 
@@ -106,12 +114,12 @@ class ApiConnection(ssh.Connection):
             limits: Any = {"pinned": self._pinned, "seconds": seconds, "most": most}
             authorization = f"PVEAPIToken={self._token}"
             reply = _get(place.host, place.port, self._found, target, Authorization=authorization, **limits)
-        except OtherCertificate as other:
+        except CertificateMismatch as other:
             raise ssh.KeyChanged(
                 f"{place} shows another certificate, {other.shown.hex(':').upper()}, than "
                 f"{fingerprint(place.host_key)}, which was accepted."
             ) from other
-        except NotReached as error:
+        except NoAnswer as error:
             raise _unreachable(str(place), error) from error
         status_line = f"GET {path}: {reply.status} {reply.reason}"[:_REASON]
         if reply.status == 401:

@@ -6,8 +6,7 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError
 
 from experiments.campaigns import cleanup, hosts
-from experiments.campaigns.troubleshooting import with_diagnosis
-from experiments.models import Host
+from experiments.management import arguments
 
 
 class Command(BaseCommand):
@@ -20,13 +19,10 @@ class Command(BaseCommand):
         parser.add_argument("slug")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        host = Host.objects.filter(slug=options["slug"]).first()
-        if host is None:
-            raise CommandError(f"There is no host {options['slug']!r}.")
+        host = arguments.find_host(options["slug"])
         try:
             cleanup.request_cleanup(host)
         except hosts.HostError as error:
             raise CommandError(str(error)) from error
-        if why := hosts.wait_for_job(host):
-            raise CommandError(with_diagnosis(why, host))
+        arguments.finish(host)
         self.stdout.write(f"Nothing of KDB's is left on {host}.")

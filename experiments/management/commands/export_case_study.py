@@ -8,7 +8,7 @@ from django.core.management import BaseCommand, CommandError
 
 from experiments.case_studies import bundles
 from experiments.models import CaseStudy
-from kdb.operating.whole_files import whole_file
+from kdb.operations.atomic_files import atomic_file
 
 
 class Command(BaseCommand):
@@ -23,7 +23,7 @@ class Command(BaseCommand):
         if case_study is None:
             raise CommandError(f"There is no case study {options['slug']!r}.")
         try:
-            with whole_file(options["file"]) as file:
+            with atomic_file(options["file"]) as file:
                 bundles.export(case_study, file)
         except OSError as error:
             raise CommandError(f"{options['file']}: {error.strerror}") from error

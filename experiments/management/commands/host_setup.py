@@ -8,6 +8,7 @@ from django.core.management import BaseCommand, CommandError
 from experiments.campaigns import hosts
 from experiments.campaigns.troubleshooting import with_diagnosis
 from experiments.laboratory.transport import remote, setup, ssh
+from experiments.management import arguments
 from experiments.models import CampaignRun, Host
 
 
@@ -29,9 +30,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        host = Host.objects.filter(slug=options["slug"]).first()
-        if host is None:
-            raise CommandError(f"There is no host {options['slug']!r}.")
+        host = arguments.find_host(options["slug"])
         with_guests = options["driver"] == "libvirt" if options["driver"] else Host.Driver.LIBVIRT in host.drivers
         changes, orphans = options["apply"] or options["undo"], []
         if changes and CampaignRun.objects.filter(host=host, state=CampaignRun.State.ACTIVE).exists():

@@ -14,6 +14,7 @@ from experiments.case_studies import bundles
 from experiments.files import raw_files
 from experiments.imports import pipeline
 from experiments.imports.words import report_lines
+from experiments.management import arguments
 from experiments.models import CaseStudy, ImportBatch
 from experiments.readers.bundle import BundleError
 
@@ -49,7 +50,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="Print the import as the API gives it.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        user = self._user(options["user"])
+        user = arguments.find_user(options["user"])
         if not options["into"]:
             self._take_in_bundles(options["files"], user)
             return
@@ -89,14 +90,6 @@ class Command(BaseCommand):
             except (BundleError, OSError) as error:
                 raise CommandError(f"{path}: {error}") from error
             self.stdout.write(f"{path}: {'draft' if is_new else 'nothing new for'} {draft.slug}")
-
-    def _user(self, name: str | None) -> User | None:
-        if name is None:
-            return None
-        user = User.objects.filter(username=name, is_active=True).first()
-        if user is None:
-            raise CommandError(f"There is no user {name!r}.")
-        return user
 
     def _upload(self, path: Path) -> raw_files.Upload:
         try:

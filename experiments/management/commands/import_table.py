@@ -11,6 +11,7 @@ from django.core.management import BaseCommand, CommandError
 from experiments import permissions
 from experiments.case_studies import reviews
 from experiments.case_studies.life import CaseStudyError
+from experiments.management import arguments
 from experiments.models import CaseStudy, ImportBatch
 from experiments.readers.base import text_of
 from experiments.tables import take_in
@@ -41,7 +42,7 @@ class Command(BaseCommand):
         step.add_argument("--publish", action="store_true", help="Publish each draft, as a revision of its own.")
 
     def handle(self, *args: Any, paths: list[Path], **options: Any) -> None:
-        user = _user(options["user"])
+        user = arguments.find_user(options["user"])
         if not permissions.may_create(user):
             raise CommandError(f"{user} may not create case studies.")
         refused = 0
@@ -84,15 +85,6 @@ class Command(BaseCommand):
             raise CaseStudyError(f"{draft.slug} was submitted; {user} had part in it, or is no reviewer: another is")
         revision = reviews.publish(draft, seen=None, reason=f"{draft.title}, a published table.", user=user)
         return f"published as revision {revision.number}"
-
-
-def _user(name: str | None) -> User | None:
-    if name is None:
-        return None
-    user = User.objects.filter(username=name, is_active=True).first()
-    if user is None:
-        raise CommandError(f"There is no user {name!r}.")
-    return user
 
 
 def _pairs(paths: list[Path]) -> Iterator[tuple[Path, Path]]:

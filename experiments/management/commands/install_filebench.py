@@ -10,6 +10,7 @@ from experiments.campaigns import hosts
 from experiments.campaigns.troubleshooting import with_diagnosis
 from experiments.laboratory.images import filebench_tree
 from experiments.laboratory.transport import remote, ssh
+from experiments.management import arguments
 from experiments.models import Host
 
 
@@ -28,9 +29,7 @@ class Command(BaseCommand):
         parser.add_argument("--pool", default="", metavar="PATH", help="Default: the host's first.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        host = Host.objects.filter(slug=options["slug"]).first()
-        if host is None:
-            raise CommandError(f"There is no host {options['slug']!r}.")
+        host = arguments.find_host(options["slug"])
         try:
             if options["undo"]:
                 self._undo(host)
@@ -39,8 +38,7 @@ class Command(BaseCommand):
             hosts.request_check(host)
         except (hosts.HostError, filebench_tree.TreeError, remote.Refused, ssh.SshError) as error:
             raise CommandError(with_diagnosis(str(error), host)) from error
-        if why := hosts.wait_for_job(host):
-            raise CommandError(with_diagnosis(why, host))
+        arguments.finish(host)
         version = host.facts.get("filebench", "")
         self.stdout.write(
             f"{host} has Filebench {version}: {host.facts['filebench_program']}"

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from experiments.published_evidence import load as evidence
 from experiments.published_evidence import signatures, studies
-from experiments.published_evidence.endings import end_replaced
+from experiments.published_evidence.corrections import apply_corrections
 from experiments.published_evidence.files import EvidenceError
 
 
@@ -40,7 +40,7 @@ class Command(BaseCommand):
             reports = [evidence.load(directory or evidence.DIRECTORY)]
             if others:
                 reports.append(evidence.load_outside(others))
-            ended = end_replaced(directory or evidence.DIRECTORY)
+            ended = apply_corrections(directory or evidence.DIRECTORY)
             if settings.KDB_SIGNATURES and not (papers or directory):
                 signatures.load(settings.KDB_SIGNATURES)
         except EvidenceError as error:

@@ -6,7 +6,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.core.management.base import CommandParser as ArgumentParser
 
 from experiments.fleet import selectors, watching
-from experiments.models import Host, ObservedMachine
+from experiments.management import arguments
+from experiments.models import ObservedMachine
 
 
 class Command(BaseCommand):
@@ -17,10 +18,7 @@ class Command(BaseCommand):
         parser.add_argument("--seconds", type=int, default=60, help="for how long (%(default)s)")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        host = Host.objects.filter(slug=options["host"]).first()
-        if host is None:
-            known = ", ".join(Host.objects.values_list("slug", flat=True)) or "none"
-            raise CommandError(f"There is no host {options['host']!r}; there are {known}.")
+        host = arguments.find_host(options["host"])
         if options["seconds"] < 1:
             raise CommandError(f"--seconds {options['seconds']}: at least 1.")
         if not watching.watch_for(host, options["seconds"]):

@@ -9,10 +9,10 @@ from django.db import connection
 from experiments.models import CaseStudy, Claim, Measurement, OrdinalFinding
 from experiments.published_evidence import load as evidence
 from experiments.published_evidence import signatures
-from experiments.published_evidence.endings import end_replaced
+from experiments.published_evidence.corrections import apply_corrections
 from experiments.published_evidence.files import EvidenceError
 from kdb import __version__
-from kdb.operating import metrics
+from kdb.operations import metrics
 from kdb.signals import database_prepared
 
 
@@ -23,7 +23,7 @@ class Command(BaseCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        metrics.forget_earlier()
+        metrics.delete_earlier()
         if not connection.introspection.table_names():
             self.stdout.write("Making the database.")
         call_command("migrate", interactive=False, verbosity=0)
@@ -44,8 +44,8 @@ class Command(BaseCommand):
         """Publish what this release has and the database lacks; where that cannot be, start all the same."""
         try:
             reason = f"The evidence of KDB {__version__}"
-            report = evidence.bring(evidence.DIRECTORY, settings.KDB_OUTSIDE, reason=reason)
-            ended = end_replaced()
+            report = evidence.load_new(evidence.DIRECTORY, settings.KDB_OUTSIDE, reason=reason)
+            ended = apply_corrections()
             if settings.KDB_SIGNATURES:
                 signatures.load(settings.KDB_SIGNATURES)
         except EvidenceError as error:

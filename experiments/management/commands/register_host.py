@@ -9,8 +9,8 @@ from django.core.management import BaseCommand, CommandError
 from experiments import permissions
 from experiments.campaigns import hosts
 from experiments.campaigns.forms import HostForm
-from experiments.campaigns.troubleshooting import with_diagnosis
 from experiments.laboratory.transport import proxmox_api
+from experiments.management import arguments
 from experiments.models import Host
 
 
@@ -69,14 +69,14 @@ class Command(BaseCommand):
             self.stdout.write(hosts.make_runner_token(host, user=owner))
             return
         try:
-            _finish(host)
+            arguments.finish(host)
             fingerprint = hosts.fingerprint(host.offered_key)
             self.stdout.write(f"{host.address} port {host.port} shows the key {fingerprint}")
             if options["accept"] is None and input("Is this the host? Type yes to trust it: ").strip() != "yes":
                 raise CommandError("Not accepted, and not registered.")
             hosts.accept_key(host, options["accept"] or fingerprint, any_key=True)
             host.refresh_from_db()
-            _finish(host)
+            arguments.finish(host)
         except (CommandError, hosts.HostError) as error:
             hosts.unregister(host)
             raise CommandError(str(error)) from error
@@ -91,8 +91,3 @@ class Command(BaseCommand):
                 self.stdout.write(f"  not there: {path}, a storage pool ({pool.get('why')})")
         for item in host.facts["missing"]:
             self.stdout.write(f"  not there: {item['program']} ({item['from']})")
-
-
-def _finish(host: Host) -> None:
-    if error := hosts.wait_for_job(host):
-        raise CommandError(with_diagnosis(error, host))

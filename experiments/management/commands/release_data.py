@@ -34,7 +34,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            wanted = writing.Wanted(
+            chosen = writing.ReleaseOptions(
                 name=options["name"],
                 address=options["address"],
                 licence=options["licence"],
@@ -43,7 +43,7 @@ class Command(BaseCommand):
                 drop=tuple(options["drop"]),
                 with_files=options["with_files"],
             )
-            told = writing.preview(wanted) if options["preview"] else writing.write(options["file"], wanted)
+            summary = writing.preview(chosen) if options["preview"] else writing.write(options["file"], chosen)
         except ReleaseError as error:
             raise CommandError(str(error)) from error
         except OSError as error:
@@ -51,23 +51,23 @@ class Command(BaseCommand):
                 f"{options['file']}: {error.strerror}. Nothing was written. A release takes its size twice: there "
                 f"and in {tempfile.gettempdir()} (TMPDIR)."
             ) from error
-        self._tell(told)
+        self._print(summary)
         if options["preview"]:
             self.stdout.write("Nothing was written.")
         else:
             self.stdout.write(f"signed with the key {signing.public_key()}")
-            self.stdout.write(f"{options['file']}: {told.size_bytes:,} bytes")
+            self.stdout.write(f"{options['file']}: {summary.size_bytes:,} bytes")
 
-    def _tell(self, told: writing.Told) -> None:
+    def _print(self, summary: writing.Summary) -> None:
         self.stdout.write(
-            f"Knowledge revision {told.number}: {len(told.case_studies):,} case studies, "
-            f"{told.measurements:,} measurements"
+            f"Knowledge revision {summary.number}: {len(summary.case_studies):,} case studies, "
+            f"{summary.measurements:,} measurements"
         )
-        for licence, count in sorted(told.licences.items()):
+        for licence, count in sorted(summary.licences.items()):
             self.stdout.write(f"  licence {licence}: {count} case studies")
-        for slug, dropped in told.dropped.items():
-            for text, instead in dropped.items():
+        for slug, redacted in summary.redacted.items():
+            for text, instead in redacted.items():
                 self.stdout.write(f"  dropped in {slug}: {text} is {instead}")
-        left_out = told.files_left_out.total()
+        left_out = summary.files_left_out.total()
         if left_out:
             self.stdout.write(f"  left out: {left_out} raw files (--with-files takes them along, as they came)")

@@ -4,7 +4,6 @@ import sys
 import threading
 import time
 from argparse import ArgumentParser
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,10 @@ from django.db import connection
 from experiments.campaigns import checks, control, drafts, plans
 from experiments.campaigns.pages import campaign_page
 from experiments.imports import pipeline
-from experiments.laboratory.transport.recording import recorded
+from experiments.management import arguments
 from experiments.models import Campaign, CampaignRun, Host, RunLine
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 
 
 class Command(BaseCommand):
@@ -36,12 +35,7 @@ class Command(BaseCommand):
             "--dry-run", action="store_true", help="Print every step of each kind of run, and do nothing."
         )
         parser.add_argument("--draft", action="store_true", help="File the result as a draft case study at the end.")
-        parser.add_argument(
-            "--record",
-            type=Path,
-            metavar="FILE",
-            help="Write every command and answer of this process to a new file, without addresses and secrets.",
-        )
+        arguments.add_record(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -51,12 +45,11 @@ class Command(BaseCommand):
         if options["dry_run"]:
             self._print_steps(campaign)
             return
-        if options["record"] and options["record"].exists():
-            raise CommandError(f"{options['record']} is there already.")
+        record = arguments.recording(options["record"])
         try:
             if campaign.state != Campaign.State.RUNNING:
                 control.start(campaign)
-            with recorded(options["record"]) if options["record"] else nullcontext():
+            with record:
                 self._work(campaign)
             if options["draft"]:
                 draft, batch = drafts.create_draft(campaign, user=campaign.owner)

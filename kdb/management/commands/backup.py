@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError, CommandParser
 
-from kdb.operating import backups
+from kdb.operations import backups
 
 
 class Command(BaseCommand):
@@ -16,7 +16,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            written = backups.write(options["file"])
+            tables = backups.write(options["file"])["tables"]
         except backups.BackupError as error:
             raise CommandError(str(error)) from None
-        self.stdout.write(f"{options['file']}: {written.rows:,} rows of {len(written.tables)} tables.")
+        rows = sum(table["rows"] for table in tables.values())
+        self.stdout.write(f"{options['file']}: {rows:,} rows of {len(tables)} tables.")

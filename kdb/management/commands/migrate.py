@@ -11,13 +11,13 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Model
 
-from kdb.operating import upgrades
-from kdb.work.alone import alone
+from kdb.jobs.locks import exclusive_lock
+from kdb.operations import upgrades
 
 
 class Command(migrate.Command):
     def execute(self, *args: Any, **options: Any) -> Any:
-        with alone("migrate"):  # the checks before the migration ask the database, too
+        with exclusive_lock("migrate"):  # the checks before the migration ask the database, too
             return super().execute(*args, **options)
 
     def check(self, *args: Any, **options: Any) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError, CommandParser, call_command
 
-from kdb.operating import backups
+from kdb.operations import backups
 
 
 class Command(BaseCommand):
@@ -17,21 +17,21 @@ class Command(BaseCommand):
         parser.add_argument("--replace", action="store_true", help="Forget what the database holds.")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        file = options["file"]
         try:
+            manifest = backups.check(file)  # before the database is touched at all
+            rows = sum(table["rows"] for table in manifest["tables"].values())
             if options["check"]:
-                manifest = backups.check(options["file"])
-                rows = sum(table["rows"] for table in manifest["tables"].values())
-                self.stdout.write(f"{options['file']} is whole: {rows:,} rows, made by release {manifest['release']}.")
+                self.stdout.write(f"{file} is whole: {rows:,} rows, made by release {manifest['release']}.")
                 return
-            backups.check(options["file"])  # before the database is touched at all
             if not options["replace"]:
                 backups.check_empty()
             call_command("migrate", interactive=False, verbosity=0)
-            written = backups.restore(options["file"], replace=options["replace"])
+            backups.restore(file, replace=options["replace"])
         except backups.BackupError as error:
             raise CommandError(str(error)) from None
-        self.stdout.write(f"Restored {written.rows:,} rows of {len(written.tables)} tables.")
-        for name, value in written.settings.items():
+        self.stdout.write(f"Restored {rows:,} rows of {len(manifest['tables'])} tables.")
+        for name, value in backups.differing_settings(manifest).items():
             self.stdout.write(
                 f"Where it was made, {name} was {value!r}; with another value the same rows answer otherwise."
             )

@@ -1,4 +1,4 @@
-"""manage.py serve: prepare the database, then keep the web server and the workers running (kdb.work.serving)."""
+"""manage.py serve: prepare the database, then keep the web server and the workers running (kdb.jobs.serving)."""
 
 import fcntl
 import logging
@@ -16,10 +16,10 @@ from django.core.management import BaseCommand, CommandError, call_command
 from django.db import DatabaseError, connection
 
 from kdb.env import integer
-from kdb.operating import status
-from kdb.work import serving
-from kdb.work.alive import first_host
-from kdb.work.starting import StartingAnswers
+from kdb.jobs import serving
+from kdb.jobs.health_check import first_host
+from kdb.jobs.starting_page import StartingPage
+from kdb.operations import status
 
 
 class Command(BaseCommand):
@@ -36,14 +36,14 @@ class Command(BaseCommand):
             for folder in (settings.DATA_DIR, settings.KDB_KEYS_DIR):
                 self._tighten(folder)
             listener = _listen(port)
-            starting = StartingAnswers(listener)
+            starting = StartingPage(listener)
             _reach_services()
             call_command("prepare", stdout=self.stdout)
             connection.close()
             self.stdout.write("Starting the web server and the workers.")
             starting.end()
             os.environ.setdefault("DJANGO_SETTINGS_MODULE", settings.SETTINGS_MODULE)
-            serving.become(
+            serving.replace_process(
                 serving.Serving(
                     port=port,
                     listener=listener.fileno(),

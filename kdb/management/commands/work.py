@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management import BaseCommand, CommandError, CommandParser
 
-from kdb.work.worker import Worker
+from kdb.jobs.worker import Worker
 
 
 class Command(BaseCommand):

@@ -25,8 +25,8 @@ from experiments.fleet.aggregation import DiskActivity
 from experiments.laboratory.transport.counters import NAMES, Counts
 from experiments.laboratory.transport.offsets import Offsets
 from experiments.models import CampaignRun, DiskStatistics, Signature, Workload
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from modelling.models import DetectedHour, DetectionModel
 
 from .classifier import METHOD, Classifier, TooFewError, Training
@@ -208,9 +208,9 @@ def enqueue_due_jobs() -> None:
         Job.objects.filter(kind__in=[TRAIN_JOB, DETECT_JOB], created_at__gt=since).values_list("kind", flat=True)
     )
     if TRAIN_JOB not in recent and _is_behind():
-        jobs.enqueue_for_leftovers(TRAIN_JOB)
+        jobs.enqueue_with_backoff(TRAIN_JOB)
     if DETECT_JOB not in recent and DiskStatistics.objects.filter(span="minute", starts_at__gt=since - EVERY).exists():
-        jobs.enqueue_for_leftovers(DETECT_JOB)
+        jobs.enqueue_with_backoff(DETECT_JOB)
     old = now() - timedelta(days=1)
     Job.objects.filter(kind__in=[TRAIN_JOB, DETECT_JOB], finished_at__lt=old).delete()
 

@@ -18,8 +18,8 @@ from django.utils.timezone import now
 from experiments import permissions
 from experiments.campaigns import hosts
 from experiments.models import CampaignRun, Host, ObservedDisk, ObservedPool
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from modelling.models import MoveLine, PlacementDecision, PlacementMove, PlacementPlan, PlacementPolicy
 
 from .observed_fleet import name_of, new_path

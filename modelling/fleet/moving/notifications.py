@@ -4,7 +4,7 @@ from django.urls import reverse
 
 from experiments import permissions
 from experiments.models import Host
-from kdb.notifications import announcing
+from kdb.notifications import announcements
 from kdb.notifications.models import Topic
 from modelling.evidence.words import counted
 from modelling.models import PlacementMove, PlacementPlan
@@ -16,7 +16,7 @@ def notify_of_failure(move: PlacementMove, reason: str) -> None:
     """Tell who asked for a move, else the host's operator, that it failed; in the transaction in which it does."""
     if (user := move.asked_by_id or move.host.registered_by_id) is None:
         return
-    announcing.announce(
+    announcements.announce(
         Topic.MACHINES,
         subject=f"{move.host}: the move of {move} failed",
         text=f"{move} on {move.host} was not moved to {move.new_path}: {reason}",
@@ -35,7 +35,7 @@ def notify_of_plan(plan: PlacementPlan, host: Host) -> None:
     moves = sum(entry["is_move"] for entry in plan.content["machines"])
     if not moves or host.registered_by_id is None:
         return
-    announcing.announce(
+    announcements.announce(
         Topic.MACHINES,
         subject=f"{host}: a plan waits for you",
         text=f"The policy of {host} made a plan with {counted(moves, 'move')}. It waits to be confirmed for a day.",

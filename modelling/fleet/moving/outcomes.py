@@ -12,8 +12,8 @@ from django.db.models import Q
 from django.utils.timezone import now
 
 from experiments.models import DiskStatistics, Host
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from modelling.evidence.normal import NORMAL_95
 from modelling.fleet.placement.selectors import Outcome
 from modelling.models import PlacementMove

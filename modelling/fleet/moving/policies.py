@@ -10,8 +10,8 @@ from django.utils.timezone import now
 from experiments import permissions
 from experiments.campaigns import hosts
 from experiments.models import Host
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from modelling.models import PlacementDecision, PlacementMove, PlacementPlan, PlacementPolicy
 
 from . import moves, notifications

@@ -11,7 +11,7 @@ from django.utils.timezone import now
 from experiments.fleet import moving
 from experiments.fleet.driver.contract import Checked, Image, Move, MoveError
 from experiments.models import ObservedDisk
-from kdb.work import jobs
+from kdb.jobs import jobs
 from modelling.models import PlacementDecision, PlacementMove
 
 from . import moves, notifications

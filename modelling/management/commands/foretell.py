@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from kdb.operating.whole_files import whole_file
+from kdb.operations.atomic_files import atomic_file
 from modelling.answers.knowledge import everything
 from modelling.prediction.content import forecast_pair, predict
 from modelling.prediction.contrasts import ANSWER, ContrastsError, UnknownNameError, answer, contrast_of, rows
@@ -44,7 +44,7 @@ class Command(BaseCommand):
         try:
             lines = io.StringIO()
             csv.writer(lines, lineterminator="\n").writerows([ANSWER, *answers])
-            with whole_file(Path(out)) as opened:
+            with atomic_file(Path(out)) as opened:
                 opened.write(lines.getvalue().encode())
         except OSError as error:
             raise CommandError(f"{out}: {error.strerror}") from error

@@ -16,8 +16,8 @@ from experiments.laboratory.benchmarks import bench
 from experiments.laboratory.targets import drivers, hypervisors
 from experiments.laboratory.transport import remote, ssh
 from experiments.models import CampaignRun, Host, RunLine, StoragePool
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from tests.factories import FileSystem, entry, make_campaign, make_host
 
 pytestmark = pytest.mark.django_db

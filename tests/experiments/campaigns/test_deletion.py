@@ -21,8 +21,8 @@ from experiments.models import (
     RunArtifact,
     Signature,
 )
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from tests import factories
 from tests.factories import HOST_KEY, make_campaign, make_host, make_output, make_run, make_user
 

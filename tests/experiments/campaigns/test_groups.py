@@ -7,7 +7,7 @@ from django.test import Client
 from experiments.campaigns import control, groups, hosts, nightly, notifications
 from experiments.models import Campaign, CampaignRun, Host, HostAuditEntry
 from experiments.permissions import campaigns_visible_to, hosts_visible_to, may_change_host, may_steer, may_use_host
-from kdb.notifications import announcing, subscriptions
+from kdb.notifications import announcements, subscriptions
 from kdb.notifications.models import Delivery, Topic
 from modelling.fleet.moving import manual, moves, policies
 from modelling.models import PlacementMove, PlacementPolicy
@@ -186,7 +186,7 @@ def test_who_left_the_group_is_not_told_what_was_on_its_way(host, owner, member,
     control.pause_by_itself(campaign.pk, "no space")
     facts = {"host": host.slug}
     about = {"subject": "s", "text": "t", "path": "/", "facts": facts, "users": [member.pk]}
-    announcing.announce(Topic.MACHINES, **about)
+    announcements.announce(Topic.MACHINES, **about)
     waiting = list(Delivery.objects.select_related("subscription__user"))
     assert [notifications.reason_to_withhold(delivery) for delivery in waiting] == ["", ""]
     groups.choose_operators(host, [], user=owner)

@@ -13,7 +13,7 @@ from experiments.campaigns.runs.outcomes import Outcome, outcome_of
 from experiments.laboratory.benchmarks import bench
 from experiments.laboratory.targets import hypervisors
 from experiments.laboratory.transport import remote, ssh
-from kdb.work import jobs
+from kdb.jobs import jobs
 
 OUTCOMES = {
     jobs.LeaseLost: Outcome.GIVEN_UP,

@@ -6,7 +6,7 @@ from django.test import Client
 from experiments.case_studies import endings, life
 from experiments.case_studies.life import CaseStudyError
 from experiments.models import CaseStudy, Measurement
-from experiments.published_evidence.endings import COLUMNS, end_replaced
+from experiments.published_evidence.corrections import COLUMNS, apply_corrections
 from experiments.published_evidence.files import EvidenceError
 from modelling.answer_store.selectors import ranking_as_of
 from modelling.evidence import dataframes
@@ -126,14 +126,14 @@ def test_reviewers_and_authors_end_what_is_published_and_nobody_else_does(client
 def test_a_file_ends_what_it_names_once_and_waits_for_what_is_not_loaded(old, tmp_path):
     lines = [",".join(COLUMNS), "old,,,new,measured again", "old,,row btrfs,,four seconds"]
     (tmp_path / "endings.csv").write_text("\n".join(lines))
-    assert end_replaced(tmp_path) == ["1 measurements of old doubted, as revision 2"]
-    assert end_replaced(tmp_path) == []
+    assert apply_corrections(tmp_path) == ["1 measurements of old doubted, as revision 2"]
+    assert apply_corrections(tmp_path) == []
     publish("new", ext4=100.0, xfs=300.0)
-    assert end_replaced(tmp_path) == ["old superseded by new, as revision 4"]
+    assert apply_corrections(tmp_path) == ["old superseded by new, as revision 4"]
     publish("third", ext4=1.0)
     (tmp_path / "endings.csv").write_text("\n".join([lines[0], "third,,row nine,,why"]))
     with pytest.raises(EvidenceError, match="line 2, source"):
-        end_replaced(tmp_path)
+        apply_corrections(tmp_path)
 
 
 def test_the_headlines_that_moved_are_told(old, new, client):

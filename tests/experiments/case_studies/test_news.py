@@ -3,7 +3,7 @@
 import pytest
 
 from experiments.case_studies import life, reviews
-from kdb.notifications import delivering, subscriptions, webhook
+from kdb.notifications import deliveries, subscriptions, webhook
 from kdb.notifications.models import Delivery
 from tests.factories import make_case_study, make_measurement, make_user
 
@@ -27,7 +27,7 @@ def submit(owner):
 
 
 def deliver() -> list[tuple[str, str]]:
-    delivering.deliver_due(lambda done: None)
+    deliveries.deliver_due(lambda done: None)
     return [(delivery.state, delivery.error) for delivery in Delivery.objects.all()]
 
 

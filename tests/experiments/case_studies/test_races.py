@@ -30,8 +30,8 @@ from experiments.models import (
     Measurement,
     Workload,
 )
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from tests.factories import (
     entry,
     make_campaign,

@@ -12,7 +12,7 @@ from experiments.campaigns.forms import HostForm
 from experiments.fleet import actions, watching
 from experiments.fleet.driver.proxmox.configuration import parsed
 from experiments.models import Host, ObservedDisk, ObservedPool
-from kdb.work import jobs
+from kdb.jobs import jobs
 from modelling.fleet.moving import manual
 from modelling.fleet.moving.plans import PlacementError
 from tests import factories

@@ -12,8 +12,8 @@ from experiments.laboratory.transport import offsets, remote
 from experiments.laboratory.transport.counters import Counts
 from experiments.laboratory.transport.offsets import Offsets
 from experiments.models import DiskStatistics, Host, ObservedDisk, ObservedMachine
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from tests import factories
 
 pytestmark = [pytest.mark.both, pytest.mark.django_db]

@@ -9,8 +9,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils.timezone import now
 
 from experiments.models import CaseStudy, ImportBatch, Measurement
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from tests.factories import make_case_study, make_token, make_user
 
 pytestmark = pytest.mark.django_db

@@ -29,8 +29,8 @@ from experiments.models import (
 )
 from experiments.readers import bundle as bundle_reader
 from experiments.readers.bundle import members_of
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from tests.factories import make_case_study, make_claim, make_publication, make_user
 
 pytestmark = pytest.mark.django_db
@@ -850,7 +850,7 @@ def test_only_as_many_faults_of_a_bundle_are_looked_for_as_are_shown(monkeypatch
     monkeypatch.setattr(jsonschema, "Draft202012Validator", validator)
     schema = {"items": {"type": "object"}}
     with pytest.raises(bundles.BundleError, match="; and more"):
-        bundle_reader._refuse_faults([0] * 1_000, schema)
+        bundle_reader.parse_document("x", json.dumps([0] * 1_000).encode(), schema, max_bytes=5_000, max_values=2_000)
     assert len(calls) == bundle_reader.MAX_FAULTS + 1
 
 

@@ -17,8 +17,8 @@ from django.utils.timezone import now
 from experiments.campaigns import control, hosts
 from experiments.laboratory.benchmarks import background, bench
 from experiments.models import Campaign, CampaignRun, FileSystem, Hypervisor
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from tests import factories, made_once
 from tests.experiments.laboratory import lab as laboratories
 from tests.experiments.laboratory.lab import Lab, laboratory

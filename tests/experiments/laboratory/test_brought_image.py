@@ -18,7 +18,7 @@ from experiments.laboratory.images import brought_image, debian, guest_image
 from experiments.laboratory.targets import drivers, hypervisors, libvirt, proxmox
 from experiments.laboratory.transport import ssh
 from experiments.models import CampaignRun
-from kdb.work import jobs
+from kdb.jobs import jobs
 from tests import factories
 from tests.experiments.laboratory import lab as laboratories
 from tests.experiments.laboratory.conftest import brought_disk, do, manage, registered, said, started, work_off

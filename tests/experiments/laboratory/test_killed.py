@@ -11,7 +11,7 @@ from contextlib import closing
 import pytest
 
 from tests.experiments.laboratory.conftest import wait_until
-from tests.kdb.work.test_worker import Place, kill
+from tests.kdb.jobs.test_worker import Place, kill
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 

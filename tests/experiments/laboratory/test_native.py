@@ -17,7 +17,7 @@ from experiments.models import (
     StoragePool,
     Workload,
 )
-from kdb.work import jobs
+from kdb.jobs import jobs
 from tests import factories
 from tests.experiments.laboratory.conftest import SHORT, do, registered, said, started, wait_until, work_off
 

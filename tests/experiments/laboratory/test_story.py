@@ -6,7 +6,7 @@ from django.contrib.auth import get_user_model
 
 from experiments.imports import pipeline
 from experiments.models import Campaign, CampaignRun, Host, ImportBatch
-from kdb.work import jobs
+from kdb.jobs import jobs
 from tests.experiments.laboratory.conftest import do
 from tests.factories import make_user
 

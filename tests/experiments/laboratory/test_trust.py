@@ -9,7 +9,7 @@ from experiments.campaigns import control, drafts
 from experiments.campaigns.runs.figures import throughput
 from experiments.laboratory.benchmarks import background, bench, calibration
 from experiments.models import Benchmark, OperatingSystem, Workload
-from kdb.work import jobs
+from kdb.jobs import jobs
 from tests import factories
 from tests.experiments.laboratory.conftest import registered, said, started, work_off
 

@@ -62,15 +62,15 @@ def test_a_claim_without_checks_is_loaded_without_them(directory):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"claim": "P0-C02"', '"claim": "P9-C02"', 'line 4, claim: found "P9-C02", allowed is the code of a claim'),
+        ('"claim": "P0-C02"', '"claim": "P9-C02"', 'claims P9-C02, claim: found "P9-C02", allowed is the code of a'),
         (
             '"claim": "P0-C02"',
             '"claim": "P0-C01"',
-            'line 4, claim: found "P0-C01", allowed is the code of a claim, each',
+            'claims P0-C01, claim: found "P0-C01", allowed is the code of a claim, each',
         ),
-        ('"checks": {"own"', '"checks": {"mine"', 'line 3, checks: found {"mine"'),
-        ('"is": [1.1, null]', '"is": [1.1, "much"]', 'line 3, checks: own.is: "much" is no number'),
-        ('"vm_count": [1, 2, 3, 4]', f'"vm_count": {list(range(9000))}', "line 16, checks: own"),
+        ('"checks": {"own"', '"checks": {"mine"', 'claims P0-C01, checks: found {"mine"'),
+        ('"is": [1.1, null]', '"is": [1.1, "much"]', 'claims P0-C01, checks: own.is: "much" is no number'),
+        ('"vm_count": [1, 2, 3, 4]', f'"vm_count": {list(range(9000))}', "claims P0-C14, checks: own"),
     ],
 )
 def test_a_wrong_entry_of_the_checks_is_named(directory, old, new, message):

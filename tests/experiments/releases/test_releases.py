@@ -19,8 +19,8 @@ from django.db import connection
 
 from experiments.case_studies import endings, life
 from experiments.models import CaseStudy, Hypervisor, LoadedCaseStudy, Measurement, Origin, Publication
-from experiments.releases import ReleaseError, flat, loading, manifest, signing, writing
-from experiments.releases.writing import Wanted
+from experiments.releases import ReleaseError, loading, manifest, signing, writing
+from experiments.releases.writing import ReleaseOptions
 from kdb.models import Installation
 from modelling.answer_store.selectors import answer_or_none
 from modelling.evidence.question import Question
@@ -38,7 +38,7 @@ from tests.factories import (
     publish,
 )
 
-OURS = Wanted(name="Laboratory A", address="https://a.example/", creators=("Ann Author",))
+OURS = ReleaseOptions(name="Laboratory A", address="https://a.example/", creators=("Ann Author",))
 ANSWERED = [Question(axis, "varmail") for axis in ("fs-pair", "hypervisor")]
 
 
@@ -84,7 +84,7 @@ def answers(questions: list[Question]) -> list[dict]:
     return [{**answer_or_none(question).result, "revision": None} for question in questions]
 
 
-def written(tmp_path: Path, wanted: Wanted = OURS) -> Path:
+def written(tmp_path: Path, wanted: ReleaseOptions = OURS) -> Path:
     file = tmp_path / f"release-{len(list(tmp_path.iterdir()))}.zip"
     writing.write(file, wanted)
     return file
@@ -111,8 +111,8 @@ def signed(file: Path, others: dict[str, bytes | None], key: Ed25519PrivateKey) 
 
 def with_manifest(file: Path, *, key: Ed25519PrivateKey | None = None, **fields) -> Path:
     with zipfile.ZipFile(file) as archive:
-        made = manifest.parsed(archive.read("release.json"))
-    return signed(file, {"release.json": manifest.dumped(replace(made, **fields))}, key or signing.own_key())
+        made = manifest.parse(archive.read("release.json"))
+    return signed(file, {"release.json": manifest.to_json(replace(made, **fields))}, key or signing.own_key())
 
 
 def test_the_same_evidence_gives_the_same_bytes_and_says_what_they_are(db, tmp_path):
@@ -125,32 +125,15 @@ def test_the_same_evidence_gives_the_same_bytes_and_says_what_they_are(db, tmp_p
 
     assert first.read_bytes() == second.read_bytes()
     with zipfile.ZipFile(first) as archive:
-        made = manifest.parsed(archive.read("release.json"))
+        made = manifest.parse(archive.read("release.json"))
         crate = {row["@id"]: row for row in json.loads(archive.read("ro-crate-metadata.json"))["@graph"]}
         table = list(csv.DictReader(io.TextIOWrapper(archive.open("measurements.csv"), "utf-8")))
-        parquet = archive.read("measurements.parquet")
         assert {*archive.namelist()} == {*made.files, "release.json", "release.sig", "ro-crate-metadata.json"}
     assert crate["measurements.csv"]["sha256"] == made.files["measurements.csv"]
     assert crate["case-studies/p/"]["license"] == {"@id": "https://spdx.org/licenses/CC-BY-4.0"}
     assert crate["case-studies/q/"]["license"] == {"@id": "#licence-not-stated"}
+    assert {row["guest_fs"] for row in table} == {"btrfs", "ext4", "xfs"}
     assert [row["value"] for row in table] == [repr(v) for v in Measurement.objects.values_list("value", flat=True)]
-    assert parquet[:4] == parquet[-4:] == b"PAR1"
-
-
-def test_a_table_of_parquet_has_every_cell(db, tmp_path, monkeypatch):
-    import fastparquet
-
-    monkeypatch.setattr(flat, "_ROWS_AT_ONCE", 4)
-    study("p")
-    with zipfile.ZipFile(written(tmp_path)) as archive:
-        archive.extract("measurements.parquet", tmp_path)
-
-    with (tmp_path / "measurements.parquet").open("rb") as file:
-        frame = fastparquet.ParquetFile(file).to_pandas()
-
-    assert list(frame["value"]) == list(Measurement.objects.values_list("value", flat=True))
-    assert set(frame["guest_fs"]) == {"btrfs", "ext4", "xfs"}
-    assert frame["block_size_bytes"].isna().all()
 
 
 def test_what_a_laboratory_shares_is_previewed_and_names_of_machines_are_dropped(db, tmp_path, capsys):
@@ -188,18 +171,18 @@ def test_a_release_loads_into_an_empty_installation_with_equal_answers(db, tmp_p
     become_another(empty=True)
     report = loading.load(file)
 
-    assert report.came == ["p", "a", "w"]
+    assert report.added == ["p", "a", "w"]
     assert answers(ANSWERED) == expected
     assert CaseStudy.objects.get(slug="w").retraction_reason == "The disk was broken."
     assert CaseStudy.objects.get(slug="p").claims.get().code == "C1"
     assert {row.origin.name for row in LoadedCaseStudy.objects.all()} == {"Laboratory A"}
 
     again = loading.load(file)
-    assert (again.came, again.ended, again.revision, again.unchanged) == ([], [], None, 3)
+    assert (again.added, again.ended, again.revision, again.unchanged) == ([], [], None, 3)
 
-    passed_on = written(tmp_path, Wanted(name="Laboratory B"))
+    passed_on = written(tmp_path, ReleaseOptions(name="Laboratory B"))
     with zipfile.ZipFile(passed_on) as archive:
-        entries = manifest.parsed(archive.read("release.json")).case_studies
+        entries = manifest.parse(archive.read("release.json")).case_studies
     assert [(entry.slug, entry.origin.name) for entry in entries] == [(slug, "Laboratory A") for slug in "paw"]
 
 
@@ -223,7 +206,7 @@ def test_a_later_release_updates_supersedes_and_retracts_and_ones_own_stay(db, t
     report = loading.load(later)
 
     assert report.replaced == {"c": "c-2"}
-    assert report.came == ["c-2", "n"]
+    assert report.added == ["c-2", "n"]
     assert report.ended == ["r: retracted", "s-2: superseded"]
     assert CaseStudy.objects.get(slug="s-2").endings.get().replaced_by.slug == "n"
     assert CaseStudy.objects.get(slug="c").endings.get().replaced_by.slug == "c-2"
@@ -233,8 +216,8 @@ def test_a_later_release_updates_supersedes_and_retracts_and_ones_own_stay(db, t
     assert json.loads(renamed) == expected
 
     earlier = loading.load(before)
-    assert earlier.came == []
-    assert "was loaded before" in earlier.kept["c"]
+    assert earlier.added == []
+    assert "was loaded before" in earlier.skipped["c"]
 
 
 def test_what_an_installation_has_itself_is_not_counted_twice(db, tmp_path):
@@ -247,8 +230,8 @@ def test_what_an_installation_has_itself_is_not_counted_twice(db, tmp_path):
 
     report = loading.load(file)
 
-    assert report.came == []
-    assert set(report.kept) == {"same", "reading"}
+    assert report.added == []
+    assert set(report.skipped) == {"same", "reading"}
     assert CaseStudy.objects.count() == 2
 
 
@@ -285,7 +268,7 @@ def test_hostile_releases_are_refused_and_nothing_changes(db, tmp_path):
     file = written(tmp_path)
     become_another(empty=True)
     with zipfile.ZipFile(file) as archive:
-        made = manifest.parsed(archive.read("release.json"))
+        made = manifest.parse(archive.read("release.json"))
         numbers = archive.read("case-studies/q/measurements.csv")
         document = archive.read("case-studies/q/case-study.json")
     bent = numbers.replace(b"150.1", b"15000")
@@ -353,8 +336,8 @@ def stranger() -> Ed25519PrivateKey:
 def retracting(file: Path, key: Ed25519PrivateKey, *, retracts: bool = True, **fields) -> Path:
     """Return a release that retracts everything, with a number that none will reach."""
     with zipfile.ZipFile(file) as archive:
-        entries = manifest.parsed(archive.read("release.json")).case_studies
-    ended = manifest.Ended("retracted", "So I say.", "") if retracts else None
+        entries = manifest.parse(archive.read("release.json")).case_studies
+    ended = manifest.Ending("retracted", "So I say.", "") if retracts else None
     entries = [replace(entry, number=2**31 - 1, ended=ended) for entry in entries]
     return with_manifest(file, key=key, number=2**31 - 1, case_studies=entries, **fields)
 
@@ -375,7 +358,7 @@ def test_a_stolen_origin_changes_nothing_and_the_genuine_one_goes_on(genuine, st
     assert "trust_origin" in str(refused.value)
     assert known in str(refused.value)
     assert (here(), Origin.objects.get().key) == (before, known)
-    assert loading.load(genuine).came == ["later"]
+    assert loading.load(genuine).added == ["later"]
 
 
 @pytest.mark.parametrize(
@@ -405,7 +388,7 @@ def test_what_was_changed_after_it_was_signed_is_refused(genuine, name):
 
 def test_an_origin_whose_key_is_lost_signs_with_another_where_an_operator_says_so(genuine, stranger, capsys):
     with zipfile.ZipFile(genuine) as archive:
-        made = manifest.parsed(archive.read("release.json"))
+        made = manifest.parse(archive.read("release.json"))
     renewed = with_manifest(genuine, key=stranger)
     with pytest.raises(CommandError, match="the key of"):
         call_command("load_release", str(renewed))
@@ -430,7 +413,7 @@ def test_a_key_may_be_known_before_the_first_release(db, tmp_path, stranger):
     with pytest.raises(ReleaseError, match="the key of"):
         loading.load(file)
 
-    assert loading.load(with_manifest(file, key=stranger)).came == ["p"]
+    assert loading.load(with_manifest(file, key=stranger)).added == ["p"]
     assert Origin.objects.get().name == "Laboratory A"
 
 
@@ -441,16 +424,16 @@ def test_what_was_loaded_before_releases_were_signed_waits_for_an_operators_word
         loading.load(genuine)
 
     call_command(*str(refused.value).rpartition("manage.py ")[2].split())
-    assert loading.load(genuine).came == ["later"]
+    assert loading.load(genuine).added == ["later"]
 
 
 def test_a_release_of_another_origin_neither_changes_nor_ends_what_it_passes_on(genuine, stranger):
     """A stranger with an identity of its own retracts, renumbers and rewrites the studies of others."""
     before = here()
     publications = list(Publication.objects.values())
-    theirs = manifest.From(str(uuid4()), "A stranger", "")
+    theirs = manifest.Publisher(str(uuid4()), "A stranger", "")
     with zipfile.ZipFile(genuine) as archive:
-        name, files = "case-studies/later/case-study.json", manifest.parsed(archive.read("release.json")).files
+        name, files = "case-studies/later/case-study.json", manifest.parse(archive.read("release.json")).files
         bent = archive.read(name).replace(b"As its authors have it", b"As a stranger has it")
     rewritten = changed(genuine, name, bent)
     files[name] = hashlib.sha256(bent).hexdigest()
@@ -459,7 +442,7 @@ def test_a_release_of_another_origin_neither_changes_nor_ends_what_it_passes_on(
 
     assert {name: status for name, status in here().items() if name in before} == before
     assert list(Publication.objects.values()) == publications
-    assert report.came == ["later"]  # which nobody else had told of yet
+    assert report.added == ["later"]  # which nobody else had told of yet
     assert Origin.objects.get(name="Laboratory A").key != report.key
 
 
@@ -470,7 +453,7 @@ def test_the_origins_word_counts_more_than_what_others_passed_on(db, tmp_path, s
     genuine = written(tmp_path)
     identity, key = str(Installation.objects.get().identity), signing.public_key()
     Measurement.objects.filter(value=150.1).update(value=value)
-    theirs = manifest.From(str(uuid4()), "A stranger", "")
+    theirs = manifest.Publisher(str(uuid4()), "A stranger", "")
     forged = retracting(written(tmp_path), stranger, origin=theirs, retracts=retracts)
     become_another(empty=True)
     loading.load(forged)
@@ -483,7 +466,7 @@ def test_the_origins_word_counts_more_than_what_others_passed_on(db, tmp_path, s
 
     counting = Measurement.objects.filter(configuration__case_study__status="published")
     assert max(counting.values_list("value", flat=True)) == 150.1
-    assert loading.load(genuine).came == []
+    assert loading.load(genuine).added == []
 
 
 def test_the_private_key_is_a_file_of_its_owner_alone_and_nowhere_else(transactional_db, tmp_path, data_dir):
@@ -526,7 +509,7 @@ def test_the_published_evidence_travels_whole_and_in_two_steps_with_equal_answer
 
 @pytest.mark.nightly
 def test_nothing_of_the_published_evidence_is_taken_for_a_name_or_an_address(published_evidence, tmp_path):
-    assert writing.preview(OURS).dropped == {}
+    assert writing.preview(OURS).redacted == {}
 
 
 @pytest.mark.nightly

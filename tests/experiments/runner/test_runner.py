@@ -13,7 +13,7 @@ from experiments.campaigns import hosts
 from experiments.laboratory.transport import remote, ssh
 from experiments.models import AskedCommand, Host
 from experiments.runner import queue
-from kdb.work import jobs
+from kdb.jobs import jobs
 
 from .conftest import wait_until
 

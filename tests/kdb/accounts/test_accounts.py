@@ -19,9 +19,9 @@ from kdb.accounts import login_limits, tokens
 from kdb.accounts.roles import ROLES, bring_up_to_date
 from kdb.accounts.users import user_of
 from kdb.accounts.views import MOST_RESETS_BY_ADDRESS
+from kdb.jobs import jobs
 from kdb.models import ApiToken, Job
 from kdb.web import addresses
-from kdb.work import jobs
 from tests.factories import make_token, make_user
 
 pytestmark = pytest.mark.django_db

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psycopg
 
-from kdb.work import processes
+from kdb.jobs import processes
 from tests import made_once
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -7,9 +7,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from kdb.jobs import jobs
 from kdb.models import Job
 from kdb.signals import web_server_began
-from kdb.work import jobs
 from modelling.answer_pages.views import examples
 from modelling.answer_store import selectors, snapshots
 from modelling.estimation.ranking import METHOD

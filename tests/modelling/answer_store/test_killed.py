@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from tests.kdb.work.test_worker import Place, kill, wait_until
+from tests.kdb.jobs.test_worker import Place, kill, wait_until
 
 pytestmark = [pytest.mark.nightly, pytest.mark.server, pytest.mark.slow]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from modelling.answer_store import snapshots
 from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot

@@ -8,8 +8,8 @@ import pytest
 
 from experiments.case_studies import life
 from experiments.models import KnowledgeRevision
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from modelling.answer_store import snapshots
 from modelling.answer_store.selectors import answer_in, current_ranking
 from modelling.evidence import dataframes, summaries

@@ -17,8 +17,8 @@ from django.utils.timezone import now
 
 from experiments.case_studies import life
 from experiments.models import CaseStudy, KnowledgeRevision
+from kdb.jobs import jobs, tasks
 from kdb.models import Job
-from kdb.work import jobs, tasks
 from modelling.answer_store import snapshots, standing
 from modelling.answer_store.selectors import current_ranking, ranking_as_of
 from modelling.claims import verdicts
@@ -345,11 +345,11 @@ def test_the_tick_asks_again_for_a_report_and_verdicts_that_are_behind():
 @pytest.mark.django_db
 def test_work_that_failed_is_asked_for_again_after_a_while():
     Job.objects.create(kind=reports.JOB, state="failed", finished_at=now(), error="broken")
-    jobs.enqueue_for_leftovers(reports.JOB)
+    jobs.enqueue_with_backoff(reports.JOB)
     assert not Job.objects.filter(state="queued").exists()
     Job.objects.update(finished_at=now() - timedelta(seconds=61))
     for _ in range(2):
-        jobs.enqueue_for_leftovers(reports.JOB)
+        jobs.enqueue_with_backoff(reports.JOB)
     assert Job.objects.filter(state="queued").count() == 1
 
 

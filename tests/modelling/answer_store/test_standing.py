@@ -11,8 +11,8 @@ from django.core.management import call_command
 from experiments.case_studies import life
 from experiments.models import CaseStudy, KnowledgeRevision
 from kdb.cost import budget
+from kdb.jobs import jobs
 from kdb.models import Job, LeftRequest
-from kdb.work import jobs
 from modelling.answer_pages.content import WAITING
 from modelling.answer_pages.overview import overview
 from modelling.answer_store import snapshots, standing

@@ -6,7 +6,7 @@ import pytest
 from django.utils.timezone import now
 
 from kdb.models import Job
-from kdb.notifications import delivering, subscriptions
+from kdb.notifications import deliveries, subscriptions
 from kdb.notifications.models import Delivery
 from modelling.changes import detection
 from modelling.models import MonthOfTests, SeriesChange, Sitting
@@ -180,5 +180,5 @@ def test_strangers_find_nothing_and_are_told_nothing(client, ours, nights, told,
     assert client.post(f"/series-changes/{change.pk}/", {"deed": "confirm"}).status_code == 404
     assert "Nothing was found." in client.get("/series-changes/").content.decode()
     ours.members.remove(ada)
-    delivering.deliver_due(lambda done: None)
+    deliveries.deliver_due(lambda done: None)
     assert Delivery.objects.get().error == "You are no member of its laboratory any more, or it is gone."

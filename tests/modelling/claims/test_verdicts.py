@@ -20,8 +20,8 @@ from experiments.models import (
     Workload,
 )
 from experiments.published_evidence import load as evidence
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from modelling.claims import gather, hypotheses, verdicts
 from modelling.claims.evaluation import compare
 from modelling.models import ClaimVerdict, HypothesisScore

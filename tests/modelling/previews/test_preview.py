@@ -7,8 +7,8 @@ from django.utils.html import escape
 
 from experiments.case_studies import life, reviews
 from experiments.models import CaseStudy
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from modelling.answer_store.selectors import current_ranking
 from modelling.answer_store.snapshots import compute_snapshot
 from modelling.evidence import counts

@@ -6,7 +6,7 @@ import re
 import pytest
 from django.core.management import call_command
 
-from experiments.published_evidence.endings import end_replaced
+from experiments.published_evidence.corrections import apply_corrections
 from experiments.published_evidence.load import load_outside
 from kdb.models import Job
 from modelling.evidence import storage
@@ -165,7 +165,7 @@ def test_the_published_evidence_is_held_against_every_model(published_evidence):
 def test_with_what_others_published_the_form_in_use_is_not_worse_than_the_naive_or_the_page_says_so(published_evidence):
     """And the documented tables are what the command prints, but for the last digit of an estimate."""
     load_outside(ROOT / "fixtures" / "outside")
-    end_replaced()
+    apply_corrections()
     text = printed("--markdown").strip()
     result = QualityReport.objects.get().result
     # Of the forms that may forecast it is the one that answers everything; else the page says that it should not be.

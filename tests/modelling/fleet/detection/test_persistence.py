@@ -7,8 +7,8 @@ import pytest
 from django.utils.timezone import now
 
 from experiments.models import DiskStatistics, ObservedMachine, Signature, Workload
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from modelling.fleet.detection import persistence, selectors
 from modelling.fleet.moving import observed_fleet
 from modelling.models import DetectedHour, DetectionModel

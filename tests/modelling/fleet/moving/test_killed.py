@@ -17,7 +17,7 @@ import pytest
 
 from tests.experiments.fleet.driver.machines import Machine, mount_pool
 from tests.experiments.laboratory.conftest import qemu_lab, wait_until  # noqa: F401 - a fixture
-from tests.kdb.work.test_worker import Place, kill
+from tests.kdb.jobs.test_worker import Place, kill
 
 pytestmark = [pytest.mark.nightly, pytest.mark.server, pytest.mark.slow]
 

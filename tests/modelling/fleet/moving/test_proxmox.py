@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from experiments.campaigns import hosts
 from experiments.models import Hypervisor
-from kdb.work import jobs
+from kdb.jobs import jobs
 from modelling.fleet.moving import manual, moves, plans
 from modelling.models import PlacementMove
 from tests.experiments.fleet.driver.scripted import ScriptedHost

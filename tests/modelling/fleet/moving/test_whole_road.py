@@ -11,15 +11,15 @@ from django.urls import reverse
 from experiments.fleet import actions, watching
 from experiments.models import FileSystem, Hypervisor, ObservedMachine, Workload
 from experiments.published_evidence import signatures
+from kdb.jobs import jobs
 from kdb.models import Job
-from kdb.work import jobs
 from modelling.fleet.detection import persistence, selectors
 from modelling.fleet.moving import outcomes, plans, policies
 from modelling.models import DetectedHour, PlacementDecision, PlacementMove, PlacementPolicy
 from tests import factories
 from tests.experiments.fleet.driver.machines import DISK_MIB, Loaded, Machine, mount_pool
 from tests.experiments.laboratory.conftest import keys, qemu_lab, stock_lab, wait_until  # noqa: F401 - fixtures
-from tests.kdb.work.test_worker import Place, kill
+from tests.kdb.jobs.test_worker import Place, kill
 from tests.modelling.fleet.moving.fleets import numbers_for_xfs
 from tests.modelling.fleet.moving.test_killed import LONGEST_SECONDS, WORKER
 

@@ -18,8 +18,8 @@ django.setup()
 from django.db.models import Q  # noqa: E402
 
 from experiments.models import ObservedDisk, ObservedPool  # noqa: E402
+from kdb.jobs import jobs  # noqa: E402
 from kdb.models import Job  # noqa: E402
-from kdb.work import jobs  # noqa: E402
 from modelling.fleet.moving import moves  # noqa: E402
 from modelling.fleet.moving.plans import PlacementError  # noqa: E402
 from modelling.models import PlacementMove  # noqa: E402

@@ -1,0 +1,314 @@
+"""Enqueue and run background jobs. A Job row is the job; workers poll for queued rows, and Redis only wakes them.
+
+    @jobs.handler("recompute_rankings")          # in the module `job_handlers` of any installed app
+    def recompute_rankings(run: jobs.JobRun, *, revision: int) -> None:
+        for done, question in enumerate(questions, start=1):
+            with transaction.atomic():
+                store(question)
+                run.step(done, len(questions))   # in the transaction: another's job is rolled back
+
+    jobs.enqueue("recompute_rankings", revision=7)
+
+What can go wrong, and what happens then:
+
+* A message of Redis is lost, or Redis is down: `reap` sends it again while the row is queued.
+* A message comes twice, or two workers see a row: one UPDATE claims it for one of them.
+* The database's connection dies under a handler, or the worker dies and its lease runs out: the row is queued
+  again, with the next attempt number.
+* A worker is slow: a thread renews its lease. If all of it was stopped, its attempt number is stale when it goes
+  on: `step` raises LeaseLost, and what it writes to the row has no effect.
+* The database is migrated to a later version meanwhile: the row is queued for a worker of that version.
+* A job kills each worker that takes it: it fails after MAX_ATTEMPTS.
+
+So a handler may begin again at any point: a step done twice must do no harm, and it may continue from
+`run.progress`. Times are the database's own, so the machines' clocks may differ.
+"""
+
+import gc
+import logging
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import cache, partial
+from itertools import takewhile
+from typing import Any
+
+from django.conf import settings
+from django.db import DatabaseError, connection, transaction
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Coalesce, Now
+from django.utils.module_loading import autodiscover_modules
+from django.utils.timezone import now
+
+from kdb.jobs import memory
+from kdb.models import Job
+from kdb.operations import request_ids, upgrades
+from kdb.operations.failures import failure_behind, is_unavailable
+
+logger = logging.getLogger(__name__)
+
+RUN_TASK = "experiments.run_job"  # the Celery task in kdb.jobs.tasks
+MAX_ATTEMPTS = 5
+GIVEN_UP = "each time the worker stopped answering"  # in the error of a job whose workers died
+NO_DATABASE = "the database could not be used"  # in the error of a job that gave up for it
+_RETRY_DELAY = timedelta(minutes=1)
+_LONGEST_RETRY_DELAY = timedelta(minutes=10)
+
+Handler = Callable[..., None]
+_handlers: dict[str, Handler] = {}
+_expected: dict[str, tuple[type[Exception], ...]] = {}
+
+
+class LeaseLost(Exception):  # noqa: N818 - an event, not a mistake
+    """This run no longer owns its job and must stop; another worker does it."""
+
+
+class UnknownKind(LookupError):  # noqa: N818
+    """No installed app handles jobs of this kind."""
+
+
+def handler(kind: str, *, expects: tuple[type[Exception], ...] = ()) -> Callable[[Handler], Handler]:
+    """Register the function that does jobs of this kind. It gets a JobRun and the job's arguments.
+
+    expects : errors whose text tells an operator what is the matter: the log has it, and no traceback
+    """
+
+    def register(function: Handler) -> Handler:
+        if _handlers.setdefault(kind, function) is not function:
+            raise ValueError(f"jobs of kind {kind} have a handler already: {_handlers[kind].__module__}")
+        _expected[kind] = expects
+        return function
+
+    return register
+
+
+@cache
+def load_handlers() -> None:
+    """Import the module `job_handlers` of every installed app."""
+    autodiscover_modules("job_handlers")
+
+
+def preload() -> None:
+    """Load what jobs need before a fork, and freeze it, as the garbage collector's marks would copy its pages."""
+    memory.share_between_threads()
+    load_handlers()
+    gc.collect()
+    gc.freeze()
+
+
+def enqueue(kind: str, *, queue: str = "", **arguments: Any) -> Job:
+    """Queue a job, which begins once the surrounding transaction is committed.
+
+    queue : of the workers that can do it, such as lab-NAME; empty: any worker
+    """
+    load_handlers()
+    if kind not in _handlers:
+        raise UnknownKind(f"no handler for jobs of kind {kind}; known are {', '.join(sorted(_handlers)) or 'none'}")
+    job = Job.objects.create(kind=kind, queue=queue, arguments=arguments, request_id=request_ids.current())
+    transaction.on_commit(partial(_wake, job.pk, queue))
+    return job
+
+
+def enqueue_once(kind: str) -> None:
+    """Queue a job unless one of its kind is queued, which would do the same."""
+    if not Job.objects.filter(kind=kind, state=Job.State.QUEUED).exists():
+        enqueue(kind)
+
+
+def enqueue_with_backoff(kind: str) -> None:
+    """Queue a job unless one of its kind is queued or running, or the last ones failed just now.
+
+    After failures in a row the next is queued a minute later, then two, four, and ten minutes at most.
+    """
+    latest = list(Job.objects.filter(kind=kind).order_by("-pk")[:5])
+    if any(job.finished_at is None for job in latest):
+        return
+    failures = len(list(takewhile(lambda job: job.state == Job.State.FAILED, latest)))
+    delay = min(_RETRY_DELAY * 2 ** (failures - 1), _LONGEST_RETRY_DELAY)
+    if not failures or latest[0].finished_at + delay < now():
+        enqueue(kind)
+
+
+def _wake(job_id: int, queue: str) -> None:
+    if not settings.REDIS_URL:  # workers ask for what waits
+        return
+    from kdb.celery import app  # other processes do without Celery
+
+    try:
+        app.send_task(RUN_TASK, [job_id], **({"queue": queue} if queue else {}))
+    except Exception as error:  # whatever is wrong with Redis, the row is safe and is sent again
+        logger.warning("could not wake a worker job=%s reason=%r", job_id, error)
+
+
+class JobRun:
+    """One attempt at a job, given to its handler."""
+
+    def __init__(self, job: Job) -> None:
+        self.job_id = job.pk
+        self.attempt = job.attempt
+        self.progress = job.progress
+        self.total = job.total
+
+    def __str__(self) -> str:
+        return f"job={self.job_id} attempt={self.attempt}"
+
+    def step(self, done: int, total: int | None = None) -> None:
+        """Record that `done` steps (of `total`) are done and renew the lease.
+
+        Inside `transaction.atomic()` it also guards what the transaction wrote. Raises LeaseLost
+        where the job was given to another worker.
+        """
+        self.progress, self.total = done, total if total is not None else self.total
+        if not self._update(progress=self.progress, total=self.total, heartbeat_at=Now()):
+            raise LeaseLost(f"{self} was given to another worker")
+
+    def renew(self) -> bool:
+        return self._update(heartbeat_at=Now())
+
+    def finish(self, state: Job.State, error: str = "") -> bool:
+        return self._update(state=state, error=error, finished_at=Now())
+
+    def give_back(self) -> bool:
+        return self._update(state=Job.State.QUEUED, owner="", heartbeat_at=None)
+
+    def try_again(self, error: str) -> bool:
+        """Queue the next attempt, which the tick wakes a worker for; after the last one the job has failed."""
+        if self.attempt >= MAX_ATTEMPTS:
+            return self.finish(Job.State.FAILED, f"Given up after {self.attempt} attempts: {error}")
+        return self._update(state=Job.State.QUEUED, owner="", attempt=self.attempt + 1, heartbeat_at=Now())
+
+    def _update(self, **values: Any) -> bool:
+        mine = Job.objects.filter(pk=self.job_id, attempt=self.attempt, state=Job.State.RUNNING)
+        return mine.update(**values) == 1
+
+
+def run(job_id: int) -> bool:
+    """Run a queued job. Return whether this call ran it and recorded its end, done or failed."""
+    load_handlers()
+    job = _claim(job_id)
+    if job is None:
+        logger.debug("no such job is queued job=%s", job_id)
+        return False
+    with request_ids.under(job.request_id):
+        return _run(job)
+
+
+def _run(job: Job) -> bool:
+    attempt = JobRun(job)
+    logger.info("began kind=%s %s", job.kind, attempt)
+    try:
+        if job.kind not in _handlers:
+            raise UnknownKind(f"no handler for jobs of kind {job.kind}")
+        with _lease_kept(attempt):
+            _handlers[job.kind](attempt, **job.arguments)
+    except LeaseLost:
+        logger.warning("lost the lease %s", attempt)
+        return False
+    except Exception as error:
+        if is_unavailable(error):
+            logger.exception("lost the database kind=%s %s", job.kind, attempt)
+            if not connection.in_atomic_block:
+                connection.close()  # a dead connection would not even take the news
+            attempt.try_again(f"{NO_DATABASE}: {failure_behind(error) or error}")
+            return False
+        if isinstance(error, _expected.get(job.kind, ())):
+            logger.warning("failed kind=%s %s reason=%r", job.kind, attempt, str(error))
+        else:
+            logger.exception("failed kind=%s %s", job.kind, attempt)
+        if not connection.in_atomic_block and upgrades.is_newer():  # this code cannot do it, the new one may
+            attempt.give_back()
+            return False
+        return attempt.finish(Job.State.FAILED, str(error) or type(error).__name__)
+    except BaseException:  # the worker is told to stop
+        logger.warning("interrupted %s", attempt)
+        attempt.give_back()
+        raise
+    ended = attempt.finish(Job.State.DONE)
+    logger.info("ended %s" if ended else "lost the lease at the end %s", attempt)
+    return ended
+
+
+def next_waiting(queue: str) -> int | None:
+    """Return the oldest job of a queue that may begin: one that lost the database waits for as long as a lease."""
+    waiting = Job.objects.filter(state=Job.State.QUEUED, queue=queue)
+    is_due = Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=_silent_since())
+    return waiting.filter(is_due).order_by("pk").values_list("pk", flat=True).first()
+
+
+def _silent_since() -> Any:
+    return Now() - timedelta(seconds=settings.KDB_JOB_LEASE_SECONDS)
+
+
+def _claim(job_id: int) -> Job | None:
+    """Claim the queued job in one UPDATE, or return None."""
+    job = Job.objects.filter(pk=job_id, state=Job.State.QUEUED).first()
+    if job is None:
+        return None
+    waiting = Job.objects.filter(pk=job_id, state=Job.State.QUEUED, attempt=job.attempt)
+    claimed = waiting.update(state=Job.State.RUNNING, owner=f"{socket.gethostname()}:{os.getpid()}", heartbeat_at=Now())
+    return job if claimed else None
+
+
+@contextmanager
+def _lease_kept(mine: JobRun) -> Iterator[None]:
+    """Renew the lease in a thread, so that a handler may compute for long between two steps."""
+    stop = threading.Event()
+
+    def renew() -> None:
+        try:
+            while not stop.wait(settings.KDB_JOB_LEASE_SECONDS / 4):
+                try:
+                    if not mine.renew():
+                        return  # the handler learns of it at its next step
+                except DatabaseError as error:
+                    logger.warning("could not renew the lease %s reason=%r", mine, error)
+        finally:
+            connection.close()  # this thread's own
+
+    thread = threading.Thread(target=renew, name=f"lease of {mine}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def reap() -> list[int]:
+    """Requeue the jobs of silent workers. With Redis, wake workers for jobs that wait too long, and return these."""
+    silent_since = _silent_since()
+    with transaction.atomic():
+        silent = _skip_locked(Job.objects.filter(state=Job.State.RUNNING, heartbeat_at__lt=silent_since))
+        for pk, attempt, owner in silent.values_list("pk", "attempt", "owner"):
+            _take_from(pk, attempt, owner)
+
+        if not settings.REDIS_URL:
+            return []
+        # A waiting row's heartbeat is the last time a worker was woken for it.
+        forgotten = _skip_locked(Job.objects.filter(state=Job.State.QUEUED)).annotate(
+            woken_at=Coalesce("heartbeat_at", "created_at")
+        )
+        overdue = dict(forgotten.filter(woken_at__lt=silent_since).order_by("pk").values_list("pk", "queue"))
+        Job.objects.filter(pk__in=overdue, state=Job.State.QUEUED).update(heartbeat_at=Now())
+        for pk, queue in overdue.items():
+            transaction.on_commit(partial(_wake, pk, queue))
+    return list(overdue)
+
+
+def _take_from(pk: int, attempt: int, owner: str) -> None:
+    job = Job.objects.filter(pk=pk, attempt=attempt, state=Job.State.RUNNING)
+    if attempt >= MAX_ATTEMPTS:
+        error = f"Given up after {attempt} attempts: {GIVEN_UP}, last {owner}."
+        job.update(state=Job.State.FAILED, error=error, finished_at=Now())
+        logger.error("gave up job=%s attempt=%s", pk, attempt)
+    else:
+        job.update(state=Job.State.QUEUED, owner="", attempt=F("attempt") + 1)
+        logger.warning("took a job from a silent worker job=%s attempt=%s owner=%s", pk, attempt, owner)
+
+
+def _skip_locked(rows: QuerySet[Job]) -> QuerySet[Job]:
+    """Let two reapers share the rows on PostgreSQL; SQLite has one writer at a time anyway."""
+    return rows.select_for_update(skip_locked=True)

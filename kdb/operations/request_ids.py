@@ -1,0 +1,55 @@
+"""Give each request an id that its lines of the log have, and those of the jobs that it queued.
+
+The response has it as `X-Request-ID`. A trusted proxy may choose it.
+"""
+
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.conf import settings
+from django.core.signals import request_finished
+from django.dispatch import receiver
+from django.http import HttpRequest, HttpResponse
+
+from kdb.operations.log_lines import current_request
+
+HEADER = "X-Request-ID"
+_FORM = re.compile(r"[A-Za-z0-9-]{8,36}")
+
+
+def current() -> str:
+    """Return the id of the request or job under way; "" outside."""
+    return current_request.get()
+
+
+@contextmanager
+def under(request_id: str) -> Iterator[None]:
+    """Log under this id."""
+    token = current_request.set(request_id)
+    try:
+        yield
+    finally:
+        current_request.reset(token)
+
+
+def request_id_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Give each request its id. Only a trusted proxy may choose it, as anybody can send a header."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        chosen = request.headers.get(HEADER, "") if settings.KDB_TRUSTED_PROXIES else ""
+        request_id = chosen if _FORM.fullmatch(chosen) else secrets.token_hex(8)
+        # Until the request is finished: Django logs what went wrong after all middleware.
+        current_request.set(request_id)
+        response = get_response(request)
+        response[HEADER] = request_id
+        return response
+
+    return middleware
+
+
+@receiver(request_finished)
+def _forget(**kwargs: Any) -> None:
+    current_request.set("")
