@@ -27,8 +27,8 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils.timezone import now
 
-from experiments.case_studies import belongings
-from experiments.case_studies.life import audit
+from experiments.case_studies import ownership
+from experiments.case_studies.lifecycle import audit
 from experiments.files import raw_files
 from experiments.files.raw_files import Upload, UploadError
 from experiments.models import (
@@ -55,7 +55,8 @@ from kdb.models import Job
 from kdb.work import jobs
 
 from .normalise import CONTEXT, KINDS
-from .reading import Contents, Decided, Filing, Outdated, Report, Walk
+from .reading import FileContents, ImportFiler, ImportReader, NoLongerWanted, Outdated
+from .report import Report
 
 logger = logging.getLogger(__name__)
 
@@ -119,65 +120,57 @@ def receive(
             raise Unusable(f"{len(files):,} files are more than one import takes ({MAX_FILES:,}).")
         request = [case_study.pk, sorted(file.sha256 for file in files), answers, is_confirmed]
         digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
-        arguments = (case_study, files, user, door, answers, is_confirmed, idempotency_key, digest)
+        wanted = partial(
+            ImportBatch,
+            case_study=case_study,
+            uploaded_by=user,
+            door=door,
+            answers=answers,
+            is_confirmed=is_confirmed,
+            idempotency_key=idempotency_key,
+            request_digest=digest,
+        )
         try:
-            return _receive_once(*arguments)
+            return _receive_once(wanted(), files)
         except IntegrityError:  # the same request or the same bytes came in meanwhile: now they are found
-            return _receive_once(*arguments)
+            return _receive_once(wanted(), files)
 
 
 @transaction.atomic
-def _receive_once(
-    case_study: CaseStudy,
-    files: list[Upload],
-    user: User | None,
-    door: ImportBatch.Door,
-    answers: dict[str, Any],
-    is_confirmed: bool,
-    key: str,
-    digest: str,
-) -> tuple[ImportBatch, bool]:
-    if key and (earlier := ImportBatch.objects.filter(uploaded_by=user, idempotency_key=key).first()):
-        if earlier.request_digest != digest:
+def _receive_once(batch: ImportBatch, files: list[Upload]) -> tuple[ImportBatch, bool]:
+    case_study, key = batch.case_study, batch.idempotency_key
+    same_key = ImportBatch.objects.filter(uploaded_by=batch.uploaded_by, idempotency_key=key)
+    if key and (earlier := same_key.first()):
+        if earlier.request_digest != batch.request_digest:
             raise KeyReused("This idempotency key was used for another request.")
         if earlier.state != State.READING or earlier.is_being_read:
             return earlier, False
         _draft(case_study.pk)
-        return _asked_again(_locked(earlier.pk), answers, is_confirmed), False  # its worker died, or its job failed
+        return _asked_again(_locked(earlier.pk), batch), False  # its worker died, or its job failed
     _draft(case_study.pk)
-    there = dict(
-        RawFile.objects.filter(case_study=case_study, sha256__in=[file.sha256 for file in files]).values_list(
-            "sha256", "batch_id"
-        )
-    )
+    same_bytes = RawFile.objects.filter(case_study=case_study, sha256__in=[file.sha256 for file in files])
+    there = dict(same_bytes.values_list("sha256", "batch_id"))
     fresh = {file.sha256: file for file in files if file.sha256 not in there}
     if not fresh:
-        return _asked_again(_locked(max(there.values())), answers, is_confirmed), False
-    batch = ImportBatch.objects.create(
-        case_study=case_study,
-        uploaded_by=user,
-        door=door,
-        answers=answers,
-        is_confirmed=is_confirmed,
-        idempotency_key=key,
-        request_digest=digest,
-        report={"known": [{"name": file.name, "import": there[file.sha256]} for file in files if file.sha256 in there]},
-    )
+        return _asked_again(_locked(max(there.values())), batch), False
+    known = [{"name": file.name, "import": there[file.sha256]} for file in files if file.sha256 in there]
+    batch.report = {"known": known}
+    batch.save()
     for file in fresh.values():
         raw_files.store(batch, file)
     _enqueue(batch)
-    logger.info("received import=%s case_study=%s files=%s door=%s", batch.pk, case_study.slug, len(fresh), door)
+    logger.info("received import=%s case_study=%s files=%s door=%s", batch.pk, case_study.slug, len(fresh), batch.door)
     return batch, True
 
 
-def _asked_again(batch: ImportBatch, answers: dict[str, Any], is_confirmed: bool) -> ImportBatch:
+def _asked_again(batch: ImportBatch, wanted: ImportBatch) -> ImportBatch:
     """Read the same bytes once more; filed rows stay, and so does a reading under way with the same answers.
 
     Anything else is read again with the new ones.
     """
-    asked = batch.answers == answers and batch.is_confirmed == is_confirmed
-    if batch.state != State.FILED and not (asked and batch.is_being_read):
-        batch.answers, batch.is_confirmed, batch.state = answers, is_confirmed, State.READING
+    is_the_same = batch.answers == wanted.answers and batch.is_confirmed == wanted.is_confirmed
+    if batch.state != State.FILED and not (is_the_same and batch.is_being_read):
+        batch.answers, batch.is_confirmed, batch.state = wanted.answers, wanted.is_confirmed, State.READING
         batch.save()
         _enqueue(batch)
     return batch
@@ -359,7 +352,7 @@ def discard(batch: ImportBatch, *, user: User | None) -> None:
     with transaction.atomic():
         batch = _waiting(batch, State.READING, State.FAULTY, State.READY, State.FILED)
         if batch.state == State.FILED:
-            left = belongings.of(batch.case_study)
+            left = ownership.owned_by(batch.case_study)
             files = list(batch.files.values_list("pk", flat=True))
             rows = Measurement.objects.filter(configuration__case_study=batch.case_study_id, raw_file__in=files)
             count = rows.count()
@@ -371,26 +364,12 @@ def discard(batch: ImportBatch, *, user: User | None) -> None:
                 pk__in=Measurement.objects.filter(configuration__case_study=batch.case_study_id).values("configuration")
             ).delete()
             _forget_vm_counts(batch.case_study, vm_counts)
-            belongings.forget(left)
+            ownership.delete_unused(left)
             audit(batch.case_study, user, AuditEntry.Action.WITHDRAWN, f"{batch}: {count:,} measurements")
         batch.files.all().delete()
         batch.state, batch.filed_at = State.DISCARDED, None
         batch.save()
     logger.info("discarded import=%s", batch.pk)
-
-
-def confirm_all(batches: Iterable[ImportBatch]) -> None:
-    """File all of these, or none. Raises ImportRefused as `confirm`."""
-    with transaction.atomic():
-        for batch in batches:
-            confirm(batch)
-
-
-def discard_all(batches: Iterable[ImportBatch], *, user: User | None) -> None:
-    """Discard all of these, or none. Raises ImportRefused as `discard`."""
-    with transaction.atomic():
-        for batch in batches:
-            discard(batch, user=user)
 
 
 def _forget_vm_counts(case_study: CaseStudy, gone: set[int]) -> None:
@@ -444,9 +423,9 @@ def read(run: jobs.JobRun, import_id: int) -> None:
     if batch is None or batch.state != State.READING or batch.job_id != run.job_id:
         return  # decided otherwise meanwhile, or deleted with its draft
     try:
-        with Contents(batch, run.job_id, run.step) as contents:
+        with FileContents(batch, run.job_id, run.step) as contents:
             _read(batch, run, contents)
-    except Decided:
+    except NoLongerWanted:
         logger.info("stopped reading import=%s", batch.pk)
     except Exception:
         if ImportBatch.objects.filter(pk=batch.pk).exists():
@@ -454,12 +433,12 @@ def read(run: jobs.JobRun, import_id: int) -> None:
         logger.info("stopped reading import=%s: it was deleted with its draft", batch.pk)
 
 
-def _read(batch: ImportBatch, run: jobs.JobRun, contents: Contents) -> None:
+def _read(batch: ImportBatch, run: jobs.JobRun, contents: FileContents) -> None:
     def tell(rows: int) -> None:
         run.step(rows, 0)  # of how many is not known before
 
     if not batch.is_confirmed:
-        report = Walk(batch, contents, tell).do()
+        report = ImportReader(batch, contents, tell).read()
         with transaction.atomic():
             _keep(batch, run, report, report.state)
         return
@@ -468,8 +447,8 @@ def _read(batch: ImportBatch, run: jobs.JobRun, contents: Contents) -> None:
         with TemporaryFile() as kept, transaction.atomic() if attempt > 2 else nullcontext():
             with transaction.atomic():
                 batch.case_study = _draft(batch.case_study_id)
-            filing = Filing(batch, contents, tell, kept)
-            report = filing.do()
+            filing = ImportFiler(batch, contents, tell, kept)
+            report = filing.read()
             try:
                 with transaction.atomic():
                     if report.state == State.READY:
@@ -485,14 +464,15 @@ def _read(batch: ImportBatch, run: jobs.JobRun, contents: Contents) -> None:
 
 
 def _keep(batch: ImportBatch, run: jobs.JobRun, report: Report, state: State) -> None:
-    formats = {entry["sha256"]: entry["format"] for entry in report.files}
+    report.known = batch.report.get("known", [])
+    formats = {file.sha256: file.format for file in report.files}
     for file in batch.files.all():
         if file.format != formats[file.sha256]:
             RawFile.objects.filter(pk=file.pk).update(format=formats[file.sha256])
     kept = ImportBatch.objects.filter(pk=batch.pk, job_id=run.job_id, state=State.READING).update(
         state=state,
         is_confirmed=state == State.FILED,
-        report={**asdict(report), "known": batch.report.get("known", [])},
+        report=asdict(report),
         filed_at=now() if state == State.FILED else None,
     )
     if not kept:

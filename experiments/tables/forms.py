@@ -1,7 +1,6 @@
 """The forms of a published table, a step each: each takes the conditions said so far and returns them with its own."""
 
 import re
-from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any
@@ -9,7 +8,6 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.db.models import Field, URLField
-from django.forms.forms import DeclarativeFieldsMetaclass
 from django.utils.text import slugify
 from django.utils.timezone import localdate
 
@@ -17,18 +15,17 @@ from experiments.case_studies.forms import CaseStudyForm
 from experiments.catalogue import services
 from experiments.entry_names import NATIVE, fold
 from experiments.imports import normalise
-from experiments.imports.forms import NEW, ContextForm, left_open
+from experiments.imports.forms import NEW, ContextForm, fields_of_entry
 from experiments.models import CaseStudy, Publication
 from experiments.readers.table_columns import FIELDS, IGNORED, PARAMETER
 from kdb.disk_path import SETTINGS
 from kdb.units import METRICS, UNITS
 
 from .conditions import IS_A, ConditionsError
-from .guided import Document, conditions, document_of
-from .pasted import MAX_BYTES
-from .plain import PlainTable
-from .suggest import VALUE, close_entry
-from .take_in import Reading, names_of
+from .drafting import TableReading, known_names
+from .parsing import MAX_BYTES, PlainTable
+from .suggestions import VALUE, close_entry
+from .wizard import Document, conditions, document_of
 
 WORDS = "words"  # said of a column: its words say several settings
 MOST_WORDS = 200  # of one column that are asked about
@@ -114,25 +111,21 @@ def _document(file: "UploadedFile[Any] | None") -> Document:
         raise forms.ValidationError(str(error)) from error
 
 
-class _AbstractForm(ABCMeta, DeclarativeFieldsMetaclass):
-    """A form's class, of which methods may be abstract."""
-
-
-class StepForm(forms.Form, metaclass=_AbstractForm):
+class StepForm(forms.Form):
     """A step. Its fields are made of the table and of what was said so far."""
 
-    def __init__(self, data: Any = None, *, table: PlainTable, document: Document, reading: Reading) -> None:
+    def __init__(self, data: Any = None, *, table: PlainTable, document: Document, reading: TableReading) -> None:
         super().__init__(data)
         self.table, self.said, self.reading = table, document, reading
         self.build()
 
-    @abstractmethod
     def build(self) -> None:
         """Add the fields."""
+        raise NotImplementedError
 
-    @abstractmethod
     def document(self) -> Document:
         """Return the conditions with what this step says, of a form that is valid."""
+        raise NotImplementedError
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
@@ -372,7 +365,7 @@ class NamesForm(StepForm):
     """
 
     def build(self) -> None:
-        self.names = names_of(conditions(self.said))
+        self.names = known_names(conditions(self.said))
         study = CaseStudy()
         self.entries = {kind: services.choices(kind, study) for kind in normalise.KINDS}
         self.proposed = {(entry[IS_A], entry["slug"]): entry for entry in self.said.get("new", [])}
@@ -425,12 +418,9 @@ class NamesForm(StepForm):
         choices = [("", "not known yet"), (NEW, "a new one, described below"), *no_name, *natives, *self.entries[kind]]
         self.choice(name, f"{word} is", choices, NEW if proposed else slug or near)
         described = proposed or {"name": word[:80], **services.fields_for(kind, word)}
-        for field_name in services.FIELDS[kind]:
-            field = left_open(kind, field_name)
+        for field_name, field in fields_of_entry(kind, described).items():
             if isinstance(field.widget, forms.Textarea):
                 field.widget.attrs["rows"] = 2
-            field.label = field_name.replace("_", " ").capitalize()
-            field.initial = described.get(field_name, "")
             self.fields[f"{name}-{field_name}"] = field
 
     def _several(self) -> Iterator[tuple[str, str, str]]:

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import pytest
 from django.core.cache import cache
 
-from experiments.case_studies.life import retract
+from experiments.case_studies.retraction import retract
 from experiments.models import CaseStudy
 from kdb.disk_path import SETTINGS
 from modelling.evidence.axes import AXES, entry_key, entry_parts

@@ -11,13 +11,13 @@ from difflib import get_close_matches
 
 from experiments.entry_names import Names, fold
 from experiments.imports.normalise import value_of
+from experiments.number_grammar import looks_numeric
 from experiments.readers.table import NOT_MEASURED
 from experiments.readers.table_columns import NUMERIC, PARAMETER, UnknownHeader, meaning
 from kdb.disk_path import SETTINGS
 from kdb.units import METRICS, spelled_unit
 
-from .pasted import is_number
-from .plain import PlainTable
+from .parsing import PlainTable
 
 VALUE = "value"
 CLOSE_ENOUGH = 0.75  # of two spellings, by difflib
@@ -57,7 +57,7 @@ def sections(table: PlainTable, names: Names) -> dict[str, dict[str, object]]:
 
 def column_of(heading: str, cells: list[str], names: Names) -> str:
     """Return the column of the template that a heading and its cells fit, VALUE for numbers; empty: none."""
-    is_numeric = bool(cells) and sum(map(is_number, cells)) >= 0.6 * len(cells)
+    is_numeric = bool(cells) and sum(map(looks_numeric, cells)) >= 0.6 * len(cells)
     if is_numeric and unit_in(heading):
         return VALUE
     try:

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any
 
+from experiments.number_grammar import looks_numeric
 from experiments.readers import table
 from experiments.readers.apart import NotRead, go_on, read_alone
 from experiments.readers.base import text_of
-
-from .plain import PlainTable
 
 MAX_BYTES = 4 * 2**20
 MAX_LINES = 100_000  # of a text
@@ -37,6 +36,20 @@ class Refused(ValueError):  # noqa: N818 - the user's matter, not a failure of o
     def __init__(self, text: str, line: int | None = None) -> None:
         super().__init__(f"line {line}: {text}" if line else text)
         self.text, self.line = text, line
+
+
+@dataclass(frozen=True)
+class PlainTable:
+    """One table of a source. lines : of each row, the line it begins on; caption : words above or below it, or none"""
+
+    header: list[str]
+    rows: list[list[str]]
+    lines: list[int]
+    caption: str = ""
+
+    def __post_init__(self) -> None:
+        if len(self.lines) != len(self.rows) or any(len(cells) != len(self.header) for cells in self.rows):
+            raise ValueError("a row of another width, or without a line")
 
 
 Row = tuple[int, list[str]]  # line and cells
@@ -142,14 +155,6 @@ def _once_each(header: list[str]) -> list[str]:
     return named
 
 
-_NUMBER = re.compile(r"[~≈<>+-]?\d[\d.,]*(?: ?[^\s\d]{1,6})?(?: ?(?:±|\+/-|-|–|to) ?\d.{0,15})?")
-
-
-def is_number(cell: str) -> bool:
-    """Tell whether a cell is a number as tables have them, with or without a unit, a range or a deviation."""
-    return _NUMBER.fullmatch(cell) is not None
-
-
 def _counted(cells: int) -> str:
     return "1 cell" if cells == 1 else f"{cells} cells"
 
@@ -241,6 +246,26 @@ def _unmarked(cell: str) -> str:
 # Delimited text
 
 
+def table_of_csv(text: str) -> PlainTable | None:
+    """Return the table that a text is as CSV, with commas, semicolons or tabs; None where it is none: then its rows
+    have fewer than two cells, or not as many as the header."""
+    first = text.partition("\n")[0]
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), strict=True)
+    records, at = list[tuple[int, list[str]]](), 1
+    try:
+        for cells in reader:
+            if any(cells):
+                records.append((at, [cell.strip() for cell in cells]))
+            at = reader.line_num + 1
+    except csv.Error:
+        return None
+    widths = {len(cells) for _, cells in records}
+    if len(widths) != 1 or widths == {1}:
+        return None
+    (_, header), *rows = records
+    return PlainTable(header, [cells for _, cells in rows], [line for line, _ in rows])
+
+
 def _delimiter(lines: list[str]) -> str | None:
     """Return the sign that most lines have equally often; None where columns are made of blanks."""
     some = list(islice(filter(str.strip, lines), 500))
@@ -299,7 +324,7 @@ def _of_delimited(text: str, delimiter: str) -> Iterator[PlainTable]:
 
 def _is_header(cells: list[str], above: list[Row]) -> bool:
     """Tell whether a row begins another table: it has less than half of the numbers that the row above has."""
-    return bool(above) and 2 * sum(map(is_number, cells)) < sum(map(is_number, above[-1][1]))
+    return bool(above) and 2 * sum(map(looks_numeric, cells)) < sum(map(looks_numeric, above[-1][1]))
 
 
 # Columns of blanks
@@ -357,7 +382,7 @@ def _by_blanks(lines: list[tuple[int, str]]) -> list[Row]:
     if starts := _starts(lines):
         return [(number, _cut(line, starts)) for number, line in lines]
     rows = [(number, line.split()) for number, line in lines]
-    if not all(any(map(is_number, cells)) for _, cells in rows[1:]):
+    if not all(any(map(looks_numeric, cells)) for _, cells in rows[1:]):
         return []
     width = len(rows[0][1])
     for number, cells in rows:

@@ -3,8 +3,8 @@
 import pytest
 
 from experiments.entry_names import Names
-from experiments.tables.plain import PlainTable
-from experiments.tables.suggest import close_entry, column_of, said_of_numbers, sections, unit_in
+from experiments.tables.parsing import PlainTable
+from experiments.tables.suggestions import close_entry, column_of, said_of_numbers, sections, unit_in
 
 NAMES = Names(
     {
