@@ -286,7 +286,9 @@ class Normaliser:
             there = self.configurations[slug]
             for name, value in given.items():
                 if value not in (None, "") and there.get(name) != value:
-                    raise WrongValue(name, _shown(value), f"{_shown(there.get(name))}, as configuration {slug} has it")
+                    raise WrongValue(
+                        name, _as_text(value), f"{_as_text(there.get(name))}, as configuration {slug} has it"
+                    )
             return slug
         if slug and not re.fullmatch(r"[a-z0-9_-]{1,80}", slug):
             raise WrongValue("configuration", slug, "up to 80 small letters, digits, hyphens and underscores")
@@ -343,7 +345,7 @@ def _check_sides(values: Values, *, is_guest_unknown: bool = False) -> None:
         return
     for name in ("guest_fs", "guest_access", "guest_os", "vm_ram_gib", "backend"):
         if values.get(name):
-            raise WrongValue(name, _shown(values[name]), "nothing, because native has no guest")
+            raise WrongValue(name, _as_text(values[name]), "nothing, because native has no guest")
     if values.setdefault("virtualisation", "none") in ("", None):
         values["virtualisation"] = "none"
     if values["virtualisation"] != "none":
@@ -382,8 +384,8 @@ class _LineReader:
         return itemgetter(*(at[name] for name in names)), names
 
     def read(self, line: int | None, cells: Cells) -> Iterator[Row | Fault | Unknown]:
-        configuration = self._once(self.configurations, self.pick_configuration(cells), self._configuration)
-        variant = self._once(self.variants, self.pick_variant(cells), self._variant)
+        configuration = self._cached(self.configurations, self.pick_configuration(cells), self._configuration)
+        variant = self._cached(self.variants, self.pick_variant(cells), self._variant)
         shared, value = self._numbers(self.pick_numbers(cells))
         wrong = [part for part in (configuration, variant, shared, value) if isinstance(part, list)]
         if not (wrong or isinstance(shared, list) or isinstance(value, list)):  # said again for mypy
@@ -393,7 +395,7 @@ class _LineReader:
                 expected = f"a number from 1 to the {vm_count} that ran together"
                 wrong = [[WrongValue("machine", str(pattern.machine), expected)]]
             elif not (pattern.minimum or value) <= value <= (pattern.maximum or value):
-                printed = f"{value:g}, with {_shown(pattern.minimum)} to {_shown(pattern.maximum)} as its range"
+                printed = f"{value:g}, with {_as_text(pattern.minimum)} to {_as_text(pattern.maximum)} as its range"
                 wrong = [[WrongValue("value", printed, "a number within minimum and maximum")]]
             elif isinstance(vm_count, int):
                 yield Row(line, configuration, variant, value, vm_count, *pattern[5:])
@@ -406,13 +408,13 @@ class _LineReader:
                 yield Unknown(line, *problem.args)
 
     @staticmethod
-    def _once(kept: dict[tuple[Any, ...], Any], key: Cells, work_out: Callable[[Cells], Any]) -> Any:
+    def _cached(kept: dict[tuple[Any, ...], Any], key: Cells, work_out: Callable[[Cells], Any]) -> Any:
         value = kept.get(key)
         if value is None:
             value = kept[key] = work_out(key)
         return value
 
-    def _given(self, names: tuple[str, ...], cells: Cells, wanted: Iterable[str]) -> dict[str, Any]:
+    def _with_context(self, names: tuple[str, ...], cells: Cells, wanted: Iterable[str]) -> dict[str, Any]:
         """Return field to cell: the file's own, else the context's; fields that neither has are left out.
 
         A cell is a text, but may be a number in a field of NUMERIC.
@@ -427,7 +429,7 @@ class _LineReader:
         own: dict[str, Any] = dict(zip(self.configuration_names, cells, strict=True))
         # A line that says native is not about the machines that the context describes.
         is_own_native = fold(own.get("hypervisor", "")) in NATIVE
-        texts = self._given(self.configuration_names, cells, HOST if is_own_native else CONFIGURATION)
+        texts = self._with_context(self.configuration_names, cells, HOST if is_own_native else CONFIGURATION)
         problems: list[Exception] = []
         given: dict[str, Any] = {}
         is_native = fold(texts.get("hypervisor", "")) in NATIVE
@@ -462,7 +464,7 @@ class _LineReader:
         return _text(name, text)
 
     def _variant(self, cells: Cells) -> Variant | list[Exception]:
-        texts = self._given(self.variant_names, cells, WORKLOAD)
+        texts = self._with_context(self.variant_names, cells, WORKLOAD)
         problems: list[Exception] = []
         slugs = {}
         for name in ("workload", "benchmark"):
@@ -491,7 +493,7 @@ class _LineReader:
             return [], [WrongValue("value", "nothing", "a column with the measured values")]
         # All but the value repeats from line to line.
         key = cells[: self.value_at] + cells[self.value_at + 1 :]
-        shared = self._once(self.numbers, key, self._shared_numbers)
+        shared = self._cached(self.numbers, key, self._shared_numbers)
         try:
             return shared, positive_number("value", cells[self.value_at])
         except WrongValue as problem:
@@ -499,7 +501,7 @@ class _LineReader:
 
     def _shared_numbers(self, cells: Cells) -> Shared | list[Exception]:
         names = tuple(name for name in self.number_names if name != "value")
-        given = self._given(names, cells, ("vm_count", "operation", "source", "note"))
+        given = self._with_context(names, cells, ("vm_count", "operation", "source", "note"))
         problems: list[Exception] = []
 
         def value(name: str, check: Callable[[str, Any], Any], default: Any = None) -> Any:
@@ -529,7 +531,7 @@ class _LineReader:
             problems.append(
                 WrongValue(
                     "alternative_value",
-                    _shown(given.get("alternative_value")),
+                    _as_text(given.get("alternative_value")),
                     "the other reading where the quality is ocr-ambiguous, else nothing",
                 )
             )
@@ -592,7 +594,7 @@ def first_few(names: Iterable[str]) -> str:
     return ", ".join(names[:20]) + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")
 
 
-def _shown(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return "nothing" if value in (None, "") else str(value)
 
 

@@ -111,7 +111,7 @@ def receive(
         try:
             given = [stack.enter_context(closing(upload)) for upload in uploads]
             answers = checked_answers({} if answers is None else answers)
-            files = [stack.enter_context(closing(file)) for file in _opened(given, wait)]
+            files = [stack.enter_context(closing(file)) for file in _expand_archives(given, wait)]
         except (UploadError, archives.ArchiveError) as error:
             raise Unusable(str(error)) from error
         if not files:
@@ -145,14 +145,14 @@ def _receive_once(batch: ImportBatch, files: list[Upload]) -> tuple[ImportBatch,
             raise KeyReused("This idempotency key was used for another request.")
         if earlier.state != State.READING or earlier.is_being_read:
             return earlier, False
-        _draft(case_study.pk)
-        return _asked_again(_locked(earlier.pk), batch), False  # its worker died, or its job failed
-    _draft(case_study.pk)
+        _lock_draft(case_study.pk)
+        return _read_once_more(_lock(earlier.pk), batch), False  # its worker died, or its job failed
+    _lock_draft(case_study.pk)
     same_bytes = RawFile.objects.filter(case_study=case_study, sha256__in=[file.sha256 for file in files])
     there = dict(same_bytes.values_list("sha256", "batch_id"))
     fresh = {file.sha256: file for file in files if file.sha256 not in there}
     if not fresh:
-        return _asked_again(_locked(max(there.values())), batch), False
+        return _read_once_more(_lock(max(there.values())), batch), False
     known = [{"name": file.name, "import": there[file.sha256]} for file in files if file.sha256 in there]
     batch.report = {"known": known}
     batch.save()
@@ -163,7 +163,7 @@ def _receive_once(batch: ImportBatch, files: list[Upload]) -> tuple[ImportBatch,
     return batch, True
 
 
-def _asked_again(batch: ImportBatch, wanted: ImportBatch) -> ImportBatch:
+def _read_once_more(batch: ImportBatch, wanted: ImportBatch) -> ImportBatch:
     """Read the same bytes once more; filed rows stay, and so does a reading under way with the same answers.
 
     Anything else is read again with the new ones.
@@ -176,7 +176,7 @@ def _asked_again(batch: ImportBatch, wanted: ImportBatch) -> ImportBatch:
     return batch
 
 
-def _opened(uploads: Iterable[Upload], wait: Callable[[], None]) -> Iterator[Upload]:
+def _expand_archives(uploads: Iterable[Upload], wait: Callable[[], None]) -> Iterator[Upload]:
     for upload in uploads:
         name = file_name(upload.name)
         if upload.size_bytes == 0:
@@ -230,12 +230,12 @@ def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
     for digest, of_file in _mapping(answers, "files").items():
         if not isinstance(of_file, Mapping) or set(of_file) - {"context", "leave_out", "parts", "runs"}:
             raise UnusableAnswers("files: each is named by its SHA-256 and has context, leave_out, parts and runs.")
-        files[digest] = _taken_in(of_file)
+        files[digest] = _answers_about(of_file)
         parts = _mapping(of_file, "parts")
         if any(not isinstance(part, Mapping) or set(part) - {"context", "leave_out"} for part in parts.values()):
             raise UnusableAnswers("parts: each is named as in the report and has context and leave_out.")
         if parts:
-            files[digest]["parts"] = {str(name): _taken_in(part) for name, part in parts.items()}
+            files[digest]["parts"] = {str(name): _answers_about(part) for name, part in parts.items()}
         runs = {str(line): _context(given) for line, given in _mapping(of_file, "runs").items()}
         if len(runs) > MAX_RUNS_SAID or not all(re.fullmatch("[0-9]{1,9}", line) for line in runs):
             raise UnusableAnswers(
@@ -266,7 +266,7 @@ def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
     return {**checked, "columns": columns} if columns else checked
 
 
-def _taken_in(answers: Mapping[str, Any]) -> dict[str, Any]:
+def _answers_about(answers: Mapping[str, Any]) -> dict[str, Any]:
     leave_out = answers.get("leave_out", False)
     if not isinstance(leave_out, bool):
         raise UnusableAnswers(f"leave_out: found {leave_out!r:.60}; true or false is allowed.")
@@ -302,7 +302,7 @@ def correct(batch: ImportBatch, answers: Mapping[str, Any]) -> None:
     """Take these answers in place of the ones before, and read again. Raises ImportRefused."""
     answers = checked_answers(answers)
     with transaction.atomic():
-        batch = _waiting(batch, State.FAULTY, State.READY)
+        batch = _lock_in_state(batch, State.FAULTY, State.READY)
         batch.answers, batch.state, batch.is_confirmed = answers, State.READING, False
         batch.save()
         _enqueue(batch)
@@ -311,7 +311,7 @@ def correct(batch: ImportBatch, answers: Mapping[str, Any]) -> None:
 def confirm(batch: ImportBatch) -> None:
     """File what was read. Raises ImportRefused where it was not read without errors."""
     with transaction.atomic():
-        batch = _waiting(batch, State.READY)
+        batch = _lock_in_state(batch, State.READY)
         batch.state, batch.is_confirmed = State.READING, True
         batch.save()
         _enqueue(batch)
@@ -341,7 +341,7 @@ def finish(batch: ImportBatch, *, tell: Callable[[Job], None] = lambda job: None
 def read_again(batch: ImportBatch) -> None:
     """Ask once more for what a job failed to do, or did not end. Raises ImportRefused where one is at it."""
     with transaction.atomic():
-        batch = _waiting(batch, State.READING)
+        batch = _lock_in_state(batch, State.READING)
         if batch.is_being_read:
             raise ImportRefused("The import is being read.")
         _enqueue(batch)
@@ -350,7 +350,7 @@ def read_again(batch: ImportBatch) -> None:
 def discard(batch: ImportBatch, *, user: User | None) -> None:
     """Forget the files, and take what they brought out of the draft again. Raises ImportRefused."""
     with transaction.atomic():
-        batch = _waiting(batch, State.READING, State.FAULTY, State.READY, State.FILED)
+        batch = _lock_in_state(batch, State.READING, State.FAULTY, State.READY, State.FILED)
         if batch.state == State.FILED:
             left = ownership.owned_by(batch.case_study)
             files = list(batch.files.values_list("pk", flat=True))
@@ -382,21 +382,21 @@ def _forget_vm_counts(case_study: CaseStudy, gone: set[int]) -> None:
     case_study.save(update_fields=["vm_counts"])
 
 
-def _waiting(batch: ImportBatch, *states: State) -> ImportBatch:
+def _lock_in_state(batch: ImportBatch, *states: State) -> ImportBatch:
     """Return the import, locked, in one of these states and of a draft. Raises ImportRefused."""
-    case_study = _draft(batch.case_study_id)  # first, as whoever files does
-    batch = _locked(batch.pk)
+    case_study = _lock_draft(batch.case_study_id)  # first, as whoever files does
+    batch = _lock(batch.pk)
     batch.case_study = case_study
     if batch.state not in states:
         raise ImportRefused(f"{str(batch).capitalize()} {batch.get_state_display()}.")
     return batch
 
 
-def _locked(pk: int) -> ImportBatch:
+def _lock(pk: int) -> ImportBatch:
     return ImportBatch.objects.select_for_update(of=("self",)).select_related("job").get(pk=pk)
 
 
-def _draft(case_study_id: int) -> CaseStudy:
+def _lock_draft(case_study_id: int) -> CaseStudy:
     """Return the case study, locked. Raises ImportRefused where it takes no imports any more, or was deleted."""
     case_study = CaseStudy.objects.select_for_update().filter(pk=case_study_id).first()
     if case_study is None:
@@ -440,20 +440,20 @@ def _read(batch: ImportBatch, run: jobs.JobRun, contents: FileContents) -> None:
     if not batch.is_confirmed:
         report = ImportReader(batch, contents, tell).read()
         with transaction.atomic():
-            _keep(batch, run, report, report.state)
+            _save_report(batch, run, report, report.state)
         return
     for attempt in count(1):
         # An import that others into the draft overtook twice keeps them out meanwhile.
         with TemporaryFile() as kept, transaction.atomic() if attempt > 2 else nullcontext():
             with transaction.atomic():
-                batch.case_study = _draft(batch.case_study_id)
+                batch.case_study = _lock_draft(batch.case_study_id)
             filing = ImportFiler(batch, contents, tell, kept)
             report = filing.read()
             try:
                 with transaction.atomic():
                     if report.state == State.READY:
-                        filing.write(_draft(batch.case_study_id))
-                    _keep(batch, run, report, State.FILED if report.state == State.READY else State.FAULTY)
+                        filing.write(_lock_draft(batch.case_study_id))
+                    _save_report(batch, run, report, State.FILED if report.state == State.READY else State.FAULTY)
                 return
             except Outdated:
                 logger.info("reading anew import=%s: the draft or the catalogue changed meanwhile", batch.pk)
@@ -463,7 +463,7 @@ def _read(batch: ImportBatch, run: jobs.JobRun, contents: FileContents) -> None:
                 logger.info("reading anew import=%s: what it uses was deleted meanwhile", batch.pk)
 
 
-def _keep(batch: ImportBatch, run: jobs.JobRun, report: Report, state: State) -> None:
+def _save_report(batch: ImportBatch, run: jobs.JobRun, report: Report, state: State) -> None:
     report.known = batch.report.get("known", [])
     formats = {file.sha256: file.format for file in report.files}
     for file in batch.files.all():

@@ -256,7 +256,7 @@ class ImportReader:
             for refusal in content.refused:
                 self.fault(file.name, Fault(refusal.line, "file", refusal.reason, "a result, or leave the file out"))
             return
-        if twin := self.twin(file, content.format, parts[0].reading.runs[0]):
+        if twin := self.find_twin(file, content.format, parts[0].reading.runs[0]):
             expected = "each result once: leave this file out"
             self.fault(file.name, Fault(None, "file", f"the text of {twin} again", expected))
             return
@@ -288,7 +288,7 @@ class ImportReader:
                 file_name, Fault(None, "runs", f"line {line}", f"a line on which a run stands: {first_few(known)}")
             )
 
-    def twin(self, file: RawFile, format_name: str, run: Run) -> str | None:
+    def find_twin(self, file: RawFile, format_name: str, run: Run) -> str | None:
         """Return the name of another file with the same text in other line ends or another encoding; run : its first"""
         figures = [*figures_of(run)]
         metric, value = figures[0]
@@ -400,8 +400,9 @@ class ImportFiler(ImportReader):
         for line in self.kept:
             file_id, rows = json.loads(line)
             numbered = [(Row._make(row)._replace(variant=Variant._make(row[_VARIANT])), number) for row, number in rows]
-            for variant in {row.variant for row, _ in numbered} - variant_ids.keys():
-                variant_ids[variant] = self.variant(variant)
+            for variant in dict.fromkeys(row.variant for row, _ in numbered):  # in the order of the files, on every run
+                if variant not in variant_ids:
+                    variant_ids[variant] = self.variant(variant)
             vm_counts.update(row.vm_count for row, _ in numbered)
             measurement_rows.write(
                 _stored(row, repetition, file_id, configuration_ids[row.configuration], variant_ids[row.variant])

@@ -98,7 +98,7 @@ def convert(table: PlainTable, conditions: Conditions) -> Converted:
 
 def _headings(table: PlainTable, conditions: Conditions, errors: list[TableFault]) -> Iterator[_Heading]:
     """Yield the columns that say something; what is wrong with the others goes to the errors."""
-    header = [_plain(text) for text in table.header]
+    header = [_collapse_spaces(text) for text in table.header]
     for text in dict.fromkeys(header):
         if header.count(text) > 1 and text:
             errors.append(TableFault(None, text, f"this heading {header.count(text)} times", "each heading once"))
@@ -106,10 +106,10 @@ def _headings(table: PlainTable, conditions: Conditions, errors: list[TableFault
     told |= {heading: f"where of leave_out: {rows.reason}" for rows in conditions.leave_out for heading in rows.where}
     told |= {heading: "words" for heading in conditions.words if heading not in FIELDS}
     for heading, section in told.items():
-        if _plain(heading) not in header:
+        if _collapse_spaces(heading) not in header:
             errors.append(TableFault(None, section, heading, f"a heading of the table: {', '.join(header)}"))
-    values = {_plain(heading): fields for heading, fields in conditions.values.items()}
-    columns = {_plain(heading): name for heading, name in conditions.columns.items()}
+    values = {_collapse_spaces(heading): fields for heading, fields in conditions.values.items()}
+    columns = {_collapse_spaces(heading): name for heading, name in conditions.columns.items()}
     for at, text in enumerate(header):
         words = conditions.words.get(table.header[at], conditions.words.get(text, {}))
         if text in values:
@@ -128,10 +128,12 @@ def _headings(table: PlainTable, conditions: Conditions, errors: list[TableFault
                     errors.append(TableFault(None, text, "this heading", allowed))
                     continue
         words = words or conditions.words.get(name, {})
-        yield _Heading(at, text, name, fields, {_plain(word).casefold(): given for word, given in words.items()})
+        yield _Heading(
+            at, text, name, fields, {_collapse_spaces(word).casefold(): given for word, given in words.items()}
+        )
 
 
-def _plain(text: str) -> str:
+def _collapse_spaces(text: str) -> str:
     return " ".join(text.split())
 
 
@@ -167,7 +169,7 @@ class _Table:
         self.table, self.conditions, self.converted = table, conditions, converted
         self.settings = [heading for heading in headings if heading.name != "value"]
         self.values = [heading for heading in headings if heading.name == "value"]
-        self.header = {_plain(text): at for at, text in enumerate(table.header)}
+        self.header = {_collapse_spaces(text): at for at, text in enumerate(table.header)}
         self.left_out_by_line = {line: rows for rows in conditions.leave_out for line in rows.lines}
         self.bases: dict[str, dict[tuple[str, ...], list[str]]] = {}
 
@@ -180,7 +182,7 @@ class _Table:
                 self.converted.left_out.append(LeftOut(line, rows.reason))
                 continue
             try:
-                self.row(line, [_plain(cell) for cell in cells])
+                self.row(line, [_collapse_spaces(cell) for cell in cells])
             except WrongValue as problem:
                 self.wrong(line, problem)
             if len(self.converted.errors) >= MAX_ERRORS or len(self.converted.rows) > MAX_ROWS:
@@ -207,7 +209,8 @@ class _Table:
 
     def is_where(self, where: Mapping[str, str], cells: Sequence[str]) -> bool:
         return all(
-            _plain(cells[self.header[_plain(heading)]]).casefold() == _plain(word).casefold()
+            _collapse_spaces(cells[self.header[_collapse_spaces(heading)]]).casefold()
+            == _collapse_spaces(word).casefold()
             for heading, word in where.items()
         )
 
@@ -256,7 +259,7 @@ class _Table:
                 row.setdefault(name, value)
         number = printed_number(heading.text, cells[heading.at], row.get("unit", ""), self.conditions.decimal)
         if number.unit is None:
-            number = self.of_base(heading, cells, number, row)
+            number = self.resolve_percentage(heading, cells, number, row)
         assert number.unit is not None
         for name in _OF_THE_VALUE:
             if row.get(name):
@@ -276,7 +279,7 @@ class _Table:
                 row[name] = str(size_bytes)
         return {name: value for name, value in row.items() if value}
 
-    def of_base(
+    def resolve_percentage(
         self, heading: _Heading, cells: Sequence[str], number: PrintedNumber, row: Mapping[str, str]
     ) -> PrintedNumber:
         """Return a percentage as the number it means. Raises WrongValue."""
@@ -289,7 +292,7 @@ class _Table:
         if heading.text not in self.bases:
             self.bases[heading.text] = {
                 self.key(heading.percent_of, plain): plain
-                for plain in ([_plain(cell) for cell in other] for other in self.table.rows)
+                for plain in ([_collapse_spaces(cell) for cell in other] for other in self.table.rows)
                 if self.is_where(heading.percent_of, plain)
             }
         base = self.bases[heading.text].get(key)
@@ -306,7 +309,7 @@ class _Table:
 
     def key(self, where: Mapping[str, str], cells: Sequence[str]) -> tuple[str, ...]:
         """Return the cells in which a row and its base agree."""
-        apart = {_plain(heading) for heading in where}
+        apart = {_collapse_spaces(heading) for heading in where}
         return tuple(
             cells[heading.at] for heading in self.settings if heading.text not in apart and heading.name not in _BESIDE
         )

@@ -94,8 +94,8 @@ def read_table(table: PlainTable, conditions: Conditions) -> TableReading:
     """Return what the table says: rows, and everything that is wrong, by line and heading."""
     converted = convert(table, conditions)
     names = known_names(conditions)
-    rows = [_resolved(row, names) for row in converted.rows]
-    errors = [*converted.errors, *_wrong_entries(conditions)]
+    rows = [_with_slugs(row, names) for row in converted.rows]
+    errors = [*converted.errors, *_entry_errors(conditions)]
     reading = TableReading(rows, left_out=converted.left_out, errors=errors, names=names)
     headings = {column: heading for heading, column in conditions.columns.items()}
     for item in Normaliser(names, {}).rows(source_of_rows(rows, {})) if rows else ():
@@ -111,16 +111,16 @@ def read_table(table: PlainTable, conditions: Conditions) -> TableReading:
     return reading
 
 
-def _resolved(row: Mapping[str, str], names: Names) -> dict[str, str]:
+def _with_slugs(row: Mapping[str, str], names: Names) -> dict[str, str]:
     """Return the row with the slugs of the catalogue in place of other spellings."""
     slugs = {name: names.find(kind, row[name]) for name, kind in NAMED.items() if name in row}
     return {**row, **{name: slug for name, slug in slugs.items() if slug}}
 
 
-def _wrong_entries(conditions: Conditions) -> list[TableFault]:
+def _entry_errors(conditions: Conditions) -> list[TableFault]:
     wrong = []
     for entry in conditions.new:
-        kind, slug, fields = _new(entry)
+        kind, slug, fields = _entry_fields(entry)
         try:
             services.new_entry(kind, slug, fields, source="")
         except services.EntryError as error:
@@ -128,7 +128,7 @@ def _wrong_entries(conditions: Conditions) -> list[TableFault]:
     return wrong
 
 
-def _new(entry: Mapping[str, str]) -> tuple[str, str, dict[str, str]]:
+def _entry_fields(entry: Mapping[str, str]) -> tuple[str, str, dict[str, str]]:
     """Return kind, slug and fields of an entry that conditions propose."""
     return entry[IS_A], entry["slug"], {name: text for name, text in entry.items() if name != IS_A}
 
@@ -144,10 +144,10 @@ def make_draft(
     content : the bytes that the table was found in, which are kept with it. Raises TableRefused.
     """
     reading = read_table(table, conditions)
-    draft, publication, wrong = _study(conditions)
+    draft, publication, wrong = _build_study(conditions)
     if wrong or reading.wrong:
         raise TableRefused([*wrong, *reading.wrong])
-    draft.notes = [*draft.notes, *_of_left_out(reading.left_out)]
+    draft.notes = [*draft.notes, *_left_out_notes(reading.left_out)]
     try:
         with transaction.atomic():
             if publication is not None and publication.pk is None:
@@ -157,7 +157,7 @@ def make_draft(
     except lifecycle.CaseStudyError as error:
         raise TableRefused([TableFault(None, "case_study.slug", draft.slug, str(error))]) from error
     create: dict[str, dict[str, Any]] = {}
-    for kind, slug, fields in map(_new, conditions.new):
+    for kind, slug, fields in map(_entry_fields, conditions.new):
         create.setdefault(kind, {})[slug] = fields
     try:
         upload = replace(raw_files.take(name, [content]), rows=reading.rows)
@@ -170,11 +170,11 @@ def make_draft(
         raise TableRefused([TableFault(None, "table", name, str(error))]) from error
     if batch.state != ImportBatch.State.FILED:
         lifecycle.delete_draft(draft, user=user)
-        raise TableRefused(_of_report(batch.full_report))
+        raise TableRefused(_report_errors(batch.full_report))
     return draft
 
 
-def _of_left_out(left_out: Iterable[LeftOut]) -> Iterable[str]:
+def _left_out_notes(left_out: Iterable[LeftOut]) -> Iterable[str]:
     """Yield what a reader should know of the rows that are not taken, a sentence a reason."""
     lines: dict[str, list[str]] = {}
     for row in left_out:
@@ -183,7 +183,7 @@ def _of_left_out(left_out: Iterable[LeftOut]) -> Iterable[str]:
         yield f"Left out of the table, line{'s' if len(numbers) > 1 else ''} {first_few(numbers)}: {reason}."
 
 
-def _of_report(report: Mapping[str, Any]) -> Iterable[TableFault]:
+def _report_errors(report: Mapping[str, Any]) -> Iterable[TableFault]:
     for fault in report["faults"]:
         yield TableFault(fault["line"], fault["field"], fault["found"], fault["expected"])
     for unknown in report["unknown"]:
@@ -193,9 +193,9 @@ def _of_report(report: Mapping[str, Any]) -> Iterable[TableFault]:
             yield TableFault(None, finding["rule"], "; ".join(finding["places"])[:200], finding["message"])
 
 
-def _study(conditions: Conditions) -> tuple[CaseStudy, Publication | None, list[TableFault]]:
+def _build_study(conditions: Conditions) -> tuple[CaseStudy, Publication | None, list[TableFault]]:
     """Return case study and publication, checked and unsaved, and what is wrong with them."""
-    forms = draft_forms(posted(conditions))
+    forms = draft_forms(form_data(conditions))
     wrong = [
         TableFault(
             None, f"{name}.{error['field']}", str(getattr(conditions, name).get(error["field"], "")), error["message"]
@@ -217,7 +217,7 @@ def _study(conditions: Conditions) -> tuple[CaseStudy, Publication | None, list[
     return study, publication, wrong
 
 
-def posted(conditions: Conditions) -> dict[str, Any]:
+def form_data(conditions: Conditions) -> dict[str, Any]:
     """Return the study's fields as the forms of a draft have them."""
     sections = (("", conditions.case_study), ("server-", conditions.server), ("storage-", conditions.storage))
     return {f"{prefix}{name}": value for prefix, fields in sections for name, value in fields.items()}
