@@ -63,7 +63,7 @@ class TestbedAdmin(admin.ModelAdmin):
 
 @admin.register(CaseStudy)
 class CaseStudyAdmin(ReadOnlyAdmin):
-    """Read-only: its status changes only through experiments.case_studies.life, with a revision."""
+    """Read-only: its status changes only through experiments.case_studies.lifecycle, with a revision."""
 
     list_display = ("slug", "title", "status", "laboratory", "research_group", "published_revision")
     list_filter = ("status",)

@@ -137,7 +137,7 @@ def measure(per_cell: int, requests: int) -> dict[str, dict[str, float]]:
     from django.core.management import call_command
     from django.test import Client
 
-    from experiments.case_studies import life
+    from experiments.case_studies import lifecycle
     from experiments.models import Measurement
     from modelling.models import Arm, RankingSnapshot
 
@@ -146,7 +146,7 @@ def measure(per_cell: int, requests: int) -> dict[str, dict[str, float]]:
     start = time.perf_counter()
     studies = fill(per_cell)
     filled = time.perf_counter()
-    life.publish(studies, reason="benchmark")
+    lifecycle.publish(studies, reason="benchmark")
     published = time.perf_counter()
     rows = Measurement.objects.count()
     print(

@@ -114,7 +114,7 @@ def measure(studies: int, entries: dict[str, Any], there: int, client: Any) -> C
     from django.core.cache import caches
     from django.db import connection
 
-    from experiments.case_studies import life
+    from experiments.case_studies import lifecycle
     from experiments.models import CaseStudy
     from kdb.models import Job
     from modelling.answer_store import snapshots
@@ -128,7 +128,9 @@ def measure(studies: int, entries: dict[str, Any], there: int, client: Any) -> C
     begun = time.perf_counter()
     forget()
     for first in range(there, studies - 1, 20):
-        life.publish([add_study(n, entries) for n in range(first, min(first + 20, studies - 1))], reason="benchmark")
+        lifecycle.publish(
+            [add_study(n, entries) for n in range(first, min(first + 20, studies - 1))], reason="benchmark"
+        )
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     print(f"\n{studies} case studies, filled in {time.perf_counter() - begun:.0f} s", flush=True)
@@ -137,7 +139,7 @@ def measure(studies: int, entries: dict[str, Any], there: int, client: Any) -> C
         snapshots.compute_snapshot(question(address))
     last = add_study(studies - 1, entries)
     begun, wall = time.process_time(), time.perf_counter()
-    life.publish([last], reason="benchmark")
+    lifecycle.publish([last], reason="benchmark")
     costs.cpu["publication: transaction"] = 1000 * (time.process_time() - begun)
     snapshots.answer_waiting_questions(lambda done, total: None)
     costs.cpu["publication: until all answers are new"] = 1000 * (time.process_time() - begun)

@@ -36,7 +36,7 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.db import connection
 from django.test import Client
-from experiments.case_studies import life
+from experiments.case_studies import lifecycle
 from modelling.subscriptions import followers
 from modelling.answer_store import snapshots
 from modelling.evidence.question import Question
@@ -72,7 +72,7 @@ study = factories.make_case_study("ours")
 for pair, value in (("ext4-on-ext4", 100.0), ("xfs-on-ext4", 320.0), ("btrfs-on-xfs", 20.0)):
     guest, host = pair.split("-on-")
     factories.make_measurement(value, case_study=study, guest_fs=guest, host_fs=host)
-life.publish([study], reason="measured here")
+lifecycle.publish([study], reason="measured here")
 snapshots.answer_waiting_questions(lambda done, total: None)
 followers.tell_followers(lambda done, total: None)
 ask_all()

@@ -252,9 +252,9 @@ def make_job(**fields) -> Job:
 
 def publish(*studies: CaseStudy, reason: str = "test") -> KnowledgeRevision:
     """Make case studies knowledge at one revision, with everything that follows from it."""
-    from experiments.case_studies import life as case_studies
+    from experiments.case_studies import lifecycle
 
-    return case_studies.publish(studies, reason=reason)
+    return lifecycle.publish(studies, reason=reason)
 
 
 def revision(number: int) -> KnowledgeRevision:

@@ -5,8 +5,8 @@ from django.urls import URLPattern, get_resolver, resolve
 
 from experiments import visible
 from experiments.campaigns import control
-from experiments.case_studies import life
-from experiments.tables import guided
+from experiments.case_studies import lifecycle, retraction
+from experiments.tables import wizard
 from tests.factories import (
     make_campaign,
     make_case_study,
@@ -119,15 +119,15 @@ def test_every_page_answers(client, published_evidence):
     shown(campaign.host)
     make_machine(campaign.host, pk=1)
     gone = make_case_study("gone")
-    life.publish([gone], reason="measured")
+    lifecycle.publish([gone], reason="measured")
     sitting = make_sitting(user)
     change = make_series_change(sitting.laboratory)
     ids = {
-        "revision": life.retract(gone, reason="wrong disk").number,
+        "revision": retraction.retract(gone, reason="wrong disk").number,
         "measurement": visible.measurements().first().pk,
         "derived": visible.derived_values().first().pk,
         "batch": batch.pk,
-        "table": guided.begin(user, "", b"FS,IOPS\next4,12\n", {}).pk,
+        "table": wizard.start(user, "", b"FS,IOPS\next4,12\n", {}).pk,
         "file": make_raw_file(draft).pk,
         "sitting": sitting.pk,
         "series": change.series,

@@ -7,7 +7,7 @@ from typing import cast
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from experiments.case_studies import life
+from experiments.case_studies import lifecycle
 from experiments.files import raw_files
 from experiments.imports import pipeline
 from experiments.laboratory.targets import disks, drivers
@@ -73,8 +73,8 @@ def _draft(campaign: Campaign, done: list[CampaignRun], user: User | None) -> Ca
     for slug in (campaign.slug, *(f"{campaign.slug[:50]}-{number}" for number in range(2, 101))):
         case_study = _case_study(campaign, done, slug)
         try:
-            return life.create_draft(case_study, _server(campaign.host), _storage(campaign), user=user)
-        except life.CaseStudyError as error:
+            return lifecycle.create_draft(case_study, _server(campaign.host), _storage(campaign), user=user)
+        except lifecycle.CaseStudyError as error:
             refusal = error
     raise CampaignError(f"No draft can be made of it. {refusal}")
 

@@ -26,7 +26,7 @@ from kdb.api.errors import form_errors, refuse_faults
 from kdb.api.faults import FaultyRequest, FieldError
 from kdb.api.pagination import PageByKey
 
-from . import bundles, endings, life, reviews
+from . import bundles, lifecycle, retraction, reviews
 from .forms import EndingForm, ReasonForm, draft_forms
 
 
@@ -147,7 +147,7 @@ class EndingFieldsSerializer(ReasonSerializer):
     measurements = serializers.ListField(
         child=serializers.IntegerField(min_value=1),
         required=False,
-        max_length=endings.MOST_ROWS,
+        max_length=retraction.MOST_ROWS,
         help_text="Ids of those that end; left out: the whole case study.",
     )
 
@@ -183,7 +183,7 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
         forms = draft_forms(_posted(request))
         _check(forms)
         rows = (form.save(commit=False) for form in forms.values())
-        draft = _or_conflict(life.create_draft, *rows, user=user_of(request))
+        draft = _or_conflict(lifecycle.create_draft, *rows, user=user_of(request))
         return self._shown(draft, status.HTTP_201_CREATED)
 
     @extend_schema(
@@ -201,7 +201,7 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
         forms = draft_forms({**before, **_posted(request)}, draft)
         _check(forms)
         _or_conflict(
-            life.edit_draft,
+            lifecycle.edit_draft,
             draft,
             [(form.instance, [*form.fields]) for form in forms.values()],
             user=user_of(request),
@@ -212,7 +212,7 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
     def destroy(self, request: Request, slug: str) -> Response:
         """Forget a draft with everything in it."""
         draft = self._permitted(permissions.may_edit)
-        _or_conflict(life.delete_draft, draft, user=user_of(request))
+        _or_conflict(lifecycle.delete_draft, draft, user=user_of(request))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(operation_id="drafts_submit", tags=["drafts"], request=None, responses=DraftSerializer)
@@ -228,7 +228,9 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
     def give_back(self, request: Request, slug: str) -> Response:
         """Give a submitted case study back to its author."""
         draft = self._permitted(permissions.may_return)
-        _or_conflict(life.give_back, draft, reason=_reason(fields_of(request, ReasonSerializer)), user=user_of(request))
+        _or_conflict(
+            lifecycle.give_back, draft, reason=_reason(fields_of(request, ReasonSerializer)), user=user_of(request)
+        )
         return self._shown(draft)
 
     @extend_schema(
@@ -288,7 +290,7 @@ class RetractionViewSet(OwnedViewSet):
         if not permissions.may_retract(request.user, case_study):
             raise PermissionDenied
         revision = _or_conflict(
-            life.retract, case_study, reason=_reason(fields_of(request, ReasonSerializer)), user=user_of(request)
+            retraction.retract, case_study, reason=_reason(fields_of(request, ReasonSerializer)), user=user_of(request)
         )
         return Response({"revision": revision.number})
 
@@ -319,7 +321,7 @@ class EndingViewSet(OwnedViewSet):
         refuse_faults(form)
         data = form.cleaned_data
         revision = _or_conflict(
-            endings.end,
+            retraction.end,
             case_study,
             reason=data["reason"],
             replaced_by=data["replaced_by"],
@@ -359,5 +361,5 @@ def _reason(fields: dict[str, Any]) -> str:
 def _or_conflict(step: Any, *args: Any, **kwargs: Any) -> Any:
     try:
         return step(*args, **kwargs)
-    except life.CaseStudyError as error:
+    except lifecycle.CaseStudyError as error:
         raise Conflict(str(error)) from error

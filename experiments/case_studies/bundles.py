@@ -45,7 +45,7 @@ from experiments.models.fields import column, related
 from experiments.readers.bundle import DERIVED, DOCUMENT, FILES, MEASUREMENTS, BundleError
 from experiments.readers.reading_process import BUNDLES, NotRead, ReadingProcess, StoredBundle, keep_waiting
 
-from . import belongings, measurement_rows
+from . import measurement_rows, ownership
 from .bundle_schema import (
     CATALOGUE,
     FORMAT,
@@ -56,7 +56,7 @@ from .bundle_schema import (
     measurement_columns,
     schema,
 )
-from .life import audit, not_to_be_had
+from .lifecycle import audit, not_to_be_had
 from .measurement_rows import MeasurementRow
 
 logger = logging.getLogger(__name__)
@@ -248,7 +248,7 @@ def _taken_in(bundle: StoredBundle, user: User | None, door: ImportBatch.Door) -
     try:
         with transaction.atomic():
             case_study = Taking(bundle, user, door).do()
-            belongings.forget()  # what the bundle names and nothing in it refers to
+            ownership.delete_unused()  # what the bundle names and nothing in it refers to
     except (IntegrityError, ValidationError) as error:
         raise BundleError(f"The bundle breaks a rule of the knowledge base: {told(error)}") from error
     logger.info("took in a bundle case_study=%s door=%s", case_study.slug, door)
@@ -263,7 +263,7 @@ def told(error: Exception) -> str:
 
 
 class Taking:
-    """One bundle on its way in, inside a transaction. Afterwards belongings.forget deletes what nothing refers to."""
+    """One bundle on its way in, inside a transaction; ownership.delete_unused then deletes what nothing refers to."""
 
     def __init__(self, bundle: StoredBundle, user: User | None, door: ImportBatch.Door) -> None:
         self.document, self.open, self.user, self.door = bundle.document, bundle.open, user, door

@@ -11,7 +11,7 @@ from experiments.models import CaseStudy, Server, Storage
 from experiments.readers.base import MAX_BYTES
 from kdb.web.form_types import ModelForm
 
-from . import endings, life
+from . import lifecycle, retraction
 
 
 class CaseStudyForm(ModelForm[CaseStudy]):
@@ -48,7 +48,7 @@ class CaseStudyForm(ModelForm[CaseStudy]):
     def clean_slug(self) -> str:
         slug: str = self.cleaned_data["slug"]
         if CaseStudy.objects.filter(slug=slug).exists():
-            raise forms.ValidationError(life.not_to_be_had(slug))
+            raise forms.ValidationError(lifecycle.not_to_be_had(slug))
         return slug
 
 
@@ -121,7 +121,7 @@ class EndingForm(ReasonForm):
     measurements = forms.CharField(
         label="Numbers of single measurements, with spaces between (empty: the whole case study)",
         required=False,
-        max_length=11 * endings.MOST_ROWS,
+        max_length=11 * retraction.MOST_ROWS,
         widget=forms.Textarea(attrs={"rows": 2}),
     )
     field_order = ("replaced_by", "measurements", "reason")

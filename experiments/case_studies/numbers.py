@@ -1,11 +1,11 @@
-"""The page of one number: how it came about, on what, what it may be compared with, and who measured the like."""
+"""The page of one number: how it came about, on what, and what it may be compared with."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from django.contrib.auth.models import AbstractUser, AnonymousUser
-from django.db.models import Avg, Case, Count, Exists, Min, OuterRef, Q, QuerySet, Value, When
+from django.db.models import Avg, Case, Count, Min, Q, QuerySet, When
 
 from experiments import permissions
 from experiments.models import CaseStudy, Configuration, DerivedValue, Ending, Measurement, RawFile, Storage
@@ -18,9 +18,6 @@ from .tables import FACTS, NATIVE_FACTS, provenance
 
 MOST_RUNS = 200
 MOST_BESIDE = 50  # configurations
-MOST_ALIKE = 10  # case studies
-_LOOKED_AT = 100  # configurations of others: the closest by what a database can compare
-_CLOSE_IN = ("hypervisor", "guest_fs", "host_fs", "backend", "cache_mode", "image_format")
 # What is said by another fact, so that its silence leaves nothing open.
 _SAID_BY: dict[str, Callable[[Configuration], object]] = {
     "Load works on": lambda c: c.guest_fs_id,
@@ -39,7 +36,7 @@ Kind = TypeVar("Kind", Measurement, DerivedValue)
 class Neighbour:
     """The number of another configuration; of several runs their mean.
 
-    key : of its row, or of the first of its runs; ratio : to the number of the page, None where it is another unit
+    key : of its row, or of the first of its runs; ratio : to the number of the page, None where that counts nowhere
     differences : what differs of what both state, as it is there; left_open : what is stated here and not there
     """
 
@@ -60,7 +57,6 @@ class NumberPage:
     conditions, configuration : name to text, what is stated; left_open : names of what the source does not state
     runs : of a measurement every number of its cell, itself too
     beside : the numbers it may be compared with, itself first, MOST_BESIDE at most
-    alike : those of other case studies, of each its nearest, the nearest case study first
     replaced_by : the case study in which its source measured again, where it is superseded
     """
 
@@ -77,7 +73,6 @@ class NumberPage:
     runs: list[Measurement]
     file: RawFile | None  # that it was read from
     beside: list[Neighbour]
-    alike: list[Neighbour]
     replaced_by: CaseStudy | None
 
 
@@ -96,7 +91,7 @@ def seen_by(model: type[Kind], user: AbstractUser | AnonymousUser) -> QuerySet[K
 
 
 def number_page(row: Number) -> NumberPage:
-    """Return the page of a number; who may see it is decided before. Five queries, for a derived value four."""
+    """Return the page of a number; who may see it is decided before. Three queries, for a derived value two."""
     configuration, case_study = row.configuration, row.configuration.case_study
     runs = _runs(row) if isinstance(row, Measurement) else []
     conditions = _conditions(row, runs)
@@ -117,7 +112,6 @@ def number_page(row: Number) -> NumberPage:
         runs=runs,
         file=row.raw_file if isinstance(row, Measurement) else None,
         beside=_beside(row),
-        alike=_alike(row),
         replaced_by=_replacing(row),
     )
 
@@ -209,103 +203,34 @@ def _beside(row: Number) -> list[Neighbour]:
     )
     counting = group.filter(excluded_because="") if isinstance(row, Measurement) else group.filter(is_evidence=True)
     own_first = Case(When(configuration=row.configuration_id, then=0), default=1)
-    cells = list(_cells(counting, "configuration").order_by(own_first, "configuration")[:MOST_BESIDE])
-    configurations = _configurations(cell["configuration"] for cell in cells)
+    cells = (
+        counting.order_by()
+        .values("configuration")
+        .annotate(mean=Avg("value"), first=Min("pk"), runs=Count("pk"))
+        .order_by(own_first, "configuration")[:MOST_BESIDE]
+    )
+    configurations = Configuration.objects.select_related("case_study__storage", *_OF_CONFIGURATION).in_bulk(
+        [cell["configuration"] for cell in cells]
+    )
     own = next((cell["mean"] for cell in cells if cell["configuration"] == row.configuration_id), None)
     return [
-        _neighbour(
-            row,
-            configurations[cell["configuration"]],
-            cell,
-            ratio=cell["mean"] / own if own else None,
-            is_this=cell["configuration"] == row.configuration_id,
-        )
+        _neighbour(row, configurations[cell["configuration"]], cell, ratio=cell["mean"] / own if own else None)
         for cell in cells
     ]
 
 
-def _alike(row: Number) -> list[Neighbour]:
-    """Return what others measured of the same workload, operation, block size and metric: of each case study its
-    nearest configuration, the nearest case study first; two queries.
-    """
-    like = Measurement.objects.filter(
-        variant__workload=row.variant.workload_id,
-        excluded_because="",
-        **{name: getattr(row, name) for name in ("operation", "block_size_bytes", "metric", "reference")},
-    )
-    closeness = [
-        Case(When(**{name: value} if value is not None else {f"{name}__isnull": True}, then=0), default=Value(1))
-        for name, value in ((name, getattr(row.configuration, name)) for name in _CLOSE_IN)
-    ]
-    candidates = (
-        Configuration.objects.filter(Exists(like.filter(configuration=OuterRef("pk"))))
-        .filter(case_study__status=CaseStudy.Status.PUBLISHED)
-        .exclude(case_study=row.configuration.case_study_id)
-        .select_related("case_study__storage", *_OF_CONFIGURATION)
-        .order_by(sum(closeness[1:], closeness[0]), "pk")
-    )
-    here = _settings(row.configuration)
-
-    def distance(configuration: Configuration) -> tuple[int, int, int]:
-        there = _settings(configuration)
-        return (
-            len(_differing(here, there)),
-            sum(bool(here[name]) != bool(there[name]) for name in here),
-            configuration.pk,
-        )
-
-    nearest: dict[int, Configuration] = {}
-    for configuration in sorted(candidates[:_LOOKED_AT], key=distance):
-        if len(nearest) < MOST_ALIKE:
-            nearest.setdefault(configuration.case_study_id, configuration)
-    chosen = {configuration.pk: configuration for configuration in nearest.values()}
-    names = ("configuration", "variant", "vm_count", "unit", "variant__benchmark__name", "variant__benchmark_version")
-    cells: dict[int, dict[str, Any]] = {}
-    for cell in _cells(like.filter(configuration__in=chosen), *names).order_by("configuration", "first"):
-        known = cells.setdefault(cell["configuration"], cell)
-        if _far(cell, row) < _far(known, row):
-            cells[cell["configuration"]] = cell
-    return [_neighbour(row, configuration, cells[pk]) for pk, configuration in chosen.items() if pk in cells]
-
-
-def _far(cell: dict[str, Any], row: Number) -> tuple[bool, int]:
-    """Return how far a cell of another case study is from the row, the least first: its load, then its machines."""
-    return cell["variant"] != row.variant_id, abs(cell["vm_count"] - (row.vm_count or 0))
-
-
-def _cells(rows: QuerySet[Any], *names: str) -> QuerySet[Any]:
-    return rows.order_by().values(*names).annotate(mean=Avg("value"), first=Min("pk"), runs=Count("pk"))
-
-
-def _configurations(keys: Iterable[int]) -> dict[int, Configuration]:
-    return Configuration.objects.select_related("case_study__storage", *_OF_CONFIGURATION).in_bulk(list(keys))
-
-
-def _neighbour(
-    row: Number,
-    configuration: Configuration,
-    cell: dict[str, Any],
-    *,
-    ratio: float | None = None,
-    is_this: bool = False,
-) -> Neighbour:
+def _neighbour(row: Number, configuration: Configuration, cell: Mapping[str, Any], *, ratio: float | None) -> Neighbour:
     here, there = _settings(row.configuration), _settings(configuration)
-    differences = [f"{_small(name)} {there[name]}" for name in _differing(here, there)]
-    if "variant" in cell and cell["variant"] != row.variant_id:
-        benchmark = f"{cell['variant__benchmark__name']} {cell['variant__benchmark_version']}".strip()
-        own = f"{row.variant.benchmark.name} {row.variant.benchmark_version}".strip()
-        differences.append(f"benchmark {benchmark}" if benchmark != own else "other parameters of the benchmark")
-    if "vm_count" in cell and cell["vm_count"] != row.vm_count and not configuration.is_native:
-        differences.append(vm_count(cell["vm_count"]))
+    differing = [name for name, text in here.items() if text and there[name] and text != there[name]]
     return Neighbour(
         configuration=configuration,
         key=cell["first"],
-        value=_with_unit(cell["mean"], cell.get("unit", row.unit)),
+        value=_with_unit(cell["mean"], row.unit),
         runs=cell["runs"],
         ratio=ratio,
-        differences=differences,
+        differences=[f"{_small(name)} {there[name]}" for name in differing],
         left_open=[_small(name) for name, _ in _facts(configuration) if here[name] and not there[name]],
-        is_this=is_this,
+        is_this=configuration.pk == row.configuration_id,
     )
 
 
@@ -321,10 +246,6 @@ def _settings(configuration: Configuration) -> dict[str, str]:
     storage = configuration.case_study.storage
     settings["Kind of storage"] = settings["Kind of storage"] or (storage.get_kind_display() if storage.kind else "")
     return settings
-
-
-def _differing(here: dict[str, str], there: dict[str, str]) -> list[str]:
-    return [name for name, text in here.items() if text and there[name] and text != there[name]]
 
 
 def _small(name: str) -> str:

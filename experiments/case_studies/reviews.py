@@ -9,8 +9,8 @@ from django.db import transaction
 from experiments.models import AuditEntry, CaseStudy, ImportBatch, KnowledgeRevision, Measurement
 from experiments.signals import publication_wanted
 
-from . import bundles, life, news
-from .life import CaseStudyError
+from . import bundles, lifecycle, news
+from .lifecycle import CaseStudyError
 
 logger = logging.getLogger(__name__)
 
@@ -44,12 +44,12 @@ _UNFINISHED: dict[str, str] = {
 def submit(case_study: CaseStudy, *, user: User | None) -> None:
     """Ask for review. Raises CaseStudyError where it is no draft, holds nothing, or has an import under way."""
     with transaction.atomic():
-        draft = life.locked(case_study, CaseStudy.Status.DRAFT, "Only a draft can be submitted.")
+        draft = lifecycle.locked(case_study, CaseStudy.Status.DRAFT, "Only a draft can be submitted.")
         if in_the_way := obstacles(draft):
             raise CaseStudyError(" ".join(obstacle.sentence for obstacle in in_the_way))
         draft.status, draft.submitted_digest = CaseStudy.Status.SUBMITTED, bundles.digest(draft)
         draft.save(update_fields=["status", "submitted_digest"])
-        life.audit(draft, user, AuditEntry.Action.SUBMITTED)
+        lifecycle.audit(draft, user, AuditEntry.Action.SUBMITTED)
         news.tell_reviewers(draft)
 
 
@@ -63,7 +63,9 @@ def publish(case_study: CaseStudy, *, seen: str | None, reason: str, user: User 
     if reasons := [reason for _, reason in publication_wanted.send(sender=CaseStudy, case_study=case_study) if reason]:
         raise CaseStudyError(f"{case_study.slug} was not published. {' '.join(reasons)}")
     with transaction.atomic():
-        submitted = life.locked(case_study, CaseStudy.Status.SUBMITTED, "Only a submitted case study can be published.")
+        submitted = lifecycle.locked(
+            case_study, CaseStudy.Status.SUBMITTED, "Only a submitted case study can be published."
+        )
         if seen is None and not submitted.submitted_digest:
             raise CaseStudyError(f"{submitted.slug} was submitted before its digest was kept: name the content_digest.")
         expected = submitted.submitted_digest if seen is None else seen
@@ -71,4 +73,4 @@ def publish(case_study: CaseStudy, *, seen: str | None, reason: str, user: User 
             logger.info("not published case_study=%s expected=%s there=%s", submitted.slug, expected[:64], there)
             since = "it was submitted" if seen is None else "you looked at it"
             raise CaseStudyError(f"{submitted.slug} has changed since {since}. Look at it again, then publish it.")
-        return life.publish([submitted], reason=reason, user=user)
+        return lifecycle.publish([submitted], reason=reason, user=user)

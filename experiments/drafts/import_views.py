@@ -4,6 +4,7 @@ from pathlib import Path
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -14,7 +15,7 @@ from experiments.files import raw_files
 from experiments.files.downloads import raw_response
 from experiments.imports import pipeline
 from experiments.imports import words as import_words
-from experiments.imports.forms import AnswersForm, ContextForm, SeveralImportsForm, UploadForm
+from experiments.imports.forms import AnswersForms, ContextForm, SeveralImportsForm, UploadForm
 from experiments.imports.pipeline import ImportRefused
 from experiments.models import ImportBatch, RawFile
 from experiments.readers import table
@@ -63,10 +64,12 @@ def together(request: HttpRequest, slug: str) -> HttpResponse:
     if not form.is_valid():
         return render_draft(request, draft, problem=" ".join(form.problems), status=422)
     try:
-        if form.cleaned_data["do"] == "discard":
-            pipeline.discard_all(form.cleaned_data["imports"], user=user_of(request))
-        else:
-            pipeline.confirm_all(form.cleaned_data["imports"])
+        with transaction.atomic():
+            for batch in form.cleaned_data["imports"]:
+                if form.cleaned_data["do"] == "discard":
+                    pipeline.discard(batch, user=user_of(request))
+                else:
+                    pipeline.confirm(batch)
     except ImportRefused as error:
         return render_draft(request, draft, problem=f"{error} Nothing was done.", status=409)
     return redirect("draft-detail", slug)
@@ -92,7 +95,7 @@ def import_detail(request: HttpRequest, pk: int) -> HttpResponse:
         case_study=batch.case_study,
         initial={**batch.full_report["suggested"], **batch.answers.get("context", {})},
     )
-    answers = AnswersForm(posted, batch=batch, context_form=context)
+    answers = AnswersForms(posted, batch=batch, context_form=context)
     if request.method == "POST":
         if not may_edit:
             raise PermissionDenied
@@ -116,7 +119,7 @@ def import_detail(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, template, shown, status=422 if problem or answers.errors or context.errors else 200)
 
 
-def _decide(request: HttpRequest, batch: ImportBatch, answers: AnswersForm, context: ContextForm) -> bool:
+def _decide(request: HttpRequest, batch: ImportBatch, answers: AnswersForms, context: ContextForm) -> bool:
     """Do what the pressed button says; False where the form has errors."""
     match request.POST.get("do"):
         case "confirm":

@@ -9,13 +9,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from experiments import permissions
-from experiments.case_studies import bundles, endings, life, pages, reviews
+from experiments.case_studies import bundles, lifecycle, pages, retraction, reviews
 from experiments.case_studies.forms import BundleForm, EndingForm, ReasonForm, draft_forms
-from experiments.case_studies.life import CaseStudyError
+from experiments.case_studies.lifecycle import CaseStudyError
 from experiments.imports.forms import ContextForm, UploadForm
 from experiments.models import CaseStudy, ImportBatch
 from experiments.readers.bundle import BundleError
-from experiments.tables import guided
+from experiments.tables import wizard
 from kdb.accounts.users import user_of
 from kdb.web.gone import check_client
 
@@ -30,7 +30,7 @@ def _list(request: HttpRequest, form: BundleForm, status: int = 200, problem: st
     drafts = permissions.drafts_of(request.user).select_related("owner").order_by("-pk")
     may_create = permissions.may_create(request.user)
     context = {"drafts": drafts, "may_create": may_create, "bundle": form, "problem": problem}
-    context["tables"] = guided.of(user_of(request)) if may_create else []
+    context["tables"] = wizard.pending_tables(user_of(request)) if may_create else []
     return render(request, "experiments/draft_list.html", context, status=status)
 
 
@@ -42,7 +42,7 @@ def draft_new(request: HttpRequest) -> HttpResponse:
     forms = draft_forms(request.POST if request.method == "POST" else None)
     if request.method == "POST" and all(form.is_valid() for form in forms.values()):
         try:
-            draft = life.create_draft(*(form.save(commit=False) for form in forms.values()), user=user_of(request))
+            draft = lifecycle.create_draft(*(form.save(commit=False) for form in forms.values()), user=user_of(request))
             return redirect("draft-detail", draft.slug)
         except CaseStudyError as error:
             forms["case_study"].add_error("slug", str(error))
@@ -59,7 +59,7 @@ def draft_edit(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST" and all(form.is_valid() for form in forms.values()):
         changed = [(form.instance, [*form.fields]) for form in forms.values()]
         try:
-            life.edit_draft(draft, changed, user=user_of(request))
+            lifecycle.edit_draft(draft, changed, user=user_of(request))
             return redirect("draft-detail", slug)
         except CaseStudyError as error:
             forms["case_study"].add_error(None, str(error))
@@ -133,14 +133,14 @@ def _take(step: str, case_study: CaseStudy, reason: str, request: HttpRequest) -
         case "submit":
             reviews.submit(case_study, user=user)
         case "return":
-            life.give_back(case_study, reason=reason, user=user)
+            lifecycle.give_back(case_study, reason=reason, user=user)
             if not permissions.drafts_of(user).filter(pk=case_study.pk).exists():  # it is its author's again
                 return redirect("draft-list")
         case "publish":
             reviews.publish(case_study, seen=request.POST.get("content_digest", ""), reason=reason, user=user)
             return redirect("case-study-detail", case_study.slug)
         case "delete":
-            life.delete_draft(case_study, user=user)
+            lifecycle.delete_draft(case_study, user=user)
             return redirect("draft-list")
     return redirect("draft-detail", case_study.slug)
 
@@ -155,7 +155,7 @@ def retract(request: HttpRequest, slug: str) -> HttpResponse:
     form = ReasonForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         try:
-            life.retract(case_study, reason=form.cleaned_data["reason"], user=user_of(request))
+            retraction.retract(case_study, reason=form.cleaned_data["reason"], user=user_of(request))
             return redirect("case-study-detail", slug)
         except CaseStudyError as error:
             form.add_error(None, str(error))
@@ -178,7 +178,7 @@ def end(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         data = form.cleaned_data
         try:
-            endings.end(
+            retraction.end(
                 case_study,
                 reason=data["reason"],
                 replaced_by=data["replaced_by"],

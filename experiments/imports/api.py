@@ -39,10 +39,12 @@ from kdb.api.bodies import Fields
 from kdb.api.errors import name_errors
 from kdb.api.faults import FaultyRequest, FieldError
 from kdb.api.formats import JsonParser, TooLarge
+from kdb.api.shapes import shape_of
 from kdb.web.gone import check_client
 
 from . import pipeline
 from .normalise import CONTEXT
+from .report import Report
 from .words import fault_sentence, summary, unknown_sentence
 
 logger = logging.getLogger(__name__)
@@ -57,89 +59,15 @@ class Unprocessable(APIException):
 # The shape of an import
 
 
-class ReadFileSerializer(Fields):
-    """One file, as it was read."""
-
-    name = serializers.CharField()
-    sha256 = serializers.CharField()
-    size_bytes = serializers.IntegerField()
-    format = serializers.CharField(help_text="Of the reader; empty: not known.")
-    tool_version = serializers.CharField()
-    rows = serializers.IntegerField(help_text="Measurements that come in.")
-    refused = serializers.ListField(child=serializers.DictField(), help_text="Runs that do not count: line, reason.")
-    warnings = serializers.ListField(child=serializers.DictField(), help_text="line, warning.")
-    facts = serializers.ListField(
-        child=serializers.DictField(),
-        required=False,
-        help_text="What the file says of a machine: line, about, name, value, and the field that it fills.",
-    )
-    parts = serializers.ListField(
-        child=serializers.DictField(),
-        required=False,
-        help_text="Of a file of several systems, each to be described in `answers.files`: name, line, number of runs.",
-    )
-    runs = serializers.ListField(
-        child=serializers.DictField(),
-        required=False,
-        help_text="The first of its runs: line, workload, operation or what it could_be, part.",
-    )
-    run_count = serializers.IntegerField(required=False, help_text="Of a benchmark's output.")
-    left_out = serializers.BooleanField()
+class ReportSerializer(shape_of(Report)):  # type: ignore[misc]  # a class made of the dataclass
+    def get_fields(self) -> dict[str, Any]:
+        fields: dict[str, Any] = super().get_fields()
+        for field in fields.values():
+            field.required = False
+        return fields
 
 
-class FaultSerializer(Fields):
-    """One kind of error; `line` is the first it was met in, `count` how often."""
-
-    file = serializers.CharField()
-    line = serializers.IntegerField(allow_null=True)
-    field = serializers.CharField()
-    found = serializers.CharField()
-    expected = serializers.CharField()
-    count = serializers.IntegerField()
-
-
-class UnknownNameSerializer(Fields):
-    """A name that the catalogue does not have; map it in `answers.names`, or describe it in `answers.create`.
-
-    Of kind `column`: a header that is none of ours; say in `answers.columns` what it holds, or `ignore`.
-    """
-
-    kind = serializers.CharField()
-    name = serializers.CharField()
-    file = serializers.CharField()
-    line = serializers.IntegerField(allow_null=True)
-    count = serializers.IntegerField()
-
-
-class LintSerializer(Fields):
-    """A rule of plausibility that the results break. An error blocks; a warning stays with the data."""
-
-    rule = serializers.CharField()
-    severity = serializers.ChoiceField(choices=["error", "warning"])
-    message = serializers.CharField()
-    places = serializers.ListField(child=serializers.CharField())
-
-
-class ReportSerializer(Fields):
-    """The findings of a reading. Empty until the files were read."""
-
-    rows = serializers.IntegerField(required=False)
-    files = ReadFileSerializer(many=True, required=False)
-    known = serializers.ListField(
-        child=serializers.DictField(), required=False, help_text="Files whose bytes an earlier import brought."
-    )
-    faults = FaultSerializer(many=True, required=False)
-    fault_count = serializers.IntegerField(required=False)
-    unknown = UnknownNameSerializer(many=True, required=False)
-    lint = LintSerializer(many=True, required=False)
-    sample = serializers.ListField(child=serializers.DictField(), required=False, help_text="The first rows.")
-    new_configurations = serializers.ListField(child=serializers.CharField(), required=False)
-    new_names = serializers.ListField(child=serializers.DictField(), required=False)
-    suggested = serializers.DictField(
-        child=serializers.CharField(),
-        required=False,
-        help_text="Context by the facts of the files; it counts once it is in `answers.context`.",
-    )
+ReportSerializer.__doc__ = Report.__doc__
 
 
 class AnswersSerializer(Fields):

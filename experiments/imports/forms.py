@@ -1,6 +1,6 @@
 """The forms of imports: what people say with files, and about what was found; the API checks with the same ones."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -143,253 +143,261 @@ class SeveralImportsForm(forms.Form):
         return [str(message) for messages in self.errors.values() for message in messages]
 
 
-class AnswersForm(forms.Form):
-    """The user's answers about an import that was read: per file, part and run, name, column and hint."""
+class FileForm(forms.Form):
+    """The answers about one file, before those about all of them."""
 
-    RUN = {"configuration": 80, "guest_fs": 60, "vm_count": 5, "operation": 40}  # said of a single run; its length
+    leave_out = forms.BooleanField(required=False)
+    configuration = forms.CharField(required=False, widget=forms.Select)
+    vm_count = forms.IntegerField(required=False, min_value=0)
 
-    def __init__(self, data: Any = None, *, batch: ImportBatch, context_form: ContextForm, **kwargs: Any) -> None:
-        super().__init__(data, **kwargs)
-        self.batch = batch
-        answers = batch.answers
-        slugs = list(batch.case_study.configurations.order_by("slug").values_list("slug", flat=True))
-        slugs += [slug for slug in batch.full_report["new_configurations"] if slug not in slugs]
-        self.slugs = slugs
-        self.asked: list[tuple[dict[str, Any], dict[str, str]]] = []  # each file with its fields
-        for file in batch.report.get("files", []):
-            mine = answers.get("files", {}).get(file["sha256"], {})
-            context = mine.get("context", {})
-            names = {part: f"file-{file['sha256'][:16]}-{part}" for part in ("leave_out", "configuration", "vm_count")}
-            self.fields[names["leave_out"]] = forms.BooleanField(
-                required=False, label=f"Leave out {file['name']}", initial=mine.get("leave_out", False)
-            )
-            self.fields[names["configuration"]] = forms.CharField(
+    def __init__(self, data: Any, *, file: dict[str, Any], given: Mapping[str, Any], slugs: list[str]) -> None:
+        context = given.get("context", {})
+        initial = {"leave_out": given.get("leave_out", False), "configuration": context.get("configuration", "")}
+        super().__init__(
+            data, prefix=_prefix("file", file), initial={**initial, "vm_count": context.get("vm_count", "")}
+        )
+        labels = {"leave_out": "Leave out", "configuration": "Configuration of", "vm_count": "Virtual machines of"}
+        for name, label in labels.items():
+            self.fields[name].label = f"{label} {file['name']}"
+        choices = [("", "as said for all"), *((slug, slug) for slug in slugs)]
+        self.fields["configuration"].widget = forms.Select(choices=choices)
+
+    def context(self) -> dict[str, str]:
+        answers = ((name, self.cleaned_data[name]) for name in ("configuration", "vm_count"))
+        return {name: str(value) for name, value in answers if value not in (None, "")}
+
+
+class RunForm(forms.Form):
+    """The context of the runs on one line."""
+
+    LENGTHS = {"configuration": 80, "guest_fs": 60, "vm_count": 5, "operation": 40}
+
+    def __init__(self, data: Any, *, file: dict[str, Any], line: int, given: Mapping[str, str]) -> None:
+        super().__init__(data, prefix=f"{_prefix('run', file)}-{line}", initial=dict(given))
+        for name, length in self.LENGTHS.items():
+            self.fields[name] = forms.CharField(
                 required=False,
-                label=f"Configuration of {file['name']}",
-                initial=context.get("configuration", ""),
-                widget=forms.Select(choices=[("", "as said for all"), *((slug, slug) for slug in slugs)]),
+                max_length=length,
+                label=f"{ContextForm.LABELS[name]} of the run on line {line} of {file['name']}",
+                widget=forms.TextInput(attrs={"list": f"known-{name}", "size": 12}),
             )
-            self.fields[names["vm_count"]] = forms.IntegerField(
-                required=False,
-                min_value=0,
-                label=f"Virtual machines of {file['name']}",
-                initial=context.get("vm_count", ""),
+
+    def context(self) -> dict[str, str]:
+        return {name: text for name, text in self.cleaned_data.items() if text}
+
+
+class HintsForm(forms.Form):
+    """The uses of what the files' names say and nobody has said for all of them."""
+
+    def __init__(self, data: Any, *, batch: ImportBatch, contexts: Sequence[tuple[str, Mapping[str, str]]]) -> None:
+        """contexts : name and own context of each file that is not left out"""
+        super().__init__(data, prefix="hint")
+        study, context_of_all = batch.case_study, batch.answers.get("context", {})
+        self.hints = [
+            hint
+            for hint in (
+                file_names.hints((name for name, _ in contexts), services.spellings(study))
+                if batch.full_report["files"]
+                else ()
             )
-            self.asked.append((file, names))
-        self.parts = list(self._parts(data, context_form))
-        self.runs = list(self._runs())
-        self.hints = self._hints()
-        self.columns = self._columns()
-        self.names: list[tuple[str, str, str, list[str]]] = []
-        mapped = [(kind, name) for kind, names in answers.get("names", {}).items() for name in names]
-        created = [(kind, name) for kind, names in answers.get("create", {}).items() for name in names]
-        unknown = [
-            (entry["kind"], entry["name"]) for entry in batch.full_report["unknown"] if entry["kind"] != "column"
+            if not any(use.items() <= context_of_all.items() for use in hint.uses)
         ]
-        for number, (kind, name) in enumerate(dict.fromkeys([*unknown, *mapped, *created])):
-            self._add_name(number, kind, name)
+        fields = ("hypervisor", "guest_fs", "host_fs")
+        names = {(f, slug): name for f in fields for slug, name in services.choices(normalise.REFERENCES[f], study)}
+        for hint in self.hints:
+            own = [context for name, context in contexts if name in hint.files]
+            used = next((use for use in hint.uses if all(use.items() <= context.items() for context in own)), {})
+            if hint.uses:
+                self.fields[hint.word] = forms.ChoiceField(
+                    required=False,
+                    label=f"“{hint.word}”, in {_of(len(hint.files), len(contexts))}, is",
+                    choices=[("", "not used"), *((",".join(use), _use_sentence(use, names)) for use in hint.uses)],
+                    initial=",".join(used),
+                )
 
-    def _parts(self, data: Any, like: ContextForm) -> Iterator[tuple[dict[str, Any], dict[str, Any], PartForm]]:
-        """Yield file, part and form of each part of a file of several systems."""
-        for file, _ in self.asked:
-            for number, part in enumerate(file.get("parts", [])):
-                mine = self._said_of(file).get("parts", {}).get(part["name"], {})
-                initial = {**mine.get("context", {}), "leave_out": mine.get("leave_out", False)}
-                prefix = f"part-{file['sha256'][:16]}-{number}"
-                study = self.batch.case_study
-                yield file, part, PartForm(data, case_study=study, like=like, prefix=prefix, initial=initial)
+    @property
+    def words_of_disks(self) -> list[str]:
+        return [hint.word for hint in self.hints if hint.is_of_disks]
 
-    def _runs(self) -> Iterator[tuple[dict[str, Any], list[tuple[dict[str, Any], dict[str, str]]]]]:
-        """Yield each file with several runs, or with one that has questions, and its first runs with their fields."""
+    def context(self, file_name: str, context: Mapping[str, str]) -> dict[str, str]:
+        """Return a file's context with the hints of its name that are used, and without those that are not."""
+        hints = [hint for hint in self.hints if file_name in hint.files and hint.uses]
+        offered = {pair for hint in hints for use in hint.uses for pair in use.items()}
+        own = dict(context.items() - offered)
+        own = {name: own[name] for name in context if name in own}
+        for hint in hints:
+            own |= next((use for use in hint.uses if ",".join(use) == self.cleaned_data[hint.word]), {})
+        return own
+
+
+class ColumnsForm(forms.Form):
+    """The meaning of each foreign column, unknown or said to be something."""
+
+    def __init__(self, data: Any, *, batch: ImportBatch) -> None:
+        super().__init__(data, prefix="column")
+        given = batch.answers.get("columns", {})
+        foreign = [entry["name"] for entry in batch.full_report["unknown"] if entry["kind"] == "column"]
+        self.headers = list(dict.fromkeys([*foreign, *given]))
+        for number, header in enumerate(self.headers):
+            meaning = given.get(header, "")
+            choices = {"": "not known yet", IGNORED: "nothing: ignore it"}
+            choices[PARAMETER + header] = "a parameter of the load"
+            if meaning.startswith(PARAMETER):
+                choices.setdefault(meaning, f"the parameter {meaning.removeprefix(PARAMETER)}")
+            choices |= {name: name for name in ("pair", *FIELDS)}
+            self.fields[str(number)] = forms.ChoiceField(
+                required=False, label=f"The column “{header}” is", choices=[*choices.items()], initial=meaning
+            )
+
+    def columns(self) -> dict[str, str]:
+        return {header: self.cleaned_data[str(number)] for number, header in enumerate(self.headers)}
+
+
+class NamesForm(forms.Form):
+    """The meaning of each unknown name: an entry of the catalogue, or a new one."""
+
+    def __init__(self, data: Any, *, batch: ImportBatch) -> None:
+        super().__init__(data, prefix="name")
+        mapped, created = batch.answers.get("names", {}), batch.answers.get("create", {})
+        unknown = [(entry["kind"], entry["name"]) for entry in batch.full_report["unknown"]]
+        given = [(kind, name) for names in (mapped, created) for kind in names for name in names[kind]]
+        self.names = [pair for pair in dict.fromkeys([*unknown, *given]) if pair[0] != "column"]
+        for number, (kind, name) in enumerate(self.names):
+            new = created.get(kind, {}).get(name, {})
+            choices = [("", "not known yet"), *services.choices(kind, batch.case_study)]
+            needs_a_name_only = kind in services.NEED_A_NAME_ONLY
+            if needs_a_name_only:
+                choices.insert(1, (NEW, f"a new {kind.replace('_', ' ')}, called so"))
+            self.fields[str(number)] = forms.CharField(
+                required=False,
+                label=f"{name} is",
+                initial=mapped.get(kind, {}).get(name, "") or (NEW if new and needs_a_name_only else ""),
+                widget=forms.Select(choices=choices),
+            )
+            for field_name, field in fields_of_entry(kind, new).items():
+                field.help_text = ""
+                self.fields[f"{number}-{field_name}"] = field
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "kind": kind.replace("_", " "),
+                "field": self[str(number)],
+                "new": [self[f"{number}-{field}"] for field in services.FIELDS[kind]],
+            }
+            for number, (kind, _) in enumerate(self.names)
+        ]
+
+    def answers(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """Return "names" and "create" of an import's answers."""
+        answers: dict[str, dict[str, dict[str, Any]]] = {"names": {}, "create": {}}
+        for number, (kind, name) in enumerate(self.names):
+            chosen = self.cleaned_data[str(number)]
+            texts = ((field, self.cleaned_data[f"{number}-{field}"]) for field in services.FIELDS[kind])
+            fields = {field: str(text) for field, text in texts if text}
+            if chosen == NEW:
+                fields = {**services.fields_for(kind, name), **fields}
+            if chosen and chosen != NEW:
+                answers["names"].setdefault(kind, {})[name] = chosen
+            elif chosen or fields.get("slug"):
+                answers["create"].setdefault(kind, {})[name] = fields
+        return answers
+
+
+class AnswersForms:
+    """The user's answers about an import: a form of each file, part and run, and of hints, columns and names."""
+
+    def __init__(self, data: Any = None, *, batch: ImportBatch, context_form: ContextForm) -> None:
+        study, report = batch.case_study, batch.full_report
+        self.given: dict[str, dict[str, Any]] = batch.answers.get("files", {})
+        slugs = study.configurations.order_by("slug").values_list("slug", flat=True)
+        self.slugs = list(dict.fromkeys([*slugs, *report["new_configurations"]]))
+        self.study = study
+        self.files = [
+            (file, FileForm(data, file=file, given=self.given.get(file["sha256"], {}), slugs=self.slugs))
+            for file in report["files"]
+        ]
+        self.parts = [
+            (file, part, self._part_form(data, file, number, part["name"], context_form))
+            for file, _ in self.files
+            for number, part in enumerate(file.get("parts", []))
+        ]
+        self.runs = list(self._runs(data))
+        own = [(file["name"], self._context_of(file)) for file, _ in self.files if not file["left_out"]]
+        self.hints = HintsForm(data, batch=batch, contexts=own)
+        self.columns = ColumnsForm(data, batch=batch)
+        self.names = NamesForm(data, batch=batch)
+
+    def _part_form(self, data: Any, file: dict[str, Any], number: int, name: str, like: ContextForm) -> "PartForm":
+        given = self.given.get(file["sha256"], {}).get("parts", {}).get(name, {})
+        initial = {**given.get("context", {}), "leave_out": given.get("leave_out", False)}
+        prefix = f"{_prefix('part', file)}-{number}"
+        return PartForm(data, case_study=self.study, like=like, prefix=prefix, initial=initial)
+
+    def _runs(self, data: Any) -> Iterator[tuple[dict[str, Any], list[tuple[dict[str, Any], RunForm]]]]:
+        """Yield each file with several runs, or with one that has questions, and its first runs with their forms."""
         left = MAX_RUNS_SHOWN
-        for file, _ in self.asked:
+        for file, _ in self.files:
             runs = file.get("runs", [])[:left]
             if len(runs) > 1 or any(run["could_be"] for run in runs):
                 left -= len(runs)
-                yield file, [(run, self._run_fields(file, run)) for run in runs]
-
-    def _run_fields(self, file: dict[str, Any], run: dict[str, Any]) -> dict[str, str]:
-        context = self._said_of(file).get("runs", {}).get(str(run["line"]), {})
-        names = {part: f"run-{file['sha256'][:16]}-{run['line']}-{part}" for part in self.RUN}
-        for part, name in names.items():
-            self.fields[name] = forms.CharField(
-                required=False,
-                max_length=self.RUN[part],
-                label=f"{ContextForm.LABELS[part]} of the run on line {run['line']} of {file['name']}",
-                initial=context.get(part, ""),
-                widget=forms.TextInput(attrs={"list": f"known-{part}", "size": 12}),
-            )
-        return names
-
-    def clean(self) -> dict[str, Any]:
-        if not all(form.is_valid() for _, _, form in self.parts):
-            raise forms.ValidationError("What is said of a part cannot be used.")
-        return self.cleaned_data
-
-    def _said_of(self, file: dict[str, Any]) -> dict[str, Any]:
-        return self.batch.answers.get("files", {}).get(file["sha256"], {})
-
-    def _hints(self) -> list[tuple[file_names.Hint, str]]:
-        """Return what the files' names say and nobody has said for all of them, each with its field."""
-        if not self.asked:
-            return []
-        names, context = self._display_names(), self.batch.answers.get("context", {})
-        taken_in = [file["name"] for file, _ in self.asked if not file["left_out"]]
-        hints = []
-        for hint in file_names.hints(taken_in, services.spellings(self.batch.case_study)):
-            if any(use.items() <= context.items() for use in hint.uses):
-                continue
-            contexts = [self._own_context(file) for file, _ in self.asked if file["name"] in hint.files]
-            used = next((use for use in hint.uses if all(use.items() <= own.items() for own in contexts)), {})
-            choices = [(",".join(use), _use_sentence(use, names)) for use in hint.uses]
-            name = f"hint-{hint.word}"
-            if choices:
-                self.fields[name] = forms.ChoiceField(
-                    required=False,
-                    label=f"“{hint.word}”, in {_of(len(hint.files), len(taken_in))}, is",
-                    choices=[("", "not used"), *choices],
-                    initial=",".join(used),
+                given = self.given.get(file["sha256"], {}).get("runs", {})
+                yield (
+                    file,
+                    [
+                        (run, RunForm(data, file=file, line=run["line"], given=given.get(str(run["line"]), {})))
+                        for run in runs
+                    ],
                 )
-            hints.append((hint, name))
-        return hints
-
-    def _display_names(self) -> dict[tuple[str, str], str]:
-        """Return field of the context and slug to the name of the entry."""
-        fields = ("hypervisor", "guest_fs", "host_fs")
-        kinds = {normalise.REFERENCES[field] for field in fields}
-        known = {kind: dict(services.choices(kind, self.batch.case_study)) for kind in kinds}
-        return {(field, slug): name for field in fields for slug, name in known[normalise.REFERENCES[field]].items()}
-
-    def _own_context(self, file: dict[str, Any]) -> dict[str, str]:
-        return self._said_of(file).get("context", {})
-
-    def _columns(self) -> list[tuple[str, str]]:
-        """Return each foreign column, unknown or said to be something, with its field."""
-        answers = self.batch.answers.get("columns", {})
-        foreign = [entry["name"] for entry in self.batch.full_report["unknown"] if entry["kind"] == "column"]
-        columns = []
-        for number, header in enumerate(dict.fromkeys([*foreign, *answers])):
-            choices = {
-                "": "not known yet",
-                IGNORED: "nothing: ignore it",
-                PARAMETER + header: "a parameter of the load",
-            }
-            if answers.get(header, "").startswith(PARAMETER):
-                choices.setdefault(answers[header], f"the parameter {answers[header].removeprefix(PARAMETER)}")
-            choices |= {name: name for name in ("pair", *FIELDS)}
-            self.fields[f"column-{number}"] = forms.ChoiceField(
-                required=False,
-                label=f"The column “{header}” is",
-                choices=[*choices.items()],
-                initial=answers.get(header, ""),
-            )
-            columns.append((header, f"column-{number}"))
-        return columns
-
-    def _add_name(self, number: int, kind: str, name: str) -> None:
-        answers = self.batch.answers
-        created = answers.get("create", {}).get(kind, {}).get(name, {})
-        choices = [("", "not known yet"), *services.choices(kind, self.batch.case_study)]
-        as_called = services.fields_for(kind, name) if kind in services.NEED_A_NAME_ONLY else {}
-        if as_called:
-            choices.insert(1, (NEW, f"a new {kind.replace('_', ' ')}, called so"))
-        self.fields[f"name-{number}"] = forms.CharField(
-            required=False,
-            label=f"{name} is",
-            initial=answers.get("names", {}).get(kind, {}).get(name, "") or (NEW if created and as_called else ""),
-            widget=forms.Select(choices=choices),
-        )
-        new = []
-        for field in services.FIELDS[kind]:
-            new.append(f"name-{number}-{field}")
-            form_field = left_open(kind, field)
-            form_field.label, form_field.initial = field.replace("_", " ").capitalize(), created.get(field, "")
-            form_field.help_text = ""
-            self.fields[new[-1]] = form_field
-        self.names.append((kind, name, f"name-{number}", new))
 
     @property
-    def file_rows(self) -> list[tuple[dict[str, Any], dict[str, forms.BoundField]]]:
-        return [(file, {part: self[name] for part, name in names.items()}) for file, names in self.asked]
+    def forms(self) -> list[forms.Form]:
+        runs = [form for _, of_file in self.runs for _, form in of_file]
+        parts = [form for *_, form in self.parts]
+        return [*(form for _, form in self.files), *parts, *runs, self.hints, self.columns, self.names]
+
+    def is_valid(self) -> bool:
+        return not self.errors
 
     @property
-    def run_rows(self) -> list[tuple[dict[str, Any], list[tuple[dict[str, Any], list[forms.BoundField]]]]]:
-        return [
-            (file, [(run, [self[name] for name in names.values()]) for run, names in runs]) for file, runs in self.runs
-        ]
+    def errors(self) -> bool:
+        return any(form.errors for form in self.forms)
 
     @property
     def known(self) -> dict[str, list[str]]:
         """Return what may be said of a single run, as far as there is a list of it: field to values."""
         asked = {name for _, runs in self.runs for run, _ in runs for name in run["could_be"]}
-        file_systems = [slug for slug, _ in services.choices("file_system", self.batch.case_study)] if self.runs else []
+        file_systems = [slug for slug, _ in services.choices("file_system", self.study)] if self.runs else []
         return {"configuration": self.slugs, "guest_fs": file_systems, "operation": sorted(asked)}
 
-    @property
-    def name_rows(self) -> list[dict[str, Any]]:
-        return [
-            {"kind": kind.replace("_", " "), "name": name, "field": self[field], "new": [self[n] for n in new]}
-            for kind, name, field, new in self.names
-        ]
-
-    @property
-    def column_rows(self) -> list[forms.BoundField]:
-        return [self[field] for _, field in self.columns]
-
-    @property
-    def hint_rows(self) -> list[forms.BoundField]:
-        return [self[field] for hint, field in self.hints if hint.uses]
-
-    @property
-    def words_of_disks(self) -> list[str]:
-        return [hint.word for hint, _ in self.hints if hint.is_of_disks]
-
     def answers(self, context: dict[str, str]) -> dict[str, Any]:
-        """Return the answers in the shape of experiments.imports.pipeline.checked_answers."""
-        data = self.cleaned_data
+        """Return the answers in the shape of pipeline.checked_answers; `context` is that of all files."""
         files: dict[str, dict[str, Any]] = {}
-        for file, names in self.asked:
-            own = {part: data[names[part]] for part in ("configuration", "vm_count")}
-            own_context = {part: str(value) for part, value in own.items() if value not in (None, "")}
+        for file, form in self.files:
+            kept = self._context_of(file)  # what this form does not show was said by a program, and stays
+            kept = {name: text for name, text in kept.items() if name not in ("configuration", "vm_count")}
             files[file["sha256"]] = {
-                "runs": dict(self._said_of(file).get("runs", {})),
-                "parts": {part["name"]: form.answers() for of, part, form in self.parts if of is file},
-                "leave_out": data[names["leave_out"]],
-                "context": {**self._hinted_context(file), **own_context},
+                "runs": dict(self.given.get(file["sha256"], {}).get("runs", {})),
+                "parts": {part["name"]: part_form.answers() for of, part, part_form in self.parts if of is file},
+                "leave_out": form.cleaned_data["leave_out"],
+                "context": {**self.hints.context(file["name"], kept), **form.context()},
             }
         for file, runs in self.runs:
             of_file = files[file["sha256"]]["runs"]
-            for run, names in runs:  # what is not shown here was said by a program, and stays
-                own = {name: text for name, text in of_file.pop(str(run["line"]), {}).items() if name not in names}
-                own |= {part: data[name] for part, name in names.items() if data[name]}
+            for run, run_form in runs:
+                own = of_file.pop(str(run["line"]), {})
+                own = {name: text for name, text in own.items() if name not in RunForm.LENGTHS} | run_form.context()
                 if own:
                     of_file[str(run["line"])] = own
-        mapped: dict[str, dict[str, str]] = {}
-        create: dict[str, dict[str, dict[str, str]]] = {}
-        for kind, name, field, new in self.names:
-            fields = {n.split("-", 2)[2]: str(data[n]) for n in new if data[n]}
-            if data[field] == NEW:
-                create.setdefault(kind, {})[name] = {**services.fields_for(kind, name), **fields}
-            elif data[field]:
-                mapped.setdefault(kind, {})[name] = data[field]
-            elif fields.get("slug"):
-                create.setdefault(kind, {})[name] = fields
-        columns = {header: data[field] for header, field in self.columns}
-        return {"context": context, "files": files, "names": mapped, "create": create, "columns": columns}
+        return {"context": context, "files": files, **self.names.answers(), "columns": self.columns.columns()}
 
-    def _hinted_context(self, file: dict[str, Any]) -> dict[str, str]:
-        """Return one file's context that this form does not show, with the hints from its name that are used."""
-        own = {
-            name: text for name, text in self._own_context(file).items() if name not in ("configuration", "vm_count")
-        }
-        mine = [(hint, field) for hint, field in self.hints if file["name"] in hint.files and hint.uses]
-        for hint, _ in mine:
-            for name, text in (pair for use in hint.uses for pair in use.items()):
-                if own.get(name) == text:
-                    del own[name]
-        for hint, field in mine:
-            own |= next((use for use in hint.uses if ",".join(use) == self.cleaned_data[field]), {})
-        return own
+    def _context_of(self, file: dict[str, Any]) -> dict[str, str]:
+        return dict(self.given.get(file["sha256"], {}).get("context", {}))
+
+
+def _prefix(kind: str, file: dict[str, Any]) -> str:
+    return f"{kind}-{file['sha256'][:16]}"
 
 
 _USES = {
@@ -415,15 +423,22 @@ def _use_sentence(use: file_names.Values, names: dict[tuple[str, str], str]) -> 
     return " and ".join(_USES[field].format(names.get((field, value), value)) for field, value in use.items())
 
 
-def left_open(kind: str, name: str) -> forms.Field:
-    """Return a field of a new entry that is optional unless the entry is chosen."""
-    if name == "slug":
-        return forms.SlugField(required=False, max_length=40, help_text="Small letters, digits and hyphens.")
-    column = services.MODELS[kind]._meta.get_field(name)
-    assert isinstance(column, Field)  # no relation to other rows
-    field = column.formfield(required=False)
-    assert field is not None
-    return field
+def fields_of_entry(kind: str, initial: Mapping[str, Any]) -> dict[str, forms.Field]:
+    """Return the fields of a new entry, which are optional unless it is chosen."""
+    fields: dict[str, forms.Field] = {}
+    for name in services.FIELDS[kind]:
+        if name == "slug":
+            fields[name] = forms.SlugField(
+                required=False, max_length=40, help_text="Small letters, digits and hyphens."
+            )
+        else:
+            column = services.MODELS[kind]._meta.get_field(name)
+            assert isinstance(column, Field)  # no relation to other rows
+            field = column.formfield(required=False)
+            assert field is not None
+            fields[name] = field
+        fields[name].label, fields[name].initial = name.replace("_", " ").capitalize(), initial.get(name, "")
+    return fields
 
 
 def _choice(choices: list[tuple[str, str]], empty: str) -> forms.ChoiceField:

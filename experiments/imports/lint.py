@@ -7,6 +7,7 @@ are explained, rule by rule, in docs/models/lint.md.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Literal
 
 from experiments import plausibility
@@ -40,18 +41,18 @@ LITTLE_EXCESS = 2.0
 UNIT_TOLERANCE = 0.001
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Cell:
     """All values of one metric in one cell of a case study: those of the import and those there already.
 
     configuration : its key in DraftFacts.configurations
     machine : which of the vm_count machines the values are of; None: not of one alone
     workload, benchmark, benchmark_version, parameters : of the workload variant
-    count, least, greatest, mean : of the values, in `unit`, all > 0
-    zero_deviations : how many of them state a standard deviation of zero
-    runs : behind the values, None: not stated of some; deviations : how many of them state a standard deviation
-    working_set_bytes : size of all files the load works on, where a file tells
     place : "run1.json, line 3" of the first value
+    count, least, greatest, total : of the values that count, in `unit`, all > 0
+    zero_deviations : how many of them state a standard deviation of zero
+    runs : behind the values, 0: not stated; deviations : how many of them state a standard deviation
+    working_set_bytes : size of all files the load works on, where a file tells
     """
 
     configuration: str
@@ -65,15 +66,19 @@ class Cell:
     machine: int | None
     metric: str
     unit: str
-    count: int
-    least: float
-    greatest: float
-    mean: float
-    zero_deviations: int
-    working_set_bytes: int | None
     place: str
-    runs: int | None = None
+    count: int = 0
+    least: float = inf
+    greatest: float = 0.0
+    total: float = 0.0
+    zero_deviations: int = 0
+    working_set_bytes: int | None = None
+    runs: int = 0
     deviations: int = 0
+
+    @property
+    def mean(self) -> float:
+        return self.total / self.count
 
 
 @dataclass(frozen=True)

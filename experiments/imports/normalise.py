@@ -14,15 +14,17 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 from experiments.entry_names import NATIVE, Names, fold
 from experiments.names import WORDS
+from experiments.number_grammar import LARGEST as LARGEST_WHOLE
+from experiments.number_grammar import WrongValue, positive_number, whole_number
 from experiments.readers.base import Reading, Run
-from experiments.readers.table import Cell, Cells, Fault, Table
-from experiments.readers.table_columns import NUMERIC
+from experiments.readers.table import Cell, Cells, Fault
+from experiments.readers.table_columns import NUMERIC, PARAMETER
 from kdb.disk_path import SETTINGS, bytes_of
 from kdb.host_storage import VOLUMES
 from kdb.pairs import pair_key
@@ -45,31 +47,15 @@ KINDS = tuple(dict.fromkeys(NAMED.values()))
 
 # Longest text of each field, as the models have it; a test compares them.
 LENGTHS = {
-    "hypervisor_release": 80,
-    "virtual_devices": 120,
-    "host_kernel": 80,
-    "host_mkfs_options": 200,
-    "host_mount_options": 200,
-    "host_io_scheduler": 40,
-    "below": 200,
-    "image_format": 40,
-    "cache_mode": 40,
-    "disk_bus": 40,
-    "guest_kernel": 80,
+    **dict.fromkeys(("host_mkfs_options", "host_mount_options", "guest_mkfs_options", "guest_mount_options"), 200),
+    **dict.fromkeys(("below", "vm_disk"), 200),
+    **dict.fromkeys(("host_io_scheduler", "guest_io_scheduler", "image_format", "cache_mode", "disk_bus"), 40),
+    **dict.fromkeys(("host_fs_release", "guest_fs_release", "benchmark_version", "operation"), 40),
+    **dict.fromkeys(("hypervisor_release", "host_kernel", "guest_kernel", "disk_driver_release"), 80),
+    **dict.fromkeys(("reference", "excluded_by"), 80),
+    **dict.fromkeys(("virtual_devices", "source"), 120),
     "compression": 20,
-    "host_fs_release": 40,
-    "guest_fs_release": 40,
-    "disk_driver_release": 80,
-    "guest_mkfs_options": 200,
-    "guest_mount_options": 200,
-    "guest_io_scheduler": 40,
-    "vm_disk": 200,
-    "benchmark_version": 40,
-    "operation": 40,
-    "source": 120,
-    "reference": 80,
     "excluded_because": 300,
-    "excluded_by": 80,
 }
 NOT_STATED = "not-stated"  # said of guest_access: of the guest's file system nothing is known
 CHOICES = {
@@ -110,12 +96,11 @@ EMPTY: Values = {
 }
 DESCRIBED = "the name of a configuration, or its hypervisor (or native) and file systems"
 CONTEXT = (*CONFIGURATION, *WORKLOAD, "vm_count", "operation", "source", "note")  # what a user may say beside a file
-PARAMETER = "parameter:"
+
 LINE = "line"  # of a row in its source, beside the fields
 ROW_FIELDS = {*CONFIGURATION, *WORKLOAD, *NUMBERS, "parameters"}
 
 LARGEST = {"vm_count": 32_767, "machine": 32_767, "vm_vcpus": 32_767, "repetition": 2**31 - 1, "repetitions": 2**31 - 1}
-LARGEST_BLOCK = 2**63 - 1
 LARGEST_VOLUME_BLOCK = 2**31 - 1
 MOST_NEW = 1_000  # configurations that one import adds: each new one is compared with all of them
 LONGEST_PARAMETERS = 4_000  # characters of JSON
@@ -136,6 +121,9 @@ class Variant(NamedTuple):
     benchmark: str
     benchmark_version: str
     parameters: str  # JSON, keys sorted
+
+
+NO_VARIANT = Variant("", "", "", "")
 
 
 class Row(NamedTuple):
@@ -166,31 +154,9 @@ class Row(NamedTuple):
     working_set_bytes: int | None
 
 
-class Shared(NamedTuple):
-    """The part that many lines of a file share: a row without its line, its value and what the value is of.
-
-    Its fields are the last of Row, in the same order.
-    """
-
-    vm_count: int | None  # None: not said
-    operation: str
-    block_size_bytes: int | None
-    machine: int | None
-    metric: str
-    unit: str
-    alternative_value: float | None
-    quality: str
-    repetition: int | None
-    repetitions: int | None
-    standard_deviation: float | None
-    minimum: float | None
-    maximum: float | None
-    reference: str
-    excluded_because: str
-    excluded_by: str
-    source: str
-    note: str
-    working_set_bytes: int | None
+# What many lines of a file share: the VM count, None where it is not stated, and a row without line, value and what the
+# value is of.
+Shared = tuple[int | None, Row]
 
 
 @dataclass(frozen=True)
@@ -212,10 +178,6 @@ RUN_FIELDS = (
     *("metric", "value", "unit"),
 )
 FIGURES = (("throughput", "throughput_mib_s"), ("operation_rate", "ops_per_s"), ("latency", "latency_ms"))
-
-
-def source_of_table(table: Table, context: Mapping[str, str]) -> Source:
-    return Source(table.fields, table.rows, context)
 
 
 def source_of_reading(
@@ -313,10 +275,10 @@ class Normaliser:
     def configuration(self, given: Values) -> str:
         """Return the slug of the configuration with these values, added where the case study has none like it.
 
-        `given` has the fields of the file, empty ones too. Raises _Wrong.
+        `given` has the fields of the file, empty ones too. Raises WrongValue.
         """
         if len(self.new) > MOST_NEW:
-            raise _Wrong("configuration", f"more than {MOST_NEW:,} new ones", f"at most {MOST_NEW:,} in one import")
+            raise WrongValue("configuration", f"more than {MOST_NEW:,} new ones", f"at most {MOST_NEW:,} in one import")
         slug = given.pop("configuration", "")
         if is_guest_unknown := given.get("guest_access") == NOT_STATED:
             given["guest_access"] = ""
@@ -324,23 +286,26 @@ class Normaliser:
             there = self.configurations[slug]
             for name, value in given.items():
                 if value not in (None, "") and there.get(name) != value:
-                    raise _Wrong(name, _shown(value), f"{_shown(there.get(name))}, as configuration {slug} has it")
+                    raise WrongValue(
+                        name, _as_text(value), f"{_as_text(there.get(name))}, as configuration {slug} has it"
+                    )
             return slug
         if slug and not re.fullmatch(r"[a-z0-9_-]{1,80}", slug):
-            raise _Wrong("configuration", slug, "up to 80 small letters, digits, hyphens and underscores")
+            raise WrongValue("configuration", slug, "up to 80 small letters, digits, hyphens and underscores")
         if not slug:
             same = [s for s, there in self.configurations.items() if all(there.get(n) == v for n, v in given.items())]
             if "hypervisor" not in given:
-                raise _Wrong("configuration", "nothing", DESCRIBED)
+                raise WrongValue("configuration", "nothing", DESCRIBED)
             if len(same) > 1:
-                raise _Wrong("configuration", "nothing", f"one of {first_few(same)}: the columns fit all of them")
+                raise WrongValue("configuration", "nothing", f"one of {first_few(same)}: the columns fit all of them")
             if same:
                 return same[0]
         elif "hypervisor" not in given:
             known = first_few(self.configurations) or "none yet"
-            raise _Wrong("configuration", slug, f"one of the case study ({known}); for a new one {DESCRIBED}")
+            raise WrongValue("configuration", slug, f"one of the case study ({known}); for a new one {DESCRIBED}")
         _check_sides(given, is_guest_unknown=is_guest_unknown)
-        _check_cache_mode(given)
+        if "," in (given.get("cache_mode") or ""):
+            raise WrongValue("cache_mode", given["cache_mode"], "a text without comma")
         slug = slug or self._free_slug(given)
         self.configurations[slug] = {**EMPTY, **given}
         self.new.append(slug)
@@ -358,38 +323,33 @@ class Normaliser:
         return slug
 
 
-def _check_cache_mode(values: Values) -> None:
-    if "," in (values.get("cache_mode") or ""):
-        raise _Wrong("cache_mode", values["cache_mode"], "a text without comma")
-
-
 def _check_sides(values: Values, *, is_guest_unknown: bool = False) -> None:
     """Raise where a virtual machine lacks a guest file system, or the bare machine has something of a guest."""
     if values["hypervisor"]:
         is_container = values.get("virtualisation") == "container"
         if not (values.get("guest_fs") or values.get("guest_access") or is_container or is_guest_unknown):
             expected = "the guest's file system, because a hypervisor is named; where it is not known, guest_access"
-            raise _Wrong(
+            raise WrongValue(
                 "guest_fs", "nothing", f"{expected} file-system, where there is none, raw-device, else {NOT_STATED}"
             )
         if values.get("guest_fs") and values.get("guest_access") == "raw-device":
-            raise _Wrong("guest_fs", values["guest_fs"], "nothing, because the guest works on the raw device")
+            raise WrongValue("guest_fs", values["guest_fs"], "nothing, because the guest works on the raw device")
         if values.get("virtualisation") == "none":
-            raise _Wrong("virtualisation", "none", "full, para, emulated or container, because a hypervisor is named")
+            raise WrongValue(
+                "virtualisation", "none", "full, para, emulated or container, because a hypervisor is named"
+            )
         if values.get("host_fs") and values.get("backend") in VOLUMES:
-            raise _Wrong("host_fs", values["host_fs"], f"nothing, because the backend is {values['backend']}, a volume")
+            raise WrongValue(
+                "host_fs", values["host_fs"], f"nothing, because the backend is {values['backend']}, a volume"
+            )
         return
     for name in ("guest_fs", "guest_access", "guest_os", "vm_ram_gib", "backend"):
         if values.get(name):
-            raise _Wrong(name, _shown(values[name]), "nothing, because native has no guest")
+            raise WrongValue(name, _as_text(values[name]), "nothing, because native has no guest")
     if values.setdefault("virtualisation", "none") in ("", None):
         values["virtualisation"] = "none"
     if values["virtualisation"] != "none":
-        raise _Wrong("virtualisation", values["virtualisation"], "none, because the hypervisor is native")
-
-
-class _Wrong(Exception):  # noqa: N818 - becomes a Fault, which has the line
-    """The field, what was found in it, and what is expected."""
+        raise WrongValue("virtualisation", values["virtualisation"], "none, because the hypervisor is native")
 
 
 class _Missing(Exception):  # noqa: N818 - becomes an Unknown
@@ -424,37 +384,37 @@ class _LineReader:
         return itemgetter(*(at[name] for name in names)), names
 
     def read(self, line: int | None, cells: Cells) -> Iterator[Row | Fault | Unknown]:
-        configuration = self._once(self.configurations, self.pick_configuration(cells), self._configuration)
-        variant = self._once(self.variants, self.pick_variant(cells), self._variant)
+        configuration = self._cached(self.configurations, self.pick_configuration(cells), self._configuration)
+        variant = self._cached(self.variants, self.pick_variant(cells), self._variant)
         shared, value = self._numbers(self.pick_numbers(cells))
         wrong = [part for part in (configuration, variant, shared, value) if isinstance(part, list)]
         if not (wrong or isinstance(shared, list) or isinstance(value, list)):  # said again for mypy
-            vm_count = self._machines(configuration, shared.vm_count)
-            if shared.machine and isinstance(vm_count, int) and shared.machine > vm_count:
-                wrong = [
-                    [_Wrong("machine", str(shared.machine), f"a number from 1 to the {vm_count} that ran together")]
-                ]
-            elif not (shared.minimum or value) <= value <= (shared.maximum or value):
-                printed = f"{value:g}, with {_shown(shared.minimum)} to {_shown(shared.maximum)} as its range"
-                wrong = [[_Wrong("value", printed, "a number within minimum and maximum")]]
+            stated_count, pattern = shared
+            vm_count = self._machines(configuration, stated_count)
+            if pattern.machine and isinstance(vm_count, int) and pattern.machine > vm_count:
+                expected = f"a number from 1 to the {vm_count} that ran together"
+                wrong = [[WrongValue("machine", str(pattern.machine), expected)]]
+            elif not (pattern.minimum or value) <= value <= (pattern.maximum or value):
+                printed = f"{value:g}, with {_as_text(pattern.minimum)} to {_as_text(pattern.maximum)} as its range"
+                wrong = [[WrongValue("value", printed, "a number within minimum and maximum")]]
             elif isinstance(vm_count, int):
-                yield Row(line, configuration, variant, value, vm_count, *shared[1:])
+                yield Row(line, configuration, variant, value, vm_count, *pattern[5:])
             else:
                 wrong = [[vm_count]]
         for problem in (problem for part in wrong for problem in part):
-            if isinstance(problem, _Wrong):
+            if isinstance(problem, WrongValue):
                 yield Fault(line, *problem.args)
             else:
                 yield Unknown(line, *problem.args)
 
     @staticmethod
-    def _once(kept: dict[tuple[Any, ...], Any], key: Cells, work_out: Callable[[Cells], Any]) -> Any:
+    def _cached(kept: dict[tuple[Any, ...], Any], key: Cells, work_out: Callable[[Cells], Any]) -> Any:
         value = kept.get(key)
         if value is None:
             value = kept[key] = work_out(key)
         return value
 
-    def _given(self, names: tuple[str, ...], cells: Cells, wanted: Iterable[str]) -> dict[str, Any]:
+    def _with_context(self, names: tuple[str, ...], cells: Cells, wanted: Iterable[str]) -> dict[str, Any]:
         """Return field to cell: the file's own, else the context's; fields that neither has are left out.
 
         A cell is a text, but may be a number in a field of NUMERIC.
@@ -469,21 +429,21 @@ class _LineReader:
         own: dict[str, Any] = dict(zip(self.configuration_names, cells, strict=True))
         # A line that says native is not about the machines that the context describes.
         is_own_native = fold(own.get("hypervisor", "")) in NATIVE
-        texts = self._given(self.configuration_names, cells, HOST if is_own_native else CONFIGURATION)
+        texts = self._with_context(self.configuration_names, cells, HOST if is_own_native else CONFIGURATION)
         problems: list[Exception] = []
         given: dict[str, Any] = {}
         is_native = fold(texts.get("hypervisor", "")) in NATIVE
         for name, text in texts.items():
             try:
                 given[name] = None if is_native and name == "hypervisor" else self._configuration_value(name, text)
-            except (_Wrong, _Missing) as problem:
+            except (WrongValue, _Missing) as problem:
                 problems.append(problem)
         if "hypervisor" in given and given["hypervisor"] is None and not is_native:
             del given["hypervisor"]  # an empty cell says nothing
         if not problems:
             try:
                 return self.normaliser.configuration(given)
-            except _Wrong as problem:
+            except WrongValue as problem:
                 problems.append(problem)
         return problems
 
@@ -491,28 +451,28 @@ class _LineReader:
         if name in NAMED:
             return self._name(name, text) if text else EMPTY[name]
         if name == "vm_vcpus":
-            return _whole(name, text, lowest=1) if text != "" else None
+            return _whole(name, text) if text != "" else None
         if name == "vm_ram_gib":
-            return _number(name, text) if text != "" else None
+            return positive_number(name, text) if text != "" else None
         if name in SETTINGS and SETTINGS[name].is_bytes and text != "":
             return _volume_block(name, str(text))
         if name == "guest_access" and fold(str(text)) == fold(NOT_STATED):
             return NOT_STATED
         text = value_of(name, str(text)) or text
         if name in CHOICES and text not in ("", *CHOICES[name]):
-            raise _Wrong(name, text, f"one of {', '.join(CHOICES[name])}")
+            raise WrongValue(name, text, f"one of {', '.join(CHOICES[name])}")
         return _text(name, text)
 
     def _variant(self, cells: Cells) -> Variant | list[Exception]:
-        texts = self._given(self.variant_names, cells, WORKLOAD)
+        texts = self._with_context(self.variant_names, cells, WORKLOAD)
         problems: list[Exception] = []
         slugs = {}
         for name in ("workload", "benchmark"):
             try:
                 if not texts.get(name):
-                    raise _Wrong(name, "nothing", f"the name of a {name}")
+                    raise WrongValue(name, "nothing", f"the name of a {name}")
                 slugs[name] = self._name(name, texts[name])
-            except (_Wrong, _Missing) as problem:
+            except (WrongValue, _Missing) as problem:
                 problems.append(problem)
         try:
             version = _text("benchmark_version", texts.get("benchmark_version", ""))
@@ -522,26 +482,26 @@ class _LineReader:
                     parameters[name.removeprefix(PARAMETER)] = _scalar(text)
             packed = json.dumps(parameters, sort_keys=True)
             if len(packed) > LONGEST_PARAMETERS:
-                raise _Wrong("parameters", f"{len(packed):,} characters", f"at most {LONGEST_PARAMETERS:,}")
-        except _Wrong as problem:
+                raise WrongValue("parameters", f"{len(packed):,} characters", f"at most {LONGEST_PARAMETERS:,}")
+        except WrongValue as problem:
             problems.append(problem)
         return problems or Variant(slugs["workload"], slugs["benchmark"], version, packed)
 
     def _numbers(self, cells: Cells) -> tuple[Shared | list[Exception], float | list[Exception]]:
         """Return what the line shares with others, and its value; in place of each, what is wrong with it."""
         if self.value_at is None:
-            return [], [_Wrong("value", "nothing", "a column with the measured values")]
+            return [], [WrongValue("value", "nothing", "a column with the measured values")]
         # All but the value repeats from line to line.
         key = cells[: self.value_at] + cells[self.value_at + 1 :]
-        shared = self._once(self.numbers, key, self._shared_numbers)
+        shared = self._cached(self.numbers, key, self._shared_numbers)
         try:
-            return shared, _number("value", cells[self.value_at])
-        except _Wrong as problem:
+            return shared, positive_number("value", cells[self.value_at])
+        except WrongValue as problem:
             return shared, [problem]
 
     def _shared_numbers(self, cells: Cells) -> Shared | list[Exception]:
         names = tuple(name for name in self.number_names if name != "value")
-        given = self._given(names, cells, ("vm_count", "operation", "source", "note"))
+        given = self._with_context(names, cells, ("vm_count", "operation", "source", "note"))
         problems: list[Exception] = []
 
         def value(name: str, check: Callable[[str, Any], Any], default: Any = None) -> Any:
@@ -550,37 +510,46 @@ class _LineReader:
                 return default
             try:
                 return check(name, cell)
-            except _Wrong as problem:
+            except WrongValue as problem:
                 problems.append(problem)
                 return default
 
         unit = given.get("unit", "")
         if unit not in UNITS:
-            problems.append(_Wrong("unit", unit or "nothing", f"one of {', '.join(UNITS)}"))
+            problems.append(WrongValue("unit", unit or "nothing", f"one of {', '.join(UNITS)}"))
         metric = value("metric", _one_of(*METRICS), UNITS[unit][0] if unit in UNITS else "throughput")
         if unit in UNITS and not measures(unit, metric):
-            problems.append(_Wrong("unit", unit, f"a unit of {metric}"))
+            problems.append(WrongValue("unit", unit, f"a unit of {metric}"))
         reference = value("reference", _text, "")
         if bool(reference) != (metric == "relative"):
-            problems.append(_Wrong("reference", reference or "nothing", "what a ratio is a ratio to, and only for one"))
+            problems.append(
+                WrongValue("reference", reference or "nothing", "what a ratio is a ratio to, and only for one")
+            )
         quality = value("quality", _one_of(*QUALITIES), "exact")
-        other = value("alternative_value", _number)
+        other = value("alternative_value", positive_number)
         if (other is not None) != (quality == "ocr-ambiguous"):
             problems.append(
-                _Wrong(
+                WrongValue(
                     "alternative_value",
-                    _shown(given.get("alternative_value")),
+                    _as_text(given.get("alternative_value")),
                     "the other reading where the quality is ocr-ambiguous, else nothing",
                 )
             )
         reason, author = given.get("excluded_because", ""), given.get("excluded_by", "")
         if bool(reason) != bool(author):
             name = "excluded_by" if reason else "excluded_because"
-            problems.append(_Wrong(name, "nothing", "why a value counts nowhere, and who says so: both, or neither"))
-        shared = Shared(
+            problems.append(
+                WrongValue(name, "nothing", "why a value counts nowhere, and who says so: both, or neither")
+            )
+        vm_count = value("vm_count", partial(_whole, lowest=0))
+        pattern = Row(
+            line=None,
+            configuration="",
+            variant=NO_VARIANT,
+            value=math.nan,
+            vm_count=0,
             operation=value("operation", _text, "mixed"),
             block_size_bytes=value("block_size_bytes", _whole),
-            vm_count=value("vm_count", _whole_or_zero),
             machine=value("machine", _whole),
             metric=metric,
             unit=unit,
@@ -588,9 +557,9 @@ class _LineReader:
             quality=quality,
             repetition=value("repetition", _whole),
             repetitions=value("repetitions", _whole),
-            standard_deviation=value("standard_deviation", _number_or_zero),
-            minimum=value("minimum", _number),
-            maximum=value("maximum", _number),
+            standard_deviation=value("standard_deviation", partial(positive_number, or_zero=True)),
+            minimum=value("minimum", positive_number),
+            maximum=value("maximum", positive_number),
             reference=reference,
             excluded_because=value("excluded_because", _text, ""),
             excluded_by=value("excluded_by", _text, ""),
@@ -598,15 +567,15 @@ class _LineReader:
             note=given.get("note", ""),
             working_set_bytes=value("working_set_bytes", _whole),
         )
-        return problems or shared
+        return problems or (vm_count, pattern)
 
-    def _machines(self, configuration: str, vm_count: int | None) -> int | _Wrong:
+    def _machines(self, configuration: str, vm_count: int | None) -> int | WrongValue:
         """Return the VM count: native has zero virtual machines, stated or not; a hypervisor has at least one."""
         if not self.normaliser.configurations[configuration]["hypervisor"]:
-            return _Wrong("vm_count", str(vm_count), "0 or nothing: the configuration is native") if vm_count else 0
+            return WrongValue("vm_count", str(vm_count), "0 or nothing: the configuration is native") if vm_count else 0
         if vm_count is None:
-            return _Wrong("vm_count", "nothing", "how many virtual machines ran together")
-        return vm_count or _Wrong("vm_count", "0", "at least 1: the configuration has a hypervisor")
+            return WrongValue("vm_count", "nothing", "how many virtual machines ran together")
+        return vm_count or WrongValue("vm_count", "0", "at least 1: the configuration has a hypervisor")
 
     def _name(self, field_name: str, text: str) -> str:
         kind = NAMED[field_name]
@@ -625,20 +594,20 @@ def first_few(names: Iterable[str]) -> str:
     return ", ".join(names[:20]) + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")
 
 
-def _shown(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return "nothing" if value in (None, "") else str(value)
 
 
 def _text(name: str, text: str) -> str:
     if len(text) > LENGTHS.get(name, 80):
-        raise _Wrong(name, f"{len(text)} characters", f"at most {LENGTHS.get(name, 80)}")
+        raise WrongValue(name, f"{len(text)} characters", f"at most {LENGTHS.get(name, 80)}")
     return text
 
 
 def _volume_block(name: str, text: str) -> int:
     size = bytes_of(text)
     if size is None or size > LARGEST_VOLUME_BLOCK:
-        raise _Wrong(name, text, "a size such as 16384, 16k or 1 MiB, below 2 GiB")
+        raise WrongValue(name, text, "a size such as 16384, 16k or 1 MiB, below 2 GiB")
     return size
 
 
@@ -661,43 +630,14 @@ def _one_of(*allowed: str) -> Callable[[str, str], str]:
 
     def check(name: str, text: str) -> str:
         if fold(text) not in by_spelling:
-            raise _Wrong(name, text, f"one of {', '.join(allowed)}")
+            raise WrongValue(name, text, f"one of {', '.join(allowed)}")
         return by_spelling[fold(text)]
 
     return check
 
 
-def _number(name: str, cell: Cell, *, or_zero: bool = False) -> float:
-    """Return a finite number above zero, from a number or from a text of digits with at most a decimal point."""
-    try:
-        value = math.nan if isinstance(cell, str) and "_" in cell else float(cell)
-    except (ValueError, OverflowError):
-        value = math.nan
-    if not math.isfinite(value) or value < 0 or (value == 0 and not or_zero):
-        expected = f"a number {'not below' if or_zero else 'above'} zero, like 123.4"
-        raise _Wrong(name, _shown(cell), expected)
-    return value
-
-
-def _number_or_zero(name: str, cell: Cell) -> float:
-    return _number(name, cell, or_zero=True)
-
-
 def _whole(name: str, cell: Cell, *, lowest: int = 1) -> int:
-    """Return a whole number; 4.0 and "4.0" are one, because spreadsheets write so."""
-    largest = LARGEST.get(name, LARGEST_BLOCK)
-    if isinstance(cell, str):
-        digits = cell.removesuffix(".0")
-        value = int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 20 else math.nan
-    else:
-        value = int(cell) if isinstance(cell, int) or cell.is_integer() else math.nan
-    if not lowest <= value <= largest:
-        raise _Wrong(name, _shown(cell), f"a whole number from {lowest} to {largest:,}")
-    return int(value)
-
-
-def _whole_or_zero(name: str, cell: Cell) -> int:
-    return _whole(name, cell, lowest=0)
+    return whole_number(name, cell, lowest=lowest, largest=LARGEST.get(name, LARGEST_WHOLE))
 
 
 def _parameters(text: str) -> dict[str, Any]:
@@ -706,7 +646,7 @@ def _parameters(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         parameters = None
     if not isinstance(parameters, dict):
-        raise _Wrong("parameters", text[:80], 'a JSON object, like {"threads": 16}')
+        raise WrongValue("parameters", text[:80], 'a JSON object, like {"threads": 16}')
     return parameters
 
 
@@ -727,8 +667,8 @@ def convert_to_canonical(cell: Cell, unit: str) -> tuple[str, float]:
     if unit not in UNITS:
         raise ValueError(f"unit: found {unit or 'nothing'}, expected is one of {', '.join(UNITS)}")
     try:
-        value = _number("value", cell)
-    except _Wrong as wrong:
+        value = positive_number("value", cell)
+    except WrongValue as wrong:
         raise ValueError("{}: found {}, expected is {}".format(*wrong.args)) from None
     metric = UNITS[unit][0]
     return metric, convert(value, unit, METRICS[metric].unit)

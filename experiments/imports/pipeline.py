@@ -27,8 +27,8 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils.timezone import now
 
-from experiments.case_studies import belongings
-from experiments.case_studies.life import audit
+from experiments.case_studies import ownership
+from experiments.case_studies.lifecycle import audit
 from experiments.files import raw_files
 from experiments.files.raw_files import Upload, UploadError
 from experiments.models import (
@@ -55,7 +55,8 @@ from kdb.json_values import refuse_unkeepable
 from kdb.models import Job
 
 from .normalise import CONTEXT, KINDS
-from .reading import Contents, Decided, Filing, Outdated, Report, Walk
+from .reading import FileContents, ImportFiler, ImportReader, NoLongerWanted, Outdated
+from .report import Report
 
 logger = logging.getLogger(__name__)
 
@@ -110,7 +111,7 @@ def receive(
         try:
             given = [stack.enter_context(closing(upload)) for upload in uploads]
             answers = checked_answers({} if answers is None else answers)
-            files = [stack.enter_context(closing(file)) for file in _opened(given, wait)]
+            files = [stack.enter_context(closing(file)) for file in _expand_archives(given, wait)]
         except (UploadError, archives.ArchiveError) as error:
             raise Unusable(str(error)) from error
         if not files:
@@ -119,71 +120,63 @@ def receive(
             raise Unusable(f"{len(files):,} files are more than one import takes ({MAX_FILES:,}).")
         request = [case_study.pk, sorted(file.sha256 for file in files), answers, is_confirmed]
         digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
-        arguments = (case_study, files, user, door, answers, is_confirmed, idempotency_key, digest)
+        wanted = partial(
+            ImportBatch,
+            case_study=case_study,
+            uploaded_by=user,
+            door=door,
+            answers=answers,
+            is_confirmed=is_confirmed,
+            idempotency_key=idempotency_key,
+            request_digest=digest,
+        )
         try:
-            return _receive_once(*arguments)
+            return _receive_once(wanted(), files)
         except IntegrityError:  # the same request or the same bytes came in meanwhile: now they are found
-            return _receive_once(*arguments)
+            return _receive_once(wanted(), files)
 
 
 @transaction.atomic
-def _receive_once(
-    case_study: CaseStudy,
-    files: list[Upload],
-    user: User | None,
-    door: ImportBatch.Door,
-    answers: dict[str, Any],
-    is_confirmed: bool,
-    key: str,
-    digest: str,
-) -> tuple[ImportBatch, bool]:
-    if key and (earlier := ImportBatch.objects.filter(uploaded_by=user, idempotency_key=key).first()):
-        if earlier.request_digest != digest:
+def _receive_once(batch: ImportBatch, files: list[Upload]) -> tuple[ImportBatch, bool]:
+    case_study, key = batch.case_study, batch.idempotency_key
+    same_key = ImportBatch.objects.filter(uploaded_by=batch.uploaded_by, idempotency_key=key)
+    if key and (earlier := same_key.first()):
+        if earlier.request_digest != batch.request_digest:
             raise KeyReused("This idempotency key was used for another request.")
         if earlier.state != State.READING or earlier.is_being_read:
             return earlier, False
-        _draft(case_study.pk)
-        return _asked_again(_locked(earlier.pk), answers, is_confirmed), False  # its worker died, or its job failed
-    _draft(case_study.pk)
-    there = dict(
-        RawFile.objects.filter(case_study=case_study, sha256__in=[file.sha256 for file in files]).values_list(
-            "sha256", "batch_id"
-        )
-    )
+        _lock_draft(case_study.pk)
+        return _read_once_more(_lock(earlier.pk), batch), False  # its worker died, or its job failed
+    _lock_draft(case_study.pk)
+    same_bytes = RawFile.objects.filter(case_study=case_study, sha256__in=[file.sha256 for file in files])
+    there = dict(same_bytes.values_list("sha256", "batch_id"))
     fresh = {file.sha256: file for file in files if file.sha256 not in there}
     if not fresh:
-        return _asked_again(_locked(max(there.values())), answers, is_confirmed), False
-    batch = ImportBatch.objects.create(
-        case_study=case_study,
-        uploaded_by=user,
-        door=door,
-        answers=answers,
-        is_confirmed=is_confirmed,
-        idempotency_key=key,
-        request_digest=digest,
-        report={"known": [{"name": file.name, "import": there[file.sha256]} for file in files if file.sha256 in there]},
-    )
+        return _read_once_more(_lock(max(there.values())), batch), False
+    known = [{"name": file.name, "import": there[file.sha256]} for file in files if file.sha256 in there]
+    batch.report = {"known": known}
+    batch.save()
     for file in fresh.values():
         raw_files.store(batch, file)
     _enqueue(batch)
-    logger.info("received import=%s case_study=%s files=%s door=%s", batch.pk, case_study.slug, len(fresh), door)
+    logger.info("received import=%s case_study=%s files=%s door=%s", batch.pk, case_study.slug, len(fresh), batch.door)
     return batch, True
 
 
-def _asked_again(batch: ImportBatch, answers: dict[str, Any], is_confirmed: bool) -> ImportBatch:
+def _read_once_more(batch: ImportBatch, wanted: ImportBatch) -> ImportBatch:
     """Read the same bytes once more; filed rows stay, and so does a reading under way with the same answers.
 
     Anything else is read again with the new ones.
     """
-    asked = batch.answers == answers and batch.is_confirmed == is_confirmed
-    if batch.state != State.FILED and not (asked and batch.is_being_read):
-        batch.answers, batch.is_confirmed, batch.state = answers, is_confirmed, State.READING
+    is_the_same = batch.answers == wanted.answers and batch.is_confirmed == wanted.is_confirmed
+    if batch.state != State.FILED and not (is_the_same and batch.is_being_read):
+        batch.answers, batch.is_confirmed, batch.state = wanted.answers, wanted.is_confirmed, State.READING
         batch.save()
         _enqueue(batch)
     return batch
 
 
-def _opened(uploads: Iterable[Upload], wait: Callable[[], None]) -> Iterator[Upload]:
+def _expand_archives(uploads: Iterable[Upload], wait: Callable[[], None]) -> Iterator[Upload]:
     for upload in uploads:
         name = file_name(upload.name)
         if upload.size_bytes == 0:
@@ -237,12 +230,12 @@ def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
     for digest, of_file in _mapping(answers, "files").items():
         if not isinstance(of_file, Mapping) or set(of_file) - {"context", "leave_out", "parts", "runs"}:
             raise UnusableAnswers("files: each is named by its SHA-256 and has context, leave_out, parts and runs.")
-        files[digest] = _taken_in(of_file)
+        files[digest] = _answers_about(of_file)
         parts = _mapping(of_file, "parts")
         if any(not isinstance(part, Mapping) or set(part) - {"context", "leave_out"} for part in parts.values()):
             raise UnusableAnswers("parts: each is named as in the report and has context and leave_out.")
         if parts:
-            files[digest]["parts"] = {str(name): _taken_in(part) for name, part in parts.items()}
+            files[digest]["parts"] = {str(name): _answers_about(part) for name, part in parts.items()}
         runs = {str(line): _context(given) for line, given in _mapping(of_file, "runs").items()}
         if len(runs) > MAX_RUNS_SAID or not all(re.fullmatch("[0-9]{1,9}", line) for line in runs):
             raise UnusableAnswers(
@@ -273,7 +266,7 @@ def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
     return {**checked, "columns": columns} if columns else checked
 
 
-def _taken_in(answers: Mapping[str, Any]) -> dict[str, Any]:
+def _answers_about(answers: Mapping[str, Any]) -> dict[str, Any]:
     leave_out = answers.get("leave_out", False)
     if not isinstance(leave_out, bool):
         raise UnusableAnswers(f"leave_out: found {leave_out!r:.60}; true or false is allowed.")
@@ -309,7 +302,7 @@ def correct(batch: ImportBatch, answers: Mapping[str, Any]) -> None:
     """Take these answers in place of the ones before, and read again. Raises ImportRefused."""
     answers = checked_answers(answers)
     with transaction.atomic():
-        batch = _waiting(batch, State.FAULTY, State.READY)
+        batch = _lock_in_state(batch, State.FAULTY, State.READY)
         batch.answers, batch.state, batch.is_confirmed = answers, State.READING, False
         batch.save()
         _enqueue(batch)
@@ -318,7 +311,7 @@ def correct(batch: ImportBatch, answers: Mapping[str, Any]) -> None:
 def confirm(batch: ImportBatch) -> None:
     """File what was read. Raises ImportRefused where it was not read without errors."""
     with transaction.atomic():
-        batch = _waiting(batch, State.READY)
+        batch = _lock_in_state(batch, State.READY)
         batch.state, batch.is_confirmed = State.READING, True
         batch.save()
         _enqueue(batch)
@@ -348,7 +341,7 @@ def finish(batch: ImportBatch, *, tell: Callable[[Job], None] = lambda job: None
 def read_again(batch: ImportBatch) -> None:
     """Ask once more for what a job failed to do, or did not end. Raises ImportRefused where one is at it."""
     with transaction.atomic():
-        batch = _waiting(batch, State.READING)
+        batch = _lock_in_state(batch, State.READING)
         if batch.is_being_read:
             raise ImportRefused("The import is being read.")
         _enqueue(batch)
@@ -357,9 +350,9 @@ def read_again(batch: ImportBatch) -> None:
 def discard(batch: ImportBatch, *, user: User | None) -> None:
     """Forget the files, and take what they brought out of the draft again. Raises ImportRefused."""
     with transaction.atomic():
-        batch = _waiting(batch, State.READING, State.FAULTY, State.READY, State.FILED)
+        batch = _lock_in_state(batch, State.READING, State.FAULTY, State.READY, State.FILED)
         if batch.state == State.FILED:
-            left = belongings.of(batch.case_study)
+            left = ownership.owned_by(batch.case_study)
             files = list(batch.files.values_list("pk", flat=True))
             rows = Measurement.objects.filter(configuration__case_study=batch.case_study_id, raw_file__in=files)
             count = rows.count()
@@ -371,26 +364,12 @@ def discard(batch: ImportBatch, *, user: User | None) -> None:
                 pk__in=Measurement.objects.filter(configuration__case_study=batch.case_study_id).values("configuration")
             ).delete()
             _forget_vm_counts(batch.case_study, vm_counts)
-            belongings.forget(left)
+            ownership.delete_unused(left)
             audit(batch.case_study, user, AuditEntry.Action.WITHDRAWN, f"{batch}: {count:,} measurements")
         batch.files.all().delete()
         batch.state, batch.filed_at = State.DISCARDED, None
         batch.save()
     logger.info("discarded import=%s", batch.pk)
-
-
-def confirm_all(batches: Iterable[ImportBatch]) -> None:
-    """File all of these, or none. Raises ImportRefused as `confirm`."""
-    with transaction.atomic():
-        for batch in batches:
-            confirm(batch)
-
-
-def discard_all(batches: Iterable[ImportBatch], *, user: User | None) -> None:
-    """Discard all of these, or none. Raises ImportRefused as `discard`."""
-    with transaction.atomic():
-        for batch in batches:
-            discard(batch, user=user)
 
 
 def _forget_vm_counts(case_study: CaseStudy, gone: set[int]) -> None:
@@ -403,21 +382,21 @@ def _forget_vm_counts(case_study: CaseStudy, gone: set[int]) -> None:
     case_study.save(update_fields=["vm_counts"])
 
 
-def _waiting(batch: ImportBatch, *states: State) -> ImportBatch:
+def _lock_in_state(batch: ImportBatch, *states: State) -> ImportBatch:
     """Return the import, locked, in one of these states and of a draft. Raises ImportRefused."""
-    case_study = _draft(batch.case_study_id)  # first, as whoever files does
-    batch = _locked(batch.pk)
+    case_study = _lock_draft(batch.case_study_id)  # first, as whoever files does
+    batch = _lock(batch.pk)
     batch.case_study = case_study
     if batch.state not in states:
         raise ImportRefused(f"{str(batch).capitalize()} {batch.get_state_display()}.")
     return batch
 
 
-def _locked(pk: int) -> ImportBatch:
+def _lock(pk: int) -> ImportBatch:
     return ImportBatch.objects.select_for_update(of=("self",)).select_related("job").get(pk=pk)
 
 
-def _draft(case_study_id: int) -> CaseStudy:
+def _lock_draft(case_study_id: int) -> CaseStudy:
     """Return the case study, locked. Raises ImportRefused where it takes no imports any more, or was deleted."""
     case_study = CaseStudy.objects.select_for_update().filter(pk=case_study_id).first()
     if case_study is None:
@@ -444,9 +423,9 @@ def read(run: jobs.JobRun, import_id: int) -> None:
     if batch is None or batch.state != State.READING or batch.job_id != run.job_id:
         return  # decided otherwise meanwhile, or deleted with its draft
     try:
-        with Contents(batch, run.job_id, run.step) as contents:
+        with FileContents(batch, run.job_id, run.step) as contents:
             _read(batch, run, contents)
-    except Decided:
+    except NoLongerWanted:
         logger.info("stopped reading import=%s", batch.pk)
     except Exception:
         if ImportBatch.objects.filter(pk=batch.pk).exists():
@@ -454,27 +433,27 @@ def read(run: jobs.JobRun, import_id: int) -> None:
         logger.info("stopped reading import=%s: it was deleted with its draft", batch.pk)
 
 
-def _read(batch: ImportBatch, run: jobs.JobRun, contents: Contents) -> None:
+def _read(batch: ImportBatch, run: jobs.JobRun, contents: FileContents) -> None:
     def tell(rows: int) -> None:
         run.step(rows, 0)  # of how many is not known before
 
     if not batch.is_confirmed:
-        report = Walk(batch, contents, tell).do()
+        report = ImportReader(batch, contents, tell).read()
         with transaction.atomic():
-            _keep(batch, run, report, report.state)
+            _save_report(batch, run, report, report.state)
         return
     for attempt in count(1):
         # An import that others into the draft overtook twice keeps them out meanwhile.
         with TemporaryFile() as kept, transaction.atomic() if attempt > 2 else nullcontext():
             with transaction.atomic():
-                batch.case_study = _draft(batch.case_study_id)
-            filing = Filing(batch, contents, tell, kept)
-            report = filing.do()
+                batch.case_study = _lock_draft(batch.case_study_id)
+            filing = ImportFiler(batch, contents, tell, kept)
+            report = filing.read()
             try:
                 with transaction.atomic():
                     if report.state == State.READY:
-                        filing.write(_draft(batch.case_study_id))
-                    _keep(batch, run, report, State.FILED if report.state == State.READY else State.FAULTY)
+                        filing.write(_lock_draft(batch.case_study_id))
+                    _save_report(batch, run, report, State.FILED if report.state == State.READY else State.FAULTY)
                 return
             except Outdated:
                 logger.info("reading anew import=%s: the draft or the catalogue changed meanwhile", batch.pk)
@@ -484,15 +463,16 @@ def _read(batch: ImportBatch, run: jobs.JobRun, contents: Contents) -> None:
                 logger.info("reading anew import=%s: what it uses was deleted meanwhile", batch.pk)
 
 
-def _keep(batch: ImportBatch, run: jobs.JobRun, report: Report, state: State) -> None:
-    formats = {entry["sha256"]: entry["format"] for entry in report.files}
+def _save_report(batch: ImportBatch, run: jobs.JobRun, report: Report, state: State) -> None:
+    report.known = batch.report.get("known", [])
+    formats = {file.sha256: file.format for file in report.files}
     for file in batch.files.all():
         if file.format != formats[file.sha256]:
             RawFile.objects.filter(pk=file.pk).update(format=formats[file.sha256])
     kept = ImportBatch.objects.filter(pk=batch.pk, job_id=run.job_id, state=State.READING).update(
         state=state,
         is_confirmed=state == State.FILED,
-        report={**asdict(report), "known": batch.report.get("known", [])},
+        report=asdict(report),
         filed_at=now() if state == State.FILED else None,
     )
     if not kept:

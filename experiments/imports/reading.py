@@ -6,10 +6,9 @@ the report has no faults.
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from itertools import chain, islice
 from time import monotonic
 from typing import IO, Any
@@ -17,8 +16,8 @@ from typing import IO, Any
 from django.conf import settings
 from django.db.models import Count, Max
 
-from experiments.case_studies import belongings, measurement_rows
-from experiments.case_studies.life import audit
+from experiments.case_studies import measurement_rows, ownership
+from experiments.case_studies.lifecycle import audit
 from experiments.case_studies.measurement_rows import MeasurementRow
 from experiments.catalogue import services
 from experiments.checklist import disks_of
@@ -37,7 +36,7 @@ from experiments.models import (
     WorkloadVariant,
 )
 from experiments.models.catalogue import CatalogueEntry
-from experiments.readers.base import Part, Reading, Refusal, Run, text_of
+from experiments.readers.base import Part, Reading, Run, text_of
 from experiments.readers.reading_process import NotRead, ReadingProcess
 from experiments.readers.table import Fault, Table
 
@@ -58,57 +57,22 @@ from .normalise import (
     first_few,
     source_of_reading,
     source_of_rows,
-    source_of_table,
 )
+from .report import MAX_FAULTS, FoundFault, ListedPart, NewName, ReadFile, Report, UnknownName
 
 ROWS_AT_ONCE = 5_000
 SAMPLE_ROWS = 50  # shown in the report
-MAX_FAULTS = 200  # listed in the report; all are counted
-MAX_RUNS_LISTED = 50  # of one file
 _VARIANT = Row._fields.index("variant")
 COLUMN = "column"  # beside the kinds of names, what may be unknown
 
 State = ImportBatch.State
 
 
-@dataclass
-class Report:
-    """The findings of one reading, as plain values.
-
-    rows : measurements that come in
-    files : each {"name", "sha256", "size_bytes", "format", "tool_version", "rows", "refused", "warnings", "facts",
-        "parts", "runs", "run_count", "left_out"}; a fact is {"line", "about", "name", "value", "fills"} and counts
-        where the context says it, too; a part is {"name", "line", "runs"}; a run, of which the first are listed, is
-        {"line", "workload", "operation", "could_be", "part"}
-    suggested : context that facts fill in where all of them agree, field to text; it counts once it is said
-    faults : each {"file", "line", "field", "found", "expected", "count"}: the first line of each kind of fault
-    unknown : each {"kind", "name", "file", "line", "count"}, of kind "column" a header that is none of ours
-    lint : each {"rule", "severity", "message", "places"}
-    sample : the first rows, as the case study will have them
-    """
-
-    rows: int = 0
-    files: list[dict[str, Any]] = field(default_factory=list[Any])
-    faults: list[dict[str, Any]] = field(default_factory=list[Any])
-    fault_count: int = 0
-    unknown: list[dict[str, Any]] = field(default_factory=list[Any])
-    lint: list[dict[str, Any]] = field(default_factory=list[Any])
-    sample: list[dict[str, Any]] = field(default_factory=list[Any])
-    new_configurations: list[str] = field(default_factory=list)
-    new_names: list[dict[str, Any]] = field(default_factory=list[Any])
-    suggested: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def state(self) -> State:
-        has_errors = any(finding["severity"] == "error" for finding in self.lint)
-        return State.FAULTY if self.fault_count or self.unknown or has_errors or not self.rows else State.READY
-
-
-class Decided(Exception):  # noqa: N818 - an event, not a mistake
+class NoLongerWanted(Exception):  # noqa: N818 - an event, not a mistake
     """The import was discarded, or is read by another job, while this one read it."""
 
 
-class Contents:
+class FileContents:
     """The content of an import's files, as far as nobody said it with them: read in a process that has limits.
 
     Used as a context, inside the attempt of the job that reads.
@@ -123,8 +87,8 @@ class Contents:
         self.places: dict[int, int | NotRead] = {}
         self.process = ReadingProcess()
 
-    def __enter__(self) -> "Contents":
-        """Read every file that is not left out. Raises Decided."""
+    def __enter__(self) -> "FileContents":
+        """Read every file that is not left out. Raises NoLongerWanted."""
         with ExitStack() as stack:
             stack.enter_context(self.process)
             files = list(self.batch.files.order_by("pk"))
@@ -137,7 +101,7 @@ class Contents:
                     columns = self.batch.answers.get("columns")
                     self.places[file.pk] = self.process.read(raw_files.chunks(file), self.check, columns=columns)
                 except RawChunk.DoesNotExist as gone:
-                    raise Decided from gone
+                    raise NoLongerWanted from gone
                 except NotRead as problem:
                     self.places[file.pk] = problem
             self.check_wanted()
@@ -148,7 +112,7 @@ class Contents:
         self.process.__exit__(*error)
 
     def check(self) -> None:
-        """Raise Decided, and NotRead where the time is used up."""
+        """Raise NoLongerWanted, and NotRead where the time is used up."""
         if monotonic() > self.deadline:
             raise NotRead(
                 f"more than {settings.KDB_READ_SECONDS} s for all files of the import",
@@ -157,9 +121,9 @@ class Contents:
         self.check_wanted()
 
     def check_wanted(self) -> None:
-        """Raise Decided where nobody wants the answer any more."""
+        """Raise NoLongerWanted where nobody wants the answer any more."""
         if not ImportBatch.objects.filter(pk=self.batch.pk, job_id=self.job_id, state=State.READING).exists():
-            raise Decided
+            raise NoLongerWanted
 
     def of(self, file: RawFile) -> Reading | Table:
         """Return the content of a file that was read. Raises NotRead."""
@@ -173,14 +137,14 @@ def is_left_out(batch: ImportBatch, file: RawFile) -> bool:
     return batch.answers.get("files", {}).get(file.sha256, {}).get("leave_out", False)
 
 
-class Walk:
+class ImportReader:
     """One walk over the files of one import, from what they hold to a report. Writes nothing."""
 
-    def __init__(self, batch: ImportBatch, contents: Contents, progress: Callable[[int], None]) -> None:
+    def __init__(self, batch: ImportBatch, contents: FileContents, progress: Callable[[int], None]) -> None:
         self.batch, self.case_study, self.contents, self.progress = batch, batch.case_study, contents, progress
         self.report = Report()
-        self.faults: dict[tuple[Any, ...], dict[str, Any]] = {}
-        self.unknown: dict[tuple[Any, ...], dict[str, Any]] = {}
+        self.faults: dict[tuple[Any, ...], FoundFault] = {}
+        self.unknown: dict[tuple[Any, ...], UnknownName] = {}
         self.cells = Cells(self.case_study)
         self.alike: dict[tuple[Any, ...], list[RawFile]] = {}  # files with the same figures first
         self.texts: dict[int, bytes] = {}
@@ -210,55 +174,50 @@ class Walk:
         return mapped
 
     def new_name(self, kind: str, entry: services.NewEntry) -> None:
-        self.report.new_names.append({"kind": kind, "slug": entry.slug, "name": entry.name})
+        self.report.new_names.append(NewName(kind, entry.slug, entry.name))
 
-    def do(self) -> Report:
+    def read(self) -> Report:
+        """Read every file that is not left out, and say what would come in."""
         for file in self.batch.files.order_by("pk"):
             self.read_file(file)
         report = self.report
-        report.faults = list(islice(self.faults.values(), MAX_FAULTS))
+        report.faults = list(self.faults.values())
         report.unknown = list(self.unknown.values())
         report.suggested = self.suggested()
         report.new_configurations = list(self.normaliser.new)
         if not report.fault_count and not report.unknown:
-            report.lint = [asdict(finding) for finding in lint.check(self.facts())]
+            report.lint = lint.check(self.facts())
         return report
 
     def suggested(self) -> dict[str, str]:
         """Return context by the facts of all files, where they agree and the catalogue knows the name."""
         values: dict[str, set[str]] = {}
         for about in self.report.files:
-            for fact in about["facts"]:
+            for fact in about.facts:
                 if (name := fact["fills"]) in NAMED:
-                    slug = self.names.find(NAMED[name], str(fact["value"]))
-                    values.setdefault(name, set()).add(slug or "")
-                elif name:
-                    values.setdefault(name, set()).add(_text(fact["value"]))
+                    text = self.names.find(NAMED[name], str(fact["value"])) or ""
+                else:
+                    text = f"{fact['value']:g}" if isinstance(fact["value"], float) else str(fact["value"])
+                if name:
+                    values.setdefault(name, set()).add(text)
         return {name: value for name, agreed in values.items() if len(agreed) == 1 and (value := min(agreed))}
 
     def read_file(self, file: RawFile) -> None:
-        answers = self.batch.answers.get("files", {}).get(file.sha256, {})
-        about = {
-            **{
-                "name": file.name,
-                "sha256": file.sha256,
-                "size_bytes": file.size_bytes,
-                "format": "",
-                "tool_version": "",
-            },
-            **{"rows": 0, "refused": [], "warnings": [], "facts": [], "parts": [], "runs": [], "run_count": 0},
-            "left_out": is_left_out(self.batch, file),
-        }
+        about = ReadFile(file.name, file.sha256, file.size_bytes, left_out=is_left_out(self.batch, file))
         self.report.files.append(about)
-        if about["left_out"]:
+        if about.left_out:
             return
-        context = {**self.batch.answers.get("context", {}), **answers.get("context", {})}
+        context = {**self.batch.answers.get("context", {}), **self.answers_about(file).get("context", {})}
         try:
             self.read_rows(file, context, about)
         except NotRead as problem:
             self.fault(file.name, Fault(None, "file", *problem.args))
 
-    def read_rows(self, file: RawFile, context: Mapping[str, str], about: dict[str, Any]) -> None:
+    def answers_about(self, file: RawFile) -> dict[str, Any]:
+        answers: dict[str, Any] = self.batch.answers.get("files", {}).get(file.sha256, {})
+        return answers
+
+    def read_rows(self, file: RawFile, context: Mapping[str, str], about: ReadFile) -> None:
         """Take the rows of a file in. Raises NotRead."""
         lines = chain.from_iterable(map(self.normaliser.rows, self.sources(file, context, about)))
         while chunk := list(islice(lines, ROWS_AT_ONCE)):
@@ -269,48 +228,40 @@ class Walk:
                 elif isinstance(item, Unknown):
                     self.unknown_name(file.name, item)
             self.take(file, rows)
-            about["rows"] += len(rows)
+            about.rows += len(rows)
             self.report.rows += len(rows)
             self.progress(self.report.rows)
             self.contents.check()
 
-    def sources(self, file: RawFile, context: Mapping[str, str], about: dict[str, Any]) -> Iterator[Source]:
+    def sources(self, file: RawFile, context: Mapping[str, str], about: ReadFile) -> Iterator[Source]:
         if file.rows:
-            about["format"] = "campaign" if self.batch.door == ImportBatch.Door.CAMPAIGN else "table"
+            about.format = "campaign" if self.batch.door == ImportBatch.Door.CAMPAIGN else "table"
             yield source_of_rows(file.rows, context)
             return
         content = self.contents.of(file)
         if isinstance(content, Table):
-            about["format"] = content.format
+            about.format = content.format
             for fault in content.faults:
                 self.fault(file.name, fault)
             for fault in content.unknown:
                 self.unknown_name(file.name, Unknown(fault.line, COLUMN, fault.found))
             if not content.faults:
-                yield source_of_table(content, context)
+                yield Source(content.fields, content.rows, context)
             return
-        reading = content
-        about["format"], about["tool_version"] = reading.format, reading.tool_version
-        about["facts"] = _facts(reading, file.name)
-        parts = reading.parts or ((Part("", 1, reading),) if reading.runs else ())
-        about["refused"] = _refused(reading.refused[1:] if reading.parts else reading.refused)
-        about["warnings"] = _warnings(parts)
-        about["runs"], about["run_count"] = _runs(parts), sum(len(part.reading.runs) for part in parts)
-        if reading.facts:
+        parts = content.parts or ((Part("", 1, content),) if content.runs else ())
+        about.describe(content, parts)
+        if content.facts:
             return
         if not parts:
-            for refusal in reading.refused:
+            for refusal in content.refused:
                 self.fault(file.name, Fault(refusal.line, "file", refusal.reason, "a result, or leave the file out"))
             return
-        if twin := self.twin(file, reading.format, parts[0].reading.runs[0]):
-            self.fault(
-                file.name, Fault(None, "file", f"the text of {twin} again", "each result once: leave this file out")
-            )
+        if twin := self.find_twin(file, content.format, parts[0].reading.runs[0]):
+            expected = "each result once: leave this file out"
+            self.fault(file.name, Fault(None, "file", f"the text of {twin} again", expected))
             return
-        for part in reading.parts:
-            about["parts"].append({"name": part.name, "line": part.line, "runs": len(part.reading.runs)})
-        answers = self.batch.answers.get("files", {}).get(file.sha256, {})
-        yield from self.sources_of_parts(file.name, parts, context, answers)
+        about.parts = [ListedPart(part.name, part.line, len(part.reading.runs)) for part in content.parts]
+        yield from self.sources_of_parts(file.name, parts, context, self.answers_about(file))
 
     def sources_of_parts(
         self, file_name: str, parts: Sequence[Part], context: Mapping[str, str], answers: Mapping[str, Any]
@@ -327,7 +278,8 @@ class Walk:
             if of_part.get("leave_out"):
                 continue
             if part.name and not of_part.get("context") and own.keys() != lines.keys():
-                printed = f"{part.name}, with {_counted(len(part.reading.runs), 'run')}"
+                count = len(part.reading.runs)
+                printed = f"{part.name}, with {count:,} run{'s' if count != 1 else ''}"
                 self.fault(file_name, Fault(part.line, "part", printed, "what it ran on, said of it; or leave it out"))
                 continue
             yield source_of_reading(part.reading, {**context, **of_part.get("context", {})}, own)
@@ -336,7 +288,7 @@ class Walk:
                 file_name, Fault(None, "runs", f"line {line}", f"a line on which a run stands: {first_few(known)}")
             )
 
-    def twin(self, file: RawFile, format_name: str, run: Run) -> str | None:
+    def find_twin(self, file: RawFile, format_name: str, run: Run) -> str | None:
         """Return the name of another file with the same text in other line ends or another encoding; run : its first"""
         figures = [*figures_of(run)]
         metric, value = figures[0]
@@ -374,20 +326,20 @@ class Walk:
         self.report.fault_count += 1
         key = (file_name, fault.field, fault.found, fault.expected)
         if key in self.faults:
-            self.faults[key]["count"] += 1
+            self.faults[key].count += 1
         elif len(self.faults) < MAX_FAULTS:
-            self.faults[key] = {"file": file_name, **asdict(fault), "count": 1}
+            self.faults[key] = FoundFault(file_name, **asdict(fault))
 
     def unknown_name(self, file_name: str, unknown: Unknown) -> None:
         key = (unknown.kind, unknown.name if unknown.kind == COLUMN else fold(unknown.name))
         if key in self.unknown:
-            self.unknown[key]["count"] += 1
+            self.unknown[key].count += 1
         elif len(self.unknown) < MAX_FAULTS:
-            self.unknown[key] = {"file": file_name, **unknown._asdict(), "count": 1}
+            self.unknown[key] = UnknownName(file=file_name, **unknown._asdict())
 
     def facts(self) -> lint.DraftFacts:
         return lint.DraftFacts(
-            cells=tuple(self.cells.facts()),
+            cells=tuple(self.cells.counting()),
             configurations=self.normaliser.configurations,
             server_ram_gib=self.case_study.server.ram_gib,
             disks=disks_of(self.case_study),
@@ -403,14 +355,14 @@ class Outdated(Exception):  # noqa: N818
     """Somebody changed what the walk rested on: it has to be done again."""
 
 
-class Filing(Walk):
+class ImportFiler(ImportReader):
     """A walk that keeps the rows it would write, so that the transaction which writes them does nothing else.
 
     Others wait for that transaction, on SQLite whoever writes anything at all.
     """
 
     def __init__(
-        self, batch: ImportBatch, contents: Contents, progress: Callable[[int], None], kept: IO[bytes]
+        self, batch: ImportBatch, contents: FileContents, progress: Callable[[int], None], kept: IO[bytes]
     ) -> None:
         """kept : an empty file, for the rows"""
         self.basis = _basis(batch.case_study)
@@ -448,15 +400,16 @@ class Filing(Walk):
         for line in self.kept:
             file_id, rows = json.loads(line)
             numbered = [(Row._make(row)._replace(variant=Variant._make(row[_VARIANT])), number) for row, number in rows]
-            for variant in {row.variant for row, _ in numbered} - variant_ids.keys():
-                variant_ids[variant] = self.variant(variant)
+            for variant in dict.fromkeys(row.variant for row, _ in numbered):  # in the order of the files, on every run
+                if variant not in variant_ids:
+                    variant_ids[variant] = self.variant(variant)
             vm_counts.update(row.vm_count for row, _ in numbered)
             measurement_rows.write(
                 _stored(row, repetition, file_id, configuration_ids[row.configuration], variant_ids[row.variant])
                 for row, repetition in numbered
             )
         CaseStudy.objects.filter(pk=self.case_study.pk).update(vm_counts=sorted(vm_counts - {0}))
-        belongings.forget()  # names to be created that no row has
+        ownership.delete_unused()  # names to be created that no row has
         detail = f"{self.batch}: {self.report.rows:,} measurements from {len(self.report.files):,} files"
         audit(self.case_study, self.batch.uploaded_by, AuditEntry.Action.IMPORTED, detail)
 
@@ -488,72 +441,11 @@ def _basis(case_study: CaseStudy) -> tuple[Any, ...]:
 
 
 def _stored(row: Row, repetition: int, file_id: int, configuration_id: int, variant_id: int) -> MeasurementRow:
-    return MeasurementRow(
-        configuration_id=configuration_id,
-        variant_id=variant_id,
-        operation=row.operation,
-        block_size_bytes=row.block_size_bytes,
-        vm_count=row.vm_count,
-        machine=row.machine,
-        metric=row.metric,
-        unit=row.unit,
-        value=row.value,
-        alternative_value=row.alternative_value,
-        quality=row.quality,
-        repetition=repetition,
-        repetitions=row.repetitions,
-        standard_deviation=row.standard_deviation,
-        minimum=row.minimum,
-        maximum=row.maximum,
-        reference=row.reference,
-        excluded_because=row.excluded_because,
-        excluded_by=row.excluded_by,
-        source=row.source,
-        note=row.note,
-        raw_file_id=file_id,
-        line=row.line,
-    )
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' if number != 1 else ''}"
-
-
-def _runs(parts: Sequence[Part]) -> list[dict[str, Any]]:
-    """Return the first runs; those on one line are one entry, because context is given by line."""
-    runs: dict[int, dict[str, Any]] = {}
-    for part in parts:
-        for run in part.reading.runs:
-            if run.line is not None and (run.line in runs or len(runs) < MAX_RUNS_LISTED):
-                about = {"line": run.line, "workload": run.workload, "operation": run.operation}
-                runs.setdefault(run.line, {**about, "could_be": list(run.could_be), "part": part.name})
-    return list(runs.values())
-
-
-def _refused(refused: Sequence[Refusal]) -> list[dict[str, Any]]:
-    listed = [{"line": refusal.line, "reason": refusal.reason} for refusal in refused[:MAX_FAULTS]]
-    if (more := len(refused) - len(listed)) > 0:
-        listed.append({"line": None, "reason": f"and {more:,} more"})
-    return listed
-
-
-def _facts(reading: Reading, file_name: str) -> list[dict[str, Any]]:
-    """Return a file's facts; a folder in its name tells whether they are the host's or the guest's."""
-    side = next((part for part in file_name.split("/")[:-1] if part in ("host", "guest")), "")
-    facts = [asdict(fact) for fact in reading.facts]
-    for fact in facts:
-        if fact["fills"] in ("fs", "mount_options"):
-            fact["fills"] = f"{side}_{fact['fills']}" if side else ""
-    return facts
-
-
-def _text(value: str | int | float | bool) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _warnings(parts: Sequence[Part]) -> list[dict[str, Any]]:
-    counts = Counter((run.line, warning) for part in parts for run in part.reading.runs for warning in run.warnings)
-    return [{"line": line, "warning": warning} for line, warning in islice(counts, MAX_FAULTS)]
+    columns = row._asdict()
+    for name in ("configuration", "variant", "working_set_bytes"):
+        del columns[name]
+    ids = {"configuration_id": configuration_id, "variant_id": variant_id, "raw_file_id": file_id}
+    return MeasurementRow(**columns | ids | {"repetition": repetition})
 
 
 def _configurations(case_study: CaseStudy) -> dict[str, Values]:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from django.db import transaction
 
-from experiments.case_studies import endings
-from experiments.case_studies.life import CaseStudyError
+from experiments.case_studies import retraction
+from experiments.case_studies.lifecycle import CaseStudyError
 from experiments.models import CaseStudy, Measurement
 from kdb.jobs.locks import exclusive_lock
 
@@ -57,7 +57,7 @@ def _end(entry: Entry) -> str:
         if not rows:
             return ""
     try:
-        revision = endings.end(old, reason=fields["reason"], replaced_by=new, rows=rows)
+        revision = retraction.end(old, reason=fields["reason"], replaced_by=new, rows=rows)
     except CaseStudyError as error:
         raise EvidenceError(f"{entry.place}: {error}") from error
     what = old.slug if rows is None else f"{len(rows)} measurements of {old.slug}"

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import models, transaction
 
 from experiments import entry_names
-from experiments.case_studies import life as case_study_service
+from experiments.case_studies import lifecycle
 from experiments.claim_conditions import CheckError, parse_checks
 from experiments.models import (
     Benchmark,
@@ -410,7 +410,7 @@ class _Loader:
         if new:
             reason = f"{reason}: {', '.join(row.slug for row in new)}."
             self.report.published = len(new)
-            self.report.revision = case_study_service.publish(new, reason=reason).number
+            self.report.revision = lifecycle.publish(new, reason=reason).number
 
     def is_closed(self, case_study: CaseStudy) -> bool:
         return case_study.slug in self.known

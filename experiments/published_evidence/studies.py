@@ -16,8 +16,8 @@ from experiments.imports.normalise import NUMBERS, Normaliser, Unknown, source_o
 from experiments.names import spelled
 from experiments.readers.table import Fault
 from experiments.tables.conditions import IS_A, Conditions, ConditionsError, read_conditions
-from experiments.tables.convert import LeftOut, convert
-from experiments.tables.plain import PlainTable, table_of_csv
+from experiments.tables.conversion import LeftOut, convert
+from experiments.tables.parsing import PlainTable, table_of_csv
 from kdb.host_storage import BACKENDS
 
 from .files import Entry, EvidenceError, read_json, read_text

@@ -18,8 +18,8 @@ from uuid import UUID
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, models, transaction
 
-from experiments.case_studies import belongings, bundle_schema, bundles, endings, life
-from experiments.case_studies.life import CaseStudyError
+from experiments.case_studies import bundle_schema, bundles, lifecycle, ownership, retraction
+from experiments.case_studies.lifecycle import CaseStudyError
 from experiments.models import CaseStudy, Claim, ImportBatch, LoadedCaseStudy, Origin, Publication
 from experiments.models.fields import column
 from experiments.readers.bundle import DERIVED, MEASUREMENTS, BundleError
@@ -120,14 +120,16 @@ class _Loader:
                 self.current[_key(entry)] = case_study
                 if old is not None and old.case_study.status == CaseStudy.Status.PUBLISHED:
                     replaced.append((old.case_study, case_study))
-        belongings.forget()
+        ownership.delete_unused()
         if new:
             because = f"Release {self.manifest.number} of {self.manifest.origin.name} was loaded."
-            self.report.revision = life.publish(new, reason=because).number
+            self.report.revision = lifecycle.publish(new, reason=because).number
             self.report.added = [row.slug for row in new]
         for before, after in replaced:
             self.report.replaced[before.slug] = after.slug
-            endings.end(before, reason=f"Release {self.manifest.number} of its origin has it anew.", replaced_by=after)
+            retraction.end(
+                before, reason=f"Release {self.manifest.number} of its origin has it anew.", replaced_by=after
+            )
         for entry in self.manifest.case_studies:
             if entry.ended is not None and _key(entry) in self.current:
                 self.end(entry, self.current[_key(entry)], entry.ended)
@@ -254,9 +256,9 @@ class _Loader:
         """End a case study here as it ended at its origin."""
         by = self.current.get((entry.origin.identity, ended.replaced_by)) if ended.replaced_by else None
         if ended.kind == "retracted" or (ended.kind == "superseded" and by is None):
-            life.retract(case_study, reason=ended.reason)
+            retraction.retract(case_study, reason=ended.reason)
         else:
-            endings.end(case_study, reason=ended.reason, replaced_by=by)
+            retraction.end(case_study, reason=ended.reason, replaced_by=by)
         self.report.ended.append(f"{case_study.slug}: {ended.kind}")
 
     def skip(self, entry: Entry, why: str) -> CaseStudy | None:

@@ -1,0 +1,5 @@
+"""Published tables, of papers and web pages, into draft case studies.
+
+In come a table as it was printed (parsing.py) and the conditions said beside it (conditions.py); out goes a draft
+(drafting.py), or everything that is wrong. The pages (wizard.py, forms.py) ask for the conditions step by step.
+"""

@@ -20,9 +20,9 @@ from kdb.api.faults import FaultyRequest, FieldError
 from kdb.web.gone import check_client
 
 from .conditions import LONGEST, ConditionsError, read_conditions
-from .convert import Wrong
-from .pasted import MAX_BYTES, Refused, read_tables
-from .take_in import NotTaken, take_in
+from .conversion import TableFault
+from .drafting import TableRefused, make_draft
+from .parsing import MAX_BYTES, Refused, read_tables
 
 
 class PublishedTableSerializer(Fields):
@@ -72,8 +72,8 @@ class PublishedTableViewSet(OwnedViewSet):
             )
         table = tables[int(number[:6]) - 1]
         try:
-            draft = take_in(name, content, table, conditions, user=user_of(request), door=ImportBatch.Door.API)
-        except NotTaken as error:
+            draft = make_draft(name, content, table, conditions, user=user_of(request), door=ImportBatch.Door.API)
+        except TableRefused as error:
             raise FaultyRequest([*map(_error, error.wrong)], status.HTTP_422_UNPROCESSABLE_ENTITY) from error
         draft = CaseStudy.objects.select_related("owner", "server", "storage__server").get(pk=draft.pk)
         headers = {"Location": reverse("v1:draft-detail", [draft.slug], request=request)}
@@ -92,10 +92,10 @@ def _sent(request: Request, field: str, largest: int) -> tuple[str, bytes]:
 
 
 def _unusable(field: str, message: str, line: int | None = None) -> FaultyRequest:
-    return FaultyRequest([_error(Wrong(line, field, "", ""), message)], status.HTTP_422_UNPROCESSABLE_ENTITY)
+    return FaultyRequest([_error(TableFault(line, field, "", ""), message)], status.HTTP_422_UNPROCESSABLE_ENTITY)
 
 
-def _error(wrong: Wrong, message: str = "") -> FieldError:
+def _error(wrong: TableFault, message: str = "") -> FieldError:
     told = message or f"found {wrong.found or 'nothing'}, allowed is {wrong.allowed}"
     error: FieldError = {"field": wrong.column, "message": told}
     if wrong.line:

@@ -1,7 +1,6 @@
 """The forms of a published table, a step each: each takes the conditions said so far and returns them with its own."""
 
 import re
-from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any
@@ -9,7 +8,6 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.db.models import Field, URLField
-from django.forms.forms import DeclarativeFieldsMetaclass
 from django.utils.text import slugify
 from django.utils.timezone import localdate
 
@@ -17,18 +15,17 @@ from experiments.case_studies.forms import CaseStudyForm
 from experiments.catalogue import services
 from experiments.entry_names import NATIVE, fold
 from experiments.imports import normalise
-from experiments.imports.forms import NEW, ContextForm, left_open
+from experiments.imports.forms import NEW, ContextForm, fields_of_entry
 from experiments.models import CaseStudy, Publication
 from experiments.readers.table_columns import FIELDS, IGNORED, PARAMETER
 from kdb.disk_path import SETTINGS
 from kdb.units import METRICS, UNITS
 
 from .conditions import IS_A, ConditionsError
-from .guided import Document, conditions, document_of
-from .pasted import MAX_BYTES
-from .plain import PlainTable
-from .suggest import VALUE, close_entry
-from .take_in import Reading, names_of
+from .drafting import TableReading, known_names
+from .parsing import MAX_BYTES, PlainTable
+from .suggestions import VALUE, close_entry
+from .wizard import Document, conditions, document_of
 
 WORDS = "words"  # said of a column: its words say several settings
 MOST_WORDS = 200  # of one column that are asked about
@@ -114,25 +111,21 @@ def _document(file: "UploadedFile[Any] | None") -> Document:
         raise forms.ValidationError(str(error)) from error
 
 
-class _AbstractForm(ABCMeta, DeclarativeFieldsMetaclass):
-    """A form's class, of which methods may be abstract."""
-
-
-class StepForm(forms.Form, metaclass=_AbstractForm):
+class StepForm(forms.Form):
     """A step. Its fields are made of the table and of what was said so far."""
 
-    def __init__(self, data: Any = None, *, table: PlainTable, document: Document, reading: Reading) -> None:
+    def __init__(self, data: Any = None, *, table: PlainTable, document: Document, reading: TableReading) -> None:
         super().__init__(data)
-        self.table, self.said, self.reading = table, document, reading
+        self.table, self.previous, self.reading = table, document, reading
         self.build()
 
-    @abstractmethod
     def build(self) -> None:
         """Add the fields."""
+        raise NotImplementedError
 
-    @abstractmethod
     def document(self) -> Document:
         """Return the conditions with what this step says, of a form that is valid."""
+        raise NotImplementedError
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
@@ -168,7 +161,7 @@ class ColumnsForm(StepForm):
     NUMBERS = ("unit", "workload", "operation", "block_size_bytes", "metric")
 
     def build(self) -> None:
-        document = self.said
+        document = self.previous
         choices = [
             ("", "not said yet"),
             (IGNORED, "nothing: leave it out"),
@@ -207,7 +200,7 @@ class ColumnsForm(StepForm):
         bases = []
         for at, heading in enumerate(self.table.header):
             words = dict.fromkeys(row[at] for row in self.table.rows)
-            if 1 < len(words) <= MOST_BASES and heading not in self.said.get("values", {}):
+            if 1 < len(words) <= MOST_BASES and heading not in self.previous.get("values", {}):
                 bases += [(f"{heading}\t{word}", f"{heading}: {word}"[:80]) for word in words if word]
         return bases[:MOST_BASES]
 
@@ -231,12 +224,12 @@ class ColumnsForm(StepForm):
         columns: dict[str, str] = {}
         values: dict[str, dict[str, Any]] = {}
         words: dict[str, Any] = {
-            heading: meanings for heading, meanings in self.said.get("words", {}).items() if heading in FIELDS
+            heading: meanings for heading, meanings in self.previous.get("words", {}).items() if heading in FIELDS
         }
         for at, heading in enumerate(self.table.header):
             role = self.cleaned_data[f"role-{at}"]
             fields = {name: text for name in self.NUMBERS if (text := self.cleaned_data[f"{name}-{at}"].strip())}
-            before = self.said.get("values", {}).get(heading, {})
+            before = self.previous.get("values", {}).get(heading, {})
             fields = {
                 name: value for name, value in before.items() if name not in (*self.NUMBERS, "percent_of")
             } | fields
@@ -246,14 +239,14 @@ class ColumnsForm(StepForm):
                 values[heading] = fields
             elif role == WORDS:
                 distinct = dict.fromkeys(row[at] for row in self.table.rows if row[at])
-                words[heading] = self.said.get("words", {}).get(heading) or {
+                words[heading] = self.previous.get("words", {}).get(heading) or {
                     word: {} for word in list(distinct)[:MOST_WORDS]
                 }
             elif role:
                 columns[heading] = f"{PARAMETER}{heading.casefold()[:80]}" if role == PARAMETER else role
-                if heading in self.said.get("words", {}) and role == self.said.get("columns", {}).get(heading):
-                    words[heading] = self.said["words"][heading]
-        return {**self.said, "columns": columns, "values": values, "words": words}
+                if heading in self.previous.get("words", {}) and role == self.previous.get("columns", {}).get(heading):
+                    words[heading] = self.previous["words"][heading]
+        return {**self.previous, "columns": columns, "values": values, "words": words}
 
     def clean(self) -> dict[str, Any]:
         data = super().clean()
@@ -279,8 +272,8 @@ class EverywhereForm(StepForm):
     BESIDE = ("metric", "repetitions", "working_set_bytes", "reference")
 
     def build(self) -> None:
-        everywhere = self.said.get("everywhere", {})
-        in_columns = set(self.said.get("columns", {}).values())
+        everywhere = self.previous.get("everywhere", {})
+        in_columns = set(self.previous.get("columns", {}).values())
         asked = dict.fromkeys((*self.MAIN, *normalise.CONTEXT, *self.BESIDE))
         self.asked = [name for name in asked if name not in {*in_columns, "configuration", "storage_kind"}]
         for name in self.asked:
@@ -308,7 +301,7 @@ class EverywhereForm(StepForm):
             "decimal",
             "Before the decimals stands",
             [(".", "a point: 1,234.5"), (",", "a comma: 1.234,5")],
-            self.said.get("decimal", "."),
+            self.previous.get("decimal", "."),
         )
 
     @property
@@ -329,14 +322,14 @@ class EverywhereForm(StepForm):
     def document(self) -> Document:
         kept = {  # what a file said of columns that are not asked about here
             name: value
-            for name, value in self.said.get("everywhere", {}).items()
+            for name, value in self.previous.get("everywhere", {}).items()
             if name not in self.fields and not name.startswith(PARAMETER)
         }
         kept |= {name: text for name in self.asked if (text := self.cleaned_data[name].strip())}
         for line in filter(str.strip, self.cleaned_data["parameters"].splitlines()):
             name, _, value = line.partition("=")
             kept[PARAMETER + name.strip()] = value.strip()
-        return {**self.said, "everywhere": kept, "decimal": self.cleaned_data["decimal"] or "."}
+        return {**self.previous, "everywhere": kept, "decimal": self.cleaned_data["decimal"] or "."}
 
 
 def _settings_of(column: str) -> list[tuple[str, str]]:
@@ -372,10 +365,10 @@ class NamesForm(StepForm):
     """
 
     def build(self) -> None:
-        self.names = names_of(conditions(self.said))
+        self.names = known_names(conditions(self.previous))
         study = CaseStudy()
         self.entries = {kind: services.choices(kind, study) for kind in normalise.KINDS}
-        self.proposed = {(entry[IS_A], entry["slug"]): entry for entry in self.said.get("new", [])}
+        self.proposed = {(entry[IS_A], entry["slug"]): entry for entry in self.previous.get("new", [])}
         self.suggested: set[str] = set()  # fields that a spelling nearby fills in
         asked = list(self._words_of_columns())
         told = {(kind, spelling) for _, _, kind, word, slug in asked for spelling in (fold(word), fold(slug))}
@@ -390,12 +383,12 @@ class NamesForm(StepForm):
 
     def _words_of_columns(self) -> Iterator[tuple[str, str, str, str, str]]:
         """Yield heading, column, kind, word and what it is so far, "" for not known, of words that rows have."""
-        words = self.said.get("words", {})
+        words = self.previous.get("words", {})
         left_out = {omission.line for omission in self.reading.left_out}
         rows = zip(self.table.lines, self.table.rows, strict=True)
         taken = [row for line, row in rows if line not in left_out]
         for at, heading in enumerate(self.table.header):
-            column = self.said.get("columns", {}).get(heading, "")
+            column = self.previous.get("columns", {}).get(heading, "")
             kind = normalise.NAMED.get(column, "")
             if not kind and column not in normalise.CHOICES:
                 continue
@@ -425,18 +418,15 @@ class NamesForm(StepForm):
         choices = [("", "not known yet"), (NEW, "a new one, described below"), *no_name, *natives, *self.entries[kind]]
         self.choice(name, f"{word} is", choices, NEW if proposed else slug or near)
         described = proposed or {"name": word[:80], **services.fields_for(kind, word)}
-        for field_name in services.FIELDS[kind]:
-            field = left_open(kind, field_name)
+        for field_name, field in fields_of_entry(kind, described).items():
             if isinstance(field.widget, forms.Textarea):
                 field.widget.attrs["rows"] = 2
-            field.label = field_name.replace("_", " ").capitalize()
-            field.initial = described.get(field_name, "")
             self.fields[f"{name}-{field_name}"] = field
 
     def _several(self) -> Iterator[tuple[str, str, str]]:
         """Yield heading, word and field of each word that says several settings."""
-        for heading, of_column in self.said.get("words", {}).items():
-            if heading in self.said.get("columns", {}) or heading not in self.table.header:
+        for heading, of_column in self.previous.get("words", {}).items():
+            if heading in self.previous.get("columns", {}) or heading not in self.table.header:
                 continue
             for word, given in list(of_column.items())[:MOST_WORDS]:
                 shown = "; ".join(f"{name} = {value}" for name, value in given.items())
@@ -490,10 +480,10 @@ class NamesForm(StepForm):
         return super().clean()
 
     def document(self) -> Document:
-        words = {heading: dict(given) for heading, given in self.said.get("words", {}).items()}
+        words = {heading: dict(given) for heading, given in self.previous.get("words", {}).items()}
         new: dict[tuple[str, str], dict[str, str]] = dict(self.proposed)
         renamed: dict[tuple[str, str], str] = {}
-        leave_out = list(self.said.get("leave_out", []))
+        leave_out = list(self.previous.get("leave_out", []))
         for name, (heading, column, kind, word, before) in self.asked.items():
             choice = self.cleaned_data[name]
             if kind and choice == NO_NAME:
@@ -521,7 +511,7 @@ class NamesForm(StepForm):
         for heading, word, name in self.several:
             parts = (part.partition("=") for part in self.cleaned_data[name].split(";") if part.strip())
             words[heading][word] = {column.strip(): value.strip() for column, _, value in parts}
-        document = {**self.said, "words": {heading: given for heading, given in words.items() if given}}
+        document = {**self.previous, "words": {heading: given for heading, given in words.items() if given}}
         document |= {"new": list(new.values()), "leave_out": leave_out}
         for section in ("everywhere", "values"):
             document[section] = _renamed(document.get(section, {}), renamed)
@@ -551,7 +541,7 @@ class RowsForm(StepForm):
     """Rows that are not taken, each with its reason."""
 
     def build(self) -> None:
-        for rows in self.said.get("leave_out", []):
+        for rows in self.previous.get("leave_out", []):
             which = ", ".join(map(str, rows.get("lines", []))) or ", ".join(
                 f"{heading}: {word}" for heading, word in rows.get("where", {}).items()
             )
@@ -588,11 +578,13 @@ class RowsForm(StepForm):
 
     def document(self) -> Document:
         kept = [
-            rows for rows in self.said.get("leave_out", []) if not self.cleaned_data[_field_name("again", str(rows))]
+            rows
+            for rows in self.previous.get("leave_out", [])
+            if not self.cleaned_data[_field_name("again", str(rows))]
         ]
         if self.cleaned_data["lines"]:
             kept.append({"lines": self.cleaned_data["lines"], "reason": self.cleaned_data["reason"]})
-        return {**self.said, "leave_out": kept}
+        return {**self.previous, "leave_out": kept}
 
 
 # Study and source
@@ -664,11 +656,11 @@ class SourceForm(StepForm):
         self.fields["source-note"].widget = forms.Textarea(attrs={"rows": 2})
         for name, field in self.fields.items():
             section, _, key = name.partition("-")
-            initial = self.said.get(section, {}).get(key, "")
+            initial = self.previous.get(section, {}).get(key, "")
             field.initial = "\n".join(initial) if isinstance(initial, list) else initial
-        if "source" not in self.said:
+        if "source" not in self.previous:
             self.fields["source-read_on"].initial = localdate()
-        if not self.fields["case_study-slug"].initial and (title := self.said.get("case_study", {}).get("title")):
+        if not self.fields["case_study-slug"].initial and (title := self.previous.get("case_study", {}).get("title")):
             self.fields["case_study-slug"].initial = slugify(title)[:60]
 
     def _texts(self, section: str, labels: Mapping[str, str]) -> None:
@@ -693,7 +685,7 @@ class SourceForm(StepForm):
         return [field for field in sections if field.name not in shown]
 
     def document(self) -> Document:
-        document = {**self.said}
+        document = {**self.previous}
         for section in ("case_study", "storage", "server", "source"):
             asked = {
                 name.partition("-")[2]: value

@@ -1,4 +1,4 @@
-"""The guided form of a published table: pasted, described a step at a time, made a draft."""
+"""The pages of a published table: pasted, described a step at a time, made a draft."""
 
 from typing import Any
 
@@ -14,11 +14,10 @@ from experiments.models import PastedTable
 from kdb.accounts.users import user_of
 from kdb.web.gone import check_client
 
-from . import guided, pages
+from . import preview, wizard
+from .drafting import TableReading, TableRefused
 from .forms import FORMS, ConditionsForm, PasteForm, lists
-from .pasted import Refused
-from .plain import PlainTable
-from .take_in import NotTaken, Reading
+from .parsing import PlainTable, Refused
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -33,46 +32,48 @@ def table_new(request: HttpRequest) -> HttpResponse:
         content = file.read() if file else form.cleaned_data["text"].encode()
         name = file_name(file.name) if file else ""
         try:
-            kept = guided.begin(user_of(request), name, content, form.cleaned_data["conditions"], check_client(request))
-            if form.cleaned_data["conditions"] and kept.number is not None:
-                return redirect("table-detail", kept.pk)
-            return redirect("table-step", *_next(kept, ""))
-        except (Refused, guided.TooMany) as error:
+            pasted = wizard.start(
+                user_of(request), name, content, form.cleaned_data["conditions"], check_client(request)
+            )
+            if form.cleaned_data["conditions"] and pasted.number is not None:
+                return redirect("table-detail", pasted.pk)
+            return redirect("table-step", *_next(pasted, ""))
+        except (Refused, wizard.TooMany) as error:
             form.add_error("file" if file else "text", str(error))
     return render(request, "experiments/table_new.html", {"form": form}, status=422 if form.errors else 200)
 
 
-def _next(kept: PastedTable, step: str) -> tuple[Any, ...]:
+def _next(pasted: PastedTable, step: str) -> tuple[Any, ...]:
     """Return the arguments of the address of the step after this one; of the page itself after the last."""
-    names = [name for name in guided.STEPS if name != "table" or kept.number is None]
+    names = [name for name in wizard.STEPS if name != "table" or pasted.number is None]
     at = names.index(step) + 1 if step in names else 0
-    return (kept.pk, names[at]) if at < len(names) else (kept.pk,)
+    return (pasted.pk, names[at]) if at < len(names) else (pasted.pk,)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def table_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """Show what was said, and what would come in; make the draft, take a file of conditions, or forget the table."""
-    kept = _own(request, pk)
-    if kept.case_study is not None:
-        return redirect("draft-detail", kept.case_study.slug)
-    table, wrong = _chosen(kept), None
+    pasted = _own(request, pk)
+    if pasted.case_study is not None:
+        return redirect("draft-detail", pasted.case_study.slug)
+    table, wrong = _chosen(pasted), None
     upload = ConditionsForm()
     match request.POST.get("do"):
         case "forget":
-            kept.delete()
+            pasted.delete()
             return redirect("draft-list")
         case "conditions":
             upload = ConditionsForm(request.POST, request.FILES)
             if upload.is_valid():
-                guided.keep(kept, upload.cleaned_data["conditions"])
+                wizard.save_document(pasted, upload.cleaned_data["conditions"])
                 return redirect("table-detail", pk)
         case "draft" if table is not None:
             try:
-                return redirect("draft-detail", guided.finish(kept, table).slug)
-            except NotTaken as error:
+                return redirect("draft-detail", wizard.make_draft(pasted, table).slug)
+            except TableRefused as error:
                 wrong = error.wrong
-    shown = {**_shown(kept, table), "upload": upload, "wrong": wrong, "file": guided.as_file(kept)}
+    shown = {**_shown(pasted, table), "upload": upload, "wrong": wrong, "file": wizard.toml_file(pasted)}
     return render(request, "experiments/table_detail.html", shown, status=422 if upload.errors or wrong else 200)
 
 
@@ -80,36 +81,36 @@ def table_detail(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 def table_step(request: HttpRequest, pk: int, step: str) -> HttpResponse:
     """Show one step, or keep what is said there and go on to the next."""
-    kept = _own(request, pk)
-    if step not in guided.STEPS:
+    pasted = _own(request, pk)
+    if step not in wizard.STEPS:
         raise Http404
-    if kept.case_study is not None:
-        return redirect("draft-detail", kept.case_study.slug)
-    tables = guided.tables_of(kept)
+    if pasted.case_study is not None:
+        return redirect("draft-detail", pasted.case_study.slug)
+    tables = wizard.parse(pasted)
     if step == "table":
-        return _which_table(request, kept, tables)
-    table = _chosen(kept, tables)
+        return _which_table(request, pasted, tables)
+    table = _chosen(pasted, tables)
     if table is None:
         return redirect("table-step", pk, "table")
-    reading = guided.reading(kept, table)
+    reading = wizard.reading(pasted, table)
     posted = request.POST if request.method == "POST" else None
-    form = FORMS[step](posted, table=table, document=kept.conditions, reading=reading)
+    form = FORMS[step](posted, table=table, document=pasted.conditions, reading=reading)
     if form.is_valid():
-        guided.keep(kept, form.document())
+        wizard.save_document(pasted, form.document())
         if request.POST.get("do") == "stay":
             return redirect("table-step", pk, step)
-        following = _next(kept, step)
+        following = _next(pasted, step)
         return redirect("table-step" if len(following) > 1 else "table-detail", *following)
-    shown = {**_shown(kept, table, step, reading), "form": form, "lists": lists()}
+    shown = {**_shown(pasted, table, step, reading), "form": form, "lists": lists()}
     return render(request, f"experiments/table_{step}.html", shown, status=422 if form.errors else 200)
 
 
-def _which_table(request: HttpRequest, kept: PastedTable, tables: list[PlainTable]) -> HttpResponse:
+def _which_table(request: HttpRequest, pasted: PastedTable, tables: list[PlainTable]) -> HttpResponse:
     number = request.POST.get("number", "")
     if number.isascii() and number.isdigit() and int(number[:6]) < len(tables):
-        guided.choose(kept, int(number[:6]), tables)
-        return redirect("table-step", kept.pk, "columns")
-    shown = {**_shown(kept, _chosen(kept, tables), "table"), "tables": pages.samples(tables)}
+        wizard.choose_table(pasted, int(number[:6]), tables)
+        return redirect("table-step", pasted.pk, "columns")
+    shown = {**_shown(pasted, _chosen(pasted, tables), "table"), "tables": preview.samples(tables)}
     shown["is_missing"] = request.method == "POST"
     return render(request, "experiments/table_table.html", shown, status=422 if shown["is_missing"] else 200)
 
@@ -118,7 +119,7 @@ def _which_table(request: HttpRequest, kept: PastedTable, tables: list[PlainTabl
 @login_required
 def table_conditions(request: HttpRequest, pk: int) -> HttpResponse:
     """Answer the file of conditions, as far as it was said."""
-    response = HttpResponse(guided.as_file(_own(request, pk)), content_type="application/toml; charset=utf-8")
+    response = HttpResponse(wizard.toml_file(_own(request, pk)), content_type="application/toml; charset=utf-8")
     response["Content-Disposition"] = 'attachment; filename="conditions.toml"'
     return response
 
@@ -130,21 +131,21 @@ def _own(request: HttpRequest, pk: int) -> PastedTable:
     return get_object_or_404(PastedTable.objects.select_related("case_study"), pk=pk, owner=user_of(request))
 
 
-def _chosen(kept: PastedTable, tables: list[PlainTable] | None = None) -> PlainTable | None:
-    return None if kept.number is None else (tables or guided.tables_of(kept))[kept.number]
+def _chosen(pasted: PastedTable, tables: list[PlainTable] | None = None) -> PlainTable | None:
+    return None if pasted.number is None else (tables or wizard.parse(pasted))[pasted.number]
 
 
 def _shown(
-    kept: PastedTable, table: PlainTable | None, step: str = "", reading: Reading | None = None
+    pasted: PastedTable, table: PlainTable | None, step: str = "", reading: TableReading | None = None
 ) -> dict[str, Any]:
     if reading is None and table is not None:
-        reading = guided.reading(kept, table)
+        reading = wizard.reading(pasted, table)
     return {
-        "kept": kept,
+        "pasted": pasted,
         "table": table,
         "step": step,
-        "title": guided.STEPS.get(step, ""),
-        "steps": guided.steps(kept, table, reading),
+        "title": wizard.STEPS.get(step, ""),
+        "steps": wizard.steps(pasted, table, reading),
         "reading": reading,
-        "page": pages.preview(table, reading) if table is not None and reading is not None else None,
+        "page": preview.preview(table, reading) if table is not None and reading is not None else None,
     }

@@ -11,8 +11,8 @@ from django.utils.text import slugify
 from experiments.laboratory.benchmarks import engines
 from experiments.models import CaseStudy, ImportBatch
 from experiments.tables.conditions import Conditions
-from experiments.tables.plain import PlainTable
-from experiments.tables.take_in import NotTaken, take_in
+from experiments.tables.drafting import TableRefused, make_draft
+from experiments.tables.parsing import PlainTable
 from kdb.disk_path import SETTINGS
 from kdb.host_storage import BACKENDS
 from modelling.models import Sitting
@@ -53,8 +53,8 @@ def _draft(session: Sitting, user: User, door: ImportBatch.Door) -> CaseStudy:
     table = PlainTable(header, cells, list(range(2, len(cells) + 2)))
     name = f"sitting-{session.pk}.csv"
     try:
-        return take_in(name, text.getvalue().encode(), table, _conditions(session, header), user=user, door=door)
-    except NotTaken as error:
+        return make_draft(name, text.getvalue().encode(), table, _conditions(session, header), user=user, door=door)
+    except TableRefused as error:
         raise Refused(f"It cannot become a draft: {error}.") from error
 
 

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models import F
 from playwright.sync_api import Page, expect
 
-from experiments.case_studies import life
+from experiments.case_studies import lifecycle
 from experiments.models import CaseStudy
 from kdb.notifications import subscriptions
 from kdb.notifications.models import Delivery
@@ -69,7 +69,7 @@ def test_a_slower_file_system_is_told_once_confirmed_and_named_by_the_answer(
 
     for number in (sittings[0], sittings[SLOWER]):
         draft = CaseStudy.objects.get(slug=asked(f"sittings/{number}/share/", {})["case_study"])
-        life.publish([draft], reason="it meets what a result needs")
+        lifecycle.publish([draft], reason="it meets what a result needs")
     question = f"{live_server.url}/?axis=guest-fs&workload=varmail&hypervisor=kvm&metric=operation_rate"
     named = "Since it was measured, xfs became 0.8"
     page.goto(question)

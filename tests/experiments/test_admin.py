@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.case_studies.life import audit
+from experiments.case_studies.lifecycle import audit
 from experiments.models import AuditEntry, Benchmark, FileSystem, Hypervisor, OperatingSystem, Workload
 from tests.factories import make_case_study, make_user
 

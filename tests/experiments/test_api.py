@@ -7,7 +7,7 @@ import json
 import pytest
 
 from experiments.api_urls import router
-from experiments.case_studies import life
+from experiments.case_studies import retraction
 from experiments.models import CaseStudy, Claim, Measurement, Publication, Server, Storage, Workload
 from kdb.units import METRICS
 from tests import factories
@@ -129,7 +129,7 @@ def test_everything_is_there_once_it_is_published(client, hidden):
 def test_what_is_retracted_stays_and_says_so(client, hidden):
     study = hidden["study"]
     factories.publish(study)
-    revision = life.retract(study, reason="The disk was broken.")
+    revision = retraction.retract(study, reason="The disk was broken.")
     row = client.get("/api/v1/case-studies/secret/").json()
     assert (row["status"], row["retraction_reason"]) == ("retracted", "The disk was broken.")
     assert row["retracted_revision"] == revision.number

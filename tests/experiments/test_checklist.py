@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from experiments.case_studies import life
+from experiments.case_studies import lifecycle
 from experiments.case_studies.api import DraftFieldsSerializer
 from experiments.case_studies.bundle_schema import row_schema
 from experiments.case_studies.forms import draft_forms
@@ -66,7 +66,7 @@ def test_excluded_rows_are_not_looked_at():
 def test_the_api_has_them_of_one_case_study_and_not_of_a_list(client):
     study = make_case_study("lab", procedure="")
     make_measurement(case_study=study)
-    life.publish([study], reason="it counts")
+    lifecycle.publish([study], reason="it counts")
     one = client.get("/api/v1/case-studies/lab/").json()
     assert (one["protocol"]["anecdotes"], one["quiet_host"]) == (1, None)
     assert {"name", "asked", "state", "met", "of", "remedy"} == set(one["protocol"]["ticks"][0])
@@ -81,7 +81,7 @@ def test_readers_author_and_reviewer_see_them(client):
     assert "Its numbers are anecdotes." in draft
     assert "Repeat the runs, or state how many a number averages." in draft
     assert f'hx-get="{reverse("publication-preview", args=["lab"])}"' in draft
-    life.publish([study], reason="it counts")
+    lifecycle.publish([study], reason="it counts")
     assert "Its numbers are anecdotes." in client.get("/case-studies/lab/").content.decode()
 
 
@@ -109,7 +109,7 @@ def test_numbers_that_no_disk_made_stand_with_their_reason_on_pages_and_in_the_a
     client.force_login(study.owner)
     reason = "419 MB/s are more than the 300 MB/s that one hard disk carries"
     assert reason in client.get("/drafts/lab/").content.decode()
-    life.publish([study], reason="it counts")
+    lifecycle.publish([study], reason="it counts")
     assert reason in client.get("/case-studies/lab/").content.decode()
     (number,) = client.get("/api/v1/case-studies/lab/").json()["protocol"]["flagged"]
     assert (number["case_study"], number["flag"], number["value"]) == ("lab", "above the interface", 400.0)

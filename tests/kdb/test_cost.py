@@ -11,7 +11,7 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.template import Context, Template
 from django.utils.timezone import now
 
-from experiments.case_studies import life
+from experiments.case_studies import lifecycle
 from kdb.cost import budget, deferral
 from kdb.cost.middleware import CostMiddleware
 from kdb.cost.spending import Payer, payer_of, settle
@@ -40,7 +40,7 @@ def published():
     for workload in ("varmail", "webserver"):
         for guest, value in (("ext4", 100.0), ("xfs", 50.0)):
             make_measurement(value, case_study=study, guest_fs=guest, host_fs="ext4", workload=workload)
-    life.publish([study], reason="measured")
+    lifecycle.publish([study], reason="measured")
 
 
 @pytest.fixture
@@ -300,7 +300,7 @@ def test_no_template_takes_it_for_a_false(event):
 def test_an_answer_is_forgotten_when_the_knowledge_changes(client, dear):
     ask(client, MIX)
     work()
-    life.publish([make_case_study("another")], reason="measured")
+    lifecycle.publish([make_case_study("another")], reason="measured")
 
     assert ask(client, MIX).status_code == 202
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.case_studies import life
+from experiments.case_studies import lifecycle
 from experiments.models import CaseStudy, KnowledgeRevision, Measurement, RawChunk
 from kdb.models import Job
 from modelling.answer_store.selectors import current_ranking
@@ -24,7 +24,7 @@ def ledger() -> Ledger:
     for value, host_fs in ((100.0, "ext4"), (120.0, "xfs")):
         make_measurement(value, case_study=study, host_fs=host_fs)
     make_raw_file(study)
-    life.publish([study], reason="looked at")
+    lifecycle.publish([study], reason="looked at")
     assert current_ranking(Question("host-fs", "varmail"))
     Job.objects.all().delete()
     return Ledger(studies={"soak-1": [100.0, 120.0]}, statuses={"soak-1": "published"})

@@ -10,14 +10,13 @@ from django.core.management import BaseCommand, CommandError
 
 from experiments import permissions
 from experiments.case_studies import reviews
-from experiments.case_studies.life import CaseStudyError
+from experiments.case_studies.lifecycle import CaseStudyError
 from experiments.management import arguments
 from experiments.models import CaseStudy, ImportBatch
 from experiments.readers.base import text_of
-from experiments.tables import take_in
+from experiments.tables import drafting
 from experiments.tables.conditions import ConditionsError, read_conditions
-from experiments.tables.pasted import Refused, read_tables
-from experiments.tables.plain import table_of_csv
+from experiments.tables.parsing import Refused, read_tables, table_of_csv
 
 TABLE, CONDITIONS = "table.*", "conditions.toml"
 
@@ -50,7 +49,14 @@ class Command(BaseCommand):
             try:
                 draft = self._take_in(table, conditions, user)
                 done = self._further(draft, user, is_submitted=options["submit"], is_published=options["publish"])
-            except (ConditionsError, Refused, OSError, UnicodeDecodeError, take_in.NotTaken, CaseStudyError) as error:
+            except (
+                ConditionsError,
+                Refused,
+                OSError,
+                UnicodeDecodeError,
+                drafting.TableRefused,
+                CaseStudyError,
+            ) as error:
                 refused += 1
                 for sentence in _sentences(error, table, conditions):
                     self.stderr.write(sentence)
@@ -66,10 +72,10 @@ class Command(BaseCommand):
         tables = [as_csv] if as_csv else read_tables(content)
         if len(tables) != 1:
             raise Refused(f"found {len(tables)} tables, allowed is one: put each into a file of its own")
-        draft = take_in.take_in(
+        draft = drafting.make_draft(
             table.name, content, tables[0], stated_conditions, user=user, door=ImportBatch.Door.COMMAND
         )
-        for left_out in take_in.read(tables[0], stated_conditions).left_out:
+        for left_out in drafting.read_table(tables[0], stated_conditions).left_out:
             self.stdout.write(f"{table}, line {left_out.line}: left out, {left_out.reason}")
         return draft
 
@@ -110,6 +116,6 @@ def _pairs(paths: list[Path]) -> Iterator[tuple[Path, Path]]:
 
 
 def _sentences(error: Exception, table: Path, conditions: Path) -> list[str]:
-    if isinstance(error, take_in.NotTaken):
+    if isinstance(error, drafting.TableRefused):
         return [f"{table}, {wrong}" for wrong in error.wrong]
     return [f"{conditions if isinstance(error, ConditionsError) else table}: {error}"]

@@ -11,10 +11,11 @@ from typing import Any
 from django.core.management import BaseCommand
 
 from experiments import readers
-from experiments.imports.normalise import FIGURES, PARAMETER, convert_to_canonical
+from experiments.imports.normalise import FIGURES, convert_to_canonical
 from experiments.readers import archives, table
 from experiments.readers.base import MAX_BYTES, Reading, Refusal, Run
 from experiments.readers.reading_process import NotRead, ReadingProcess
+from experiments.readers.table_columns import PARAMETER
 from kdb.units import LATENCY, METRICS, measures
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.case_studies import life, reviews
+from experiments.case_studies import lifecycle, reviews
 from kdb.notifications import deliveries, subscriptions, webhook
 from kdb.notifications.models import Delivery
 from tests.factories import make_case_study, make_measurement, make_user
@@ -41,7 +41,7 @@ def test_who_may_publish_it_is_told_that_it_waits_and_its_author_is_not(people):
 
 def test_what_waits_no_more_when_it_is_sent_is_not_sent(people):
     study = submit(people["ada"])
-    life.give_back(study, reason="The second run is missing.", user=people["rev"])
+    lifecycle.give_back(study, reason="The second run is missing.", user=people["rev"])
     assert deliver() == [("given up", "It waits for you no more.")]
     reviews.submit(study, user=people["ada"])
     assert sorted(deliver()) == [("given up", "It waits for you no more."), ("sent", "")]

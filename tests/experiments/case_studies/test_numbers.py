@@ -1,4 +1,4 @@
-"""The page of one number: what it says, what it may be compared with, who measured the like, and who may see it."""
+"""The page of one number: what it says, what it may be compared with, and who may see it."""
 
 import html
 import re
@@ -6,7 +6,7 @@ import re
 import pytest
 from django.test import Client
 
-from experiments.case_studies import life
+from experiments.case_studies import retraction
 from experiments.models import Measurement
 from tests.factories import (
     make_case_study,
@@ -152,73 +152,17 @@ def test_a_derived_value_stands_beside_those_that_rankings_use(study):
     assert f'href="/derived-values/{other.pk}/"' in page_of(row).content.decode()
 
 
-# Who else measured the like
-
-
-def elsewhere(slug: str, value: float = 50.0, **fields):
-    row = make_measurement(value, case_study=make_case_study(slug, title=f"Title of {slug}"), **fields)
-    publish(row.configuration.case_study)
-    return row
-
-
-def test_others_come_nearest_first_with_what_differs(study):
-    row = make_measurement(10.0, case_study=study, hypervisor="kvm", guest_fs="ext4", host_fs="ext4")
-    publish(study)
-    elsewhere("far", hypervisor="xen", guest_fs="xfs", host_fs="ext4")
-    near = elsewhere("near", 70.0, hypervisor="kvm", guest_fs="ext4", host_fs="xfs")
-
-    alike = read(row).alike
-
-    assert [number.configuration.case_study.slug for number in alike] == ["near", "far"]
-    assert (alike[0].key, alike[0].value, alike[0].differences) == (near.pk, "70 MiB/s", ["host file system xfs"])
-    assert alike[1].differences == ["hypervisor xen", "guest file system xfs"]
-
-
-def test_only_the_nearest_configuration_of_each_case_study_stands_there(study):
-    row = make_measurement(case_study=study, guest_fs="ext4")
-    publish(study)
-    other = make_case_study("other")
-    for guest_fs in ("xfs", "ext4"):
-        nearest = make_measurement(case_study=other, guest_fs=guest_fs)
-    publish(other)
-    assert [number.key for number in read(row).alike] == [nearest.pk]
-
-
-def test_a_like_number_is_of_the_same_work_and_counts_as_knowledge(study):
-    row = make_measurement(case_study=study, block_size_bytes=4096)
-    publish(study)
-    elsewhere("other-workload", workload="fileserver", block_size_bytes=4096)
-    elsewhere("other-operation", operation="read", block_size_bytes=4096)
-    elsewhere("other-block-size", block_size_bytes=8192)
-    elsewhere("other-metric", metric="latency", unit="ms", block_size_bytes=4096)
-    make_measurement(case_study=make_case_study("draft"), block_size_bytes=4096)
-    life.retract(elsewhere("retracted", block_size_bytes=4096).configuration.case_study, reason="Wrong disk.")
-    assert read(row).alike == []
-    assert "Nobody here" in text_of(page_of(row))
-
-
-def test_another_benchmark_and_another_number_of_machines_are_told(study):
-    row = make_measurement(case_study=study)
-    publish(study)
-    elsewhere("other", variant=make_variant("varmail", benchmark="fio", benchmark_version="3.1"), vm_count=4)
-    (number,) = read(row).alike
-    assert number.differences == ["benchmark fio 3.1", "4\N{NO-BREAK SPACE}VMs"]
-
-
-def test_at_most_ten_case_studies_stand_there_and_they_cost_no_queries(study, django_assert_num_queries):
+def test_a_large_group_costs_no_further_queries(study, django_assert_num_queries):
     variant = make_variant("varmail")
     row = make_measurement(case_study=study, variant=variant)
     publish(study)
-    elsewhere("lab-0")
     client = Client()
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(4):
         page_of(row, client)
     for number in range(1, 12):
-        elsewhere(f"lab-{number}")
         make_measurement(case_study=study, guest_fs=f"fs-{number}", variant=variant)
-    with django_assert_num_queries(6):
-        page = page_of(row, client).context["page"]
-    assert (len(page.alike), len(page.beside)) == (10, 12)
+    with django_assert_num_queries(4):
+        assert len(page_of(row, client).context["page"].beside) == 12
 
 
 # Who may see it
@@ -249,7 +193,7 @@ def test_the_draft_as_readers_will_see_it_leads_to_its_numbers(client):
 def test_a_number_of_a_retracted_case_study_says_why(study):
     row = make_measurement(case_study=study)
     publish(study)
-    life.retract(study, reason="The disk was failing.")
+    retraction.retract(study, reason="The disk was failing.")
     assert "Its case study is retracted. The disk was failing." in text_of(page_of(row))
 
 

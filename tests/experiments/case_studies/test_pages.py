@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from experiments.case_studies import life, tables
+from experiments.case_studies import retraction, tables
 from experiments.models import CaseStudy, FileSystem, Hypervisor, Workload
 from tests.factories import (
     make_case_study,
@@ -167,7 +167,7 @@ def test_a_retracted_case_study_stays_with_the_reason(client: Client):
     case_study = make_case_study("withdrawn")
     publish(case_study)
     case_study.refresh_from_db()
-    life.retract(case_study, reason="The disk was failing.")
+    retraction.retract(case_study, reason="The disk was failing.")
     text = text_of(client.get(reverse("case-study-detail", args=["withdrawn"])))
     assert "Retracted at knowledge revision 2." in text
     assert "The disk was failing." in text
@@ -378,7 +378,7 @@ def test_pages_of_a_filtered_list_keep_the_filter(client):
 def test_every_publication_and_retraction_is_listed_with_its_reason(client):
     case_study = make_case_study("lab", title="My laboratory")
     publish(case_study, reason="Checked against the files.")
-    life.retract(case_study, reason="The disk was another.")
+    retraction.retract(case_study, reason="The disk was another.")
     page = text_of(client.get("/knowledge/revisions/"))
     assert page.index("The disk was another.") < page.index("Checked against the files.")
     assert page.count("My laboratory") == 2

@@ -13,12 +13,12 @@ from experiments.campaigns import control
 from experiments.campaigns.control import CampaignError
 from experiments.campaigns.runs import outcomes
 from experiments.campaigns.runs.attempt import Attempt
-from experiments.case_studies import bundles, life, reviews
-from experiments.case_studies.life import CaseStudyError
+from experiments.case_studies import bundles, lifecycle, retraction, reviews
+from experiments.case_studies.lifecycle import CaseStudyError
 from experiments.files import raw_files
 from experiments.imports import pipeline
 from experiments.imports.pipeline import ImportRefused
-from experiments.imports.reading import Filing
+from experiments.imports.reading import ImportFiler
 from experiments.models import (
     Benchmark,
     CampaignRun,
@@ -137,7 +137,7 @@ def wait_for_a_lock() -> int:
 
 def test_what_is_published_is_what_the_reviewer_saw(draft):
     seen = submitted(draft)
-    life.give_back(draft, reason="I meant another file", user=draft.owner)
+    lifecycle.give_back(draft, reason="I meant another file", user=draft.owner)
     filed(draft, table(99.0))
     reviews.submit(draft, user=draft.owner)
     with pytest.raises(CaseStudyError, match="lab has changed since you looked at it"):
@@ -149,7 +149,7 @@ def test_what_is_published_is_what_the_reviewer_saw(draft):
 
 def test_what_was_given_back_is_not_published(draft):
     seen = submitted(draft)
-    life.give_back(draft, reason="wait", user=None)
+    lifecycle.give_back(draft, reason="wait", user=None)
     with pytest.raises(CaseStudyError, match="Only a submitted case study can be published"):
         reviews.publish(draft, seen=seen, reason="Good.", user=None)
 
@@ -220,7 +220,7 @@ def test_who_names_no_digest_publishes_what_was_submitted_and_nothing_else(draft
 def test_what_was_given_back_is_no_longer_submitted(draft):
     submitted(draft)
     assert CaseStudy.objects.get().submitted_digest == bundles.digest(draft)
-    life.give_back(draft, reason="Not yet.", user=None)
+    lifecycle.give_back(draft, reason="Not yet.", user=None)
     assert CaseStudy.objects.get().submitted_digest == ""
 
 
@@ -241,7 +241,7 @@ def test_a_draft_given_back_while_the_reviewer_presses_publish_stays_a_draft(dra
         return client.post("/api/v1/drafts/lab/publish/", decision, "application/json", headers=headers)
 
     with just_before(press) as came:
-        life.give_back(draft, reason="wait", user=draft.owner)
+        lifecycle.give_back(draft, reason="wait", user=draft.owner)
     (answer,) = came
     assert (answer.status_code, "Only a submitted case study" in answer.content.decode()) == (409, True)
     assert CaseStudy.objects.get().status == "draft"
@@ -265,7 +265,7 @@ def test_the_second_of_two_retractions_is_told_so(draft, door):
         return client.post("/api/v1/case-studies/lab/retract/", reason, "application/json", headers=headers)
 
     with just_before(press) as came:
-        life.retract(draft, reason="Wrong server.", user=None)
+        retraction.retract(draft, reason="Wrong server.", user=None)
     (answer,) = came
     assert (answer.status_code, "Only a published case study" in answer.content.decode()) == (409, True)
     assert CaseStudy.objects.get().retraction_reason == "Wrong server."
@@ -281,7 +281,7 @@ def test_a_draft_submitted_while_it_is_changed_or_deleted_is_left_alone(draft):
     with just_before(lambda: client.post("/drafts/lab/edit/", form)) as came:
         reviews.submit(draft, user=draft.owner)
     assert (came[0].status_code, "Only a draft can be changed" in came[0].content.decode()) == (409, True)
-    life.give_back(draft, reason="wait", user=None)
+    lifecycle.give_back(draft, reason="wait", user=None)
     with just_before(lambda: client.post("/case-studies/lab/delete/")) as came:
         reviews.submit(draft, user=draft.owner)
     assert (came[0].status_code, "Only a draft can be deleted" in came[0].content.decode()) == (409, True)
@@ -334,17 +334,17 @@ def test_an_import_is_filed_though_a_deleted_draft_took_its_load_along(draft, mo
     """SQLite has one writer, so nobody deletes anything while another files."""
     other = make_case_study("other")
     filed(other, table(10.0))
-    find = Filing.variant
+    find = ImportFiler.variant
 
     def find_then_lose(variant):
         stored = find(variant)
         if CaseStudy.objects.filter(pk=other.pk).exists():
-            thread, came = beside(lambda: life.delete_draft(other))
+            thread, came = beside(lambda: lifecycle.delete_draft(other))
             thread.join()
             assert came == [None]
         return stored
 
-    monkeypatch.setattr(Filing, "variant", staticmethod(find_then_lose))
+    monkeypatch.setattr(ImportFiler, "variant", staticmethod(find_then_lose))
     assert filed(draft, table(11.0)).state == State.FILED
     assert Measurement.objects.get(configuration__case_study=draft).value == 11.0
 

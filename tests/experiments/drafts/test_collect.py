@@ -23,18 +23,8 @@ NEEDED = (
 )
 # What the made-up machines are called, or have in them, that is nobody's business.
 PRIVATE = (
-    "acme",
-    "ac:ac",
-    "acac",
-    "hunter2",
-    "S5Y2NG0R",
-    "5000c5",
-    "10.11",
-    "/srv",
-    "/mnt",
-    "rpool",
-    "vm-100",
-    "golden",
+    *("acme", "ac:ac", "acac", "hunter2", "S5Y2NG0R", "5000c5", "10.11"),
+    *("/srv", "/mnt", "rpool", "vm-100", "golden"),
 )
 
 
@@ -162,13 +152,6 @@ def test_what_a_machine_does_not_tell_is_listed(collect):
     assert "not seen: findmnt (the program is not here)" in done.stderr
 
 
-def test_a_machine_that_is_not_there_is_listed(collect):
-    assert collect("-m", "101", machine="proxmox", with_tools=("python3",)).returncode == 0
-    members = packed(collect)
-    assert ("machine 1", "qm says nothing of it") in [(fact.name, fact.value) for fact in facts(members)]
-    assert "host/machine-1.txt" not in members
-
-
 def test_without_tools_it_says_so_and_leaves_the_folder(collect):
     done = collect("-s", "guest", str(RESULT))
     assert done.returncode == 0
@@ -216,8 +199,3 @@ def test_it_is_there_for_everybody(client):
     response = client.get(reverse("collect-script"))
     assert response.content == COLLECT_SCRIPT.read_bytes()
     assert response["Content-Type"] == "text/x-shellscript; charset=utf-8"
-
-
-def test_it_reaches_for_no_network():
-    text = COLLECT_SCRIPT.read_text()
-    assert not any(word in text.split() for word in ("curl", "wget", "nc", "ssh", "scp", "sudo"))

@@ -25,12 +25,10 @@ def cell(mean: float = 100.0, **fields) -> Cell:
         "count": 1,
         "least": fields.pop("least", mean),
         "greatest": fields.pop("greatest", mean),
-        "mean": mean,
-        "zero_deviations": 0,
-        "working_set_bytes": None,
         "place": "a.csv, line 2",
     }
-    return Cell(**defaults | fields)
+    fields = defaults | fields
+    return Cell(**fields, total=mean * fields["count"])
 
 
 def facts(*cells: Cell, **others) -> DraftFacts:

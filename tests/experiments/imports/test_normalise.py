@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.entry_names import Names, fold, spellings
+from experiments.entry_names import Names, spellings
 from experiments.imports import normalise
 from experiments.imports.normalise import CHOICES, EMPTY, LENGTHS, Normaliser, Row, Source, Unknown, source_of_reading
 from experiments.models import Configuration, Measurement, WorkloadVariant
@@ -40,7 +40,8 @@ def normaliser(configurations: dict | None = None, **mapped) -> Normaliser:
 def read(*rows: dict, context: dict | None = None, by: Normaliser | None = None) -> list[Row | Fault | Unknown]:
     """Return the rows as a CSV with the fields of the first."""
     lines = [",".join(rows[0]), *(",".join(row.values()) for row in rows)]
-    source = normalise.source_of_table(read_table("\n".join(lines).encode()), context or {})
+    table = read_table("\n".join(lines).encode())
+    source = normalise.Source(table.fields, table.rows, context or {})
     return list((by or normaliser()).rows(source))
 
 
@@ -71,20 +72,11 @@ def test_case_and_punctuation_make_no_other_name(name):
     assert only(ROW | {"hypervisor": name}).configuration == "proxmox-xfs-on-ext4"
 
 
-def test_a_spelling_that_two_entries_share_means_neither():
-    assert spellings([("a", "One", ["x"]), ("b", "Two", ["x"])]) == {"a": "a", "one": "a", "b": "b", "two": "b"}
-
-
 def test_an_unknown_name_is_handed_back_and_never_guessed():
     assert read(ROW | {"guest_fs": "XFS2", "workload": "mails"}) == [
         Unknown(2, "file_system", "XFS2"),
         Unknown(2, "workload", "mails"),
     ]
-
-
-def test_what_the_user_mapped_counts():
-    mapped = normaliser(workload={fold("mails"): "varmail"})
-    assert only(ROW | {"workload": "mails"}, by=mapped).variant.workload == "varmail"
 
 
 @pytest.mark.parametrize(
@@ -136,6 +128,15 @@ def test_all_that_is_wrong_with_a_line_is_said_at_once():
         ({"host_kernel": "k" * 81}, "host_kernel"),
         ({"configuration": "My Lab"}, "configuration"),
         ({"parameter:x": "y" * 5000}, "parameters"),
+        ({"machine": "0"}, "machine"),
+        ({"machine": "2"}, "machine"),  # of one
+        ({"machine": "a"}, "machine"),
+        ({"excluded_because": "busy"}, "excluded_by"),
+        ({"excluded_by": "its author"}, "excluded_because"),
+        ({"excluded_because": "x" * 301, "excluded_by": "its author"}, "excluded_because"),
+        ({"host_io_scheduler": "x" * 41}, "host_io_scheduler"),
+        ({"minimum": "11"}, "value"),
+        ({"reference": "native"}, "reference"),
     ],
 )
 def test_a_wrong_further_cell_is_named(extra, field):
@@ -168,11 +169,6 @@ def test_another_environment_is_another_configuration():
     by = normaliser()
     rows = read(ROW | {"cache_mode": "none"}, ROW | {"cache_mode": "writeback"}, by=by)
     assert [row.configuration for row in rows] == ["kvm-xfs-on-ext4", "kvm-xfs-on-ext4-2"]
-
-
-def test_a_cache_mode_with_a_comma_is_refused_because_a_comma_parts_keys():
-    with pytest.raises(Exception, match="a text without comma"):
-        normaliser().configuration({"hypervisor": "kvm", "guest_fs": "xfs", "host_fs": "ext4", "cache_mode": "a, b"})
 
 
 def test_a_configuration_of_the_case_study_is_found_by_what_the_file_says_of_it():
@@ -239,14 +235,6 @@ def test_a_percentile_becomes_a_row_of_its_own_metric():
     ]
 
 
-def test_a_load_may_be_called_what_it_is():
-    reading = Reading("filebench", "1.5", "filebench", runs=(Run("Load-7", 1, ops_per_s=1.0),))
-    by = normaliser({"main": described(hypervisor="kvm", host_fs="ext4", guest_fs="xfs")})
-    context = {"configuration": "main", "vm_count": "1", "workload": "mail"}
-    (row,) = by.rows(source_of_reading(reading, context))
-    assert row.variant.workload == "varmail"
-
-
 def test_a_run_may_have_a_context_of_its_own():
     runs = (Run("mail", 3, ops_per_s=1.0), Run("mail", 9, ops_per_s=2.0, note="Rounded."))
     reading = Reading("filebench", "1.5", "filebench", runs=runs)
@@ -268,21 +256,6 @@ def test_an_operation_that_the_file_does_not_tell_is_asked_for():
     assert fault.expected.startswith("read or random-read")
     (row,) = by.rows(source_of_reading(reading, context, {"3": {"operation": "random-read"}}))
     assert row.operation == "random-read"
-
-
-class Exactly(float):
-    """A float that cannot become a text."""
-
-    __str__ = __repr__ = __format__ = None
-
-
-def test_a_readers_float_reaches_the_row_as_that_float():
-    value = Exactly(0.1)
-    reading = Reading("fio", "3.33", "filebench", runs=(Run("mail", 1, ops_per_s=value, working_set_bytes=4096),))
-    by = normaliser({"main": described(hypervisor="kvm", host_fs="ext4", guest_fs="xfs")})
-    context = {"configuration": "main", "vm_count": "1"}
-    (row,) = by.rows(source_of_reading(reading, context))
-    assert (row.value, row.working_set_bytes) == (0.1, 4096)
 
 
 def numbers(**cells) -> Row | Fault | Unknown:
@@ -338,73 +311,6 @@ def test_the_lengths_are_those_of_the_models():
     models = (Configuration, WorkloadVariant, Measurement)
     fields = {field.name: field for model in models for field in model._meta.concrete_fields}
     assert {name: fields[name].max_length for name in LENGTHS} == LENGTHS
-
-
-FACTS = {
-    "backend": "file",
-    "below": "RAID 10 of 4 disks",
-    "storage_kind": "nvme",
-    "image_format": "qcow2",
-    "allocation": "falloc",
-    "cache_mode": "none",
-    "io_mode": "io_uring",
-    "discard": "unmap",
-    "disk_bus": "scsi",
-    "iothread": "yes",
-    "host_mkfs_options": "-m reflink=0",
-    "host_mount_options": "noatime",
-    "host_io_scheduler": "mq-deadline",
-    "guest_mkfs_options": "-O ^has_journal",
-    "guest_mount_options": "discard",
-    "guest_io_scheduler": "none",
-}
-
-
-def test_every_fact_of_a_configuration_has_its_column():
-    by = normaliser()
-    row = only(ROW | FACTS, by=by)
-    assert {name: by.configurations[row.configuration][name] for name in FACTS} == FACTS
-
-
-def test_every_fact_of_a_number_has_its_column():
-    cells = {
-        "vm_count": "3",
-        "machine": "2",
-        "metric": "latency_p99",
-        "unit": "us",
-        "repetitions": "5",
-        "standard_deviation": "0.5",
-        "minimum": "9.5",
-        "maximum": "12",
-        "excluded_because": "a backup ran",
-        "excluded_by": "its author",
-    }
-    row = only(ROW | cells)
-    assert (row.vm_count, row.machine, row.metric, row.unit) == (3, 2, "latency_p99", "us")
-    assert (row.repetitions, row.standard_deviation, row.minimum, row.maximum) == (5, 0.5, 9.5, 12.0)
-    assert (row.excluded_because, row.excluded_by) == ("a backup ran", "its author")
-    ratio = only(ROW | {"unit": "ratio", "reference": "native"})
-    assert (ratio.metric, ratio.reference) == ("relative", "native")
-    assert only(ROW | {"unit": "s"}).metric == "duration"
-
-
-@pytest.mark.parametrize(
-    ("extra", "field"),
-    [
-        ({"machine": "0"}, "machine"),
-        ({"machine": "2"}, "machine"),  # of one
-        ({"machine": "a"}, "machine"),
-        ({"excluded_because": "busy"}, "excluded_by"),
-        ({"excluded_by": "its author"}, "excluded_because"),
-        ({"excluded_because": "x" * 301, "excluded_by": "its author"}, "excluded_because"),
-        ({"host_io_scheduler": "x" * 41}, "host_io_scheduler"),
-        ({"minimum": "11"}, "value"),
-        ({"metric": "latency_p99"}, "unit"),
-        ({"reference": "native"}, "reference"),
-    ],
-)
-def test_a_fact_that_cannot_be_is_named(extra, field):
-    assert only(ROW | extra).field == field
 
 
 def test_what_is_known_of_a_configuration_is_what_the_model_has():
@@ -463,3 +369,12 @@ def test_a_name_may_be_spelled_as_people_spell_it(column, written, value):
 def test_a_storage_that_nobody_knows_is_a_name_to_be_explained():
     assert only({**ROW, "host_fs": "", "backend": "Quokka SDS"}) == Unknown(2, "host_storage", "Quokka SDS")
     assert isinstance(only({**ROW, "host_fs": "", "backend": "qemu"}), Unknown)
+
+
+def test_a_spelling_that_two_entries_share_means_neither():
+    assert spellings([("a", "One", ["x"]), ("b", "Two", ["x"])]) == {"a": "a", "one": "a", "b": "b", "two": "b"}
+
+
+def test_a_cache_mode_with_a_comma_is_refused_because_a_comma_parts_keys():
+    with pytest.raises(Exception, match="a text without comma"):
+        normaliser().configuration({"hypervisor": "kvm", "guest_fs": "xfs", "host_fs": "ext4", "cache_mode": "a, b"})

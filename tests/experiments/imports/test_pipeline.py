@@ -7,15 +7,14 @@ import tracemalloc
 import zipfile
 from pathlib import Path
 
-import jsonschema
 import pytest
 from django.core.management import CommandError, call_command
 
-from experiments.case_studies import bundle_schema, bundles, life, measurement_rows, reviews
+from experiments.case_studies import bundle_schema, bundles, lifecycle, measurement_rows, reviews
 from experiments.files import raw_files
 from experiments.imports import normalise, pipeline
-from experiments.imports.pipeline import ImportRefused, KeyReused, Unusable
-from experiments.imports.reading import Contents, Decided, Filing, Walk
+from experiments.imports.pipeline import ImportRefused, Unusable
+from experiments.imports.reading import FileContents, ImportFiler, NoLongerWanted
 from experiments.models import (
     AuditEntry,
     CaseStudy,
@@ -107,9 +106,9 @@ def test_an_import_that_another_overtakes_is_read_anew_and_numbers_its_rows_afte
 ):
     """Rows are named outside the transaction that writes them: what they rest on may change in between."""
     line = f"{HEADER}\nkvm,ext4,xfs,varmail,filebench,1.4.9.1,1,{{}},MiB/s\n"
-    walk, done = Filing.do, []
+    walk, done = ImportFiler.read, []
 
-    def do(filing: Filing):
+    def read(filing: ImportFiler):
         report = walk(filing)
         done.append(filing.batch.pk)
         if done.count(mine.pk) <= overtaken and filing.batch == mine:
@@ -117,7 +116,7 @@ def test_an_import_that_another_overtakes_is_read_anew_and_numbers_its_rows_afte
         return report
 
     mine = receive(draft, line.format(5), is_confirmed=True)
-    monkeypatch.setattr(Filing, "do", do)
+    monkeypatch.setattr(ImportFiler, "read", read)
     assert worked(mine).state == State.FILED
     assert done.count(mine.pk) == walks
     filed_rows = rows(draft)
@@ -142,14 +141,6 @@ def test_what_was_read_waits_to_be_confirmed(draft):
     assert AuditEntry.objects.get(case_study=draft).action == AuditEntry.Action.IMPORTED
 
 
-def test_a_number_can_be_followed_to_the_bytes_it_was_read_from(draft):
-    filed(draft, TABLE)
-    measurement = Measurement.objects.filter(configuration__case_study=draft).first()
-    file = RawFile.objects.get(pk=measurement.raw_file_id)
-    assert file.sha256 == hashlib.sha256(TABLE.encode()).hexdigest()
-    assert raw_files.content(file).decode().splitlines()[measurement.line - 1].endswith("10.5,MiB/s")
-
-
 def test_a_benchmarks_output_needs_what_it_cannot_know(draft):
     batch = worked(receive(draft, FILEBENCH))
     assert batch.state == State.FAULTY
@@ -164,15 +155,6 @@ def test_a_benchmarks_output_needs_what_it_cannot_know(draft):
         ("kvm-btrfs-on-ext4", "operation_rate"),
         ("kvm-btrfs-on-ext4", "latency"),
     }
-
-
-def test_each_run_of_a_file_may_have_its_configuration(draft):
-    text = "### disk A\n" + SYSBENCH + "### disk B\n" + SYSBENCH
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    context = {"hypervisor": "kvm", "host_fs": "ext4", "vm_count": 1, "workload": "varmail"}
-    runs = {"10": {"guest_fs": "xfs"}, "20": {"guest_fs": "btrfs"}}
-    filed(draft, text, answers={"context": context, "files": {digest: {"runs": runs}}})
-    assert {(row[0], row[5]) for row in rows(draft)} == {("kvm-xfs-on-ext4", 10), ("kvm-btrfs-on-ext4", 20)}
 
 
 def test_each_part_of_a_file_is_described_or_left_out(draft):
@@ -217,17 +199,6 @@ def test_what_is_said_of_a_part_or_a_run_that_is_not_there_is_a_fault(draft):
     assert faults["parts"] == ("zfs", "one of ext4, xfs")
     assert faults["runs"][0] == "line 4"
     assert faults["runs"][1].startswith("a line on which a run stands: ")
-
-
-def test_percentiles_are_filed_beside_the_mean(draft):
-    context = {"hypervisor": "kvm", "host_fs": "ext4", "guest_fs": "xfs", "vm_count": "1", "workload": "mail"}
-    text = json.loads((DATA / "fio/fio-3.33.json").read_text())
-    text["jobs"] = text["jobs"][:1]
-    filed(draft, json.dumps(text), answers={"context": context})
-    by_metric = {metric: value for _, _, metric, _, value, _ in rows(draft)}
-    printed = text["jobs"][0]["read"]["clat_ns"]["percentile"]
-    assert by_metric["latency_p99"] == pytest.approx(printed["99.000000"] / 1e6)
-    assert {"throughput", "operation_rate", "latency", "latency_p50", "latency_p95"} < by_metric.keys()
 
 
 OF_MACHINES = """hypervisor,host_fs,guest_fs,workload,benchmark,vm_count,machine,value,unit,excluded_because,excluded_by
@@ -331,12 +302,6 @@ def test_every_error_is_listed_with_file_line_field_and_what_is_expected(draft):
     ]
     with pytest.raises(ImportRefused):
         pipeline.confirm(batch)
-
-
-def test_the_same_error_is_listed_once_and_counted(draft):
-    many = HEADER + "\n" + "kvm,ext4,xfs,mail,filebench,1,1,0,MiB/s\n" * 1000
-    report = worked(receive(draft, many)).report
-    assert (report["fault_count"], len(report["faults"]), report["faults"][0]["count"]) == (1000, 1, 1000)
 
 
 def test_an_unknown_name_is_mapped_or_becomes_a_new_entry(draft):
@@ -452,20 +417,6 @@ def test_of_several_files_only_new_bytes_are_taken(draft):
     assert batch.report["rows"] == 5
 
 
-def test_another_case_study_may_have_the_same_bytes(draft):
-    filed(draft, TABLE)
-    other = make_case_study("other")
-    filed(other, TABLE)
-    assert len(rows(other)) == 5
-
-
-def test_a_request_with_the_same_key_is_done_once(draft):
-    first = receive(draft, TABLE, idempotency_key="k1")
-    assert receive(draft, TABLE, idempotency_key="k1") == first
-    with pytest.raises(KeyReused):
-        receive(draft, TABLE.replace("10.5", "1"), idempotency_key="k1")
-
-
 def test_a_fault_late_in_the_files_leaves_nothing_behind(draft, monkeypatch):
     monkeypatch.setattr("experiments.imports.reading.ROWS_AT_ONCE", 2)
     batch = worked(receive(draft, TABLE, TABLE.replace("20,MiB/s", "x,MiB/s"), is_confirmed=True))
@@ -523,7 +474,7 @@ def test_nothing_comes_into_a_case_study_that_is_no_draft(draft, status):
     batch = filed(draft, TABLE)
     reviews.submit(draft, user=draft.owner)
     if status == "published":
-        life.publish([draft], reason="good")
+        lifecycle.publish([draft], reason="good")
     with pytest.raises(ImportRefused, match="results go into drafts only"):
         receive(draft, TABLE + "#")
     with pytest.raises(ImportRefused):
@@ -532,7 +483,7 @@ def test_nothing_comes_into_a_case_study_that_is_no_draft(draft, status):
 
 def test_a_draft_published_meanwhile_takes_nothing_any_more(draft):
     batch = receive(draft, TABLE, is_confirmed=True)
-    life.publish([draft], reason="too early")
+    lifecycle.publish([draft], reason="too early")
     jobs.run(batch.job_id)
     assert "results go into drafts only" in Job.objects.get(pk=batch.job_id).error
     assert rows(draft) == []
@@ -541,7 +492,7 @@ def test_a_draft_published_meanwhile_takes_nothing_any_more(draft):
 def test_a_draft_with_an_open_import_is_not_submitted(draft):
     filed(draft, TABLE)
     receive(draft, TABLE + "#")
-    with pytest.raises(life.CaseStudyError, match="not finished"):
+    with pytest.raises(lifecycle.CaseStudyError, match="not finished"):
         reviews.submit(draft, user=draft.owner)
 
 
@@ -576,11 +527,6 @@ def test_a_file_that_cannot_be_one_is_refused(draft, content, words):
     assert not ImportBatch.objects.exists()
 
 
-def test_an_upload_has_a_largest_size():
-    with pytest.raises(raw_files.UploadError, match="larger than 10 bytes"):
-        raw_files.take("x", [b"123456", b"78901"], largest=10)
-
-
 @pytest.mark.parametrize(
     ("given", "kept"),
     [
@@ -593,15 +539,6 @@ def test_an_upload_has_a_largest_size():
 )
 def test_names_of_files_are_made_harmless(given, kept):
     assert pipeline.file_name(given) == kept
-
-
-def test_large_files_are_kept_in_parts(draft, monkeypatch):
-    monkeypatch.setattr(raw_files, "CHUNK_BYTES", 1000)
-    content = (TABLE * 40).encode()
-    batch = receive(draft, content)
-    (file,) = batch.files.all()
-    assert file.chunks.count() == -(-len(content) // 1000)
-    assert raw_files.content(file) == content
 
 
 # The three doors
@@ -695,7 +632,7 @@ def test_a_bundle_taken_in_elsewhere_is_the_same_case_study(slug):
 def test_a_bundle_brings_its_files_and_where_each_number_stood(draft):
     filed(draft, TABLE)
     bundle = bundle_of("lab")
-    life.delete_draft(draft)
+    lifecycle.delete_draft(draft)
     again, _ = bundles.take_in(bundle, user=draft.owner, door="browser")
     measurement = Measurement.objects.filter(configuration__case_study=again).first()
     assert measurement.line == 2
@@ -730,7 +667,7 @@ def test_a_bundle_carries_every_fact_of_configurations_and_numbers(draft):
     assert {name: before[0][f"configuration__{name}"] for name in plain} == {name: facts[name] for name in plain}
     assert [row["machine"] for row in before] == [1, 2, None, None, None]
     bundle = bundle_of("lab")
-    life.delete_draft(draft)
+    lifecycle.delete_draft(draft)
     bundles.take_in(bundle, user=None, door="command")
     assert list(asked.values(*names, *of_configuration)) == before
     assert members_of(bundle_of("lab")) == members_of(bundle)
@@ -770,7 +707,7 @@ def changed(bundle: bytes, name: str, old: bytes, new: bytes) -> bytes:
 def test_a_bundle_that_is_wrong_is_refused_and_leaves_nothing(draft, name, old, new, words):
     filed(draft, TABLE)
     bundle = changed(bundle_of("lab"), name, old, new)
-    life.delete_draft(draft)
+    lifecycle.delete_draft(draft)
     with pytest.raises(bundles.BundleError, match=words):
         bundles.take_in(bundle, user=None, door="command")
     assert not CaseStudy.objects.filter(slug="lab").exists()
@@ -783,7 +720,7 @@ def test_a_bundle_whose_claim_asks_too_much_is_refused_with_its_code(draft):
     claim.case_studies.add(draft)
     bundle = bundle_of("lab")
     claim.delete()
-    life.delete_draft(draft)
+    lifecycle.delete_draft(draft)
     with pytest.raises(bundles.BundleError, match=r"claim X-1, checks: own.* more than 10,000 parts"):
         bundles.take_in(bundle, user=None, door="command")
     assert not Claim.objects.filter(code="X-1").exists()
@@ -793,7 +730,7 @@ def test_bytes_that_are_not_those_named_are_refused(draft):
     filed(draft, TABLE)
     digest = hashlib.sha256(TABLE.encode()).hexdigest()
     bundle = changed(bundle_of("lab"), f"files/{digest}", b"10.5", b"10.6")
-    life.delete_draft(draft)
+    lifecycle.delete_draft(draft)
     with pytest.raises(bundles.BundleError, match="not those that the bundle names"):
         bundles.take_in(bundle, user=None, door="command")
 
@@ -839,45 +776,12 @@ def test_a_crafted_bundle_costs_whoever_takes_it_in_next_to_nothing(document, wo
     assert len(str(refusal.value)) < 4_000
 
 
-def test_only_as_many_faults_of_a_bundle_are_looked_for_as_are_shown(monkeypatch):
-    calls = []
-
-    def fault(validator, *args):
-        calls.append(args)
-        yield jsonschema.ValidationError("a fault")
-
-    validator = jsonschema.validators.extend(jsonschema.Draft202012Validator, {"type": fault})
-    monkeypatch.setattr(jsonschema, "Draft202012Validator", validator)
-    schema = {"items": {"type": "object"}}
-    with pytest.raises(bundles.BundleError, match="; and more"):
-        bundle_reader.parse_document("x", json.dumps([0] * 1_000).encode(), schema, max_bytes=5_000, max_values=2_000)
-    assert len(calls) == bundle_reader.MAX_FAULTS + 1
-
-
 def test_a_bundle_with_too_many_entries_is_refused(draft, monkeypatch):
     filed(draft, TABLE)
     bundle = bundle_of("lab")
     monkeypatch.setattr(bundle_reader, "MAX_ENTRIES", 0)
     with pytest.raises(bundles.BundleError, match="at most 0 are taken"):
         bundle_reader.read(bundle, bundle_schema.schema())
-
-
-def test_a_bundle_with_long_tables_is_left_to_the_command(draft, monkeypatch):
-    filed(draft, TABLE)
-    bundle = bundle_of("lab")
-    life.delete_draft(draft)
-    monkeypatch.setattr(bundles, "_MOST_LINES_AT_ONCE", 3)
-    with pytest.raises(bundles.BundleError, match=r"manage\.py import_results"):
-        bundles.take_in(bundle, user=draft.owner, door="browser")
-    assert bundles.take_in(bundle, user=None, door="command")[1]
-
-
-def test_a_bundle_goes_through_the_commands(draft, tmp_path):
-    filed(draft, TABLE)
-    call_command("export_case_study", "lab", str(tmp_path / "lab.zip"), verbosity=0)
-    life.delete_draft(draft)
-    call_command("import_results", str(tmp_path / "lab.zip"), verbosity=0)
-    assert len(rows(CaseStudy.objects.get(slug="lab"))) == 5
 
 
 # Limits of reading
@@ -895,43 +799,26 @@ def test_an_import_that_takes_too_long_ends_with_a_sentence(draft, settings):
 
 def test_an_import_that_is_discarded_while_it_is_read_frees_its_worker(draft):
     batch = receive(draft, TABLE)
-    contents = Contents(batch, batch.job_id)
+    contents = FileContents(batch, batch.job_id)
     with contents:
         pipeline.discard(batch, user=draft.owner)
-        with pytest.raises(Decided):
+        with pytest.raises(NoLongerWanted):
             contents.check()
-    with pytest.raises(Decided), Contents(batch, batch.job_id):
+    with pytest.raises(NoLongerWanted), FileContents(batch, batch.job_id):
         pass
     assert worked(batch).state == State.DISCARDED
-
-
-def test_an_import_whose_draft_is_deleted_before_it_is_read_is_no_failure(draft):
-    job = receive(draft, TABLE).job_id
-    life.delete_draft(draft)
-    jobs.run(job)
-    assert Job.objects.get(pk=job).state == "done"
 
 
 def test_an_import_whose_draft_is_deleted_while_it_is_read_is_no_failure(draft, monkeypatch):
     job = receive(draft, TABLE, is_confirmed=True).job_id
 
     def fails_once_it_is_gone(filing):
-        life.delete_draft(draft)
+        lifecycle.delete_draft(draft)
         return filing.case_study.storage.server
 
-    monkeypatch.setattr(Filing, "do", fails_once_it_is_gone)
+    monkeypatch.setattr(ImportFiler, "read", fails_once_it_is_gone)
     jobs.run(job)
     assert Job.objects.get(pk=job).state == "done"
-
-
-def test_a_mistake_while_an_import_is_read_fails_its_job(draft, monkeypatch):
-    def fails(walk):
-        raise RuntimeError("a mistake")
-
-    monkeypatch.setattr(Walk, "do", fails)
-    batch = receive(draft, TABLE)
-    jobs.run(batch.job_id)
-    assert Job.objects.get(pk=batch.job_id).error == "a mistake"
 
 
 @pytest.mark.sqlite
@@ -956,3 +843,13 @@ def test_parameters_that_are_no_object_are_a_fault(draft, cell):
         "parameters",
         'a JSON object, like {"threads": 16}',
     )
+
+
+def test_a_bundle_with_long_tables_is_left_to_the_command(draft, monkeypatch):
+    filed(draft, TABLE)
+    bundle = bundle_of("lab")
+    lifecycle.delete_draft(draft)
+    monkeypatch.setattr(bundles, "_MOST_LINES_AT_ONCE", 3)
+    with pytest.raises(bundles.BundleError, match=r"manage\.py import_results"):
+        bundles.take_in(bundle, user=draft.owner, door="browser")
+    assert bundles.take_in(bundle, user=None, door="command")[1]

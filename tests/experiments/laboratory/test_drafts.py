@@ -6,7 +6,7 @@ import pytest
 from django.core.management import call_command
 
 from experiments.campaigns import control, drafts
-from experiments.case_studies import life, reviews
+from experiments.case_studies import lifecycle, reviews
 from experiments.imports import pipeline
 from experiments.laboratory.targets import libvirt
 from experiments.laboratory.targets.libvirt import domain_xml
@@ -42,7 +42,7 @@ def test_a_native_campaign_becomes_a_draft_with_facts_and_outputs(plain_lab, key
     assert configuration.is_native
     assert configuration.host_kernel == host.facts["kernel"]
     reviews.submit(draft, user=None)
-    life.publish([draft], reason="measured here")
+    lifecycle.publish([draft], reason="measured here")
     with pytest.raises(control.CampaignError, match="is filed as lab-native"):
         drafts.create_draft(campaign, user=None)
 

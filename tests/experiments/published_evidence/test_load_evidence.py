@@ -12,7 +12,7 @@ from django.apps import apps
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from experiments.case_studies import life
+from experiments.case_studies import lifecycle, retraction
 from experiments.models import (
     CaseStudy,
     Claim,
@@ -124,7 +124,7 @@ def test_of_two_loads_at_once_one_adds_everything_and_the_other_nothing():
 
 
 def test_a_retracted_case_study_stays_retracted(published_evidence):
-    life.retract(CaseStudy.objects.get(slug="p2"), reason="The host file system is in doubt.")
+    retraction.retract(CaseStudy.objects.get(slug="p2"), reason="The host file system is in doubt.")
 
     assert evidence.load().lines() == ["nothing to add: the database holds all of the published evidence"]
     assert CaseStudy.objects.get(slug="p2").status == CaseStudy.Status.RETRACTED
@@ -247,11 +247,11 @@ def test_a_broken_row_in_the_middle_leaves_the_database_untouched(directory, nam
 @pytest.mark.django_db
 def test_a_failed_publication_leaves_the_database_untouched(monkeypatch):
     def refuse(*args, **kwargs):
-        raise life.CaseStudyError("no")
+        raise lifecycle.CaseStudyError("no")
 
-    monkeypatch.setattr(life, "publish", refuse)
+    monkeypatch.setattr(lifecycle, "publish", refuse)
 
-    with pytest.raises(life.CaseStudyError):
+    with pytest.raises(lifecycle.CaseStudyError):
         evidence.load()
     assert rows_in_database() == 0
 

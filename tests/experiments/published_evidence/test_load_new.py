@@ -5,7 +5,7 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
-from experiments.case_studies import life
+from experiments.case_studies import lifecycle, retraction
 from experiments.models import CaseStudy, Claim, Ending, FileSystem, KnowledgeRevision, Measurement, Storage
 from experiments.published_evidence import load as evidence
 from experiments.published_evidence.files import EvidenceError
@@ -24,7 +24,7 @@ def bring(outside=None) -> evidence.Report:
 
 
 def test_what_a_release_has_beside_what_is_published_comes_as_one_revision(published_evidence):
-    life.publish([make_case_study("ours")], reason="ours")
+    lifecycle.publish([make_case_study("ours")], reason="ours")
     before = set(Measurement.objects.values_list("pk", "value", "configuration", "variant"))
     report = bring(OUTSIDE)
     assert report.published == CaseStudy.objects.count() - 8 > 20
@@ -52,7 +52,7 @@ def test_what_is_published_stays_though_the_files_say_it_otherwise(published_evi
 
 
 def test_a_retracted_case_study_stays_retracted(published_evidence):
-    life.retract(CaseStudy.objects.get(slug="p2"), reason="in doubt")
+    retraction.retract(CaseStudy.objects.get(slug="p2"), reason="in doubt")
     before = rows_in_database()
     bring()
     assert rows_in_database() == before
@@ -101,7 +101,7 @@ def test_what_a_draft_brought_under_a_name_of_the_release_is_not_made_public_as_
 def test_a_draft_with_the_slug_of_a_case_study_of_the_release_stays_a_draft_and_that_is_said(settings):
     settings.KDB_OUTSIDE = settings.KDB_SIGNATURES = None
     draft = make_case_study("p4", title="My own")
-    life.publish([make_case_study("ours")], reason="ours")
+    lifecycle.publish([make_case_study("ours")], reason="ours")
     stderr = StringIO()
     for _ in range(2):  # also when there is nothing else to bring
         call_command("prepare", stderr=stderr)

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from experiments.case_studies import endings, life
+from experiments.case_studies import retraction
 from experiments.models import CaseStudy, Hypervisor, LoadedCaseStudy, Measurement, Origin, Publication
 from experiments.releases import ReleaseError, loading, manifest, signing, writing
 from experiments.releases.writing import ReleaseOptions
@@ -164,7 +164,7 @@ def test_a_release_loads_into_an_empty_installation_with_equal_answers(db, tmp_p
     make_claim(code="C1", publication=publication, **told).case_studies.add(first)
     study("a", better="btrfs")
     withdrawn = study("w")
-    life.retract(withdrawn, reason="The disk was broken.")
+    retraction.retract(withdrawn, reason="The disk was broken.")
     expected, file = answers(ANSWERED), written(tmp_path)
     assert any(answer["entries"] for answer in expected)
 
@@ -191,10 +191,10 @@ def test_a_later_release_updates_supersedes_and_retracts_and_ones_own_stay(db, t
     changing, retracted, superseded = study("c", publication=publication), study("r"), study("s")
     before = written(tmp_path)
     fastest = Measurement.objects.filter(configuration__case_study=changing, value=150.1)
-    endings.end(changing, reason="A cache answered.", rows=list(fastest.values_list("pk", flat=True)))
+    retraction.end(changing, reason="A cache answered.", rows=list(fastest.values_list("pk", flat=True)))
     Publication.objects.filter(pk=publication.pk).update(title="A title in words")
-    life.retract(retracted, reason="Void.")
-    endings.end(superseded, reason="Measured again.", replaced_by=study("n", better="ext4"))
+    retraction.retract(retracted, reason="Void.")
+    retraction.end(superseded, reason="Measured again.", replaced_by=study("n", better="ext4"))
     later, expected = written(tmp_path), answers(ANSWERED)
 
     become_another(empty=True)
@@ -202,7 +202,7 @@ def test_a_later_release_updates_supersedes_and_retracts_and_ones_own_stay(db, t
     loading.load(before)
     own.refresh_from_db()
     assert own.status == "published"
-    life.retract(own, reason="So that the answers can be compared.")
+    retraction.retract(own, reason="So that the answers can be compared.")
     report = loading.load(later)
 
     assert report.replaced == {"c": "c-2"}

@@ -2,12 +2,12 @@
 
 import pytest
 
-from experiments.case_studies import life
+from experiments.case_studies import lifecycle
 from experiments.models import Configuration, ImportBatch
-from experiments.tables import take_in as take_in_module
+from experiments.tables import drafting
 from experiments.tables.conditions import read_conditions
-from experiments.tables.pasted import tables_in
-from experiments.tables.take_in import NotTaken, read, take_in
+from experiments.tables.drafting import TableRefused, make_draft, read_table
+from experiments.tables.parsing import tables_in
 from modelling.evidence import names
 from tests.factories import make_user
 
@@ -62,23 +62,23 @@ def _catalogue(published_evidence):
 
 def test_a_word_that_is_not_known_is_told_once_and_not_for_each_number():
     (table,) = tables_in(TABLE.encode())
-    (unknown,) = read(table, read_conditions(CONDITIONS.replace("varmail", "varmial") + PROPOSED)).wrong
+    (unknown,) = read_table(table, read_conditions(CONDITIONS.replace("varmail", "varmial") + PROPOSED)).wrong
     assert (unknown.column, unknown.found) == ("workload", "varmial")
-    (storage,) = read(table, read_conditions(CONDITIONS)).wrong
+    (storage,) = read_table(table, read_conditions(CONDITIONS)).wrong
     assert (storage.column, storage.found) == ("host storage", "Quokka SDS")
 
-    (fault,) = read(table, read_conditions(CONDITIONS.replace('"Raw device"', '"sideways"') + PROPOSED)).wrong
+    (fault,) = read_table(table, read_conditions(CONDITIONS.replace('"Raw device"', '"sideways"') + PROPOSED)).wrong
     assert (fault.column, fault.found, fault.line, fault.more) == ("guest_access", "sideways", 3, 3)
     assert str(fault).startswith("line 3 and 3 more, guest_access: found sideways, allowed is one of file-system")
 
 
 def test_of_many_unknown_words_the_first_are_held_against_all_names(monkeypatch):
     compared = []
-    monkeypatch.setattr(take_in_module, "get_close_matches", lambda name, *_: compared.append(name) or [])
+    monkeypatch.setattr(drafting, "get_close_matches", lambda name, *_: compared.append(name) or [])
     rows = "".join(f"| other {number} | 1 | 2 | 3 |\n" for number in range(200))
     (table,) = tables_in((TABLE + rows).encode())
-    assert len(read(table, read_conditions(CONDITIONS + PROPOSED)).wrong) == 200
-    assert len(compared) == take_in_module.MOST_COMPARED
+    assert len(read_table(table, read_conditions(CONDITIONS + PROPOSED)).wrong) == 200
+    assert len(compared) == drafting.MOST_COMPARED
 
 
 def test_a_host_storage_is_proposed_with_a_table_and_known_once_that_is_published():
@@ -86,17 +86,17 @@ def test_a_host_storage_is_proposed_with_a_table_and_known_once_that_is_publishe
     conditions = read_conditions(CONDITIONS + PROPOSED)
     user = make_user("researchers")
 
-    draft = take_in("t.md", TABLE.encode(), table, conditions, user=user, door=ImportBatch.Door.BROWSER)
+    draft = make_draft("t.md", TABLE.encode(), table, conditions, user=user, door=ImportBatch.Door.BROWSER)
 
     assert set(draft.configurations.values_list("backend", flat=True)) == {"lvm-thin", "zvol", "quokka"}
     assert "on quokka" in str(draft.configurations.get(backend="quokka"))
     names.clear_cache()
     assert names.slug_for("host_storage", "Quokka") is None  # a draft is nobody else's matter
-    life.publish([draft], reason="Read over.")
+    lifecycle.publish([draft], reason="Read over.")
     names.clear_cache()
     assert names.slug_for("host_storage", "Quokka") == "quokka"
     (other,) = tables_in(TABLE.replace("Quokka SDS", "QUOKKA").encode())
-    assert not read(other, read_conditions(CONDITIONS)).wrong
+    assert not read_table(other, read_conditions(CONDITIONS)).wrong
 
 
 @pytest.mark.parametrize("slug", ["dir-quokka", "zfs", "lvm-thin", "Quokka", "a-slug-of-twenty-one-ch"])
@@ -104,6 +104,6 @@ def test_a_host_storage_may_not_be_proposed_under_the_name_of_another(slug):
     (table,) = tables_in(TABLE.encode())
     conditions = read_conditions(CONDITIONS + PROPOSED.replace('"quokka"', f'"{slug}"'))
 
-    with pytest.raises(NotTaken, match="new host storage"):
-        take_in("t.md", TABLE.encode(), table, conditions, user=None, door=ImportBatch.Door.BROWSER)
+    with pytest.raises(TableRefused, match="new host storage"):
+        make_draft("t.md", TABLE.encode(), table, conditions, user=None, door=ImportBatch.Door.BROWSER)
     assert not Configuration.objects.filter(case_study__slug="quokka-storage")

@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from experiments.case_studies import life
+from experiments.case_studies import lifecycle, retraction
 from experiments.models import CaseStudy, Measurement
 from kdb.disk_path import SETTINGS
 from modelling.answer_store.selectors import current_ranking
@@ -169,7 +169,7 @@ def test_an_answer_as_of_a_revision_stays_the_same_bytes_when_the_knowledge_grow
     study = factories.make_case_study()
     for guest_fs, value in (("ext4", 300.0), ("xfs", 200.0)):
         factories.make_measurement(value, case_study=study, guest_fs=guest_fs, workload="fileserver")
-    life.publish([study], reason="new")
+    lifecycle.publish([study], reason="new")
     assert client.get(address).json()["superseded_by"] == 2
     after = client.get(f"{address}&as_of=1")
     assert (after.content, after["ETag"]) == (before.content, before["ETag"])
@@ -188,7 +188,7 @@ def test_a_publication_that_changes_the_answer_changes_the_tag(client, published
     study = factories.make_case_study()
     for guest_fs, value in (("ext4", 300.0), ("xfs", 200.0)):
         factories.make_measurement(value, case_study=study, guest_fs=guest_fs, workload="fileserver")
-    life.publish([study], reason="new")
+    lifecycle.publish([study], reason="new")
     current = client.get(path, headers={"if-none-match": first["ETag"]})
     # The previous answer stands until the worker has the new one, and says so.
     assert (current.status_code, current.json()["revision"], current.json()["superseded_by"]) == (200, 1, 2)
@@ -293,7 +293,7 @@ def test_drafts_and_retracted_case_studies_do_not_count(client, published_eviden
     before = client.get("/api/v1/status/").json()
     factories.make_measurement(case_study=factories.make_case_study("draft"))
     assert client.get("/api/v1/status/").json()["measurements"] == before["measurements"]
-    life.retract(CaseStudy.objects.get(slug="p1"), reason="test")
+    retraction.retract(CaseStudy.objects.get(slug="p1"), reason="test")
     after = client.get("/api/v1/status/").json()
     retracted = Measurement.objects.filter(configuration__case_study__slug="p1").count()
     assert after["case_studies"] == before["case_studies"] - 1

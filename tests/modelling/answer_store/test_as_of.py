@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from experiments.case_studies import life
+from experiments.case_studies import lifecycle, retraction
 from modelling.answer_pages.layout.heat_map import heat_map
 from modelling.answer_store.selectors import current_ranking, ranking_as_of
 from modelling.answer_store.snapshots import answer_waiting_questions
@@ -26,7 +26,7 @@ def publish(slug: str, **values: float):
     for pair, value in values.items():
         guest, host = pair.split("_on_")
         make_measurement(value, case_study=study, guest_fs=guest, host_fs=host)
-    life.publish([study], reason="measured")
+    lifecycle.publish([study], reason="measured")
     return study
 
 
@@ -35,7 +35,7 @@ def history():
     """Make three revisions: one case study, a second that turns the order round, the first retracted."""
     first = publish("first", ext4_on_ext4=100.0, xfs_on_ext4=50.0)
     publish("second", ext4_on_ext4=10.0, xfs_on_ext4=1000.0, btrfs_on_ext4=1.0)
-    life.retract(first, reason="wrong disk")
+    retraction.retract(first, reason="wrong disk")
 
 
 def keys(snapshot) -> list[str]:
@@ -68,7 +68,7 @@ def test_a_kept_answer_stands_for_all_revisions_that_did_not_touch_it():
     then = current_ranking(QUESTION)
     other = make_case_study("other")
     make_measurement(5.0, case_study=other, workload="webserver")
-    life.publish([other], reason="measured")
+    lifecycle.publish([other], reason="measured")
     assert ranking_as_of(QUESTION, 2).digest == then.digest
 
 
@@ -102,8 +102,8 @@ def test_claims_are_judged_as_of_a_revision(client):
     other = make_claim(code="T-2", publication=claim.publication)
     other.case_studies.set([later])
     make_measurement(7.0, case_study=later)
-    life.publish([later], reason="measured")
-    life.retract(study, reason="wrong disk")
+    lifecycle.publish([later], reason="measured")
+    retraction.retract(study, reason="wrong disk")
 
     def listed(end):
         return {row["id"]: row["verdict"] for row in client.get(f"/api/v1/claims/?{end}").json()["results"]}

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 from django.db import DatabaseError
 
-from experiments.case_studies import life
+from experiments.case_studies import lifecycle
 from modelling.answer_store import permalinks, selectors, snapshots
 from modelling.answers import estimate
 from modelling.estimation.network import NotEstimated
@@ -24,7 +24,7 @@ def publish_guests(slug: str, **values: float) -> None:
     study = make_case_study(slug)
     for guest_fs, value in values.items():
         make_measurement(value, case_study=study, guest_fs=guest_fs, workload="varmail")
-    life.publish([study], reason=slug)
+    lifecycle.publish([study], reason=slug)
 
 
 @pytest.fixture

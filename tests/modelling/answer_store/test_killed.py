@@ -14,7 +14,7 @@ PREPARE = """
 import django; django.setup()
 from django.core.management import call_command
 from experiments.models import CaseStudy
-from experiments.case_studies import life
+from experiments.case_studies import retraction
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
 from modelling.answer_store.selectors import current_ranking
@@ -23,7 +23,7 @@ for workload in ("varmail", "fileserver", "webserver"):
     for axis in AXES:
         for hypervisor in (None, "proxmox"):
             current_ranking(Question(axis, workload, hypervisor=hypervisor))
-life.retract(CaseStudy.objects.get(slug="p1"), reason="wrong disk")
+retraction.retract(CaseStudy.objects.get(slug="p1"), reason="wrong disk")
 """
 LOSE_EVERYTHING = """
 import django; django.setup()

@@ -6,7 +6,7 @@ import pytest
 from django.core.cache import caches
 from django.utils.html import escape
 
-from experiments.case_studies import life
+from experiments.case_studies import lifecycle, retraction
 from experiments.models import CaseStudy
 from modelling.answer_store import history, permalinks, selectors, snapshots, versions, views
 from modelling.answer_store.selectors import current_ranking
@@ -192,8 +192,8 @@ def test_what_was_answered_before_a_retraction_is_pinned_when_first_asked_for_af
     study = factories.make_case_study("windows", publication=factories.make_publication("windows"))
     for guest_fs, value in (("ext4", 100.0), ("xfs", 300.0)):
         factories.make_measurement(value, case_study=study, guest_fs=guest_fs, workload="fileserver", hypervisor="xen")
-    life.publish([study], reason="new")
-    life.retract(CaseStudy.objects.get(slug="windows"), reason="wrong disk")
+    lifecycle.publish([study], reason="new")
+    retraction.retract(CaseStudy.objects.get(slug="windows"), reason="wrong disk")
     answer = client.get(f"{ADDRESS}&hypervisor=kvm&as_of=2&method={METHOD}").json()
     assert answer["pinned"] is True
 

@@ -6,7 +6,7 @@ import pytest
 from django.core.cache import caches
 from django.utils.timezone import now
 
-from experiments.case_studies import life
+from experiments.case_studies import lifecycle
 from modelling.answer_store import releases
 from modelling.answer_store.releases import _seen
 from modelling.answer_store.selectors import current_ranking
@@ -26,7 +26,7 @@ def make_study(slug, *, publish=True, hypervisor="kvm", **stated):
         of_host = make_configuration(study, hypervisor=hypervisor, guest_fs=guest_fs, host_fs="zfs", **stated)
         make_measurement(value, configuration=of_host, workload="varmail")
     if publish:
-        life.publish([study], reason="measured")
+        lifecycle.publish([study], reason="measured")
     return study
 
 
@@ -90,7 +90,7 @@ def test_a_draft_is_not_seen_and_a_publication_is_seen_at_once(told, client):
     draft = make_study("draft", publish=False, hypervisor="qemu-tcg", host_kernel="6.12")
     before = client.get(ANSWER)
     assert told()["host_kernel", ""]["newest"] == "5.15"
-    life.publish([draft], reason="measured")
+    lifecycle.publish([draft], reason="measured")
     assert told()["host_kernel", ""]["newest"] == "6.12"
     assert client.get(ANSWER)["ETag"] != before["ETag"]
 

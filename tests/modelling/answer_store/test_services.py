@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import pytest
 
-from experiments.case_studies import life
+from experiments.case_studies import lifecycle, retraction
 from experiments.models import KnowledgeRevision
 from kdb.jobs import jobs
 from kdb.models import Job
@@ -160,7 +160,7 @@ def test_the_previous_answer_is_served_until_the_job_has_the_new_one():
 def test_a_retracted_case_study_leaves_the_answer():
     case_study = published_pair()
     assert order(MAIL)
-    life.retract(case_study, reason="wrong disk")
+    retraction.retract(case_study, reason="wrong disk")
     assert RankingSnapshot.objects.get().superseded_by == 2
     snapshots.compute_snapshot(MAIL)
     assert order(MAIL) == []
@@ -184,16 +184,16 @@ def test_an_answer_is_not_kept_where_a_publication_came_between(monkeypatch):
 
 def test_what_is_published_cannot_be_published_again():
     case_study = published_pair()
-    with pytest.raises(life.CaseStudyError):
+    with pytest.raises(lifecycle.CaseStudyError):
         publish(case_study)
     assert KnowledgeRevision.objects.count() == 1
 
 
 def test_a_retraction_needs_a_reason_and_a_published_case_study():
-    with pytest.raises(life.CaseStudyError, match="reason"):
-        life.retract(published_pair(), reason=" ")
-    with pytest.raises(life.CaseStudyError, match="published"):
-        life.retract(make_case_study(), reason="never was")
+    with pytest.raises(lifecycle.CaseStudyError, match="reason"):
+        retraction.retract(published_pair(), reason=" ")
+    with pytest.raises(lifecycle.CaseStudyError, match="published"):
+        retraction.retract(make_case_study(), reason="never was")
 
 
 # The published evidence

@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.timezone import now
 
-from experiments.case_studies import life
+from experiments.case_studies import retraction
 from experiments.models import CaseStudy, KnowledgeRevision
 from kdb.jobs import jobs, tasks
 from kdb.models import Job
@@ -474,7 +474,7 @@ def test_an_answer_that_is_not_kept_is_worked_out_once(monkeypatch):
 def test_beyond_the_limit_what_was_asked_least_lately_is_forgotten_and_still_answered(published_evidence, settings):
     for axis in ("fs-pair", "guest-fs", "hypervisor"):
         current_ranking(Question(axis, "varmail"))
-    life.retract(CaseStudy.objects.get(slug="p4"), reason="wrong disk")
+    retraction.retract(CaseStudy.objects.get(slug="p4"), reason="wrong disk")
     work()
     followed = RankingSnapshot.objects.followed().filter(is_followed=True)
     assert followed.exists()

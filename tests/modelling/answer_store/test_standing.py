@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings as deployment
 from django.core.management import call_command
 
-from experiments.case_studies import life
+from experiments.case_studies import lifecycle
 from experiments.models import CaseStudy, KnowledgeRevision
 from kdb.cost import budget
 from kdb.jobs import jobs
@@ -47,7 +47,7 @@ def published():
     study = make_case_study("mine")
     for guest_fs, value in (("ext4", 100.0), ("xfs", 400.0)):
         make_measurement(value, case_study=study, guest_fs=guest_fs, workload="varmail")
-    life.publish([study], reason="the first")
+    lifecycle.publish([study], reason="the first")
     choices.clear_cache()
     names.clear_cache()
     return study
@@ -111,7 +111,7 @@ def test_answers_of_anything_else_are_never_taken_in(change, file, published, mo
         case "evidence":
             other = make_case_study("other")
             make_measurement(1.0, case_study=other, guest_fs="btrfs", workload="varmail")
-            life.publish([other], reason="another")
+            lifecycle.publish([other], reason="another")
         case "facts":
             CaseStudy.objects.filter(pk=published.pk).update(title="Another title")
         case "method":

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from experiments.case_studies import life
+from experiments.case_studies import lifecycle
 from modelling.answers.answer import answer
 from modelling.answers.estimate import assumptions, estimate
 from modelling.estimation.arms import comparable_arms
@@ -23,7 +23,7 @@ def published(slug: str, values: dict[str, float], parameters: dict | None = Non
     load = make_variant("varmail", parameters=parameters or {})
     for guest_fs, value in values.items():
         make_measurement(value, case_study=study, guest_fs=guest_fs, variant=load)
-    life.publish([study], reason="it counts")
+    lifecycle.publish([study], reason="it counts")
 
 
 def told(question: Question = ASKED):

@@ -12,7 +12,7 @@ from django.utils.html import escape
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.case_studies import life
+from experiments.case_studies import lifecycle
 from modelling.answer_pages.forms import WeightsField
 from modelling.answer_pages.mix import mix_answer
 from modelling.answer_store.selectors import answer_in, current_ranking
@@ -41,7 +41,7 @@ def publish(slug: str = "lab", values=FAST_MAIL, **fields):
         for workload, value in zip(("varmail", "webserver"), numbers, strict=True):
             if value is not None:
                 make_measurement(value, case_study=study, guest_fs=guest, host_fs=host, workload=workload, **fields)
-    life.publish([study], reason="measured")
+    lifecycle.publish([study], reason="measured")
 
 
 def answer(**weights: float):
@@ -205,7 +205,7 @@ def test_what_was_measured_only_without_flushes_is_not_in_a_mix():
         configuration = make_configuration(study, guest_fs=guest, guest_mount_options=options)
         for workload in ("varmail", "webserver"):
             make_measurement(value, configuration=configuration, workload=workload)
-    life.publish([study], reason="measured")
+    lifecycle.publish([study], reason="measured")
     mix_ranking = answer(varmail=75, webserver=25)
     assert [entry.key for entry in mix_ranking.entries] == ["ext4-on-ext4", "xfs-on-ext4"]
     assert any(note.startswith("Measured only with guest mount option nobarrier") for note in mix_ranking.notes)
@@ -316,7 +316,7 @@ def test_other_weights_solve_no_ranking_again_and_metrics_that_a_workload_lacks_
         make_measurement(value, **arm, workload="varmail")
         for workload in ("varmail", "webserver"):
             make_measurement(value, **arm, workload=workload, metric="operation_rate", unit="ops/s")
-    life.publish([study], reason="measured")
+    lifecycle.publish([study], reason="measured")
     solved = []
 
     def counted(question, as_of=None):

@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from experiments.case_studies import life
+from experiments.case_studies import retraction
 from experiments.models import CaseStudy
 from tests import factories
 
@@ -103,5 +103,5 @@ def test_hypotheses_have_their_score_by_source(client):
 
 
 def test_a_retracted_case_study_is_named(client):
-    life.retract(CaseStudy.objects.get(slug="p4"), reason="wrong disk")
+    retraction.retract(CaseStudy.objects.get(slug="p4"), reason="wrong disk")
     assert client.get(f"{CLAIMS}P4-C04/").json()["retracted_case_studies"] == ["p4"]

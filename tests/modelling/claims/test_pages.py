@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.case_studies import life
+from experiments.case_studies import lifecycle, retraction
 from experiments.models import CaseStudy, Claim
 from modelling.claims import pages as claim_pages
 from modelling.models import ClaimVerdict
@@ -36,7 +36,7 @@ def test_the_front_page_is_kept_until_something_is_published_or_judged(client, d
     assert "No claim is recorded yet" in text(client.get("/claims/"))
     study = factories.make_case_study("lab")
     factories.make_claim(code="P9-C01").case_studies.add(study)
-    life.publish([study], reason="measured")
+    lifecycle.publish([study], reason="measured")
     assert "1 claim</caption>" in text(client.get("/claims/"))
     with django_assert_num_queries(2):
         assert "verdict=contradicted" not in text(client.get("/claims/"))
@@ -102,7 +102,7 @@ def test_the_hypotheses_page_shows_scores_and_reasons(client):
 def test_pages_say_when_newer_evidence_is_being_worked_in(client):
     addresses = ["/claims/p1/", "/claims/p1/P1-C06/", "/hypotheses/"]
     assert not any("Newer evidence" in text(client.get(address)) for address in addresses)
-    life.retract(CaseStudy.objects.get(slug="p4"), reason="wrong disk")
+    retraction.retract(CaseStudy.objects.get(slug="p4"), reason="wrong disk")
     assert all("Newer evidence" in text(client.get(address)) for address in addresses)
 
 

@@ -9,7 +9,7 @@ from django.db.models import Value
 from django.db.models.functions import Concat
 from django.test.utils import CaptureQueriesContext
 
-from experiments.case_studies import life
+from experiments.case_studies import retraction
 from experiments.claim_conditions import parse
 from experiments.models import (
     CaseStudy,
@@ -312,7 +312,7 @@ def test_a_first_publication_judges_at_once_and_later_ones_in_the_background():
     work()
     assert (verdict("X-C01", "others").verdict, verdict("X-C01", "others").revision) == ("contradicted", 2)
 
-    life.retract(first, reason="wrong disk")
+    retraction.retract(first, reason="wrong disk")
     work()
     assert (verdict("X-C01").verdict, verdict("X-C01").revision) == ("untestable", 3)
     assert verdict("X-C01").evidence["measurements"] == []
@@ -337,7 +337,7 @@ def test_nothing_is_kept_where_a_publication_comes_in_between(published_evidence
 
 
 def test_retracting_a_paper_takes_its_evidence_from_every_verdict(published_evidence):
-    life.retract(CaseStudy.objects.get(slug="p4"), reason="wrong disk")
+    retraction.retract(CaseStudy.objects.get(slug="p4"), reason="wrong disk")
     work()
     assert counts("P4-C08") == ("untestable", 0, 0, 1)
     assert verdict("P0-C02").verdict == "untestable"  # it speaks of p4

@@ -8,7 +8,7 @@ from django.core.cache import caches
 from django.db.models import F
 from pandas.testing import assert_frame_equal
 
-from experiments.case_studies import life
+from experiments.case_studies import retraction
 from experiments.models import KnowledgeRevision
 from kdb.settings import base
 from modelling.answer_store.selectors import answer_in, current_ranking
@@ -65,7 +65,7 @@ def test_what_is_retracted_is_there_as_of_its_revision_and_not_now(read):
     publish(first)
     before = publish(study("second")).number
     assert len(dataframes.arms(ASKED)) == 4
-    life.retract(first, reason="wrong disk")
+    retraction.retract(first, reason="wrong disk")
     assert studies_in(dataframes.arms(ASKED)) == {"second"}
     assert studies_in(dataframes.arms(ASKED, as_of=before)) == {"first", "second"}
     assert len(read) == 1

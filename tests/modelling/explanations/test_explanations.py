@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import pytest
 from django.core.cache import cache
 
-from experiments.case_studies.life import retract
+from experiments.case_studies.retraction import retract
 from experiments.models import CaseStudy
 from modelling.answer_store.selectors import current_ranking
 from modelling.evidence.axes import AXES

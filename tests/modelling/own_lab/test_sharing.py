@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from experiments.case_studies import life
+from experiments.case_studies import lifecycle
 from experiments.checklist import protocol_of
 from experiments.models import CaseStudy, ImportBatch, Measurement
 from modelling.answers.estimate import ranking_of
@@ -106,7 +106,7 @@ def test_shared_twice_it_is_one_draft_and_deleted_it_can_be_shared_again(ada, sh
     sitting = measured(ada, HOST)
     assert shared(ada, sitting)["case_study"] == shared(ada, sitting)["case_study"]
     assert CaseStudy.objects.filter(owner=ada).count() == 1
-    life.delete_draft(CaseStudy.objects.get(owner=ada))
+    lifecycle.delete_draft(CaseStudy.objects.get(owner=ada))
     sitting.refresh_from_db()
     assert shared(ada, sitting)["case_study"]
 

@@ -5,7 +5,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
 
-from experiments.case_studies import life, reviews
+from experiments.case_studies import lifecycle, reviews
 from experiments.models import CaseStudy
 from kdb.jobs import jobs
 from kdb.models import Job
@@ -39,7 +39,7 @@ def preview(draft: CaseStudy) -> dict:
 def published():
     """Btrfs first, then XFS, then ext4."""
     case_study = study("first", BTRFS_FIRST)
-    life.publish([case_study], reason="the first")
+    lifecycle.publish([case_study], reason="the first")
     return case_study
 
 
@@ -55,7 +55,7 @@ def guest_fs(result: dict) -> dict:
 
 
 def test_entries_that_move_are_told_with_old_and_new_rank():
-    life.publish([study("first", {"btrfs": 30.0, "xfs": 29.0, "ext4": 28.0})], reason="the first")
+    lifecycle.publish([study("first", {"btrfs": 30.0, "xfs": 29.0, "ext4": 28.0})], reason="the first")
     draft = study("my-study", {"btrfs": 1.0, "xfs": 20.0, "ext4": 100.0})
     moves = {move["key"]: (move["before"]["rank"], move["after"]["rank"]) for move in guest_fs(preview(draft))["moves"]}
     assert (moves["ext4"], moves["btrfs"]) == ((3, 1), (1, 3))
@@ -63,7 +63,7 @@ def test_entries_that_move_are_told_with_old_and_new_rank():
 
 def test_the_preview_is_what_publication_then_does(draft):
     result = preview(draft)
-    life.publish([draft], reason="now")
+    lifecycle.publish([draft], reason="now")
     for changed in result["questions"]:
         asked = Question(**changed["question"])
         answer = compute_snapshot(asked).result
@@ -85,7 +85,7 @@ def test_a_new_workload_gets_its_first_ranking(published):
 def test_what_finds_the_same_again_moves_no_rank(published):
     """A fourth laboratory that found what three found before it: headlines may become surer in the six questions."""
     for slug in ("second", "third"):
-        life.publish([study(slug, BTRFS_FIRST)], reason="the same again")
+        lifecycle.publish([study(slug, BTRFS_FIRST)], reason="the same again")
     result = preview(study("my-study", BTRFS_FIRST))
     assert len(result["questions"]) + result["unchanged"] == 6
     moves = [move for question in result["questions"] for move in question["moves"]]
@@ -111,13 +111,13 @@ def test_a_preview_is_stale_once_the_draft_or_the_knowledge_changes(draft):
     make_measurement(5.0, case_study=draft, guest_fs="ext4", workload="varmail", repetition=2)
     assert previews.preview_state(draft)[0] == "stale"
     preview(draft)
-    life.publish([study("other", FAST)], reason="another")
+    lifecycle.publish([study("other", FAST)], reason="another")
     assert previews.preview_state(draft)[0] == "stale"
 
 
 def test_publication_ends_the_preview(draft):
     preview(draft)
-    life.publish([draft], reason="now")
+    lifecycle.publish([draft], reason="now")
     assert not PublicationPreview.objects.exists()
     previews.compute_preview(draft.pk, lambda done, total: None)
     assert not PublicationPreview.objects.exists()
@@ -188,7 +188,7 @@ def test_headlines_that_move_are_told_before_and_after_and_shown_first(client, d
     page = client.get(reverse("publication-preview", args=[draft.slug])).content.decode()
     assert "Headlines that move" in page
     assert all(escape(sentence) in page for sentence in sentences)
-    life.publish([draft], reason="now")
+    lifecycle.publish([draft], reason="now")
     assert compute_snapshot(Question("guest-fs", "varmail")).result["verdict"]["sentence"] == sentences[1]
 
 

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from experiments.case_studies import life
+from experiments.case_studies import lifecycle
 from modelling.answer_store import snapshots
 from modelling.estimation.ranking import METHOD
 from modelling.models import RankingSnapshot
@@ -28,7 +28,7 @@ def publish(slug: str, ext4: float, xfs: float, workload: str = "fileserver") ->
     study = factories.make_case_study(slug, publication=factories.make_publication(slug))
     for guest_fs, value in (("ext4", ext4), ("xfs", xfs)):
         factories.make_measurement(value, case_study=study, guest_fs=guest_fs, workload=workload)
-    life.publish([study], reason="new")
+    lifecycle.publish([study], reason="new")
     snapshots.answer_waiting_questions(lambda done, total: None)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.case_studies import life
+from experiments.case_studies import lifecycle
 from kdb.models import Job
 from kdb.notifications.models import Delivery, Subscription
 from modelling.answer_store import snapshots
@@ -54,7 +54,7 @@ def test_an_answer_that_says_the_same_again_is_told_to_nobody(client):
     before = entries(client)
     alone = factories.make_case_study("alone")
     factories.make_measurement(200.0, case_study=alone, guest_fs="ext4", workload="fileserver")
-    life.publish([alone], reason="it has nothing to compare")
+    lifecycle.publish([alone], reason="it has nothing to compare")
     snapshots.answer_waiting_questions(lambda done, total: None)
     assert RankingSnapshot.objects.latest("revision").revision == 2
     assert entries(client) == before
@@ -81,7 +81,7 @@ def test_nobody_is_told_while_the_new_answer_is_worked_out_and_the_tick_asks_aga
     study = factories.make_case_study("second", publication=factories.make_publication("second"))
     for guest_fs, value in (("ext4", 100.0), ("xfs", 300.0)):
         factories.make_measurement(value, case_study=study, guest_fs=guest_fs, workload="fileserver")
-    life.publish([study], reason="new")
+    lifecycle.publish([study], reason="new")
     Job.objects.all().delete()
     followers.look_after()
     assert not Job.objects.exists()

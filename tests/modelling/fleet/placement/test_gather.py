@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.case_studies import life
+from experiments.case_studies import lifecycle
 from modelling.answer_pages.mix import mix_answer
 from modelling.evidence.question import Question
 from modelling.fleet.placement.expected_gain import prospect
@@ -20,7 +20,7 @@ def known():
         for host_fs, of_mail, of_web in (("ext4", 100.0, 50.0), ("xfs", 100.0 / faster, 50.0 / faster)):
             for workload, value in (("varmail", of_mail), ("webserver", of_web)):
                 make_measurement(value, case_study=study, guest_fs="ext4", host_fs=host_fs, workload=workload)
-        life.publish([study], reason="measured")
+        lifecycle.publish([study], reason="measured")
     return knowledge([*LOADS], ["kvm"])
 
 

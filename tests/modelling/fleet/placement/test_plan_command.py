@@ -7,7 +7,7 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from experiments.case_studies import life
+from experiments.case_studies import lifecycle
 from modelling.fleet.placement.solver_output import on_stderr
 from tests.factories import make_case_study, make_measurement
 
@@ -45,7 +45,7 @@ def test_a_plan_rests_on_the_published_answers_and_a_pin_is_another_plan(tmp_pat
         study = make_case_study(laboratory, laboratory=laboratory)
         for host_fs, value in (("ext4", 50.0), ("xfs", 150.0)):
             make_measurement(value, case_study=study, guest_fs="ext4", host_fs=host_fs, workload="varmail")
-        life.publish([study], reason="measured")
+        lifecycle.publish([study], reason="measured")
     text = planned(tmp_path, fleet())
     assert text.startswith("1 of 1 machines move.")
     assert "Move from slow to fast." in text

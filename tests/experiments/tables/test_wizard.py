@@ -6,9 +6,9 @@ from io import BytesIO
 import pytest
 
 from experiments.models import CaseStudy, Measurement, PastedTable
-from experiments.tables import guided, take_in
+from experiments.tables import drafting, wizard
 from experiments.tables.conditions import conditions_of, read_conditions
-from experiments.tables.pasted import tables_in
+from experiments.tables.parsing import tables_in
 from tests.factories import make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
@@ -152,8 +152,8 @@ def test_from_paste_to_draft(author, client):
     assert numbers("quokka-file") == numbers("quokka-pools")
     (table,) = tables_in(TABLE)
     assert (
-        take_in.read(table, read_conditions(file.decode())).rows
-        == take_in.read(table, conditions_of(kept.conditions)).rows
+        drafting.read_table(table, read_conditions(file.decode())).rows
+        == drafting.read_table(table, conditions_of(kept.conditions)).rows
     )
 
 
@@ -180,7 +180,7 @@ def test_a_step_can_be_gone_back_to_and_says_what_was_said(author, client):
     assert kept.conditions == conditions
     (again,) = client.get(f"/tables/{kept.pk}/rows/").context["form"].again
     answer(client, kept, "rows", **{again.name: "on"})
-    assert "leave_out" not in guided.document_of(guided.as_file(kept))
+    assert "leave_out" not in wizard.document_of(wizard.toml_file(kept))
     assert "“total” is no hypervisor" not in str(kept.conditions)
     total = next(
         row["field"].name

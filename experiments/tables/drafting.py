@@ -1,6 +1,6 @@
 """A published table under its conditions: what would come in, and the draft that it becomes.
 
-Pages, API and commands call the same two functions: `read` writes nothing, `take_in` all or nothing.
+Pages, API and commands call the same two functions: `read_table` writes nothing, `make_draft` all or nothing.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from experiments import visible
-from experiments.case_studies import life
+from experiments.case_studies import lifecycle
 from experiments.case_studies.forms import draft_forms
 from experiments.catalogue import services
 from experiments.entry_names import Names, fold
@@ -25,22 +25,22 @@ from experiments.readers.table import Fault
 from kdb.api.errors import form_errors
 
 from .conditions import IS_A, Conditions
-from .convert import LeftOut, Wrong, convert
-from .plain import PlainTable
+from .conversion import LeftOut, TableFault, convert
+from .parsing import PlainTable
 
 MOST_COMPARED = 50  # unknown names with all known spellings, a millisecond each
 
 
-class NotTaken(Exception):  # noqa: N818 - the user's matter, not a failure of ours
+class TableRefused(Exception):  # noqa: N818 - the user's matter, not a failure of ours
     """The table cannot become a draft as it is; nothing was kept. wrong : everything that keeps it"""
 
-    def __init__(self, wrong: Iterable[Wrong]) -> None:
+    def __init__(self, wrong: Iterable[TableFault]) -> None:
         self.wrong = list(wrong)
         super().__init__("; ".join(map(str, self.wrong)))
 
 
 @dataclass
-class Reading:
+class TableReading:
     """The content of a table, read under its conditions.
 
     rows : columns of the template, names of the catalogue as slugs; measurements : the same as they would be filed
@@ -51,19 +51,19 @@ class Reading:
     rows: list[dict[str, str]]
     measurements: list[Row] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
-    errors: list[Wrong] = field(default_factory=list)
+    errors: list[TableFault] = field(default_factory=list)
     unknown: dict[tuple[str, str], int] = field(default_factory=dict)
     names: Names = field(default_factory=lambda: Names({}))
 
     @property
-    def wrong(self) -> list[Wrong]:
+    def wrong(self) -> list[TableFault]:
         """Return the errors, unknown names among them: each once, with its first line, whatever numbers it keeps."""
-        lines: dict[Wrong, set[int | None]] = {}
+        lines: dict[TableFault, set[int | None]] = {}
         for error in self.errors:
             lines.setdefault(replace(error, line=None), set()).add(error.line)
         once = [replace(e, line=min(on, key=lambda n: n or 0), more=len(on) - 1) for e, on in lines.items()]
         return once + [
-            Wrong(
+            TableFault(
                 line,
                 kind.replace("_", " "),
                 name,
@@ -80,7 +80,7 @@ class Reading:
         return f" (nearest are {', '.join(nearest[:3])})" if nearest else ""
 
 
-def names_of(conditions: Conditions) -> Names:
+def known_names(conditions: Conditions) -> Names:
     """Return the names of the catalogue, with those that the conditions propose."""
     proposed: dict[str, dict[str, str]] = {}
     for entry in conditions.new:
@@ -90,45 +90,45 @@ def names_of(conditions: Conditions) -> Names:
     return Names(services.spellings(CaseStudy()), proposed)
 
 
-def read(table: PlainTable, conditions: Conditions) -> Reading:
+def read_table(table: PlainTable, conditions: Conditions) -> TableReading:
     """Return what the table says: rows, and everything that is wrong, by line and heading."""
     converted = convert(table, conditions)
-    names = names_of(conditions)
-    rows = [_resolved(row, names) for row in converted.rows]
-    errors = [*converted.errors, *_wrong_entries(conditions)]
-    reading = Reading(rows, left_out=converted.left_out, errors=errors, names=names)
+    names = known_names(conditions)
+    rows = [_with_slugs(row, names) for row in converted.rows]
+    errors = [*converted.errors, *_entry_errors(conditions)]
+    reading = TableReading(rows, left_out=converted.left_out, errors=errors, names=names)
     headings = {column: heading for heading, column in conditions.columns.items()}
     for item in Normaliser(names, {}).rows(source_of_rows(rows, {})) if rows else ():
         if isinstance(item, Row):
             reading.measurements.append(item)
         elif isinstance(item, Fault):
             column = headings.get(item.field, item.field)
-            reading.errors.append(Wrong(item.line, column, item.found, item.expected))
+            reading.errors.append(TableFault(item.line, column, item.found, item.expected))
         elif isinstance(item, Unknown):
             reading.unknown.setdefault((item.kind, item.name), item.line or 0)
     if not rows and not reading.errors:
-        reading.errors.append(Wrong(None, "table", "no measurement", "at least one row with a number"))
+        reading.errors.append(TableFault(None, "table", "no measurement", "at least one row with a number"))
     return reading
 
 
-def _resolved(row: Mapping[str, str], names: Names) -> dict[str, str]:
+def _with_slugs(row: Mapping[str, str], names: Names) -> dict[str, str]:
     """Return the row with the slugs of the catalogue in place of other spellings."""
     slugs = {name: names.find(kind, row[name]) for name, kind in NAMED.items() if name in row}
     return {**row, **{name: slug for name, slug in slugs.items() if slug}}
 
 
-def _wrong_entries(conditions: Conditions) -> list[Wrong]:
+def _entry_errors(conditions: Conditions) -> list[TableFault]:
     wrong = []
     for entry in conditions.new:
-        kind, slug, fields = _new(entry)
+        kind, slug, fields = _entry_fields(entry)
         try:
             services.new_entry(kind, slug, fields, source="")
         except services.EntryError as error:
-            wrong.append(Wrong(None, f"new {kind.replace('_', ' ')}", entry.get("name", slug), str(error)))
+            wrong.append(TableFault(None, f"new {kind.replace('_', ' ')}", entry.get("name", slug), str(error)))
     return wrong
 
 
-def _new(entry: Mapping[str, str]) -> tuple[str, str, dict[str, str]]:
+def _entry_fields(entry: Mapping[str, str]) -> tuple[str, str, dict[str, str]]:
     """Return kind, slug and fields of an entry that conditions propose."""
     return entry[IS_A], entry["slug"], {name: text for name, text in entry.items() if name != IS_A}
 
@@ -136,28 +136,28 @@ def _new(entry: Mapping[str, str]) -> tuple[str, str, dict[str, str]]:
 # The draft
 
 
-def take_in(
+def make_draft(
     name: str, content: bytes, table: PlainTable, conditions: Conditions, *, user: User | None, door: ImportBatch.Door
 ) -> CaseStudy:
     """Return the draft that the table becomes, with its measurements, source and proposed names.
 
-    content : the bytes that the table was found in, which are kept with it. Raises NotTaken.
+    content : the bytes that the table was found in, which are kept with it. Raises TableRefused.
     """
-    reading = read(table, conditions)
-    draft, publication, wrong = _study(conditions)
+    reading = read_table(table, conditions)
+    draft, publication, wrong = _build_study(conditions)
     if wrong or reading.wrong:
-        raise NotTaken([*wrong, *reading.wrong])
-    draft.notes = [*draft.notes, *_of_left_out(reading.left_out)]
+        raise TableRefused([*wrong, *reading.wrong])
+    draft.notes = [*draft.notes, *_left_out_notes(reading.left_out)]
     try:
         with transaction.atomic():
             if publication is not None and publication.pk is None:
                 publication.save()
             draft.publication = publication
-            life.create_draft(draft, draft.server, draft.storage, user=user)
-    except life.CaseStudyError as error:
-        raise NotTaken([Wrong(None, "case_study.slug", draft.slug, str(error))]) from error
+            lifecycle.create_draft(draft, draft.server, draft.storage, user=user)
+    except lifecycle.CaseStudyError as error:
+        raise TableRefused([TableFault(None, "case_study.slug", draft.slug, str(error))]) from error
     create: dict[str, dict[str, Any]] = {}
-    for kind, slug, fields in map(_new, conditions.new):
+    for kind, slug, fields in map(_entry_fields, conditions.new):
         create.setdefault(kind, {})[slug] = fields
     try:
         upload = replace(raw_files.take(name, [content]), rows=reading.rows)
@@ -166,15 +166,15 @@ def take_in(
         )
         batch = pipeline.finish(batch)
     except (pipeline.ImportRefused, raw_files.UploadError) as error:
-        life.delete_draft(draft, user=user)
-        raise NotTaken([Wrong(None, "table", name, str(error))]) from error
+        lifecycle.delete_draft(draft, user=user)
+        raise TableRefused([TableFault(None, "table", name, str(error))]) from error
     if batch.state != ImportBatch.State.FILED:
-        life.delete_draft(draft, user=user)
-        raise NotTaken(_of_report(batch.full_report))
+        lifecycle.delete_draft(draft, user=user)
+        raise TableRefused(_report_errors(batch.full_report))
     return draft
 
 
-def _of_left_out(left_out: Iterable[LeftOut]) -> Iterable[str]:
+def _left_out_notes(left_out: Iterable[LeftOut]) -> Iterable[str]:
     """Yield what a reader should know of the rows that are not taken, a sentence a reason."""
     lines: dict[str, list[str]] = {}
     for row in left_out:
@@ -183,21 +183,21 @@ def _of_left_out(left_out: Iterable[LeftOut]) -> Iterable[str]:
         yield f"Left out of the table, line{'s' if len(numbers) > 1 else ''} {first_few(numbers)}: {reason}."
 
 
-def _of_report(report: Mapping[str, Any]) -> Iterable[Wrong]:
+def _report_errors(report: Mapping[str, Any]) -> Iterable[TableFault]:
     for fault in report["faults"]:
-        yield Wrong(fault["line"], fault["field"], fault["found"], fault["expected"])
+        yield TableFault(fault["line"], fault["field"], fault["found"], fault["expected"])
     for unknown in report["unknown"]:
-        yield Wrong(unknown["line"], unknown["kind"], unknown["name"], "a name of the catalogue")
+        yield TableFault(unknown["line"], unknown["kind"], unknown["name"], "a name of the catalogue")
     for finding in report["lint"]:
         if finding["severity"] == "error":
-            yield Wrong(None, finding["rule"], "; ".join(finding["places"])[:200], finding["message"])
+            yield TableFault(None, finding["rule"], "; ".join(finding["places"])[:200], finding["message"])
 
 
-def _study(conditions: Conditions) -> tuple[CaseStudy, Publication | None, list[Wrong]]:
+def _build_study(conditions: Conditions) -> tuple[CaseStudy, Publication | None, list[TableFault]]:
     """Return case study and publication, checked and unsaved, and what is wrong with them."""
-    forms = draft_forms(posted(conditions))
+    forms = draft_forms(form_data(conditions))
     wrong = [
-        Wrong(
+        TableFault(
             None, f"{name}.{error['field']}", str(getattr(conditions, name).get(error["field"], "")), error["message"]
         )
         for name, form in forms.items()
@@ -210,14 +210,14 @@ def _study(conditions: Conditions) -> tuple[CaseStudy, Publication | None, list[
         publication = _publication(conditions)
     except ValidationError as error:
         wrong += [
-            Wrong(None, f"source.{name}", str(conditions.source.get(name, "")), " ".join(messages))
+            TableFault(None, f"source.{name}", str(conditions.source.get(name, "")), " ".join(messages))
             for name, messages in error.message_dict.items()
         ]
         publication = None
     return study, publication, wrong
 
 
-def posted(conditions: Conditions) -> dict[str, Any]:
+def form_data(conditions: Conditions) -> dict[str, Any]:
     """Return the study's fields as the forms of a draft have them."""
     sections = (("", conditions.case_study), ("server-", conditions.server), ("storage-", conditions.storage))
     return {f"{prefix}{name}": value for prefix, fields in sections for name, value in fields.items()}

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any
 
+from experiments.number_grammar import looks_numeric
 from experiments.readers import table
 from experiments.readers.base import text_of
 from experiments.readers.reading_process import NotRead, keep_waiting, read_isolated
-
-from .plain import PlainTable
 
 MAX_BYTES = 4 * 2**20
 MAX_LINES = 100_000  # of a text
@@ -39,6 +38,20 @@ class Refused(ValueError):  # noqa: N818 - the user's matter, not a failure of o
         self.text, self.line = text, line
 
 
+@dataclass(frozen=True)
+class PlainTable:
+    """One table of a source. lines : of each row, the line it begins on; caption : words above or below it, or none"""
+
+    header: list[str]
+    rows: list[list[str]]
+    lines: list[int]
+    caption: str = ""
+
+    def __post_init__(self) -> None:
+        if len(self.lines) != len(self.rows) or any(len(cells) != len(self.header) for cells in self.rows):
+            raise ValueError("a row of another width, or without a line")
+
+
 Row = tuple[int, list[str]]  # line and cells
 
 
@@ -47,11 +60,11 @@ def tables_in(content: bytes | str) -> list[PlainTable]:
     if len(content) > MAX_BYTES:
         raise Refused(f"{len(content):,} bytes; at most {MAX_BYTES:,} are read. Copy the table alone.")
     if isinstance(content, bytes) and content.startswith(b"PK\x03\x04"):
-        return _checked(_of_workbook(content))
+        return _within_limits(_workbook_tables(content))
     text = text_of(content) if isinstance(content, bytes) else content.replace("\0", "\ufffd")
     text = text.replace("\u00a0", " ").replace("\u202f", " ").replace("\u2009", " ")
     if re.search(r"<(?:table|tr)[\s>]", text, re.IGNORECASE):
-        return _checked(_of_html(text))
+        return _within_limits(_html_tables(text))
     lines = text.splitlines()
     if len(lines) > MAX_LINES:
         raise Refused(f"{len(lines):,} lines; at most {MAX_LINES:,} are read. Copy the table alone.")
@@ -59,9 +72,9 @@ def tables_in(content: bytes | str) -> list[PlainTable]:
         if len(line) > MAX_LINE:
             raise Refused(f"{len(line):,} characters in one line; at most {MAX_LINE:,} are read.", number)
     if any(map(_is_bar_rule, lines)):
-        return _checked(_of_bars(lines))
+        return _within_limits(_bar_tables(lines))
     delimiter = _delimiter(lines)
-    return _checked(_of_delimited(text, delimiter) if delimiter else _of_columns(lines))
+    return _within_limits(_delimited_tables(text, delimiter) if delimiter else _aligned_tables(lines))
 
 
 def read_tables(content: bytes, wait: Callable[[], None] = keep_waiting) -> list[PlainTable]:
@@ -94,7 +107,7 @@ def _found(content: bytes) -> Iterator[_Found]:
         yield _Found(refused=error.text, line=error.line)
 
 
-def _checked(tables: Iterable[PlainTable]) -> list[PlainTable]:
+def _within_limits(tables: Iterable[PlainTable]) -> list[PlainTable]:
     checked_tables: list[PlainTable] = []
     rows = cells = 0
     for plain_table in tables:
@@ -110,7 +123,7 @@ def _checked(tables: Iterable[PlainTable]) -> list[PlainTable]:
     return checked_tables
 
 
-def _table(heads: Sequence[Row], rows: Sequence[Row], caption: str = "") -> PlainTable | None:
+def _plain_table(heads: Sequence[Row], rows: Sequence[Row], caption: str = "") -> PlainTable | None:
     """Return a table of rows as wide as its headings, whose lines are joined; None where it is empty.
 
     Raises Refused.
@@ -120,18 +133,18 @@ def _table(heads: Sequence[Row], rows: Sequence[Row], caption: str = "") -> Plai
         raise Refused(f"{width:,} columns; at most {MAX_COLUMNS} are read.", heads[0][0])
     for line, cells in rows:
         if len(cells) != width:
-            raise Refused(f"{_counted(len(cells))}, where the headings are {width}.", line)
+            raise Refused(f"{_cell_count(len(cells))}, where the headings are {width}.", line)
         if (longest := max(map(len, cells), default=0)) > MAX_CELL:
             raise Refused(f"a cell of {longest:,} characters; at most {MAX_CELL:,} are read.", line)
     rows = [(line, cells) for line, cells in rows if any(cells)]
     if width < 2 or not rows:
         return None
     columns = [[cells[at] for _, cells in heads if at < len(cells)] for at in range(width)]
-    header = _once_each([" ".join(dict.fromkeys(filter(None, texts)))[:MAX_CELL] for texts in columns])
+    header = _unique_headings([" ".join(dict.fromkeys(filter(None, texts)))[:MAX_CELL] for texts in columns])
     return PlainTable(header, [cells for _, cells in rows], [line for line, _ in rows], caption[:200].strip())
 
 
-def _once_each(header: list[str]) -> list[str]:
+def _unique_headings(header: list[str]) -> list[str]:
     """Return the headings, each once: a second "IOPS" is "IOPS (2)", an empty one "column 3"."""
     seen: dict[str, int] = {}
     named = []
@@ -142,15 +155,7 @@ def _once_each(header: list[str]) -> list[str]:
     return named
 
 
-_NUMBER = re.compile(r"[~≈<>+-]?\d[\d.,]*(?: ?[^\s\d]{1,6})?(?: ?(?:±|\+/-|-|–|to) ?\d.{0,15})?")
-
-
-def is_number(cell: str) -> bool:
-    """Tell whether a cell is a number as tables have them, with or without a unit, a range or a deviation."""
-    return _NUMBER.fullmatch(cell) is not None
-
-
-def _counted(cells: int) -> str:
+def _cell_count(cells: int) -> str:
     return "1 cell" if cells == 1 else f"{cells} cells"
 
 
@@ -170,7 +175,7 @@ def _is_bar_rule(line: str) -> bool:
     return set(plain) <= set("+-=|: ") and bool({"|", "+"} & set(plain)) and _RULE.search(plain) is not None
 
 
-def _of_bars(lines: list[str]) -> Iterator[PlainTable]:
+def _bar_tables(lines: list[str]) -> Iterator[PlainTable]:
     before = ""
     numbered = [(number, line.translate(_BOX)) for number, line in enumerate(lines, start=1)]
     for is_table, block in groupby(numbered, key=lambda item: "|" in item[1] or _is_bar_rule(item[1])):
@@ -178,12 +183,12 @@ def _of_bars(lines: list[str]) -> Iterator[PlainTable]:
         if not is_table:
             before = next((line for _, line in reversed(part) if line.strip()), before)
             continue
-        if any(_is_bar_rule(line) for _, line in part) and (plain_table := _of_bar_block(part, before.strip("#*: "))):
+        if any(_is_bar_rule(line) for _, line in part) and (plain_table := _bar_table(part, before.strip("#*: "))):
             yield plain_table
         before = ""
 
 
-def _of_bar_block(block: list[tuple[int, str]], caption: str) -> PlainTable | None:
+def _bar_table(block: list[tuple[int, str]], caption: str) -> PlainTable | None:
     """Return the table in lines with bars. Between rules stand the headings, then the rows."""
     groups: list[list[Row]] = []
     is_markdown = False
@@ -199,11 +204,11 @@ def _of_bar_block(block: list[tuple[int, str]], caption: str) -> PlainTable | No
     heads, body = groups[0], groups[1:]
     if is_markdown:  # GitHub pads what is short, and so do we; the last line of headings is the header
         heads, width = heads[-1:], len(heads[-1][1])
-        flat = [(line, [_unmarked(cell) for cell in cells]) for group in body for line, cells in group]
-        heads = [(line, [_unmarked(cell) for cell in cells]) for line, cells in heads]
-        return _table(heads, [(line, cells + [""] * (width - len(cells))) for line, cells in flat], caption)
-    rows = [row for group in body for row in (_joined(group) if len(body) > 1 else group)]
-    return _table(heads, rows, caption)
+        flat = [(line, [_strip_markdown(cell) for cell in cells]) for group in body for line, cells in group]
+        heads = [(line, [_strip_markdown(cell) for cell in cells]) for line, cells in heads]
+        return _plain_table(heads, [(line, cells + [""] * (width - len(cells))) for line, cells in flat], caption)
+    rows = [row for group in body for row in (_merge_continued_rows(group) if len(body) > 1 else group)]
+    return _plain_table(heads, rows, caption)
 
 
 def _bar_cells(line: str) -> list[str]:
@@ -214,7 +219,7 @@ def _bar_cells(line: str) -> list[str]:
     return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", text)]
 
 
-def _joined(group: list[Row]) -> list[Row]:
+def _merge_continued_rows(group: list[Row]) -> list[Row]:
     """Return the rows of a group between rules: a line without a first cell goes on with the one above."""
     rows: list[Row] = []
     for line, cells in group:
@@ -230,7 +235,7 @@ _MARKED = re.compile(r"[*_~`<\[]")
 _MARKS = re.compile(r"\*\*|__|~~|`|<br ?/?>")
 
 
-def _unmarked(cell: str) -> str:
+def _strip_markdown(cell: str) -> str:
     """Return a cell of Markdown without bold, code and links."""
     if not _MARKED.search(cell):
         return cell
@@ -239,6 +244,26 @@ def _unmarked(cell: str) -> str:
 
 
 # Delimited text
+
+
+def table_of_csv(text: str) -> PlainTable | None:
+    """Return the table that a text is as CSV, with commas, semicolons or tabs; None where it is none: then its rows
+    have fewer than two cells, or not as many as the header."""
+    first = text.partition("\n")[0]
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), strict=True)
+    records, at = list[tuple[int, list[str]]](), 1
+    try:
+        for cells in reader:
+            if any(cells):
+                records.append((at, [cell.strip() for cell in cells]))
+            at = reader.line_num + 1
+    except csv.Error:
+        return None
+    widths = {len(cells) for _, cells in records}
+    if len(widths) != 1 or widths == {1}:
+        return None
+    (_, header), *rows = records
+    return PlainTable(header, [cells for _, cells in rows], [line for line, _ in rows])
 
 
 def _delimiter(lines: list[str]) -> str | None:
@@ -259,7 +284,7 @@ def _gaps(line: str) -> list[str]:
     return re.findall(r"[^\s,;]\s{2,}\S", line.strip())
 
 
-def _of_delimited(text: str, delimiter: str) -> Iterator[PlainTable]:
+def _delimited_tables(text: str, delimiter: str) -> Iterator[PlainTable]:
     """Yield the tables of CSV and its like; a line that is empty or has one cell stands between two."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     heads: Row | None = None
@@ -267,7 +292,7 @@ def _of_delimited(text: str, delimiter: str) -> Iterator[PlainTable]:
     caption, after_break = "", False
 
     def finished() -> Iterator[PlainTable]:
-        if heads and (plain_table := _table([heads], rows, caption)):
+        if heads and (plain_table := _plain_table([heads], rows, caption)):
             yield plain_table
 
     def records() -> Iterator[Row]:
@@ -299,13 +324,13 @@ def _of_delimited(text: str, delimiter: str) -> Iterator[PlainTable]:
 
 def _is_header(cells: list[str], above: list[Row]) -> bool:
     """Tell whether a row begins another table: it has less than half of the numbers that the row above has."""
-    return bool(above) and 2 * sum(map(is_number, cells)) < sum(map(is_number, above[-1][1]))
+    return bool(above) and 2 * sum(map(looks_numeric, cells)) < sum(map(looks_numeric, above[-1][1]))
 
 
 # Columns of blanks
 
 
-def _of_columns(lines: list[str]) -> Iterator[PlainTable]:
+def _aligned_tables(lines: list[str]) -> Iterator[PlainTable]:
     """Yield the tables of text with aligned columns. Raises Refused where no block is a table."""
     problem: Refused | None = None
     is_any = False
@@ -315,7 +340,7 @@ def _of_columns(lines: list[str]) -> Iterator[PlainTable]:
             continue
         part = [(number, line.expandtabs()) for number, line in block]
         try:
-            plain_table = _of_column_block(part, caption)
+            plain_table = _aligned_table(part, caption)
         except Refused as error:
             problem = problem or error
             plain_table = None
@@ -327,7 +352,7 @@ def _of_columns(lines: list[str]) -> Iterator[PlainTable]:
         raise problem
 
 
-def _of_column_block(block: list[tuple[int, str]], caption: str) -> PlainTable | None:
+def _aligned_table(block: list[tuple[int, str]], caption: str) -> PlainTable | None:
     rules = [line for _, line in block if _is_dashes(line)]
     filled = [(number, line) for number, line in block if not _is_dashes(line)]
     while len(filled) > 1 and not _gaps(filled[0][1]) and any(_gaps(line) for _, line in filled[1:]):
@@ -336,10 +361,10 @@ def _of_column_block(block: list[tuple[int, str]], caption: str) -> PlainTable |
         return None
     if rules and len(rules[0].split()) > 1:
         starts = [match.start() for match in re.finditer(r"[-=]+", rules[0])]
-        rows = [(number, _cut(line, starts)) for number, line in filled]
+        rows = [(number, _split_at(line, starts)) for number, line in filled]
     else:
         rows = _by_blanks(filled)
-    return _table(rows[:1], rows[1:], caption) if rows else None
+    return _plain_table(rows[:1], rows[1:], caption) if rows else None
 
 
 def _is_dashes(line: str) -> bool:
@@ -355,14 +380,14 @@ def _by_blanks(lines: list[tuple[int, str]]) -> list[Row]:
     if len({len(cells) for _, cells in wide}) == 1 and len(wide[0][1]) > 1:
         return wide
     if starts := _starts(lines):
-        return [(number, _cut(line, starts)) for number, line in lines]
+        return [(number, _split_at(line, starts)) for number, line in lines]
     rows = [(number, line.split()) for number, line in lines]
-    if not all(any(map(is_number, cells)) for _, cells in rows[1:]):
+    if not all(any(map(looks_numeric, cells)) for _, cells in rows[1:]):
         return []
     width = len(rows[0][1])
     for number, cells in rows:
         if len(cells) != width:
-            raise Refused(f"{_counted(len(cells))} between blanks, where the first line has {width}.", number)
+            raise Refused(f"{_cell_count(len(cells))} between blanks, where the first line has {width}.", number)
     return rows
 
 
@@ -376,14 +401,14 @@ def _starts(lines: list[tuple[int, str]]) -> list[int]:
     return starts if len(starts) > 1 else []
 
 
-def _cut(line: str, starts: list[int]) -> list[str]:
+def _split_at(line: str, starts: list[int]) -> list[str]:
     return [line[start:end].strip() for start, end in zip(starts, [*starts[1:], None], strict=True)]
 
 
 # Web pages
 
 
-def _of_html(text: str) -> Iterator[PlainTable]:
+def _html_tables(text: str) -> Iterator[PlainTable]:
     """Yield the tables of a page. A row's line is its number in its table: a page has its rows on lines as it likes."""
     from lxml import etree
 
@@ -405,18 +430,18 @@ def _of_html(text: str) -> Iterator[PlainTable]:
         rows_of.setdefault(owner, []).append(row)
     for table_element, rows in rows_of.items():
         caption = next((child for child in table_element.iterchildren("caption")), None)
-        if plain_table := _of_html_rows(rows, _words(caption) if caption is not None else ""):
+        if plain_table := _html_table(rows, _words(caption) if caption is not None else ""):
             yield plain_table
 
 
-def _of_html_rows(rows: list[Any], caption: str) -> PlainTable | None:
+def _html_table(rows: list[Any], caption: str) -> PlainTable | None:
     filled = [(number, row, cells) for (number, cells), row in zip(_spread(rows), rows, strict=True) if any(cells)]
     if len(filled) < 2:
         return None
     heads = next((at for at, (_, row, _) in enumerate(filled) if not _is_head(row)), 0)
     width = max(len(cells) for _, _, cells in filled)
     padded = [(number, cells + [""] * (width - len(cells))) for number, _, cells in filled]
-    return _table(padded[: heads or 1], padded[heads or 1 :], caption)
+    return _plain_table(padded[: heads or 1], padded[heads or 1 :], caption)
 
 
 def _is_head(row: Any) -> bool:
@@ -472,7 +497,7 @@ def _words(element: Any) -> str:
 # Workbooks
 
 
-def _of_workbook(data: bytes) -> Iterator[PlainTable]:
+def _workbook_tables(data: bytes) -> Iterator[PlainTable]:
     """Yield a table a sheet: its first row that has two cells is the headings."""
     for name, lines in table.sheets(data):
         rows: list[Row] = []
@@ -488,5 +513,5 @@ def _of_workbook(data: bytes) -> Iterator[PlainTable]:
             continue
         width = max(len(cells) for _, cells in rows[first:])
         padded = [(line, cells + [""] * (width - len(cells))) for line, cells in rows[first:]]
-        if plain_table := _table(padded[:1], padded[1:], name):
+        if plain_table := _plain_table(padded[:1], padded[1:], name):
             yield plain_table

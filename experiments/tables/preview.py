@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from experiments.imports.normalise import Row
 
-from .convert import Wrong
-from .plain import PlainTable
-from .take_in import Reading
+from .conversion import TableFault
+from .drafting import TableReading
+from .parsing import PlainTable
 
 MOST_ROWS = 200  # shown
 SAMPLE = 3  # rows of a table to choose
@@ -20,7 +20,7 @@ class PreviewRow:
     line: int
     cells: list[str]
     measurements: list[Row] = field(default_factory=list)
-    errors: list[Wrong] = field(default_factory=list)
+    errors: list[TableFault] = field(default_factory=list)
     reason: str = ""  # why it is left out
 
 
@@ -32,11 +32,11 @@ class Preview:
     more: int
     measurements: int
     left_out: int
-    errors: list[Wrong]
-    general: list[Wrong]
+    errors: list[TableFault]
+    general: list[TableFault]
 
 
-def preview(table: PlainTable, reading: Reading) -> Preview:
+def preview(table: PlainTable, reading: TableReading) -> Preview:
     """Return what becomes of each row."""
     rows = {line: PreviewRow(line, cells) for line, cells in zip(table.lines, table.rows, strict=True)}
     wrong = reading.wrong

@@ -11,13 +11,13 @@ from difflib import get_close_matches
 
 from experiments.entry_names import Names, fold
 from experiments.imports.normalise import value_of
+from experiments.number_grammar import looks_numeric
 from experiments.readers.table import NOT_MEASURED
 from experiments.readers.table_columns import NUMERIC, PARAMETER, UnknownHeader, meaning
 from kdb.disk_path import SETTINGS
 from kdb.units import METRICS, spelled_unit
 
-from .pasted import is_number
-from .plain import PlainTable
+from .parsing import PlainTable
 
 VALUE = "value"
 CLOSE_ENOUGH = 0.75  # of two spellings, by difflib
@@ -49,7 +49,7 @@ def sections(table: PlainTable, names: Names) -> dict[str, dict[str, object]]:
     for at, heading in enumerate(table.header):
         cells = [row[at] for row in table.rows if row[at].casefold() not in NOT_MEASURED]
         if (column := column_of(heading, cells, names)) == VALUE:
-            values[heading] = said_of_numbers(heading, names)
+            values[heading] = number_facts(heading, names)
         elif column and column not in columns.values():
             columns[heading] = column
     return {"columns": columns, "values": values}
@@ -57,7 +57,7 @@ def sections(table: PlainTable, names: Names) -> dict[str, dict[str, object]]:
 
 def column_of(heading: str, cells: list[str], names: Names) -> str:
     """Return the column of the template that a heading and its cells fit, VALUE for numbers; empty: none."""
-    is_numeric = bool(cells) and sum(map(is_number, cells)) >= 0.6 * len(cells)
+    is_numeric = bool(cells) and sum(map(looks_numeric, cells)) >= 0.6 * len(cells)
     if is_numeric and unit_in(heading):
         return VALUE
     try:
@@ -69,10 +69,10 @@ def column_of(heading: str, cells: list[str], names: Names) -> str:
         return known
     if _PARAMETERS.search(heading.casefold()):
         return f"{PARAMETER}{heading.casefold()}"
-    return VALUE if is_numeric else known or _by_its_words(cells, names)
+    return VALUE if is_numeric else known or _column_of_words(cells, names)
 
 
-def _by_its_words(cells: list[str], names: Names) -> str:
+def _column_of_words(cells: list[str], names: Names) -> str:
     """Return the column whose names most of the words are."""
     words = dict.fromkeys(cells)
     kinds = {
@@ -97,7 +97,7 @@ def unit_in(heading: str) -> str:
     return heading if spelled_unit(heading) and len(heading) > 1 else ""
 
 
-def said_of_numbers(heading: str, names: Names) -> dict[str, str]:
+def number_facts(heading: str, names: Names) -> dict[str, str]:
     """Return what a heading says of its numbers: unit, load, block size, metric."""
     fields = {}
     unit, folded = unit_in(heading), heading.casefold()

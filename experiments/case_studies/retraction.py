@@ -1,6 +1,6 @@
-"""Published numbers that count no longer though nobody took them back: superseded by their source, or doubted.
+"""Published numbers that count no longer: retracted, superseded by their source, or doubted.
 
-As a retraction it is a new knowledge revision: answers move, those of earlier revisions stay, and what ended is still
+Each is a new knowledge revision: answers move, those of earlier revisions stay, and what ended is still
 shown, with the reason and a way to what replaced it. A doubted number counts nowhere: how much less it should count
 nobody can say. It may end the whole case study, with its lists and claims, or single measurements.
 """
@@ -14,13 +14,28 @@ from django.db import transaction
 from experiments.models import AuditEntry, CaseStudy, Ending, KnowledgeRevision, Measurement
 from experiments.signals import knowledge_changed
 
-from . import life
-from .life import CaseStudyError
+from . import lifecycle
+from .lifecycle import CaseStudyError
 
 logger = logging.getLogger(__name__)
 
 MOST_ROWS = 10_000  # that one decision names
 _LONGEST = Measurement._meta.get_field("excluded_because").max_length or 0
+
+
+def retract(case_study: CaseStudy, *, reason: str, user: User | None = None) -> KnowledgeRevision:
+    """Take a published case study out of the knowledge; it stays visible with the reason.
+
+    Raises CaseStudyError, and changes nothing, where it is not published or the reason is empty.
+    """
+    if not reason.strip():
+        raise CaseStudyError("A retraction needs a reason.")
+    with transaction.atomic():
+        lifecycle.locked(case_study, CaseStudy.Status.PUBLISHED, "Only a published case study can be retracted.")
+        revision = lifecycle.next_revision(KnowledgeRevision.Action.RETRACTED, reason)
+        _end_whole(case_study, CaseStudy.Status.RETRACTED, revision)
+        _record(case_study, user, revision, str(revision))
+    return revision
 
 
 def end(
@@ -45,13 +60,13 @@ def end(
         # In one order, so that two decisions about each other's case studies do not wait for each other.
         ids = {case_study.pk, replaced_by.pk if replaced_by else case_study.pk}
         list(CaseStudy.objects.select_for_update().filter(pk__in=ids).order_by("pk").values_list("pk"))
-        old = life.locked(case_study, CaseStudy.Status.PUBLISHED, "Only a published case study can end.")
+        old = lifecycle.locked(case_study, CaseStudy.Status.PUBLISHED, "Only a published case study can end.")
         if replaced_by:
-            life.locked(replaced_by, CaseStudy.Status.PUBLISHED, "What replaces it must be published.")
+            lifecycle.locked(replaced_by, CaseStudy.Status.PUBLISHED, "What replaces it must be published.")
             if replaced_by.pk == old.pk:
                 raise CaseStudyError("A case study cannot replace itself.")
         ending_rows = None if rows is None else _locked_rows(old, rows)
-        revision = life.next_revision(KnowledgeRevision.Action(kind.value), reason)
+        revision = lifecycle.next_revision(KnowledgeRevision.Action(kind.value), reason)
         ending = Ending.objects.create(
             case_study=old,
             kind=kind,
@@ -61,9 +76,7 @@ def end(
             revision=revision,
         )
         if ending_rows is None:
-            CaseStudy.objects.filter(pk=old.pk).update(
-                status=CaseStudy.Status(kind.value), retracted_revision=revision, retraction_reason=reason
-            )
+            _end_whole(old, CaseStudy.Status(kind.value), revision)
         else:
             CaseStudy.objects.filter(pk=old.pk).update(rows_ended_revision=revision.number)
             because = f"{kind.label} at revision {revision.number}" + (f" by {replaced_by.slug}" if replaced_by else "")
@@ -71,12 +84,21 @@ def end(
                 ending=ending, excluded_because=f"{because}: {reason}"[:_LONGEST], excluded_by=_who(old, user)
             )
         what = "all of it" if ending_rows is None else f"{len(ending_rows)} measurements"
-        life.audit(old, user, AuditEntry.Action(kind.value), f"{revision}, {what}: {reason}")
-        knowledge_changed.send(sender=CaseStudy, case_study_ids=[old.pk], revision=revision.number)
-    logger.info(
-        "ended revision=%s case_study=%s kind=%s rows=%s", revision.number, old.pk, kind.value, rows is not None
-    )
+        _record(old, user, revision, f"{revision}, {what}")
     return revision
+
+
+def _end_whole(case_study: CaseStudy, status: CaseStudy.Status, revision: KnowledgeRevision) -> None:
+    CaseStudy.objects.filter(pk=case_study.pk).update(
+        status=status, retracted_revision=revision, retraction_reason=revision.reason
+    )
+
+
+def _record(case_study: CaseStudy, user: User | None, revision: KnowledgeRevision, what: str) -> None:
+    """Write the audit entry of a revision that ended something, and tell whoever works with the knowledge."""
+    lifecycle.audit(case_study, user, AuditEntry.Action(revision.action), f"{what}: {revision.reason}")
+    knowledge_changed.send(sender=CaseStudy, case_study_ids=[case_study.pk], revision=revision.number)
+    logger.info("%s revision=%s case_study=%s", revision.action, revision.number, case_study.pk)
 
 
 def _locked_rows(case_study: CaseStudy, rows: Collection[int]) -> list[int]:

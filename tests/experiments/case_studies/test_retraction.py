@@ -3,8 +3,8 @@
 import pytest
 from django.test import Client
 
-from experiments.case_studies import endings, life
-from experiments.case_studies.life import CaseStudyError
+from experiments.case_studies import lifecycle, retraction
+from experiments.case_studies.lifecycle import CaseStudyError
 from experiments.models import CaseStudy, Measurement
 from experiments.published_evidence.corrections import COLUMNS, apply_corrections
 from experiments.published_evidence.files import EvidenceError
@@ -24,7 +24,7 @@ def publish(slug: str, owner=None, **values: float) -> CaseStudy:
     study = make_case_study(slug, owner=owner)
     for guest_fs, value in values.items():
         make_measurement(value, case_study=study, guest_fs=guest_fs, source=f"row {guest_fs}")
-    life.publish([study], reason="measured")
+    lifecycle.publish([study], reason="measured")
     return study
 
 
@@ -46,7 +46,7 @@ def new(old):
 
 def test_a_superseded_case_study_counts_no_longer_and_leads_to_the_later_one(old, new, client):
     before = ranking_as_of(ASKED, 2).result["evidence"]
-    revision = endings.end(old, reason="sparse images", replaced_by=new)
+    revision = retraction.end(old, reason="sparse images", replaced_by=new)
     assert set(dataframes.arms(ASKED)["case_study"]) == {"new"}
     assert set(dataframes.arms(ASKED, as_of=2)["case_study"]) == {"old", "new"}
     assert ranking_as_of(ASKED, 2).result["evidence"] == before
@@ -63,17 +63,17 @@ def test_a_superseded_case_study_counts_no_longer_and_leads_to_the_later_one(old
 def test_rows_that_end_count_no_longer_and_did_before(old, new):
     assert values_of()["btrfs"] == 50
     (row,) = Measurement.objects.filter(configuration__case_study=old, configuration__guest_fs__slug="btrfs")
-    endings.end(old, reason="four seconds long", rows=[row.pk])
+    retraction.end(old, reason="four seconds long", rows=[row.pk])
     assert "btrfs" not in values_of()
     assert values_of(as_of=2)["btrfs"] == 50
     (other,) = Measurement.objects.filter(configuration__case_study=old, configuration__guest_fs__slug="xfs")
-    endings.end(old, reason="measured again", replaced_by=new, rows=[other.pk])
+    retraction.end(old, reason="measured again", replaced_by=new, rows=[other.pk])
     assert values_of(as_of=3).keys() == {"ext4", "xfs"}
     assert len(dataframes.arms(ASKED, as_of=2)) == 5
     assert len(dataframes.arms(ASKED, as_of=3)) == 4
     row.refresh_from_db()
     assert row.excluded_because == "doubted at revision 3: four seconds long"
-    life.retract(old, reason="all of it was wrong")  # summed up anew: what stood before stays as it was
+    retraction.retract(old, reason="all of it was wrong")  # summed up anew: what stood before stays as it was
     assert len(dataframes.arms(ASKED, as_of=2)) == 5
     assert len(dataframes.arms(ASKED, as_of=4)) == 3
     assert Arm.objects.filter(configuration__case_study=old).count() == 1
@@ -96,11 +96,11 @@ def test_what_cannot_end_changes_nothing(old, new, wrong):
             asked["rows"] = []
         case "again":
             case_study = new
-            endings.end(new, reason="doubtful")
+            retraction.end(new, reason="doubtful")
             asked["replaced_by"] = old
     before = list(CaseStudy.objects.values_list("slug", "status"))
     with pytest.raises(CaseStudyError):
-        endings.end(case_study, **asked)
+        retraction.end(case_study, **asked)
     assert list(CaseStudy.objects.values_list("slug", "status")) == before
 
 
@@ -138,7 +138,7 @@ def test_a_file_ends_what_it_names_once_and_waits_for_what_is_not_loaded(old, tm
 
 def test_the_headlines_that_moved_are_told(old, new, client):
     strong = publish("strong", ext4=3000.0, xfs=100.0)
-    endings.end(strong, reason="sparse images", replaced_by=new)
+    retraction.end(strong, reason="sparse images", replaced_by=new)
     assert client.get("/api/v1/revisions/4/effects/").json() == {"state": "computing", "result": None}
     effects.compute_effects(lambda done, total: None)
     assert client.get("/api/v1/revisions/3/effects/").json()["state"] == "none"

@@ -8,9 +8,8 @@ import pytest
 from experiments.models import CaseStudy, Publication, Server, Storage
 from experiments.tables import conditions as said
 from experiments.tables.conditions import Conditions, ConditionsError, as_toml, conditions_of, read_conditions
-from experiments.tables.convert import convert
-from experiments.tables.pasted import tables_in
-from experiments.tables.plain import PlainTable
+from experiments.tables.conversion import convert
+from experiments.tables.parsing import PlainTable, tables_in
 from kdb.units import UNITS, spelled_unit
 from tests.test_architecture import ROOT
 

@@ -3,8 +3,8 @@
 import pytest
 
 from experiments.entry_names import Names
-from experiments.tables.plain import PlainTable
-from experiments.tables.suggest import close_entry, column_of, said_of_numbers, sections, unit_in
+from experiments.tables.parsing import PlainTable
+from experiments.tables.suggestions import close_entry, column_of, number_facts, sections, unit_in
 
 NAMES = Names(
     {
@@ -51,7 +51,7 @@ def test_a_heading_and_its_cells_fit_a_column(heading, cells, column):
     ],
 )
 def test_a_heading_says_of_its_numbers(heading, said):
-    assert said_of_numbers(heading, NAMES) == said
+    assert number_facts(heading, NAMES) == said
 
 
 def test_units_stand_in_brackets_or_at_the_end():

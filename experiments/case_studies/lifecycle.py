@@ -1,4 +1,4 @@
-"""The life of a case study: draft, submitted, published, and sometimes retracted.
+"""The life cycle of a case study up to its publication; how it ends is in experiments.case_studies.retraction.
 
 Each step locks the case study, checks the state it starts from, and writes its audit entry in the same
 transaction. Where a revision is made too, its lock comes second. Whether a user may take a step is asked of
@@ -16,7 +16,7 @@ from django.db.models import Model
 from experiments.models import AuditEntry, CaseStudy, KnowledgeRevision, Measurement, Server, Storage
 from experiments.signals import knowledge_changed
 
-from . import belongings
+from . import ownership
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +75,7 @@ def delete_draft(case_study: CaseStudy, *, user: User | None = None) -> None:
     with transaction.atomic():
         why_not = "Only a draft can be deleted; what was published is retracted instead."
         draft = locked(case_study, CaseStudy.Status.DRAFT, why_not)
-        left = belongings.of(draft)
+        left = ownership.owned_by(draft)
         Measurement.objects.filter(configuration__case_study=draft)._raw_delete(using="default")
         audit(draft, user, AuditEntry.Action.DELETED, draft.title)
         draft.audit_entries.update(case_study=None, deleted_case_study=draft.slug)
@@ -83,7 +83,7 @@ def delete_draft(case_study: CaseStudy, *, user: User | None = None) -> None:
         server = draft.server
         if not server.case_studies.exists():
             server.delete()  # and its storage
-        belongings.forget(left)
+        ownership.delete_unused(left)
     logger.info("deleted draft case_study=%s", case_study.pk)
 
 
@@ -102,32 +102,13 @@ def publish(case_studies: Iterable[CaseStudy], *, reason: str, user: User | None
         ).update(status=CaseStudy.Status.PUBLISHED, published_revision=revision)
         if changed != len(ids) or not ids:
             raise CaseStudyError("Only drafts and submitted case studies can be published, and at least one.")
-        belongings.publish(ids)
+        ownership.release(ids)
         for pk in ids:
             AuditEntry.objects.create(
                 case_study_id=pk, actor=user, action=AuditEntry.Action.PUBLISHED, detail=f"{revision}: {reason}"
             )
         knowledge_changed.send(sender=CaseStudy, case_study_ids=ids, revision=revision.number)
     logger.info("published revision=%s case_studies=%s", revision.number, ids)
-    return revision
-
-
-def retract(case_study: CaseStudy, *, reason: str, user: User | None = None) -> KnowledgeRevision:
-    """Take a published case study out of the knowledge; it stays visible with the reason.
-
-    Raises CaseStudyError, and changes nothing, where it is not published or the reason is empty.
-    """
-    if not reason.strip():
-        raise CaseStudyError("A retraction needs a reason.")
-    with transaction.atomic():
-        locked(case_study, CaseStudy.Status.PUBLISHED, "Only a published case study can be retracted.")
-        revision = next_revision(KnowledgeRevision.Action.RETRACTED, reason)
-        CaseStudy.objects.filter(pk=case_study.pk).update(
-            status=CaseStudy.Status.RETRACTED, retracted_revision=revision, retraction_reason=reason
-        )
-        audit(case_study, user, AuditEntry.Action.RETRACTED, f"{revision}: {reason}")
-        knowledge_changed.send(sender=CaseStudy, case_study_ids=[case_study.pk], revision=revision.number)
-    logger.info("retracted revision=%s case_study=%s", revision.number, case_study.pk)
     return revision
 
 

@@ -9,8 +9,8 @@ import openpyxl
 import pytest
 from lxml import etree
 
-from experiments.tables import pasted
-from experiments.tables.pasted import Refused, tables_in
+from experiments.tables import parsing
+from experiments.tables.parsing import Refused, tables_in
 
 HEADER = ["Cache mode", "4K rand read (kIOPS)", "Seq write"]
 ROWS = [["none", "145", "1.2 GB/s"], ["write back", "98.5", "n/a"]]
@@ -208,7 +208,7 @@ def test_each_word_of_nested_rows_is_taken_once(inside):
 
 def spread(page: str) -> list[list[str]]:
     rows = list(etree.fromstring(page, etree.HTMLParser()).iter("tr"))
-    return [cells for _, cells in pasted._spread(rows)]
+    return [cells for _, cells in parsing._spread(rows)]
 
 
 @pytest.mark.parametrize(
@@ -234,6 +234,6 @@ def test_nine_thousand_rows_of_markdown_are_read():
 
 
 def test_a_source_that_is_too_large_is_not_read(monkeypatch):
-    monkeypatch.setattr(pasted, "MAX_BYTES", 10)
+    monkeypatch.setattr(parsing, "MAX_BYTES", 10)
     with pytest.raises(Refused, match="at most 10"):
         tables_in(CSV)

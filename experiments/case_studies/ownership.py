@@ -15,7 +15,7 @@ from experiments.references import SHARED, used_by, variants
 
 
 @dataclass(frozen=True)
-class Belongings:
+class OwnedRows:
     """The keys of a case study's things that go when no case study has them any more."""
 
     variants: list[int]
@@ -23,15 +23,15 @@ class Belongings:
     findings: list[int]
 
 
-def of(case_study: CaseStudy) -> Belongings:
-    return Belongings(
+def owned_by(case_study: CaseStudy) -> OwnedRows:
+    return OwnedRows(
         list(variants(CaseStudy.objects.filter(pk=case_study.pk)).values_list("pk", flat=True)),
         list(case_study.claims.values_list("pk", flat=True)),
         list(case_study.findings.values_list("pk", flat=True)),
     )
 
 
-def publish(case_study_ids: list[int]) -> None:
+def release(case_study_ids: list[int]) -> None:
     """Release what these case studies use from drafts; call it in the transaction that publishes them."""
     case_studies = CaseStudy.objects.filter(pk__in=case_study_ids)
     for model in SHARED:
@@ -39,7 +39,7 @@ def publish(case_study_ids: list[int]) -> None:
         model._default_manager.filter(pk__in=drafts).update(is_draft=False)
 
 
-def forget(left: Belongings | None = None) -> None:
+def delete_unused(left: OwnedRows | None = None) -> None:
     """Delete those of `left` that no case study has any more, and entries of drafts that nothing refers to.
 
     Rows are locked before they are looked at: whoever begins to use one meanwhile either is seen here, or is

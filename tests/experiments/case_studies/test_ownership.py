@@ -16,7 +16,7 @@ from django.urls import Resolver404, resolve, reverse
 
 from experiments import references, visible
 from experiments.campaigns import drafts as campaign_drafts
-from experiments.case_studies import bundles, life, pages, reviews
+from experiments.case_studies import bundles, lifecycle, pages, retraction, reviews
 from experiments.files import raw_files
 from experiments.imports import pipeline
 from experiments.models import (
@@ -291,7 +291,7 @@ def test_what_only_a_deleted_draft_brought_is_gone_from_the_database(bundle):
     drafts = (brought(bundle), imported("quokka-import").case_study)
     assert left_over() != []
     for draft in drafts:
-        life.delete_draft(draft)
+        lifecycle.delete_draft(draft)
     assert left_over() == []
     assert visible.claims().count() == visible.findings().count() == 1
 
@@ -347,7 +347,7 @@ def test_a_campaign_files_its_system_as_the_drafts_own(client):
     pipeline.confirm(batch)
     assert pipeline.finish(batch).state == "filed", batch.report
     assert client.get("/api/v1/operating-systems/quokka-12/").status_code == 404
-    life.delete_draft(draft)
+    lifecycle.delete_draft(draft)
     assert not OperatingSystem.objects.filter(slug="quokka-12").exists()
 
 
@@ -357,10 +357,10 @@ def test_a_campaign_files_its_system_as_the_drafts_own(client):
 def test_two_drafts_may_bring_the_same_and_it_goes_with_the_last(client, bundle):
     first, second = brought(bundle, "lab-1"), brought(bundle, "lab-2")
     assert FileSystem.objects.filter(slug="quokka-fs").count() == 1
-    life.delete_draft(first)
+    lifecycle.delete_draft(first)
     assert FileSystem.objects.get(slug="quokka-fs").is_draft
     assert list(Claim.objects.get(code="QUOKKA-1").case_studies.all()) == [second]
-    life.delete_draft(second)
+    lifecycle.delete_draft(second)
     assert not FileSystem.objects.filter(slug="quokka-fs").exists()
     assert not Claim.objects.filter(code="QUOKKA-1").exists()
 
@@ -368,7 +368,7 @@ def test_two_drafts_may_bring_the_same_and_it_goes_with_the_last(client, bundle)
 def test_what_one_draft_published_stays_when_the_other_is_deleted(client, bundle):
     first, second = brought(bundle, "lab-1"), brought(bundle, "lab-2")
     factories.publish(first)
-    life.delete_draft(second)
+    lifecycle.delete_draft(second)
     assert client.get("/knowledge/file-systems/quokka-fs/").status_code == 200
     assert client.get("/api/v1/claims/QUOKKA-2/").json()["case_studies"] == ["lab-1"]
 
@@ -450,7 +450,7 @@ def test_after_retraction_it_stays_to_be_seen(client, bundle):
     draft = brought(bundle)
     addresses = hidden_addresses(draft)
     factories.publish(draft)
-    life.retract(draft, reason="A mistake.")
+    retraction.retract(draft, reason="A mistake.")
     assert {status(client, address) for address in addresses} == {200}
     assert dataframes.findings(Question("fs-pair", "quokka-load")).empty
 

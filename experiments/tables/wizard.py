@@ -1,4 +1,4 @@
-"""A published table on its way into a draft, step by step: what was said is kept as the conditions it makes.
+"""A published table on its way into a draft, step by step: its owner's answers are kept as the conditions they make.
 
     pasted -> which table -> columns -> everywhere -> names -> rows -> source -> a draft
 
@@ -6,7 +6,7 @@ Every step can be gone back to. What is kept is always a file of conditions, per
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -15,12 +15,11 @@ from experiments.imports import pipeline
 from experiments.models import CaseStudy, ImportBatch, PastedTable
 from experiments.readers.reading_process import keep_waiting
 
-from . import suggest, take_in
+from . import drafting, suggestions
 from .conditions import Conditions, ConditionsError, as_toml, conditions_of, toml_tables
-from .convert import Wrong
-from .pasted import read_tables
-from .plain import PlainTable
-from .take_in import Reading
+from .conversion import TableFault
+from .drafting import TableReading
+from .parsing import PlainTable, read_tables
 
 MOST = 30  # tables of one person that are not drafts yet
 
@@ -41,7 +40,7 @@ class TooMany(Exception):  # noqa: N818 - the user's matter, not a failure of ou
     """Somebody has as many tables on their way as anybody may have."""
 
 
-def begin(
+def start(
     user: User, name: str, content: bytes, document: Document, wait: Callable[[], None] = keep_waiting
 ) -> PastedTable:
     """Keep what was pasted, with what is known of it. Raises Refused where there is no table in it, TooMany.
@@ -53,41 +52,41 @@ def begin(
     if PastedTable.objects.filter(owner=user, case_study=None).count() >= MOST:
         raise TooMany(f"You have {MOST} tables that are not drafts yet: finish or forget one of them first.")
     name = name or pipeline.file_name(f"{tables[0].caption[:100].rstrip('.') or 'pasted table'}.txt")
-    kept = PastedTable(owner=user, name=name, content=content, number=0 if len(tables) == 1 else None)
-    kept.conditions = document or (_suggested(tables[0]) if kept.number == 0 else {})
-    kept.save()
-    return kept
+    pasted = PastedTable(owner=user, name=name, content=content, number=0 if len(tables) == 1 else None)
+    pasted.conditions = document or (_suggested(tables[0]) if pasted.number == 0 else {})
+    pasted.save()
+    return pasted
 
 
-def of(user: User) -> list[PastedTable]:
+def pending_tables(user: User) -> list[PastedTable]:
     """Return somebody's tables that are not drafts yet, newest first, without their bytes."""
     return list(PastedTable.objects.filter(owner=user, case_study=None).defer("content"))
 
 
-def tables_of(kept: PastedTable, wait: Callable[[], None] = keep_waiting) -> list[PlainTable]:
-    return read_tables(bytes(kept.content), wait)
+def parse(pasted: PastedTable, wait: Callable[[], None] = keep_waiting) -> list[PlainTable]:
+    return read_tables(bytes(pasted.content), wait)
 
 
-def choose(kept: PastedTable, number: int, tables: list[PlainTable]) -> None:
+def choose_table(pasted: PastedTable, number: int, tables: list[PlainTable]) -> None:
     """Choose the table of this number; what was said about another table's columns is dropped."""
-    if kept.number == number:
+    if pasted.number == number:
         return
     of_columns = ("columns", "values", "words", "leave_out")
-    kept.conditions = {name: value for name, value in kept.conditions.items() if name not in of_columns}
-    kept.conditions |= _suggested(tables[number])
-    kept.number = number
-    kept.save(update_fields=["number", "conditions"])
+    pasted.conditions = {name: value for name, value in pasted.conditions.items() if name not in of_columns}
+    pasted.conditions |= _suggested(tables[number])
+    pasted.number = number
+    pasted.save(update_fields=["number", "conditions"])
 
 
 def _suggested(table: PlainTable) -> Document:
-    return suggest.sections(table, take_in.names_of(conditions_of({"case_study": _UNNAMED})))
+    return suggestions.sections(table, drafting.known_names(conditions_of({"case_study": _UNNAMED})))
 
 
-def keep(kept: PastedTable, document: Document) -> None:
+def save_document(pasted: PastedTable, document: Document) -> None:
     """Keep the document, which `conditions` can read. Raises ConditionsError."""
     conditions(document)
-    kept.conditions = document
-    kept.save(update_fields=["conditions"])
+    pasted.conditions = document
+    pasted.save(update_fields=["conditions"])
 
 
 def conditions(document: Mapping[str, Any]) -> Conditions:
@@ -111,19 +110,16 @@ def document_of(text: str) -> Document:
     return {name: list(value) if name == "new" else value for name, value in document.items() if value}
 
 
-def as_file(kept: PastedTable) -> str:
+def toml_file(pasted: PastedTable) -> str:
     """Return the file of conditions that says what was said so far."""
-    all_conditions = conditions(kept.conditions)
-    own = kept.conditions.get("case_study", {})
-    named = Conditions(
-        **{**vars(all_conditions), "case_study": {name: all_conditions.case_study[name] for name in own}}
-    )
-    return as_toml(named)
+    all_conditions = conditions(pasted.conditions)
+    own = pasted.conditions.get("case_study", {})
+    return as_toml(replace(all_conditions, case_study={name: all_conditions.case_study[name] for name in own}))
 
 
-def reading(kept: PastedTable, table: PlainTable) -> Reading:
+def reading(pasted: PastedTable, table: PlainTable) -> TableReading:
     """Return what the table says by now. Never raises: what is kept can be read."""
-    return take_in.read(table, conditions(kept.conditions))
+    return drafting.read_table(table, conditions(pasted.conditions))
 
 
 @dataclass(frozen=True)
@@ -135,11 +131,11 @@ class Step:
     is_done: bool
 
 
-def steps(kept: PastedTable, table: PlainTable | None, read: Reading | None) -> list[Step]:
+def steps(pasted: PastedTable, table: PlainTable | None, read: TableReading | None) -> list[Step]:
     """Return the steps, and which of them are done."""
-    document = kept.conditions
+    document = pasted.conditions
     columns = {**document.get("columns", {}), **document.get("values", {}), **document.get("words", {})}
-    has_numbers = bool(document.get("values")) or suggest.VALUE in document.get("columns", {}).values()
+    has_numbers = bool(document.get("values")) or suggestions.VALUE in document.get("columns", {}).values()
     study = {**document.get("case_study", {}), **document.get("storage", {})}
     done = {
         "table": table is not None,
@@ -152,15 +148,15 @@ def steps(kept: PastedTable, table: PlainTable | None, read: Reading | None) -> 
     return [Step(name, title, done[name]) for name, title in STEPS.items()]
 
 
-def finish(kept: PastedTable, table: PlainTable) -> CaseStudy:
-    """Make the draft. Raises NotTaken."""
+def make_draft(pasted: PastedTable, table: PlainTable) -> CaseStudy:
+    """Make the draft. Raises TableRefused."""
     try:
-        checked_conditions = conditions_of(kept.conditions)
+        checked_conditions = conditions_of(pasted.conditions)
     except ConditionsError as error:
-        raise take_in.NotTaken([Wrong(None, "conditions", "a gap", str(error))]) from error
-    draft = take_in.take_in(
-        kept.name, bytes(kept.content), table, checked_conditions, user=kept.owner, door=ImportBatch.Door.BROWSER
+        raise drafting.TableRefused([TableFault(None, "conditions", "a gap", str(error))]) from error
+    draft = drafting.make_draft(
+        pasted.name, bytes(pasted.content), table, checked_conditions, user=pasted.owner, door=ImportBatch.Door.BROWSER
     )
-    kept.case_study = draft
-    kept.save(update_fields=["case_study"])
+    pasted.case_study = draft
+    pasted.save(update_fields=["case_study"])
     return draft
