@@ -168,7 +168,7 @@ def test_one_row_that_is_broken_in_the_database_takes_no_page_down(published_evi
         cursor.execute("UPDATE experiments_workload SET aliases = 'null' WHERE slug = 'atto'")
         cursor.execute("""UPDATE experiments_workload SET aliases = '["varmail"]' WHERE slug = 'webserver'""")
         cursor.execute("UPDATE experiments_publication SET authors = '[1]'")
-    names_of_questions.forget()
+    names_of_questions.clear_cache()
     for address in ("/", "/?axis=hypervisor&workload=varmail", "/knowledge/", "/case-studies/p1/", "/search/?q=zfs"):
         assert client.get(address, follow=True).status_code == 200, address
     assert client.get("/api/v1/rankings/hypervisor/?workload=varmail").json()["entries"]

@@ -48,7 +48,7 @@ def measured_on_pools(
         treatments = published.posterior.treatments
         components = Components.from_posterior(published.posterior).select([treatments.index(pair) for pair in pairs])
         places = [pool_name(pool) for _ in guests for pool in range(len(on))]
-        now = machine.before(machine.apart(components, places, are_alike=True), VARIATION**2)
+        now = machine.initial_machine(machine.add_place_variance(components, places, are_alike=True), VARIATION**2)
         true = TrueMachine(rng, speeds.ravel(), TROUBLES[-1])
         now, own = _measured(now, true, names, len(guests), runs * len(on), margin)
         made += own
@@ -65,15 +65,15 @@ def _measured(
     made, undecided = 0, [[*map(int, part)] for part in np.split(np.arange(len(names)), guests)]
     while undecided and made + 1 < most:  # a block is of two at least
         for left in [*undecided]:
-            few = machine.select(now, left)
-            while len(left) > 1 and machine.is_settled(stands := machine.standing(few, margin)):
+            few = machine.select_entries(now, left)
+            while len(left) > 1 and machine.is_settled(stands := machine.decide(few, margin)):
                 del left[stands.first]
-                few = machine.select(now, left)
+                few = machine.select_entries(now, left)
             if len(left) == 1:
                 undecided.remove(left)
             elif made + 1 < most:
                 places = machine.next_block(few, [names[place] for place in left])
                 block = tuple(left[place] for place in places)[: most - made]
-                now = machine.after(now, [true.block(block)])
+                now = machine.update(now, [true.block(block)])
                 made += len(block)
     return now, made

@@ -393,7 +393,7 @@ class _Plans:
             noise = np.full(len(posterior.weights), VARIATION**2)
             spread = posterior.covariances + posterior.extras
             whole = Machine(posterior.weights, posterior.means, spread, noise)
-            parts.append((share, machine.among(whole, at)))
+            parts.append((share, machine.select_entries(whole, at)))
         return evidence_of_runs(parts, self.site.names, self.site.names if is_measured else (), self.runs)
 
     def moves(self, now: _Now, week: int, life: _Life, *, learns: bool, tries: bool) -> list[tuple[int, int]]:

@@ -19,7 +19,7 @@ from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
 from modelling.guidance import loading
 from modelling.guide_texts import FOLDER, guides
-from modelling.guides.selectors import entry_rows, guides_for, most_measured_workload
+from modelling.guides.selectors import guides_for, most_measured_workload, rows_of
 from tests.factories import make_case_study, make_measurement, make_variant, publish
 
 LONGEST = 120  # words
@@ -168,7 +168,7 @@ def test_a_guide_shows_the_recommendation_of_the_answer_that_is_kept(client):
     make_variant("webserver")
     names.clear_cache()
     answer = answer_in(current_ranking(Question("guest-fs", "varmail")))
-    asked, left_open = entry_rows("guest-fs")
+    asked, left_open = rows_of("guest-fs")
     assert (asked.recommended, asked.strength, asked.groups) == ("xfs", answer.verdict.strength, 1)
     assert asked.address == "/?axis=guest-fs&workload=varmail"
     assert (left_open.recommended, left_open.address) == ("", "/?axis=guest-fs&workload=webserver")
@@ -182,7 +182,7 @@ def test_a_guide_shows_the_recommendation_of_the_answer_that_is_kept(client):
 def test_a_guide_draws_what_was_measured_as_the_answer_of_its_workload_does(client):
     published("varmail")
     answer = answer_in(current_ranking(Question("guest-fs", "varmail")))
-    row, chart = most_measured_workload("guest-fs", entry_rows("guest-fs"))
+    row, chart = most_measured_workload("guest-fs", rows_of("guest-fs"))
     assert (row.workload, [chart]) == ("varmail", dot_charts(answer, 1))
     page = client.get("/guides/guest-file-system/").content.decode()
     assert f'Measured under <a href="{row.address}">'.replace("&", "&amp;") in page
