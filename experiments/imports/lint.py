@@ -105,7 +105,7 @@ class DraftFacts:
 
 
 @dataclass(frozen=True)
-class Finding:
+class LintFinding:
     """One thing that looks wrong. places : the first cells it was seen in, at most PLACES."""
 
     rule: str
@@ -127,14 +127,14 @@ class Rule:
         return " ".join((self.look.__doc__ or "").split())
 
 
-def check(facts: DraftFacts) -> list[Finding]:
+def check(facts: DraftFacts) -> list[LintFinding]:
     """Return everything that looks wrong: errors first, then warnings, each in the order of RULES."""
     findings = []
     for rule in RULES:
         for message, cells in rule.look(facts):
             places = tuple(dict.fromkeys(cell.place for cell in cells))
             more = f" ({len(cells)} cells)" if len(cells) > 1 else ""
-            findings.append(Finding(rule.name, rule.severity, f"{message}{more}", places[:PLACES]))
+            findings.append(LintFinding(rule.name, rule.severity, f"{message}{more}", places[:PLACES]))
     return sorted(findings, key=lambda finding: finding.severity != "error")
 
 

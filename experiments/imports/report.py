@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from experiments.models import ImportBatch
 from experiments.readers.base import Part, Reading, Refusal
 
-from .lint import Finding
+from .lint import LintFinding
 
 MAX_FAULTS = 200  # listed in the report; all are counted
 MAX_RUNS_LISTED = 50  # of one file
@@ -131,7 +131,7 @@ class Report:
     faults: list[FoundFault] = field(default_factory=list[FoundFault])
     fault_count: int = 0
     unknown: list[UnknownName] = field(default_factory=list[UnknownName])
-    lint: list[Finding] = field(default_factory=list[Finding])
+    lint: list[LintFinding] = field(default_factory=list[LintFinding])
     sample: Annotated[list[dict[str, Any]], "The first rows."] = field(default_factory=list[dict[str, Any]])
     new_configurations: list[str] = field(default_factory=list)
     new_names: list[NewName] = field(default_factory=list[NewName])

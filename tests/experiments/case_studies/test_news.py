@@ -1,5 +1,7 @@
 """Messages to reviewers."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from experiments.case_studies import lifecycle, reviews
@@ -12,7 +14,8 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def people(monkeypatch):
-    monkeypatch.setattr(webhook, "_post", lambda *args: 200)
+    monkeypatch.setattr(webhook.webhook_addresses, "resolve", lambda address: [])
+    monkeypatch.setattr(webhook.http_client, "send_request", lambda *args, **kwargs: SimpleNamespace(status=200))
     users = {name: make_user(role) for name, role in (("rev", "reviewers"), ("ada", "administrators"), ("bob", ""))}
     for user in (users["rev"], users["ada"]):
         subscriptions.add(user, "webhook", "https://x.org/", ["review"], "https://kdb.example.org")

@@ -68,7 +68,7 @@ def test_it_is_tried_again_and_the_banner_goes_with_the_fault(second_fails, clie
 def test_a_kept_answer_whose_renewal_fails_says_so_as_well(second_fails, client):
     kept = snapshots.answer_as_of(ASKED, 1)
     kept.superseded_by = 2
-    snapshots._store(kept)
+    snapshots._store(2, kept)
     assert "is <a" in client.get(PAGE).content.decode()
     with pytest.raises(snapshots.NotAnswered):
         snapshots.answer_waiting_questions(lambda done, total: None)
@@ -78,7 +78,7 @@ def test_a_kept_answer_whose_renewal_fails_says_so_as_well(second_fails, client)
 def test_an_answer_of_an_earlier_method_is_better_than_none(second_fails, monkeypatch):
     older = snapshots.answer_as_of(ASKED, 1)
     older.method -= 1
-    snapshots._store(older)
+    snapshots._store(2, older)
     monkeypatch.setattr(snapshots, "answer_as_of", lambda *_: 1 / 0)
     given = selectors.current_ranking(ASKED)
     assert (given.method, given.superseded_by, given.result) == (older.method, 2, older.result)

@@ -170,7 +170,7 @@ def test_a_prediction_is_what_the_joint_normal_of_all_cells_says(several, left_o
     scales = scales_of(SQUARES, FACTORS)
     rows = _rows("new", workload=workload, load={"varmail": "synchronous", "fileserver": "mixed"}[workload])
     fitted = Hierarchy(several).fit(scales)
-    posterior = (fitted.without(left_out) if left_out else fitted).posterior(rows)
+    posterior = (fitted.leave_out(left_out) if left_out else fitted).posterior(rows)
     known = several[several["group"] != left_out].reset_index(drop=True)
 
     for number in (0, 4, 7):

@@ -279,7 +279,7 @@ def test_the_command_fails_until_each_breach_has_a_reason(reversed_with_three_ma
 # The published evidence
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.sqlite
 def test_every_breach_of_the_published_evidence_has_a_reason(published_evidence):
     load_outside(ROOT / "fixtures" / "outside")

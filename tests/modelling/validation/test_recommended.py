@@ -27,7 +27,7 @@ def told(published_evidence) -> pd.DataFrame:
         if fitted is None or group not in fitted.given:
             continue
         asked = measured.set_index(measured.index.map(str))
-        posterior = fitted.without(group).posterior(asked[[*CHOICES, "load", "storage", "workload"]])
+        posterior = fitted.leave_out(group).posterior(asked[[*CHOICES, "load", "storage", "workload"]])
         offered = [Option(key, 1) for key in posterior.treatments]
         recommended = recommend(offered, posterior, NOT_KNOWN, MARGIN)
         outcomes = dict(zip(posterior.treatments, measured["outcome"], strict=True))
