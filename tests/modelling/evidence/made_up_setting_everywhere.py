@@ -68,9 +68,10 @@ def test_the_page_answers_in_its_words(published, client):
     assert "which options of the guest&#x27;s mkfs?" in page
 
 
-def test_where_it_leaves_nothing_another_question_is_offered(published, client):
+def test_where_it_leaves_nothing_it_can_be_taken_out_of_the_question(published, client):
     page = client.get(address(Question("guest-mkfs", "varmail", guest_mkfs_options="wide"))).content.decode()
-    assert "With any options of the guest" in page
+    assert "nobody measured this" in page
+    assert 'href="/?axis=guest-mkfs&amp;workload=varmail" aria-label="Ask without Options of the guest' in page
 
 
 def test_the_forms_offer_it(published, client):
