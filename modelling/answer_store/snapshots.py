@@ -22,6 +22,7 @@ from django.utils.timezone import now
 from kdb.cost import budget
 from kdb.jobs import jobs
 from kdb.models import Job
+from modelling.answers import knowledge
 from modelling.answers.answer import answer
 from modelling.answers.estimate import estimate
 from modelling.estimation.ranking import METHOD
@@ -174,13 +175,14 @@ def _store(revision: int, *snapshots: RankingSnapshot, wait: bool = False) -> bo
 def supersede(case_study_ids: list[int], revision: int) -> int:
     """Mark the answers that evidence of these case studies may change; return how many wait because of them.
 
-    An answer stands if its workload or filters admit none of the evidence. Those that wait already are tried at once.
+    An answer stands if its filters admit none of the evidence; one about speed counts that of every workload. Those
+    that wait already are tried at once.
     The number of queries does not grow with the answers.
     """
     open_ends = Q(superseded_by__isnull=True) | Q(is_followed=False)
     current = RankingSnapshot.objects.followed().filter(open_ends, method=METHOD)
     questions = {pk: Question.from_key(key) for pk, key in current.values_list("pk", "question")}
-    reached = dataframes.reached(set(questions.values()), case_study_ids)
+    reached = knowledge.bears_on(set(questions.values()), case_study_ids)
     touched = RankingSnapshot.objects.filter(pk__in=[pk for pk, question in questions.items() if question in reached])
     touched.filter(superseded_by__isnull=True).update(superseded_by=revision)
     return touched.update(attempts=0, retry_at=None, error="")

@@ -1,5 +1,6 @@
 """All published evidence as the one model of modelling.estimation.hierarchy takes it."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 
@@ -46,14 +47,35 @@ def knowledge_of(
     """
     if metric not in SPEEDS:
         return None
-    admitting = replace(
-        question, axis="fs-pair", workload=dataframes.ANY_WORKLOAD, needs=(), **dict.fromkeys(_CONTEXTS)
-    )
-    admitting = replace(admitting, metric=LATENCY if metric == LATENCY else None)
-    if question.hypervisor == NATIVE:
-        admitting = replace(admitting, hypervisor=NATIVE)
+    admitting = replace(_of_all_workloads(question), metric=LATENCY if metric == LATENCY else None)
     token = counts.content_token(with_draft) if with_draft is not None else ""
     return _kept(counts.revision(), as_of, admitting, with_draft, token)
+
+
+def bears_on(questions: Iterable[Question], case_study_ids: list[int]) -> set[Question]:
+    """Return the questions whose answer evidence of these case studies, published or not, can change.
+
+    That is evidence which their own filters admit, and all that knowledge_of takes for them. Two queries.
+    """
+    forms = {question: _forms(question) for question in questions}
+    reached = dataframes.reached({form for several in forms.values() for form in several}, case_study_ids)
+    return {question for question, several in forms.items() if reached & several}
+
+
+def _forms(question: Question) -> set[Question]:
+    """Return the question, and what admits the evidence of other workloads that bears on it."""
+    if question.metric is not None and question.metric not in SPEEDS:
+        return {question}
+    elsewhere = _of_all_workloads(question)
+    return {question, elsewhere, replace(elsewhere, hypervisor=None)}
+
+
+def _of_all_workloads(question: Question) -> Question:
+    """Return the question that admits, of all workloads, what its filters admit; native runs where it asks for them."""
+    elsewhere = replace(
+        question, axis="fs-pair", workload=dataframes.ANY_WORKLOAD, needs=(), **dict.fromkeys(_CONTEXTS)
+    )
+    return replace(elsewhere, hypervisor=NATIVE) if question.hypervisor == NATIVE else elsewhere
 
 
 def everything(as_of: int | None = None, *, with_native: bool = True) -> Knowledge:

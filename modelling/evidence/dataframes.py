@@ -513,9 +513,9 @@ def _categories(values: Sequence[Any]) -> pd.Categorical:
 
 
 def reached(questions: Iterable[Question], case_study_ids: list[int]) -> set[Question]:
-    """Return the questions whose answer evidence of these case studies, published or not, can change.
+    """Return the questions that admit evidence of these case studies, published or not.
 
-    Two queries, however many questions: each piece of evidence says which values of the filters admit it.
+    Under ANY_WORKLOAD that of each. Two queries, however many questions: each piece of evidence says which values of the filters admit it.
     """
     evidence = [*_admitting_arms(case_study_ids), *_admitting_findings(case_study_ids)]
 
@@ -527,7 +527,9 @@ def reached(questions: Iterable[Question], case_study_ids: list[int]) -> set[Que
 
     changed = set()
     for question in questions:
-        asked = {"workload": question.workload, **question.filters}
+        asked = dict(question.filters)
+        if question.workload != ANY_WORKLOAD:
+            asked["workload"] = question.workload
         if tuple(asked.values()) in admitted(tuple(asked)):
             changed.add(question)
     return changed

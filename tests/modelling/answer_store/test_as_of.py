@@ -12,7 +12,7 @@ from modelling.claims import verdicts
 from modelling.estimation.ranking import METHOD
 from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
-from tests.factories import make_case_study, make_claim, make_measurement, make_publication
+from tests.factories import make_case_study, make_claim, make_configuration, make_measurement, make_publication
 from tests.modelling.frames import ranked_entry
 
 pytestmark = pytest.mark.django_db
@@ -67,7 +67,7 @@ def test_a_kept_answer_stands_for_all_revisions_that_did_not_touch_it():
     publish("first", ext4_on_ext4=100.0, xfs_on_ext4=50.0)
     then = current_ranking(QUESTION)
     other = make_case_study("other")
-    make_measurement(5.0, case_study=other, workload="webserver")
+    make_measurement(5.0, configuration=make_configuration(other, hypervisor=None))
     lifecycle.publish([other], reason="measured")
     assert ranking_as_of(QUESTION, 2).digest == then.digest
 

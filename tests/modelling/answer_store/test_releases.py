@@ -99,7 +99,9 @@ def test_an_answer_keeps_its_tag_where_no_newer_release_was_published(client):
     for hypervisor in ("kvm", "xen"):  # so that it matters which one is asked for, and the answer is kept
         make_study(hypervisor, hypervisor=hypervisor, host_kernel="5.15")
     before = client.get(ANSWER)
-    make_study("elsewhere", hypervisor="qemu-tcg", host_kernel="4.4")
+    natively = make_case_study("natively")  # which bears on no answer under a hypervisor
+    make_measurement(configuration=make_configuration(natively, hypervisor=None, host_kernel="4.4"))
+    lifecycle.publish([natively], reason="measured")
     assert client.get(ANSWER, headers={"if-none-match": before["ETag"]}).status_code == 304
 
 

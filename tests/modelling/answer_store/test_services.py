@@ -17,6 +17,7 @@ from modelling.evidence.question import Question
 from modelling.models import Arm, RankingSnapshot
 from tests.factories import (
     make_case_study,
+    make_configuration,
     make_derived_value,
     make_finding,
     make_measurement,
@@ -35,6 +36,14 @@ def published_pair(workload="varmail", hypervisor="kvm", values=(100.0, 200.0), 
         make_measurement(value, case_study=case_study, guest_fs=guest_fs, workload=workload, hypervisor=hypervisor)
     publish(case_study)
     return case_study
+
+
+def published_natively():
+    """Publish a case study that compares ext4 with xfs without a hypervisor."""
+    case_study = make_case_study()
+    for host_fs, value in (("ext4", 100.0), ("xfs", 200.0)):
+        make_measurement(value, configuration=make_configuration(case_study, hypervisor=None, host_fs=host_fs))
+    publish(case_study)
 
 
 def order(question: Question) -> list[str]:
@@ -121,18 +130,35 @@ def test_a_publication_supersedes_the_answers_it_can_change_and_no_others():
     published_pair()
     published_pair(hypervisor="xen")
     published_pair(workload="webserver")
+    published_natively()
     questions = {
         "touched": MAIL,
         "other workload": Question("fs-pair", "webserver"),
         "other hypervisor": Question("fs-pair", "varmail", hypervisor="xen"),
-        "same hypervisor": Question("guest-fs", "varmail", hypervisor="kvm"),
+        "native": Question("host-fs", "varmail", hypervisor="native"),
     }
     for question in questions.values():
         current_ranking(question)
     assert RankingSnapshot.objects.count() == 4
+    published_natively()
+    superseded = set(RankingSnapshot.objects.filter(superseded_by=5).values_list("question", flat=True))
+    assert superseded == {questions["native"].key}
     published_pair(values=(300.0, 100.0))
-    superseded = set(RankingSnapshot.objects.filter(superseded_by=4).values_list("question", flat=True))
-    assert superseded == {questions["touched"].key, questions["same hypervisor"].key}
+    superseded = set(RankingSnapshot.objects.filter(superseded_by=6).values_list("question", flat=True))
+    assert superseded == {question.key for name, question in questions.items() if name != "native"}
+
+
+def test_evidence_of_another_workload_renews_an_answer_that_counts_it():
+    for values in ((100.0, 130.0), (100.0, 120.0), (100.0, 140.0)):
+        published_pair(values=values)
+    before = current_ranking(MAIL)
+    for _ in range(3):
+        published_pair(workload="webserver", values=(3000.0, 100.0))
+    snapshots.answer_waiting_questions(lambda done, total: None)
+    after = current_ranking(MAIL)
+    assert after.revision == 6
+    assert after.result["entries"] != before.result["entries"]
+    assert after.result == snapshots.answer_now(MAIL).result
 
 
 def test_a_finding_supersedes_answers_too():

@@ -37,9 +37,9 @@ def test_who_follows_is_told_what_the_feed_tells(client):
     publish("first", 300.0, 100.0)
     follower()
     assert tell() == []
-    publish("elsewhere", 100.0, 300.0, workload="webserver")
+    publish("elsewhere", 300.0, 100.0, workload="webserver")  # agrees
     assert tell() == []
-    publish("second", 100.0, 300.0)
+    publish("second", 100.0, 3000.0)
     assert tell() == [f"/?axis=fs-pair&workload=fileserver&as_of=3&method={METHOD}"]
     facts = Delivery.objects.get().facts
     assert (facts["revision"], facts["method"]) == (3, METHOD)
