@@ -226,7 +226,10 @@ def entry_label(axis: Axis, key: str, names: Mapping[str, Mapping[str, str]]) ->
 
     names : kind of name to slug to name (modelling.evidence.names.names)
     """
-    named = {column: names[KINDS[column]].get(word, word) for column, word in entry_parts(axis, key).items()}
+    named = {
+        column: names[KINDS[column]].get(word) or (SETTINGS[column].value_label(word) if column in SETTINGS else word)
+        for column, word in entry_parts(axis, key).items()
+    }
     if len(named) == 1:
         return named[axis.entry[0]]
     if axis.setting:

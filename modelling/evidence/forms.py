@@ -259,6 +259,7 @@ def _fault(axis: str, key: str) -> str:
         return f"{key!r} is not an entry of this axis; write it like {form}."
     for column, name in parts.items():
         known = names.names()[KINDS[column]]
-        if name not in known and (name or column not in AXES[axis].optional):
+        is_size = column in SETTINGS and SETTINGS[column].is_bytes and names.slug_for(column, name) == name
+        if name not in known and not is_size and (name or column not in AXES[axis].optional):
             return f"{name!r} in {key!r} is not known here; allowed are {', '.join(known) or 'none'}."
     return ""

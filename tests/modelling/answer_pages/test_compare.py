@@ -151,6 +151,14 @@ def test_of_two_that_nobody_measured_the_first_line_says_so(client):
     assert "No published case study has numbers of btrfs or zfs here." in text
 
 
+def test_block_sizes_that_nobody_measured_are_compared_by_their_names(client):
+    make_measurement(100.0, workload="varmail")
+    page = client.get("/compare/?axis=volume-block-size&workload=varmail&a=131072&b=16384", follow=True)
+    assert page.status_code == 200
+    assert "128 KiB" in page.content.decode() and "16 KiB" in page.content.decode()
+    assert client.get("/compare/?axis=volume-block-size&workload=varmail&a=large&b=16384").status_code == 400
+
+
 def test_what_can_lose_acknowledged_writes_is_never_the_first_line():
     case_study = make_case_study()
     for guest_fs, value, options in (("ext4", 100.0, ""), ("xfs", 900.0, "nobarrier")):
