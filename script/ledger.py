@@ -70,8 +70,8 @@ FEATURES = [
     Feature("forecasts", PROGRAMS, "who compares configurations that nobody measured together",
         "modelling/prediction tests/modelling/prediction modelling/management/commands/foretell.py"),
     Feature("validation", RESEARCHERS, "who asks how far to trust the numbers",
-        "modelling/validation tests/modelling/validation docs/models/quality.md docs/models/coherence.md "
-        "modelling/management/commands/check_coherence.py modelling/management/commands/model_quality.py"),
+        "modelling/validation tests/modelling/validation tests/coherence docs/models/quality.md docs/models/coherence.md "
+        "modelling/management/commands/model_quality.py"),
     Feature("previews", REVIEWERS, "who publishes", "modelling/previews tests/modelling/previews"),
     Feature("following", ADMINISTRATORS, "who waits for an answer to change",
         "modelling/subscriptions tests/modelling/subscriptions"),

@@ -149,13 +149,7 @@ PLAIN = [
     *("modelling.ask.fit", "modelling.ask.machine", "modelling.ask.language"),
     *(f"modelling.ask.language.{name}" for name in ("content", "lexicon", "parsing", "readings", "words")),
     *("modelling.advice.content", "modelling.advice.reasoning", "modelling.advice.words"),
-    *(
-        f"modelling.validation.{name}"
-        for name in (
-            *("content", "methods", "leave_one_out", "left_out_groups", "scores", "tables"),
-            "coherence",
-        )
-    ),
+    *(f"modelling.validation.{name}" for name in ("content", "left_out_groups", "tables")),
 ]
 
 # Where addresses and Celery's application are put together, everything below is known.

@@ -16,7 +16,6 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md"), *ROOT.glob("fixtures/*.md")]
 READ_ONLY = [
     ("check_answers",),
-    ("check_coherence",),
     ("model_quality", "--markdown"),
     ("plan_placement", "{fleet}"),
     ("plan_placement", "{fleet}", "--json"),

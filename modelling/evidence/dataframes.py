@@ -515,7 +515,8 @@ def _categories(values: Sequence[Any]) -> pd.Categorical:
 def reached(questions: Iterable[Question], case_study_ids: list[int]) -> set[Question]:
     """Return the questions that admit evidence of these case studies, published or not.
 
-    Under ANY_WORKLOAD that of each. Two queries, however many questions: each piece of evidence says which values of the filters admit it.
+    Under ANY_WORKLOAD that of each. Two queries, however many questions: each piece of evidence says which values of
+    the filters admit it.
     """
     evidence = [*_admitting_arms(case_study_ids), *_admitting_findings(case_study_ids)]
 

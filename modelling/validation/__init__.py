@@ -1,6 +1,6 @@
-"""How well each model predicts what it has not seen, and whether answers contradict each other.
+"""How well the model foretells what it has not seen.
 
-In: all published evidence. Out: one report (`content`), kept by `reports` and shown by `tables` and `api`; and what
-`manage.py check_coherence` prints. Open `reports` first: it leaves each case study (`leave_one_out`) and
-each research group (`left_out_groups`) out in turn. `coherence` has the rules on answers.
+In: all published evidence. Out: the report kept as QualityReport, which page, API and `manage.py model_quality` show,
+and from which answers take their caveats. Open `reports` first: it leaves each research group out
+(`left_out_groups`). That answers do not contradict each other is a test (tests/coherence).
 """

@@ -3,36 +3,19 @@
 No queries, no HTML. `result` is the JSON of content.ModelQuality; what does not exist is an en dash.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from math import exp
 from typing import Any
 
-from modelling.answers import words
 from modelling.answers.words import Chart
 from modelling.evidence.axes import AXES, COLUMN_LABELS, KINDS
-from modelling.evidence.question import Question
 from modelling.evidence.words import listed
 
 Names = Mapping[str, Mapping[str, str]]  # of modelling.evidence.names.names
 Json = Mapping[str, Any]
 
 NOTHING = "–"
-_TAU, _OFF = "Kendall’s τ", "Ratios off by (median)"
-_NUMBERS = (
-    *("#Questions answered", f"#{_TAU}", "#Spearman’s ρ", "#Best one hit (by chance)", f"#{_OFF}"),
-    "#Ratios inside the 95 % interval",
-)
-_CLUSTERED = {
-    "kendall": f"#{_TAU}",
-    "top": "#Best one hit",
-    "error": f"#{_OFF}",
-    "inside": "#Inside the 95 % interval",
-    "log_score": "#Log score",
-}
-_BASELINES = ("none", "mean")
 
 
 @dataclass(frozen=True)
@@ -93,20 +76,10 @@ def plain(table: Table) -> str:
 
 
 def tables(result: Json, names: Names) -> list[Table]:
-    """Return all tables of a report; one without rows is left out where nothing was tested or found."""
-    labels = _labels(result)
-    of_axes = [summary for summary in result["summaries"] if summary["axis"] is not None]
-    every: list[Table] = [_by_distinct_question(result, labels), _overall(result, labels)]
+    """Return all tables of a report; one without rows is left out."""
+    every = []
     if forms := result["groups"]["forms"]:
-        every.insert(0, _table("Each research group left out", _FORM, (_form_row(form, names) for form in forms)))
-    every.append(
-        _table(
-            "By what is chosen",
-            ("Axis", "Method", *_NUMBERS),
-            ((AXES[one["axis"]].label, labels[one["method"]], *_numbers(one)) for one in of_axes),
-        )
-    )
-    every += [_reasons(result, labels), _by_question(result, names)]
+        every.append(_table("Each research group left out", _FORM, (_form_row(form, names) for form in forms)))
     return [*every, _no_disks(result, names)] if result["flagged"] else every
 
 
@@ -161,69 +134,6 @@ def _above(form: Json) -> str:
     return f"{_signed(form['log_score'] - form['no_difference'])} ± {form['error']:.2f}"
 
 
-def _by_distinct_question(result: Json, labels: Mapping[str, str]) -> Table:
-    """Tabulate every method over distinct questions, each counting once, with intervals over laboratories."""
-    by_key = {(row["method"], row["score"], row["against"]): row for row in result["clustered"]}
-
-    def row(method: str) -> tuple[str, ...]:
-        cells = [_spread(by_key[method, score, None], score) for score in _CLUSTERED]
-        above = [_spread(by_key[method, "log_score", o], "") if o != method else NOTHING for o in _BASELINES]
-        return (labels[method], *cells, *above)
-
-    above = (f"#Log score above “{labels[name]}”" for name in _BASELINES)
-    return _table("By distinct question", ("Method", *_CLUSTERED.values(), *above), map(row, labels))
-
-
-def _overall(result: Json, labels: Mapping[str, str]) -> Table:
-    """Tabulate every method over all questions, and how it does against the naive ones where both answer."""
-    naive = [method["method"] for method in result["methods"] if method["is_naive"]]
-    rows = []
-    for summary in result["summaries"]:
-        if summary["axis"] is None:
-            duels = {duel["naive"]: duel for duel in summary["duels"]}
-            against = [_duel(duels[name]) if name in duels else NOTHING for name in naive]
-            rows.append((labels[summary["method"]], *_numbers(summary), *against))
-    against = [f"#Better, alike, worse than “{labels[name]}”" for name in naive]
-    return _table("All questions", ("Method", *_NUMBERS, *against), rows)
-
-
-def _by_question(result: Json, names: Names) -> Table:
-    """Tabulate Kendall's tau of every method on every question, and of how many entries if it does not know all."""
-    methods = _labels(result)
-    rows, links = [], []
-    for asked in result["questions"]:
-        question = Question(asked["axis"], asked["workload"], hypervisor=asked["hypervisor"])
-        predictions = {prediction["method"]: prediction for prediction in asked["predictions"]}
-        rows.append(
-            (
-                words.title(question, names),
-                ", ".join(asked["case_studies"]),
-                "tier lists" if asked["basis"] == "findings" else "numbers",
-                *(_agreement(predictions.get(method), len(asked["entries"])) for method in methods),
-            )
-        )
-        links.append(words.address(question) if question.workload in names["workload"] else "")
-    headings = ("Question", "Left out", "Held against", *(f"#{label}" for label in methods.values()))
-    return _table("Kendall’s τ, question by question", headings, rows, links)
-
-
-def _reasons(result: Json, labels: Mapping[str, str]) -> Table:
-    """Tabulate why predictions are missing, and how often."""
-    counted = Counter(
-        (prediction["method"], prediction["cannot"])
-        for asked in result["questions"]
-        for prediction in asked["predictions"]
-        if prediction["cannot"]
-    )
-    places = list(labels)
-    ordered = sorted(counted.items(), key=lambda item: (places.index(item[0][0]), -item[1], item[0][1]))
-    return _table(
-        "What cannot be predicted",
-        ("Method", "Why it cannot predict", "#Questions"),
-        ((labels[method], reason[0].upper() + reason[1:], str(count)) for (method, reason), count in ordered),
-    )
-
-
 def _no_disks(result: Json, names: Names) -> Table:
     """Tabulate the published numbers that look like no disk's."""
     rows, links = [], []
@@ -237,51 +147,6 @@ def _no_disks(result: Json, names: Names) -> Table:
     return _table("Numbers that look like no disk’s", headings, rows, links)
 
 
-def _labels(result: Json) -> dict[str, str]:
-    return {method["method"]: method["label"] for method in result["methods"]}
-
-
-def _numbers(summary: Json) -> tuple[str, ...]:
-    """Return the cells of _NUMBERS."""
-    pairs = summary["pairs"]
-    return (
-        f"{summary['answered']} of {summary['asked']}",
-        _signed(summary["kendall"]),
-        _signed(summary["spearman"]),
-        NOTHING if summary["top"] is None else f"{summary['top']:.0%} ({summary['by_chance']:.0%})",
-        NOTHING if not pairs else f"{summary['ratio_error']:.2f}×",
-        NOTHING if not pairs else f"{summary['covered']} of {pairs}",
-    )
-
-
-def _spread(row: Json, score: str) -> str:
-    """Return a mean with its interval and the distinct questions behind it: "0.22 (−0.10 to 0.52; 44)"."""
-    if row["mean"] is None:
-        return NOTHING
-    ends = "" if row["low"] is None else f"{_score(row['low'], score)} to {_score(row['high'], score)}; "
-    return f"{_score(row['mean'], score)} ({ends}{row['cells']})"
-
-
-def _score(value: float | None, score: str) -> str:
-    if value is None:
-        return NOTHING
-    if score == "error":
-        return f"{exp(value):.2f}×"
-    return f"{value:.0%}" if score in ("top", "inside") else _signed(value)
-
-
-def _agreement(prediction: Json | None, entries: int) -> str:
-    known = len(prediction["order"]) if prediction and not prediction["cannot"] else 0
-    if prediction is None or not known:
-        return NOTHING
-    return _signed(prediction["kendall"]) + ("" if known == entries else f" ({known} of {entries})")
-
-
-def _duel(duel: Json) -> str:
-    counted = (duel["better"], duel["alike"], duel["worse"])
-    return ", ".join(map(str, counted)) if any(counted) else NOTHING
-
-
 def _signed(value: float | None) -> str:
     return NOTHING if value is None else f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
 
@@ -289,26 +154,21 @@ def _signed(value: float | None) -> str:
 # Sentences
 
 
-def describe_methods(result: Json) -> list[str]:
-    """Say which method forecasts since when, and why the others do not, in sentences."""
+_SHORTFALLS = {
+    "inside": "fewer than 90 % of measured ratios lie inside their 95 % interval",
+    "log_score": "its log score is below that of “no difference”",
+}
+
+
+def describe_forecasts(result: Json) -> list[str]:
+    """Say what forecasts since when, and why it should not where that is so, in sentences."""
     forecasts = result["forecasts"]
-    labels = {**_labels(result), forecasts["method"]: forecasts["label"]}
     since = date.fromisoformat(forecasts["since"])
     sentences = [f"What nobody measured is forecast by {forecasts['label'].lower()}, since {since:%-d %B %Y}."]
-    for name, shortfalls in forecasts["shortfalls"].items():
-        reasons = listed(_shortfall(shortfall, labels) for shortfall in shortfalls)
-        if name == forecasts["method"] and shortfalls:
-            sentences.append(f"On this evidence it should not be: {reasons}.")
-        elif shortfalls:
-            sentences.append(f"{labels[name]}: not used for that, because {reasons}.")
+    if forecasts["shortfalls"]:
+        reasons = listed(_SHORTFALLS[shortfall] for shortfall in forecasts["shortfalls"])
+        sentences.append(f"On this evidence it should not be: {reasons}.")
     return sentences
-
-
-def _shortfall(shortfall: str, labels: Mapping[str, str]) -> str:
-    what, _, naive = shortfall.partition(" against ")
-    if what == "inside":
-        return "fewer than 90 % of its ratios lie inside their 95 % interval"
-    return f"its log score is below that of “{labels[naive]}”"
 
 
 def describe_success(result: Json, names: Names) -> list[str]:

@@ -12,7 +12,7 @@ from . import reports, tables
 
 @require_safe
 def model_quality(request: HttpRequest) -> HttpResponse:
-    """Show how well the models foretell a case study that was left out."""
+    """Show how well the models foretell a research group that was left out."""
     report = reports.KEPT.current()
     if report is None:
         response = render(request, "modelling/model_quality.html", {"report": None, "moved": []}, status=503)
@@ -22,7 +22,7 @@ def model_quality(request: HttpRequest) -> HttpResponse:
         "report": report,
         "plots": tables.plots(report.result, names.names()),
         "tables": tables.tables(report.result, names.names()),
-        "in_use": tables.describe_methods(report.result) + tables.describe_success(report.result, names.names()),
+        "in_use": tables.describe_forecasts(report.result) + tables.describe_success(report.result, names.names()),
         "moved": moved.score_sentences(),
         "is_behind": report.revision < counts.revision(),
     }

@@ -1,4 +1,4 @@
-"""manage.py model_quality: leave one case study out, and print how well each model foretold it."""
+"""manage.py model_quality: leave each research group out, and print how well the model foretold it."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -11,8 +11,8 @@ from modelling.validation import reports, tables
 
 class Command(BaseCommand):
     help = (
-        "Leave every published case study out in turn, predict its answers from all others with each model and with "
-        "two naive rules, and print how well that went. Computed anew and kept for the page /model-quality/."
+        "Leave every research group out in turn, predict what it measured from all others, and print how well that "
+        "went. Computed anew and kept for the page /model-quality/."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -21,7 +21,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, markdown: bool, **options: Any) -> None:
         result = reports.compute().result
         spelled = tables.markdown if markdown else tables.plain
-        sentences = [*tables.describe_methods(result), *tables.describe_success(result, names.names())]
+        sentences = [*tables.describe_forecasts(result), *tables.describe_success(result, names.names())]
         self.stdout.write("\n".join(sentences) + "\n\n")
         for table in tables.tables(result, names.names()):
             self.stdout.write(f"{'### ' if markdown else ''}{table.title}\n\n{spelled(table)}\n\n")

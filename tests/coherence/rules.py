@@ -5,7 +5,6 @@ A rule is a function from answers to breaches. A breach needs a reason in FILE. 
 
 import json
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -27,7 +26,7 @@ from modelling.evidence.question import Question
 from modelling.evidence.words import listed
 
 LEAST_GROUPS = 2  # research groups behind an imperative
-FILE = Path(__file__).with_name("coherence_reasons.json")
+FILE = Path(__file__).with_name("reasons.json")
 
 
 @dataclass(frozen=True)
@@ -297,23 +296,14 @@ def find_breaches(answers: Iterable[Statements]) -> list[Breach]:
 # Reasons
 
 
-class ReasonsError(ValueError):
-    """A file of reasons that cannot be read; the text says where, and is fit to show."""
-
-
 def read_reasons(text: str) -> dict[str, str]:
-    """Return the name of each breach in a file to its reason. Raises ReasonsError.
+    """Return the name of each breach in a file to its reason.
 
     The file is a JSON list of {"reason": text, "breaches": [name, ...]}, each name once.
     """
-    try:
-        pairs = [(str(name), str(row["reason"])) for row in json.loads(text) for name in row["breaches"]]
-    except (ValueError, TypeError, KeyError) as error:
-        raise ReasonsError(f"no list of reasons with their breaches: {error}") from error
-    twice = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
-    if twice:
-        raise ReasonsError(f"twice: {twice[0]}")
-    return dict(pairs)
+    names = [(name, row["reason"]) for row in json.loads(text) for name in row["breaches"]]
+    assert len(dict(names)) == len(names), "a breach stands twice"
+    return dict(names)
 
 
 def write_reasons(breaches: Iterable[Breach], reasons: Mapping[str, str]) -> str:

@@ -18,7 +18,7 @@ from modelling.evidence import choices, dataframes
 from modelling.evidence.axes import AXES, NATIVE
 from modelling.evidence.question import GRADES, PAPERS, Question
 
-from .coherence import PartStatements, Statements
+from .rules import PartStatements, Statements
 
 _OF_ARMS = (
     *("hypervisor", "guest_fs", "host_fs", "host_storage", "vm_count", "storage", "benchmark", "guest_os_family"),
