@@ -100,8 +100,8 @@ def test_the_sentence_says_under_which_reading_what_holds():
         "each machine added. The source does not say whether it is that of one machine or the sum. Read as the sum, "
         "the aggregate stays level, from 13.0 MiB/s with 1 virtual machine to 12.2 MiB/s with 3: the machines share "
         "what one of them has alone, as where their disk is fully used, and each gets 1/n of it (level). "
-        "Read as that of one machine, the aggregate grows from 13.0 MiB/s with 1 virtual machine to 36.7 MiB/s with 3, 2.81 times with 3 "
-        "times the machines: they hardly disturb each other (scales)."
+        "Read as that of one machine, the aggregate grows from 13.0 MiB/s with 1 virtual machine to 36.7 MiB/s with "
+        "3, 2.81 times with 3 times the machines: they hardly disturb each other (scales)."
     )
 
 
