@@ -3,15 +3,15 @@
 from django.urls import path
 from rest_framework.routers import SimpleRouter
 
-from .api import views
 from .campaigns import api as laboratory
 from .case_studies import api as drafts
 from .catalogue import api as catalogue
+from .catalogue.search import api as search
 from .fleet import api as observation
 from .imports import api as imports
+from .imports.tables import api as tables
+from .records.api import views
 from .runner import api as runner
-from .search import api as search
-from .tables import api as tables
 
 router = SimpleRouter(use_regex_path=False)
 router.register("hypervisors", views.HypervisorViewSet, "hypervisor")

@@ -6,10 +6,10 @@ from .campaigns import views as laboratory
 from .case_studies import revision_views
 from .case_studies import views as case_studies
 from .catalogue import views as knowledge
-from .drafts import import_views as imports
-from .drafts import views as drafts
-from .search import views as search
-from .tables import views as tables
+from .catalogue.search import views as search
+from .imports.drafts import import_views as imports
+from .imports.drafts import views as drafts
+from .imports.tables import views as tables
 
 urlpatterns = [
     path("case-studies/", case_studies.case_study_list, name="case-study-list"),

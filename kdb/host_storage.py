@@ -35,7 +35,7 @@ BACKENDS = {FILE: "File on a file system", **VOLUMES, **SHARED_DIRECTORIES, **MA
 # A backend, or one that a case study proposes; keys of files on a file system are none. For Python and PostgreSQL.
 BACKEND = r"\A(|(?!dir(-|\Z)|zfs\Z)[a-z0-9][a-z0-9-]*)\Z"
 # What people write for a key, beside it and its label: what is read so in questions only is in
-# experiments.names.
+# experiments.rules.names.
 WORDS = {
     FILE: ("files", "image file", "raw file", "qcow2 file", "file-backed"),
     "lvm": (

@@ -1,6 +1,6 @@
 """Spell a file-system pair: "btrfs-on-ext4", guest first. Standard library only.
 
-The slugs of the catalogue have no word "on" (experiments.entry_names), so a spelling means one pair.
+The slugs of the catalogue have no word "on" (experiments.rules.entry_names), so a spelling means one pair.
 """
 
 import re

@@ -3,20 +3,20 @@
 from django.urls import path
 from rest_framework.routers import SimpleRouter
 
-from modelling.advice.api import AdviceView
+from modelling.answer_pages.explanations.api import ExplanationView
+from modelling.answer_store.previews.api import EffectsView, PreviewView
+from modelling.ask.advice.api import AdviceView
 from modelling.ask.api import AskView
 from modelling.claims.api import ClaimViewSet, HypothesesView
-from modelling.explanations.api import ExplanationView
 from modelling.guidance.api import GuidanceViewSet
-from modelling.previews.api import EffectsView, PreviewView
-from modelling.validation.api import ModelQualityView
+from modelling.prediction.validation.api import ModelQualityView
 
 from .answer_pages import api as views
-from .changes.api import SeriesChangeViewSet, SeriesViewSet
+from .answer_store.subscriptions.api import FollowedQuestionViewSet
 from .fleet.detection.api import DetectedMixViewSet, DetectionModelViewSet
 from .fleet.moving import api as moving
 from .own_lab.api import LaboratoryViewSet, SittingViewSet
-from .subscriptions.api import FollowedQuestionViewSet
+from .own_lab.changes.api import SeriesChangeViewSet, SeriesViewSet
 
 private_router = SimpleRouter(use_regex_path=False)
 private_router.register("placement/plans", moving.PlanViewSet, "placement-plan")

@@ -3,7 +3,7 @@ from typing import TYPE_CHECKING
 from django.apps import AppConfig
 
 if TYPE_CHECKING:
-    from experiments.search.find import Hit
+    from experiments.catalogue.search.find import Hit
 
 
 class ModellingConfig(AppConfig):
@@ -13,7 +13,7 @@ class ModellingConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from experiments.search import find
+        from experiments.catalogue.search import find
 
         from . import metrics, receivers  # noqa: F401  (register themselves)
 

@@ -4,13 +4,13 @@ from experiments.fleet import moving
 from kdb.jobs import jobs
 
 from .answer_store import snapshots, standing
-from .changes import detection as changes
+from .answer_store.previews import effects, preview
+from .answer_store.subscriptions import followers
 from .claims import verdicts
 from .fleet.detection import persistence as detection
 from .fleet.moving import moves, outcomes, policies, records
-from .previews import effects, preview
-from .subscriptions import followers
-from .validation import reports
+from .own_lab.changes import detection as changes
+from .prediction.validation import reports
 
 
 @jobs.handler(snapshots.JOB)

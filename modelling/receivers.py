@@ -29,10 +29,10 @@ from .own_lab.signals import sitting_ended
 def renew_what_depends(sender: Any, case_study_ids: list[int], revision: int, **kwargs: Any) -> None:
     """Summarise the new measurements and queue the answers they may change."""
     from .answer_store import releases, snapshots, standing
+    from .answer_store.previews import effects, preview
     from .claims import verdicts
     from .evidence import choices, names, summaries
-    from .previews import effects, preview
-    from .validation import reports
+    from .prediction.validation import reports
 
     summaries.rebuild_arms(case_study_ids, revision)  # first: supersede reads from the arms which answers may change
     deferral.delete_all()
@@ -89,7 +89,7 @@ def judge_changed_claims(sender: Any, **kwargs: Any) -> None:
 @receiver(publication_wanted)
 def answer_with_the_draft(sender: Any, case_study: CaseStudy, **kwargs: Any) -> str:
     """Say which question would have no answer."""
-    from .previews import preview
+    from .answer_store.previews import preview
 
     return preview.why_not_publish(case_study)
 
@@ -115,7 +115,7 @@ def stop_moves(sender: Any, host: Host, user: Any, asked_by: Any, **kwargs: Any)
 @receiver(sitting_ended)
 def look_for_changes(sender: Any, **kwargs: Any) -> None:
     """Have the sitting's series tested once it is committed."""
-    from .changes import detection as changes
+    from .own_lab.changes import detection as changes
 
     jobs.enqueue_once(changes.JOB)
 
@@ -123,7 +123,7 @@ def look_for_changes(sender: Any, **kwargs: Any) -> None:
 @receiver(delivery_due)
 def tell_members_alone(sender: Any, delivery: Delivery, **kwargs: Any) -> str:
     """Say why somebody is not told of a change after all; "" where nothing is against it."""
-    from .changes import selectors as changes
+    from .own_lab.changes import selectors as changes
 
     return changes.why_not_deliver(delivery)
 
@@ -132,13 +132,13 @@ def tell_members_alone(sender: Any, delivery: Delivery, **kwargs: Any) -> str:
 def look_after_what_is_kept(sender: Any, **kwargs: Any) -> None:
     """Ask again for what a publication left to do, whatever message was lost."""
     from .answer_store import snapshots
-    from .changes import detection as changes
+    from .answer_store.previews import effects
+    from .answer_store.subscriptions import followers
     from .claims import verdicts
     from .fleet.detection import persistence as detection
     from .fleet.moving import moves, outcomes, policies
-    from .previews import effects
-    from .subscriptions import followers
-    from .validation import reports
+    from .own_lab.changes import detection as changes
+    from .prediction.validation import reports
 
     snapshots.look_after()
     followers.look_after()

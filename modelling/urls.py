@@ -4,24 +4,24 @@ from django.urls import path
 from django.views.decorators.http import require_safe
 from django.views.generic import RedirectView
 
-from .advice import views as advisor_views
 from .answer_pages import about as about_views
 from .answer_pages import compare as compare_views
 from .answer_pages import fair_play_audit, mix
 from .answer_pages import views as answer_views
+from .answer_store.previews import views as preview_views
+from .answer_store.subscriptions import feed as answer_feed
+from .answer_store.subscriptions import views as following_views
 from .ask import views as ask_views
-from .changes import views as change_views
-from .changes.feed import ChangeFeed
+from .ask.advice import views as advisor_views
+from .ask.guides import views as guide_views
 from .claims import views as claim_views
 from .fleet.detection import views as detection_views
 from .fleet.moving import views as moving_views
 from .guidance import views as guidance_views
-from .guides import views as guide_views
 from .own_lab import views as here_views
-from .previews import views as preview_views
-from .subscriptions import feed as answer_feed
-from .subscriptions import views as following_views
-from .validation import views as validation_views
+from .own_lab.changes import views as change_views
+from .own_lab.changes.feed import ChangeFeed
+from .prediction.validation import views as validation_views
 
 urlpatterns = [
     path("", answer_views.answer, name="answer"),

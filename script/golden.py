@@ -98,7 +98,7 @@ def said_today(only: str):
 
     from experiments.models import Hypervisor, Workload
     from modelling.evidence.axes import AXES
-    from modelling.validation import reports
+    from modelling.prediction.validation import reports
     from tests.pages import PUBLIC
 
     settings.KDB_CPU_SECONDS_A_REQUEST = settings.KDB_CPU_SECONDS_A_MINUTE = 0  # nothing is left to a worker

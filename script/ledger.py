@@ -52,34 +52,34 @@ FEATURES = [
         "modelling/answer_pages/compare.py modelling/answer_pages/fair_play_audit.py tests/modelling/answers/test_mix.py "
         "tests/modelling/answer_pages/test_compar docs/models/mixes.md"),
     Feature("explanations", ADMINISTRATORS, "who must justify a choice",
-        "modelling/explanations tests/modelling/explanations docs/models/explanations.md docs/models/environment.md"),
+        "modelling/answer_pages/explanations tests/modelling/answer_pages/explanations docs/models/explanations.md docs/models/environment.md"),
     Feature("workloads: language, profiles, mechanisms", ADMINISTRATORS, "who brings a personality of their own",
         "modelling/workloads tests/modelling/workloads docs/models/profiles.md docs/models/mechanisms.md "
         "docs/models/cache-and-scaling.md modelling/management/commands/profile_workload.py tests/data/wml"),
     Feature("advice on a described workload", ADMINISTRATORS, "few; it may become part of Ask",
-        "modelling/advice tests/modelling/advice"),
+        "modelling/ask/advice tests/modelling/ask/advice"),
     Feature("free text", ADMINISTRATORS, "who types a question", "modelling/ask tests/modelling/ask"),
     Feature("claims", RESEARCHERS, "authors of the papers, and who doubts them",
-        "modelling/claims tests/modelling/claims docs/models/claims.md experiments/claim_conditions.py "
-        "tests/experiments/test_claim_conditions.py modelling/models/claims.py"),
+        "modelling/claims tests/modelling/claims docs/models/claims.md experiments/rules/claim_conditions.py "
+        "tests/experiments/rules/test_claim_conditions.py modelling/models/claims.py"),
     Feature("makers' advice", ADMINISTRATORS, "who has no numbers to go by",
         "modelling/guidance tests/modelling/guidance docs/models/guidance.md modelling/models/guidance.py "
         "modelling/management/commands/import_guidance.py"),
     Feature("guides", ADMINISTRATORS, "who has a choice to make and no workload in mind",
-        "modelling/guides tests/modelling/guides docs/guides"),
+        "modelling/ask/guides tests/modelling/ask/guides docs/guides"),
     Feature("forecasts", PROGRAMS, "who compares configurations that nobody measured together",
         "modelling/prediction tests/modelling/prediction modelling/management/commands/foretell.py"),
     Feature("validation", RESEARCHERS, "who asks how far to trust the numbers",
-        "modelling/validation tests/modelling/validation tests/coherence docs/models/quality.md docs/models/coherence.md "
+        "modelling/prediction/validation tests/modelling/prediction/validation tests/coherence docs/models/quality.md docs/models/coherence.md "
         "modelling/management/commands/model_quality.py"),
-    Feature("previews", REVIEWERS, "who publishes", "modelling/previews tests/modelling/previews"),
+    Feature("previews", REVIEWERS, "who publishes", "modelling/answer_store/previews tests/modelling/answer_store/previews"),
     Feature("following", ADMINISTRATORS, "who waits for an answer to change",
-        "modelling/subscriptions tests/modelling/subscriptions"),
+        "modelling/answer_store/subscriptions tests/modelling/answer_store/subscriptions"),
     Feature("measurements at home", ADMINISTRATORS, "who decides on a machine of their own",
         "modelling/own_lab tests/modelling/own_lab script/client tests/test_client.py tests/test_measure tests/test_one_file.py "
         "docs/models/here.md docs/client.md modelling/models/own_lab.py"),
     Feature("series and their changes", ADMINISTRATORS, "who measures every night",
-        "modelling/changes tests/modelling/changes docs/models/change.md tests/data/changes modelling/models/changes.py"),
+        "modelling/own_lab/changes tests/modelling/own_lab/changes docs/models/change.md tests/data/changes modelling/models/changes.py"),
     Feature("placement", OPERATORS, "who has more than one storage pool",
         "modelling/fleet/placement tests/modelling/fleet/placement docs/models/placement.md docs/placement.md "
         "modelling/management/commands/plan_placement.py tests/modelling/fleet/__init__.py modelling/fleet/__init__.py"),
@@ -93,23 +93,23 @@ FEATURES = [
         "experiments/fleet tests/experiments/fleet docs/observation.md experiments/models/observed.py "
         "experiments/management/commands/observe.py"),
     Feature("case studies, models, permissions", RESEARCHERS, "all evidence is filed so",
-        "experiments/case_studies experiments/models experiments/permissions.py experiments/references.py "
-        "experiments/visible.py experiments/protocol.py experiments/checklist.py experiments/files experiments/catalogue "
+        "experiments/case_studies experiments/models experiments/permissions.py experiments/records/references.py "
+        "experiments/records/visible.py experiments/rules/protocol.py experiments/records/checklist.py experiments/records/files experiments/catalogue "
         "tests/experiments docs/models/protocol.md docs/glossary.md templates/experiments experiments/ "
         "experiments/management"),
-    Feature("search", EVERYBODY, "who looks for a study", "experiments/search tests/experiments/search"),
+    Feature("search", EVERYBODY, "who looks for a study", "experiments/catalogue/search tests/experiments/catalogue"),
     Feature("readers", RESEARCHERS, "who uploads what a benchmark printed",
         "experiments/readers tests/experiments/readers tests/data/ experiments/management/commands/read_results.py"),
     Feature("import pipeline", RESEARCHERS, "who uploads",
-        "experiments/imports experiments/drafts tests/experiments/imports tests/experiments/drafts docs/imports.md "
+        "experiments/imports experiments/imports/drafts tests/experiments/imports tests/experiments/imports/drafts docs/imports.md "
         "docs/models/lint.md experiments/management/commands/import_results.py"),
     Feature("published tables", RESEARCHERS, "who brings a table that somebody else printed",
-        "experiments/tables tests/experiments/tables experiments/management/commands/import_table.py"),
+        "experiments/imports/tables tests/experiments/imports/tables experiments/management/commands/import_table.py"),
     Feature("published evidence, loaded", EVERYBODY, "nothing is known without it",
         "experiments/published_evidence tests/experiments/published_evidence tests/fixtures tests/evidence.py fixtures/ "
         "experiments/management/commands/load_evidence.py"),
     Feature("releases and bundles", RESEARCHERS, "who cites all evidence or mirrors it",
-        "experiments/releases tests/experiments/releases docs/releases.md experiments/case_studies/bundles.py "
+        "experiments/published_evidence/releases tests/experiments/published_evidence/releases docs/releases.md experiments/case_studies/bundles.py "
         "experiments/case_studies/bundle_schema.py experiments/management/commands/release_data.py "
         "experiments/management/commands/load_release.py experiments/management/commands/export_case_study.py"),
     Feature("campaigns", OPERATORS, "who measures with KDB",
@@ -126,8 +126,8 @@ FEATURES = [
         "experiments/runner tests/experiments/runner docs/runner.md script/client/kdb_client/runner.py "
         "script/client/kdb_client/allowed.py"),
     Feature("REST frame", PROGRAMS, "every program",
-        "kdb/api experiments/api tests/kdb/test_api tests/kdb/walk.py docs/api.md tests/test_docs_api.py "
-        "tests/experiments/test_api.py experiments/api_urls.py modelling/api_urls.py tests/kdb/laboratory.py"),
+        "kdb/api experiments/records/api tests/kdb/test_api tests/kdb/walk.py docs/api.md tests/test_docs_api.py "
+        "tests/experiments/records/test_api.py experiments/api_urls.py modelling/api_urls.py tests/kdb/laboratory.py"),
     Feature("accounts and sign-in", EVERYBODY, "who contributes",
         "kdb/accounts kdb/oidc tests/kdb/accounts tests/kdb/oidc docs/accounts.md templates/accounts "
         "kdb/management/commands/create_token.py kdb/management/commands/create_user.py"),

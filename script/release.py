@@ -37,7 +37,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from experiments.case_studies import lifecycle
-from modelling.subscriptions import followers
+from modelling.answer_store.subscriptions import followers
 from modelling.answer_store import snapshots
 from modelling.evidence.question import Question
 from tests import factories

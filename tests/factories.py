@@ -47,9 +47,9 @@ from experiments.models import (
 )
 from kdb.accounts import tokens
 from kdb.models import Job
-from modelling.changes import gather
 from modelling.models import MonthOfTests, SeriesChange, Sitting
 from modelling.own_lab import laboratories, sessions
+from modelling.own_lab.changes import gather
 from modelling.own_lab.content import Choice
 
 _numbers = count(1)

@@ -29,18 +29,13 @@ ROOMS = [
     ("kdb.json_values", True, "what JSON can say and Python or a database cannot keep"),
     ("kdb", False, "what both applications use: settings, jobs, tokens, health, conventions of pages and API"),
     ("kdb.notifications", False, "who wants to be told what, and its way to them"),
-    ("experiments.entry_names", True, "what an entry of the catalogue may be called"),
-    ("experiments.names", True, "what people write for the catalogue's names, one table for all"),
-    ("experiments.number_grammar", True, "how numbers are written in templates and printed tables"),
+    ("experiments.rules", True, "what facts are held to: names, numbers, the protocol, conditions of claims"),
     ("experiments.readers", True, "one format each: bytes to runs or cells"),
     ("experiments.imports.normalise", True, "names and units"),
-    ("experiments.tables.parsing", True, "tables as people paste them"),
-    ("experiments.tables.conditions", True, "what is said beside a published table"),
-    ("experiments.tables.conversion", True, "a published table to rows of the template"),
-    ("experiments.tables.suggestions", True, "what the headings of a published table seem to say"),
-    ("experiments.plausibility", True, "numbers that no disk made"),
-    ("experiments.protocol", True, "what a result needs to count"),
-    ("experiments.claim_conditions", True, "the language in which claims say what would have to hold"),
+    ("experiments.imports.tables.parsing", True, "tables as people paste them"),
+    ("experiments.imports.tables.conditions", True, "what is said beside a published table"),
+    ("experiments.imports.tables.conversion", True, "a published table to rows of the template"),
+    ("experiments.imports.tables.suggestions", True, "what the headings of a published table seem to say"),
     ("experiments.laboratory.transport", True, "the way to a machine, and what it tells"),
     ("experiments.laboratory.targets", True, "where a run takes place: the host, or virtual machines"),
     ("experiments.laboratory.benchmarks", True, "the load of a run, and what is known of it"),
@@ -54,23 +49,23 @@ ROOMS = [
     ("experiments.signals", False, "what experiments tells the rest of the system"),
     ("experiments.templatetags", False, "how numbers and units are printed"),
     ("experiments.permissions", False, "who may do what"),
-    ("experiments.references", False, "what a case study refers to"),
-    ("experiments.visible", False, "what every reader may see"),
-    ("experiments.checklist", False, "a case study held against what a result needs to count"),
-    ("experiments.files", False, "uploaded bytes, kept and given out"),
-    ("experiments.api", False, "every kind of fact as a list and as one object"),
+    ("experiments.records.references", False, "what a case study refers to"),
+    ("experiments.records.visible", False, "what every reader may see"),
+    ("experiments.records.checklist", False, "a case study held against what a result needs to count"),
+    ("experiments.records.files", False, "uploaded bytes, kept and given out"),
+    ("experiments.records.api", False, "every kind of fact as a list and as one object"),
     ("experiments.catalogue", False, "the names that evidence is filed under"),
-    ("experiments.search", False, "search over everything visible"),
+    ("experiments.catalogue.search", False, "search over everything visible"),
     ("experiments.case_studies", False, "the life of a case study, its page, its draft and its bundle"),
-    ("experiments.releases.redaction", True, "what is taken out of the texts of a release"),
-    ("experiments.releases.digests", True, "what makes a case study the same one again"),
-    ("experiments.releases", False, "the published evidence as one file, out and in again"),
+    ("experiments.published_evidence.releases.redaction", True, "what is taken out of the texts of a release"),
+    ("experiments.published_evidence.releases.digests", True, "what makes a case study the same one again"),
+    ("experiments.published_evidence.releases", False, "the published evidence as one file, out and in again"),
     ("experiments.published_evidence", False, "the fixtures, loaded"),
     ("experiments.imports.lint", True, "plausibility"),
     ("experiments.imports.file_names", True, "what names of files say of the configuration"),
     ("experiments.imports", False, "results into a draft"),
-    ("experiments.tables", False, "published tables with their conditions into drafts"),
-    ("experiments.drafts", False, "the pages of drafts and of what is imported into them"),
+    ("experiments.imports.tables", False, "published tables with their conditions into drafts"),
+    ("experiments.imports.drafts", False, "the pages of drafts and of what is imported into them"),
     ("experiments.runner.scripts", True, "the scripts that a runner may be asked to run"),
     ("experiments.runner", False, "what is asked of hosts that no worker reaches"),
     ("experiments.campaigns", False, "hosts, plans, runs, and the drafts they become"),
@@ -87,32 +82,36 @@ ROOMS = [
     ("modelling.evidence.normal", True, "the quantile between intervals and variances"),
     ("modelling.estimation", True, "statistics over arms and findings"),
     ("modelling.workloads", True, "what a workload does"),
-    ("modelling.changes.statistics", True, "whether a series changed, and how many of those found are none"),
+    ("modelling.own_lab.changes.statistics", True, "whether a series changed, and how many of those found are none"),
     ("modelling.models", False, "what is computed and kept"),
     ("modelling.evidence", False, "the one door out of the database, and how it is asked"),
     ("modelling.guidance.words", True, "the values that makers name"),
     ("modelling.guidance.content", True, "what a maker advises, and what many do on one choice"),
     ("modelling.guidance.matching", True, "which advice bears on a question"),
     ("modelling.guidance.selectors", False, "advice as other features ask for it"),
-    ("modelling.guide_texts", False, "the guides, as their files have them"),
+    ("modelling.guidance.guide_texts", False, "the guides, as their files have them"),
     ("modelling.answers", False, "the answer to a question, worked out"),
     ("modelling.answer_store", False, "answers kept, given again, pinned"),
     ("modelling.claims", False, "what the papers claimed, held against the numbers"),
     ("modelling.guidance", False, "what makers advise"),
-    ("modelling.guides", False, "a page for each choice"),
+    ("modelling.ask.guides", False, "a page for each choice"),
     ("modelling.prediction", False, "what another laboratory will measure of any pair of configurations"),
-    ("modelling.explanations", False, "why one entry stands above another"),
+    ("modelling.answer_pages.explanations", False, "why one entry stands above another"),
     ("modelling.own_lab", False, "decisions on the machines of readers, measured run by run"),
-    ("modelling.changes", False, "what was measured in a laboratory over time, and what changed"),
-    ("modelling.subscriptions", False, "who is told when an answer changes"),
+    ("modelling.own_lab.changes", False, "what was measured in a laboratory over time, and what changed"),
+    ("modelling.answer_store.subscriptions", False, "who is told when an answer changes"),
     ("modelling.ask", False, "what a person has and says in his own words"),
     ("modelling.answer_pages", False, "answers, comparisons and mixes as pages and as data"),
-    ("modelling.advice", False, "from a personality to a recommendation"),
+    ("modelling.ask.advice", False, "from a personality to a recommendation"),
     ("modelling.fleet.placement", False, "which machines to move to which pool"),
     ("modelling.fleet.detection", False, "which workload a disk is under"),
     ("modelling.fleet.moving", False, "plans for observed machines, and moves"),
-    ("modelling.previews", False, "what publishing a draft would change"),
-    ("modelling.validation", False, "how well each model foretells what it has not seen, and what answers contradict"),
+    ("modelling.answer_store.previews", False, "what publishing a draft would change"),
+    (
+        "modelling.prediction.validation",
+        False,
+        "how well each model foretells what it has not seen, and what answers contradict",
+    ),
     ("modelling", False, "addresses, signals, handlers of jobs, commands"),
 ]
 # The features, each with doors: what may be asked of it, how it reads, and what it says. The rooms of modelling above
@@ -133,23 +132,26 @@ PLAIN = [
             *("side_by_side", "standing", "tabs", "trade_table"),
         )
     ),
-    *(f"modelling.explanations.{name}" for name in ("causes", "comparison", "content", "facts", "support", "verdicts")),
+    *(
+        f"modelling.answer_pages.explanations.{name}"
+        for name in ("causes", "comparison", "content", "facts", "support", "verdicts")
+    ),
     "modelling.answer_pages.content",
     *(f"modelling.fleet.placement.{name}" for name in ("content", "expected_gain", "assignment", "planning")),
     *(f"modelling.fleet.placement.{name}" for name in ("fleet_file", "solver_output", "words")),
     *(f"modelling.fleet.placement.{name}" for name in ("host_evidence", "proposals")),
     *(f"modelling.claims.{name}" for name in ("facts", "values", "evaluation", "condition_words", "hypotheses")),
     *(f"modelling.own_lab.{name}" for name in ("client_file", "content", "words")),
-    *(f"modelling.changes.{name}" for name in ("content", "presentation", "words")),
+    *(f"modelling.own_lab.changes.{name}" for name in ("content", "presentation", "words")),
     *(f"modelling.guidance.{name}" for name in ("content", "matching", "words")),
-    "modelling.guides.content",
+    "modelling.ask.guides.content",
     *(f"modelling.prediction.{name}" for name in ("content",)),
     *(f"modelling.fleet.detection.{name}" for name in ("features", "classifier", "content", "evaluation")),
     "modelling.fleet.moving.comparison",
     *("modelling.ask.fit", "modelling.ask.machine", "modelling.ask.language"),
     *(f"modelling.ask.language.{name}" for name in ("content", "lexicon", "parsing", "readings", "words")),
-    *("modelling.advice.content", "modelling.advice.reasoning", "modelling.advice.words"),
-    *(f"modelling.validation.{name}" for name in ("content", "left_out_groups", "tables")),
+    *("modelling.ask.advice.content", "modelling.ask.advice.reasoning", "modelling.ask.advice.words"),
+    *(f"modelling.prediction.validation.{name}" for name in ("content", "left_out_groups", "tables")),
 ]
 
 # Where addresses and Celery's application are put together, everything below is known.
@@ -284,12 +286,12 @@ def test_what_is_free_of_django_imports_neither_it_nor_what_does():
 def test_a_feature_reaches_another_only_by_its_doors():
     breaches = [
         f"{module} imports {name}"
-        for feature in FEATURES
         for module in modules()
-        if is_below(module, feature)
+        if (feature := room_of(module)) in FEATURES
         for name in of_the_project(module)
-        for other in FEATURES
-        if other != feature and is_below(name, other) and name not in [f"{other}.{door}" for door in DOORS]
+        if (other := room_of(name)) in FEATURES
+        and other != feature
+        and name not in [f"{other}.{door}" for door in DOORS]
     ]
     assert not breaches
 
@@ -312,7 +314,7 @@ def test_numbers_and_findings_reach_modelling_by_one_door_and_claims_by_theirs()
 def test_nothing_but_explanations_reads_what_the_mechanisms_let_one_expect():
     """They are an opinion: they rank, forecast and join nothing (docs/adr/0018-mechanisms-explain.md)."""
     readers = {module for module in modules() if "modelling.workloads.mechanisms.expect" in imports(module)}
-    outside = {module for module in readers if not is_below(module, "modelling.explanations")}
+    outside = {module for module in readers if not is_below(module, "modelling.answer_pages.explanations")}
     assert outside == {"modelling.workloads.track_record"}  # counts how often they were right
 
 
@@ -324,13 +326,13 @@ WRITERS = {
     "HypothesisScore": "modelling.claims.verdicts",
     "Advice": "modelling.guidance.loading",
     "Contradiction": "modelling.guidance.loading",
-    "QualityReport": "modelling.validation.reports",
-    "PublicationPreview": "modelling.previews.preview",
-    "RevisionEffects": "modelling.previews.effects",
+    "QualityReport": "modelling.prediction.validation.reports",
+    "PublicationPreview": "modelling.answer_store.previews.preview",
+    "RevisionEffects": "modelling.answer_store.previews.effects",
     "KeptMachine": "modelling.ask.machines",
-    "FollowedQuestion": "modelling.subscriptions.followers",
-    "SeriesChange": "modelling.changes.detection",
-    "MonthOfTests": "modelling.changes.detection",
+    "FollowedQuestion": "modelling.answer_store.subscriptions.followers",
+    "SeriesChange": "modelling.own_lab.changes.detection",
+    "MonthOfTests": "modelling.own_lab.changes.detection",
     "DetectionModel": "modelling.fleet.detection.persistence",
     "DetectedHour": "modelling.fleet.detection.persistence",
     "StatedMix": "modelling.fleet.moving.plans",
@@ -358,7 +360,7 @@ def test_modules_of_the_api_import_no_views():
         for module in modules()
         if module.rpartition(".")[2] in ("api", "serializers")
         for name in of_the_project(module)
-        if name.rpartition(".")[2] == "views" and not is_below(name, "experiments.api")
+        if name.rpartition(".")[2] == "views" and not is_below(name, "experiments.records.api")
     ]
     assert not breaches
 

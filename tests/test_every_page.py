@@ -3,10 +3,10 @@
 import pytest
 from django.urls import URLPattern, get_resolver, resolve
 
-from experiments import visible
 from experiments.campaigns import control
 from experiments.case_studies import lifecycle, retraction
-from experiments.tables import wizard
+from experiments.imports.tables import wizard
+from experiments.records import visible
 from tests.factories import (
     make_campaign,
     make_case_study,

@@ -19,7 +19,7 @@ from modelling.answer_store import snapshots
 from modelling.answers import estimate, knowledge
 from modelling.estimation.hierarchy import Fitted, Knowledge
 from modelling.own_lab import sessions
-from modelling.validation import reports
+from modelling.prediction.validation import reports
 
 CACHES = ("worked-out", "rankings", "verdicts", "arms")
 # Who has them in memory has kept them, or reads what is kept, or what was measured in laboratories.

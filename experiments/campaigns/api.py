@@ -16,11 +16,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from experiments import permissions, visible
-from experiments.api.serializers import ReadSerializer, Slug
+from experiments import permissions
 from experiments.case_studies.api import Conflict, OwnedViewSet
 from experiments.laboratory.targets import disks
 from experiments.models import Campaign, CampaignRun, Host, Hypervisor, RunArtifact, StoragePool
+from experiments.records import visible
+from experiments.records.api.serializers import ReadSerializer, Slug
 from kdb.accounts.users import user_of
 from kdb.api.bodies import Fields, fields_of
 from kdb.api.errors import refuse_faults

@@ -8,12 +8,12 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from experiments.case_studies import lifecycle
-from experiments.files import raw_files
 from experiments.imports import pipeline
 from experiments.laboratory.targets import disks, drivers
 from experiments.laboratory.targets.drivers import machine_name
 from experiments.laboratory.transport.facts import HostFacts, ImageFacts
 from experiments.models import Campaign, CampaignRun, CaseStudy, Host, ImportBatch, Server, Storage
+from experiments.records.files import raw_files
 from kdb.host_storage import BACKENDS, FILE
 
 from . import plans

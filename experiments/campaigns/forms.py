@@ -12,12 +12,13 @@ from django.core.exceptions import ValidationError
 from django.http import QueryDict
 from django.urls import reverse
 
-from experiments import permissions, visible
+from experiments import permissions
 from experiments.imports import normalise
 from experiments.laboratory.benchmarks import engines
 from experiments.laboratory.targets import disks
 from experiments.models import Campaign, FileSystem, Host, Hypervisor, StoragePool
 from experiments.permissions import User as AnyUser
+from experiments.records import visible
 from kdb.disk_path import SETTINGS
 from kdb.host_storage import BACKENDS
 from kdb.web.form_types import ModelChoiceField, ModelForm, field_of

@@ -9,13 +9,13 @@ from typing import cast
 
 from django.utils.timezone import now
 
-from experiments import visible
 from experiments.laboratory.images import brought_image, guest_image
 from experiments.laboratory.targets import disks, drivers, hypervisors, proxmox, xen
 from experiments.laboratory.transport import health, proxmox_api, remote, ssh
 from experiments.laboratory.transport.facts import HostFacts, ImageFacts
 from experiments.laboratory.transport.remote import Area
 from experiments.models import CampaignRun, Host, Hypervisor
+from experiments.records import visible
 from kdb.jobs import jobs
 
 from . import hosts

@@ -16,9 +16,9 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Field, Model
 
-from experiments import visible
 from experiments.imports import normalise
 from experiments.models import Configuration, Host, Hypervisor
+from experiments.records import visible
 
 from . import hosts
 from .hosts import HostError

@@ -18,8 +18,8 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from experiments import permissions
-from experiments.api.serializers import ProtocolField, ReadSerializer, ServerSerializer, StorageSerializer
 from experiments.models import CaseStudy
+from experiments.records.api.serializers import ProtocolField, ReadSerializer, ServerSerializer, StorageSerializer
 from kdb.accounts.users import user_of
 from kdb.api.bodies import TEXT_AREA, Fields, fields_of
 from kdb.api.errors import form_errors, refuse_faults

@@ -23,7 +23,6 @@ from django.db import IntegrityError, models, transaction
 from django.utils.timezone import now
 
 from experiments import permissions
-from experiments.files import raw_files
 from experiments.models import (
     AuditEntry,
     CaseStudy,
@@ -44,6 +43,7 @@ from experiments.models.catalogue import SharedRow
 from experiments.models.fields import column, related
 from experiments.readers.bundle import DERIVED, DOCUMENT, FILES, MEASUREMENTS, BundleError
 from experiments.readers.reading_process import BUNDLES, NotRead, ReadingProcess, StoredBundle, keep_waiting
+from experiments.records.files import raw_files
 
 from . import measurement_rows, ownership
 from .bundle_schema import (

@@ -5,7 +5,6 @@ from typing import Any
 from django import forms
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from experiments import entry_names, visible
 from experiments.models import (
     CaseStudy,
     Configuration,
@@ -18,6 +17,8 @@ from experiments.models import (
     Workload,
 )
 from experiments.models.catalogue import CatalogueEntry
+from experiments.records import visible
+from experiments.rules import entry_names
 from kdb.web.form_types import ModelChoiceField
 from kdb.web.widgets import Select
 

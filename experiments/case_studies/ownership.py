@@ -1,8 +1,8 @@
 """The fate of the things a draft brings: public with it, forgotten with it.
 
 A catalogue entry or a publication that came with a draft is marked (SharedRow.is_draft) until one that uses it is
-published. A variant, claim or finding has no mark: it is seen where a visible case study has it (experiments.visible).
-Nothing is deleted that another case study, a host or anything else refers to by then.
+published. A variant, claim or finding has no mark: it is seen where a visible case study has it
+(experiments.records.visible). Nothing is deleted that another case study, a host or anything else refers to by then.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import Exists, ForeignObjectRel, Model, OuterRef, QuerySet
 
 from experiments.models import CaseStudy, Claim, OrdinalFinding, WorkloadVariant
-from experiments.references import SHARED, used_by, variants
+from experiments.records.references import SHARED, used_by, variants
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,6 @@ from typing import Any
 
 from django.db.models import Count, Exists, Model, OuterRef, QuerySet
 
-from experiments import references, visible
-from experiments.checklist import protocol_of
 from experiments.models import (
     AuditEntry,
     CaseStudy,
@@ -21,7 +19,9 @@ from experiments.models import (
     Publication,
     RawFile,
 )
-from experiments.protocol import BELOW_MINIMUM, Protocol
+from experiments.records import references, visible
+from experiments.records.checklist import protocol_of
+from experiments.rules.protocol import BELOW_MINIMUM, Protocol
 
 from .reviews import Obstacle, obstacles
 from .tables import (

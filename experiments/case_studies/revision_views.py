@@ -6,8 +6,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from experiments import visible
 from experiments.models import KnowledgeRevision
+from experiments.records import visible
 from kdb.models import Job
 from kdb.web.htmx import varies_for_htmx, wants_fragment
 

@@ -12,8 +12,9 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from experiments import permissions, visible
+from experiments import permissions
 from experiments.models import CaseStudy, DerivedValue, Ending, KnowledgeRevision, Measurement
+from experiments.records import visible
 from kdb.web import linked_data
 from kdb.web.addresses import site_of
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
 
-from experiments import visible
 from experiments.models import (
     CaseStudy,
     ComponentName,
@@ -19,6 +18,7 @@ from experiments.models import (
     WorkloadVariant,
 )
 from experiments.published_evidence.abilities import ABILITIES, KINDS, Ability, Fact, facts
+from experiments.records import visible
 
 
 @dataclass(frozen=True)

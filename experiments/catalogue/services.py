@@ -7,11 +7,12 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.utils.text import slugify
 
-from experiments import entry_names, references, visible
-from experiments.entry_names import Spelled
 from experiments.models import Benchmark, CaseStudy, Configuration, FileSystem, Hypervisor, OperatingSystem, Workload
 from experiments.models.catalogue import CatalogueEntry
-from experiments.names import spelled
+from experiments.records import references, visible
+from experiments.rules import entry_names
+from experiments.rules.entry_names import Spelled
+from experiments.rules.names import spelled
 from kdb.host_storage import BACKENDS, UNNAMED
 
 MODELS: dict[str, type[CatalogueEntry]] = {

@@ -5,9 +5,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from experiments import visible
 from experiments.models import Benchmark, FileSystem, Hypervisor, Workload
 from experiments.published_evidence.abilities import ABILITIES
+from experiments.records import visible
 
 from . import pages
 from .glossary import glossary

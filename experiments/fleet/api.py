@@ -11,13 +11,13 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from experiments.api.serializers import ReadSerializer, Slug
 from experiments.campaigns import hosts
 from experiments.campaigns.api import OfHosts, OperatorViewSet, removal_action
 from experiments.campaigns.deletion import forget_observed, observation_deletion
 from experiments.case_studies.api import Conflict
 from experiments.laboratory.transport.counters import NAMES
 from experiments.models import Host, ObservedDisk, ObservedMachine, ObservedPool
+from experiments.records.api.serializers import ReadSerializer, Slug
 from kdb.accounts.users import user_of
 from kdb.api.bodies import Fields, FormFields, fields_of
 from kdb.api.errors import refuse_faults

@@ -4,8 +4,8 @@ from typing import Any
 
 from django import forms
 
-from experiments import visible
 from experiments.models import FileSystem, ObservedMachine, ObservedPool
+from experiments.records import visible
 from kdb.web.form_types import ModelForm, field_of
 
 from .actions import LONGEST, SHORTEST

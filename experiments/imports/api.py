@@ -20,12 +20,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from experiments import permissions, visible
-from experiments.api.serializers import ReadSerializer
-from experiments.api.views import FactViewSet
+from experiments import permissions
 from experiments.case_studies.api import Conflict, OwnedViewSet
-from experiments.files import raw_files
-from experiments.files.downloads import raw_response
 from experiments.models import CaseStudy, ImportBatch, RawFile
 from experiments.readers.reading_process import (
     ARRAYS,
@@ -34,6 +30,11 @@ from experiments.readers.reading_process import (
     NotRead,
     ReadingProcess,
 )
+from experiments.records import visible
+from experiments.records.api.serializers import ReadSerializer
+from experiments.records.api.views import FactViewSet
+from experiments.records.files import raw_files
+from experiments.records.files.downloads import raw_response
 from kdb.accounts.users import user_of
 from kdb.api.bodies import Fields
 from kdb.api.errors import name_errors

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from experiments.entry_names import fold
+from experiments.rules.entry_names import fold
 
 Values = dict[str, str]  # field of the context to what it would be
 

@@ -16,7 +16,7 @@ from kdb.disk_path import SETTINGS
 from kdb.web.form_types import field_of
 
 MAX_RUNS_SHOWN = 100  # on the page of an import
-NEW = "new"  # no slug: a reserved word (experiments.entry_names)
+NEW = "new"  # no slug: a reserved word (experiments.rules.entry_names)
 
 
 class SeveralFilesInput(forms.ClearableFileInput):

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any, Literal
 
-from experiments import plausibility
-from experiments.protocol import (
+from experiments.rules import plausibility
+from experiments.rules.protocol import (
     BELOW_MINIMUM,
     LEAST_RUNS,
     UNCACHED,

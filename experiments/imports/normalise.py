@@ -18,13 +18,13 @@ from functools import cache, partial
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from experiments.entry_names import NATIVE, Names, fold
-from experiments.names import WORDS
-from experiments.number_grammar import LARGEST as LARGEST_WHOLE
-from experiments.number_grammar import WrongValue, positive_number, whole_number
 from experiments.readers.base import Reading, Run
 from experiments.readers.table import Cell, Cells, Fault
 from experiments.readers.table_columns import NUMERIC, PARAMETER
+from experiments.rules.entry_names import NATIVE, Names, fold
+from experiments.rules.names import WORDS
+from experiments.rules.number_grammar import LARGEST as LARGEST_WHOLE
+from experiments.rules.number_grammar import WrongValue, positive_number, whole_number
 from kdb.disk_path import SETTINGS, bytes_of
 from kdb.host_storage import VOLUMES
 from kdb.pairs import pair_key

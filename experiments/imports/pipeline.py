@@ -29,8 +29,6 @@ from django.utils.timezone import now
 
 from experiments.case_studies import ownership
 from experiments.case_studies.lifecycle import audit
-from experiments.files import raw_files
-from experiments.files.raw_files import Upload, UploadError
 from experiments.models import (
     AuditEntry,
     CaseStudy,
@@ -50,6 +48,8 @@ from experiments.readers.reading_process import (
     keep_waiting,
 )
 from experiments.readers.table_columns import FIELDS, IGNORED, PARAMETER, may_stand_for
+from experiments.records.files import raw_files
+from experiments.records.files.raw_files import Upload, UploadError
 from kdb.jobs import jobs
 from kdb.json_values import refuse_unkeepable
 from kdb.models import Job

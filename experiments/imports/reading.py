@@ -20,9 +20,6 @@ from experiments.case_studies import measurement_rows, ownership
 from experiments.case_studies.lifecycle import audit
 from experiments.case_studies.measurement_rows import MeasurementRow
 from experiments.catalogue import services
-from experiments.checklist import disks_of
-from experiments.entry_names import Names, fold
-from experiments.files import raw_files
 from experiments.models import (
     AuditEntry,
     Benchmark,
@@ -39,6 +36,9 @@ from experiments.models.catalogue import CatalogueEntry
 from experiments.readers.base import Part, Reading, Run, text_of
 from experiments.readers.reading_process import NotRead, ReadingProcess
 from experiments.readers.table import Fault, Table
+from experiments.records.checklist import disks_of
+from experiments.records.files import raw_files
+from experiments.rules.entry_names import Names, fold
 
 from . import lint
 from .cells import Cells

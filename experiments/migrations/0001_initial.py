@@ -571,7 +571,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(help_text='Of the file; of pasted text what it is called in the draft.', max_length=200)),
                 ('content', models.BinaryField(help_text='The bytes, as they were pasted or uploaded.')),
                 ('number', models.PositiveSmallIntegerField(blank=True, help_text='Which of its tables is meant, from 0; empty: not said yet.', null=True)),
-                ('conditions', models.JSONField(blank=True, default=dict, help_text='What was said so far (experiments.tables.conditions), section by section.')),
+                ('conditions', models.JSONField(blank=True, default=dict, help_text='What was said so far (experiments.imports.tables.conditions), section by section.')),
                 ('case_study', models.ForeignKey(blank=True, help_text='The draft that it became; empty: none yet.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='experiments.casestudy')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
             ],
@@ -869,7 +869,7 @@ class Migration(migrations.Migration):
                 ('slug', models.SlugField(help_text='Its short name there; here another may have had that one.', max_length=60)),
                 ('number', models.PositiveIntegerField(help_text='Knowledge revision of the release it came with.')),
                 ('signer', models.ForeignKey(help_text='Whose release it came with; empty: before releases were signed.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='experiments.origin')),
-                ('digest', models.CharField(help_text='Of what rankings rest on (experiments.releases.digests).', max_length=64)),
+                ('digest', models.CharField(help_text='Of what rankings rest on (experiments.published_evidence.releases.digests).', max_length=64)),
             ],
             options={
                 'verbose_name': 'loaded case study',

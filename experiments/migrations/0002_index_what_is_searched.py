@@ -1,7 +1,7 @@
 """An index of what the search reads of case studies, publications and claims: parts of words, by their trigrams.
 
 PostgreSQL only, and only where its extension pg_trgm is to be had: without it the search reads every row. The
-expressions are those of experiments.search.find; a test holds the plan of a search against them.
+expressions are those of experiments.catalogue.search.find; a test holds the plan of a search against them.
 """
 
 from django.contrib.postgres.indexes import GinIndex, OpClass

@@ -12,7 +12,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 
-from experiments import entry_names
+from experiments.rules import entry_names
 
 from .fields import TypedJSONField, texts
 

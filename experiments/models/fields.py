@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models.fields.json import KeyTransform
 
-from experiments import entry_names
+from experiments.rules import entry_names
 
 logger = logging.getLogger(__name__)
 
@@ -19,7 +19,7 @@ _LONGEST_REMEMBERED = 200  # characters
 
 
 def check_slug(slug: str) -> None:
-    """Raise ValidationError where a page has the address that the slug would make (experiments.entry_names)."""
+    """Raise ValidationError where a page has the address that the slug would make (experiments.rules.entry_names)."""
     if fault := entry_names.word_fault(slug, entry_names.PAGES):
         raise ValidationError(fault, code="reserved")
 

@@ -151,7 +151,9 @@ class PastedTable(models.Model):
         null=True, blank=True, help_text="Which of its tables is meant, from 0; empty: not said yet."
     )
     conditions = models.JSONField(
-        default=dict, blank=True, help_text="What was said so far (experiments.tables.conditions), section by section."
+        default=dict,
+        blank=True,
+        help_text="What was said so far (experiments.imports.tables.conditions), section by section.",
     )
     case_study = models.ForeignKey(
         "experiments.CaseStudy",

@@ -37,7 +37,9 @@ class LoadedCaseStudy(models.Model):
         related_name="+",
         help_text="Whose release it came with; empty: before releases were signed.",
     )
-    digest = models.CharField(max_length=64, help_text="Of what rankings rest on (experiments.releases.digests).")
+    digest = models.CharField(
+        max_length=64, help_text="Of what rankings rest on (experiments.published_evidence.releases.digests)."
+    )
 
     class Meta:
         ordering = ["pk"]

@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 
-from experiments.claim_conditions import CheckError, parse_checks
+from experiments.rules.claim_conditions import CheckError, parse_checks
 from kdb.pairs import pair_key
 
 from .fields import TypedJSONField, whole_numbers

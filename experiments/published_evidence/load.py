@@ -15,9 +15,7 @@ from typing import Any, cast
 from django.conf import settings
 from django.db import models, transaction
 
-from experiments import entry_names
 from experiments.case_studies import lifecycle
-from experiments.claim_conditions import CheckError, parse_checks
 from experiments.models import (
     Benchmark,
     CaseStudy,
@@ -40,6 +38,8 @@ from experiments.models import (
     WorkloadVariant,
 )
 from experiments.models.catalogue import CatalogueEntry, SharedRow
+from experiments.rules import entry_names
+from experiments.rules.claim_conditions import CheckError, parse_checks
 from experiments.signals import claims_changed
 from kdb.jobs.locks import exclusive_lock
 

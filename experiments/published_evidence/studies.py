@@ -1,7 +1,7 @@
 """Read what others published: a folder for each case study, with table.csv and conditions.toml. No Django.
 
-They come through the door that everybody's tables come through (experiments.tables, experiments.imports.normalise), as
-entries for the loader. What is left out has its reason in its conditions. Source: fixtures/outside/README.md.
+They are read as everybody's tables are (experiments.imports.tables), and become entries for the loader. What is left
+out has its reason in its conditions. Source: fixtures/outside/README.md.
 """
 
 import json
@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from experiments.entry_names import Names, Spelled
 from experiments.imports.normalise import NUMBERS, Normaliser, Unknown, source_of_rows
-from experiments.names import spelled
+from experiments.imports.tables.conditions import IS_A, Conditions, ConditionsError, read_conditions
+from experiments.imports.tables.conversion import LeftOut, convert
+from experiments.imports.tables.parsing import PlainTable, table_of_csv
 from experiments.readers.table import Fault
-from experiments.tables.conditions import IS_A, Conditions, ConditionsError, read_conditions
-from experiments.tables.conversion import LeftOut, convert
-from experiments.tables.parsing import PlainTable, table_of_csv
+from experiments.rules.entry_names import Names, Spelled
+from experiments.rules.names import spelled
 from kdb.host_storage import BACKENDS
 
 from .files import Entry, EvidenceError, read_json, read_text

@@ -74,7 +74,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "experiments.waiting.for_user",
+                "experiments.case_studies.waiting.for_user",
                 "kdb.accounts.views.ways_to_sign_in",
                 "kdb.operations.upgrades.version",
             ],

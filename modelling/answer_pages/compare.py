@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 from experiments import permissions
 from kdb.web.htmx import at_address, target_of, to_page, varies_for_htmx, wants_fragment
 from kdb.web.private import private_with
+from modelling.answer_pages.explanations.selectors import explained
 from modelling.answer_store.selectors import answer_at, answer_in
 from modelling.answer_store.versions import AnswerVersion
 from modelling.answer_store.views import at_permanent_addresses
@@ -23,8 +24,7 @@ from modelling.evidence import names
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
 from modelling.evidence.serialization import page_version
-from modelling.explanations.selectors import explained
-from modelling.guide_texts import guide_for_axis
+from modelling.guidance.guide_texts import guide_for_axis
 from modelling.own_lab.selectors import HERE, laboratory_in, measure_command
 
 from .chips import chips, comparison_links

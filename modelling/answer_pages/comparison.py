@@ -16,6 +16,14 @@ from django.conf import settings
 from experiments.case_studies.tables import FACTS
 from experiments.models import Configuration
 from kdb.content import taken
+from modelling.answer_pages.explanations.selectors import (
+    came_with,
+    confounding,
+    contrast_between,
+    direct_groups,
+    shared_part,
+    tiers_between,
+)
 from modelling.answer_store import permalinks
 from modelling.answer_store.selectors import answer_at
 from modelling.answer_store.staleness import changes_concerning
@@ -33,14 +41,6 @@ from modelling.evidence.names import label, publications, studies
 from modelling.evidence.question import Question
 from modelling.evidence.storage import get_or_compute
 from modelling.evidence.words import counted, listed, some
-from modelling.explanations.selectors import (
-    came_with,
-    confounding,
-    contrast_between,
-    direct_groups,
-    shared_part,
-    tiers_between,
-)
 from modelling.models import Laboratory
 from modelling.own_lab.selectors import Here, answer_here
 

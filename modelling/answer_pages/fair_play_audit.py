@@ -12,8 +12,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from experiments import visible
 from experiments.models import CaseStudy, Configuration
+from experiments.records import visible
 from kdb.web.htmx import varies_for_htmx, wants_fragment
 from modelling.answers.knowledge import assumptions
 from modelling.estimation.arms import comparable_arms

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 
 from kdb.units import THROUGHPUT
 from kdb.web.private import private_with
+from modelling.answer_pages.explanations.selectors import forecast_between
 from modelling.answer_store import permalinks
 from modelling.answer_store.selectors import answer_at, answer_in, answers_or_none
 from modelling.answer_store.staleness import SpeedChange, changes_since, may_be_stale, weaken_verdict
@@ -28,7 +29,6 @@ from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
 from modelling.evidence.serialization import page_version
 from modelling.evidence.storage import get_or_compute
-from modelling.explanations.selectors import forecast_between
 from modelling.own_lab.selectors import HERE, laboratories_on, laboratory_in, mix_here
 
 from .forms import MixForm

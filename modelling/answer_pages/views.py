@@ -23,11 +23,13 @@ from kdb.web import linked_data
 from kdb.web.addresses import site_of
 from kdb.web.htmx import at_address, target_of, to_page, varies_for_htmx, wants_fragment
 from kdb.web.private import private_with
+from modelling.answer_pages.explanations.selectors import explained
 from modelling.answer_store import releases
 from modelling.answer_store.history import earlier_answers
 from modelling.answer_store.selectors import answer_in, waiting_for
 from modelling.answer_store.snapshots import count_ahead
 from modelling.answer_store.standing import examples
+from modelling.answer_store.subscriptions.selectors import button
 from modelling.answer_store.versions import AnswerVersion, answer_version
 from modelling.answer_store.views import at_permanent_addresses
 from modelling.answers import words
@@ -40,11 +42,9 @@ from modelling.evidence.choices import compared_under
 from modelling.evidence.question import Question
 from modelling.evidence.serialization import page_version
 from modelling.evidence.storage import get_or_compute
-from modelling.explanations.selectors import explained
-from modelling.guide_texts import guide_for_axis
+from modelling.guidance.guide_texts import guide_for_axis
 from modelling.models import Laboratory
 from modelling.own_lab.selectors import HERE, answer_here, laboratories_on, laboratory_in, measure_command
-from modelling.subscriptions.selectors import button
 
 from .chips import chips, comparison_links
 from .citing import Cited

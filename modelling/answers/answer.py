@@ -9,7 +9,7 @@ from modelling.evidence import names as catalogue
 from modelling.evidence.axes import AXES
 from modelling.evidence.names import in_sentence, label
 from modelling.evidence.question import Question
-from modelling.guide_texts import guide_for_axis
+from modelling.guidance.guide_texts import guide_for_axis
 from modelling.workloads.curves import curves
 
 from . import anecdotes, caches, caveats, decision, grounds, next_runs

@@ -1,6 +1,6 @@
 """Find the answers and comparisons for the search: the questions that the words ask."""
 
-from experiments.search.find import Hit
+from experiments.catalogue.search.find import Hit
 
 from .gather import understood
 

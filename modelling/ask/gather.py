@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from experiments import names as catalogue_names
+from experiments.rules import names as catalogue_names
 from kdb.disk_path import SETTINGS
+from modelling.ask.guides.selectors import guides_for, guides_for_axes
 from modelling.evidence import names
 from modelling.evidence.axes import AXES
-from modelling.guides.selectors import guides_for, guides_for_axes
 
 from .language import words
 from .language.content import Pointer, Said

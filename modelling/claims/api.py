@@ -15,11 +15,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ReadOnlyModelViewSet
 
-from experiments import visible
-from experiments.api import filters as facts
-from experiments.api.serializers import RetractedSlugs, Slug, Slugs
-from experiments.api.views import TableViewSet
 from experiments.models import Claim
+from experiments.records import visible
+from experiments.records.api import filters as facts
+from experiments.records.api.serializers import RetractedSlugs, Slug, Slugs
+from experiments.records.api.views import TableViewSet
 from kdb.api.bodies import Fields
 from kdb.api.errors import refuse_faults
 from kdb.api.formats import CsvRenderer

@@ -5,7 +5,7 @@ from itertools import pairwise
 from math import inf
 from typing import Any
 
-from experiments.claim_conditions import (
+from experiments.rules.claim_conditions import (
     COORDINATES,
     Aggregate,
     Coordinates,

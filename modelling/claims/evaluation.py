@@ -2,7 +2,7 @@
 
 Each comparison holds, fails, or cannot be decided: numbers are spans (modelling.claims.facts), so a condition holds
 where it holds over the whole span and under every reading, fails where it fails over all of them, and is undecided
-otherwise. experiments.claim_conditions has the conditions, modelling.claims.values what their quantities are.
+otherwise. experiments.rules.claim_conditions has the conditions, modelling.claims.values what their quantities are.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -11,7 +11,7 @@ from itertools import combinations, pairwise
 from math import inf
 from typing import Any
 
-from experiments.claim_conditions import (
+from experiments.rules.claim_conditions import (
     Aggregate,
     All,
     Condition,

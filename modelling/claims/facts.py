@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from experiments.claim_conditions import ANY
+from experiments.rules.claim_conditions import ANY
 from modelling.evidence.axes import NATIVE as NATIVE
 
 RUNS_ON_ONE_SPAN = 1.386  # 1.96 / sqrt(2): two equal spans just part where their ratio differs from 1 at 95 %

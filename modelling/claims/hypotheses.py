@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.claim_conditions import parse
+from experiments.rules.claim_conditions import parse
 
 from .evaluation import Verdict, compare, verdict_of
 from .facts import PublishedFacts

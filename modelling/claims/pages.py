@@ -6,8 +6,8 @@ from typing import Any
 
 from django.db.models import Count, Exists, Max, OuterRef, Prefetch, QuerySet
 
-from experiments import visible
 from experiments.models import CaseStudy, Claim, DerivedValue, Measurement, PrintedRatio, Publication
+from experiments.records import visible
 from experiments.templatetags import kdb_format
 from modelling.evidence import counts
 from modelling.models import ClaimVerdict, HypothesisScore, Judgement

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
-from experiments.claim_conditions import (
+from experiments.rules.claim_conditions import (
     ANY,
     LAST,
     Aggregate,

@@ -13,9 +13,9 @@ from django.conf import settings
 from django.core.cache import caches
 from django.db.models import Min, QuerySet
 
-from experiments import visible
-from experiments.claim_conditions import CheckError, Condition, Untestable, parse_checks, workloads_of
 from experiments.models import Claim
+from experiments.records import visible
+from experiments.rules.claim_conditions import CheckError, Condition, Untestable, parse_checks, workloads_of
 from kdb import __version__
 from kdb.cost import budget
 from kdb.jobs import jobs

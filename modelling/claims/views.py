@@ -9,8 +9,8 @@ from django.shortcuts import get_object_or_404, render
 from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
 
-from experiments import visible
-from experiments.claim_conditions import is_shallow
+from experiments.records import visible
+from experiments.rules.claim_conditions import is_shallow
 from kdb.web.htmx import varies_for_htmx, wants_fragment
 from modelling.evidence import counts
 from modelling.models import ClaimVerdict

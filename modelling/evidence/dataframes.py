@@ -18,10 +18,10 @@ from django.db.models.functions import Coalesce, Length, Trim
 from django.db.models.lookups import GreaterThan
 from pandas.api.types import union_categoricals
 
-from experiments import protocol
 from experiments.models import CaseStudy, Configuration, MechanismCost, OrdinalFinding, WorkloadVariant
 from experiments.models.case_study import CaseStudyQuerySet, laboratory
 from experiments.models.testbed import setting_keys, storage_kind
+from experiments.rules import protocol
 from kdb.disk_path import SETTINGS
 from kdb.host_storage import FILE, UNNAMED, host_storage_key, host_storage_parts
 from kdb.units import SCORE, SPEEDS, THROUGHPUT
@@ -110,7 +110,9 @@ _TOLD_BY = {
     "stated_runs": "configuration__case_study__repetitions",  # int, missing: not stated
     "is_described": "is_described",  # bool, whether its case study says how it was measured; annotated by _frame
 }
-ANECDOTE = "is_anecdote"  # bool, whether it is below the minimum (experiments.protocol): shown, and counted nowhere
+ANECDOTE = (
+    "is_anecdote"  # bool, whether it is below the minimum (experiments.rules.protocol): shown, and counted nowhere
+)
 _NUMBERS = {  # columns that are no categories, with their types
     **dict.fromkeys(("variant_id", "configuration_id", "vm_count", "measurements", "arm_id", "case_study_id"), "int64"),
     **dict.fromkeys(("year", "block_size_bytes", "vm_vcpus", "vm_ram_gib"), "float64"),
@@ -152,7 +154,7 @@ class Evidence:
     """All published evidence that a question admits, in any metric; read once, however often an answer asks for it.
 
     question : its metric admits and excludes nothing here
-    with_draft : a case study that counts as if it were published (modelling.previews.preview)
+    with_draft : a case study that counts as if it were published (modelling.answer_store.previews.preview)
     as_of : what counted at this knowledge revision, in place of what counts now
     """
 

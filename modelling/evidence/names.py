@@ -10,7 +10,6 @@ from typing import Any
 import pandas as pd
 from django.core.cache import cache
 
-from experiments import entry_names, visible
 from experiments.models import (
     Benchmark,
     CaseStudy,
@@ -24,7 +23,9 @@ from experiments.models import (
 )
 from experiments.models.catalogue import CatalogueEntry
 from experiments.models.testbed import setting_keys
-from experiments.names import spelled
+from experiments.records import visible
+from experiments.rules import entry_names
+from experiments.rules.names import spelled
 from kdb.disk_path import SETTINGS, bytes_of
 from kdb.host_storage import BACKENDS, host_storage_key, host_storages
 

@@ -9,9 +9,9 @@ from django.db import transaction
 from django.db.models import Avg, Count, Max, QuerySet, Sum, Variance
 from django.db.models.functions import Ln
 
-from experiments.checklist import implausible_cells
 from experiments.models import CaseStudy, Configuration, DerivedValue, Measurement
-from experiments.references import variants
+from experiments.records.checklist import implausible_cells
+from experiments.records.references import variants
 from modelling.models import Arm
 
 from .fairplay import MEASUREMENT_FIELDS

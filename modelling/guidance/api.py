@@ -3,7 +3,7 @@
 from django.utils.decorators import method_decorator
 from drf_spectacular.utils import extend_schema
 
-from experiments.api.views import TableViewSet
+from experiments.records.api.views import TableViewSet
 from kdb.api.shapes import shape_of
 from modelling.models import Advice
 

@@ -110,7 +110,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('laboratory', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='changes', to='modelling.laboratory')),
                 ('series', models.CharField(help_text='Digest of what makes it one series.', max_length=32)),
-                ('about', models.JSONField(help_text='The series in words: of modelling.changes.content.Series.')),
+                ('about', models.JSONField(help_text='The series in words: of modelling.own_lab.changes.content.Series.')),
                 ('sitting', models.ForeignKey(help_text='The first one after the change.', on_delete=django.db.models.deletion.CASCADE, related_name='+', to='modelling.sitting')),
                 ('shown_by', models.ForeignKey(help_text='The one with which the change was sure.', on_delete=django.db.models.deletion.CASCADE, related_name='+', to='modelling.sitting')),
                 ('month', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='changes', to='modelling.monthoftests')),
@@ -259,7 +259,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('revision', models.PositiveIntegerField(help_text='That the ending made.', primary_key=True, serialize=False)),
                 ('method', models.PositiveSmallIntegerField(help_text='As of RankingSnapshot.')),
-                ('result', models.JSONField(help_text='As modelling.previews gives it.')),
+                ('result', models.JSONField(help_text='As modelling.answer_store.previews gives it.')),
                 ('computed_at', models.DateTimeField()),
             ],
             options={
@@ -270,7 +270,7 @@ class Migration(migrations.Migration):
             name='QualityReport',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('method', models.PositiveSmallIntegerField(help_text='Version of the way to it (modelling.validation.leave_one_out.METHOD).')),
+                ('method', models.PositiveSmallIntegerField(help_text='Version of the way to it (modelling.prediction.validation.leave_one_out.METHOD).')),
                 ('revision', models.PositiveIntegerField(help_text='Knowledge revision it was computed from.')),
                 ('result', models.JSONField(help_text='The report as the API gives it.')),
                 ('digest', models.CharField(help_text='SHA-256 of the result: the entity tag.', max_length=64)),

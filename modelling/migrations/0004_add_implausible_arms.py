@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='arm',
             name='is_implausible',
-            field=models.BooleanField(blank=True, help_text="Whether it looks like no disk's number (experiments.plausibility); empty: not looked at yet.", null=True),
+            field=models.BooleanField(blank=True, help_text="Whether it looks like no disk's number (experiments.rules.plausibility); empty: not looked at yet.", null=True),
         ),
     ]

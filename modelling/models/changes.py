@@ -43,7 +43,7 @@ class SeriesChange(models.Model):
 
     laboratory = models.ForeignKey(Laboratory, on_delete=models.CASCADE, related_name="changes")
     series = models.CharField(max_length=32, help_text="Digest of what makes it one series.")
-    about = models.JSONField(help_text="The series in words: of modelling.changes.content.Series.")
+    about = models.JSONField(help_text="The series in words: of modelling.own_lab.changes.content.Series.")
     sitting = models.ForeignKey(
         Sitting, on_delete=models.CASCADE, related_name="+", help_text="The first one after the change."
     )

@@ -45,7 +45,7 @@ class Arm(Observation):
     is_implausible = models.BooleanField(
         null=True,
         blank=True,
-        help_text="Whether it looks like no disk's number (experiments.plausibility); empty: not looked at yet.",
+        help_text="Whether it looks like no disk's number (experiments.rules.plausibility); empty: not looked at yet.",
     )
     since_revision = models.PositiveIntegerField(
         null=True, blank=True, help_text="At which other rows of its case study ended; empty: since publication."
@@ -213,7 +213,7 @@ class RevisionEffects(models.Model):
 
     revision = models.PositiveIntegerField(primary_key=True, help_text="That the ending made.")
     method = models.PositiveSmallIntegerField(help_text="As of RankingSnapshot.")
-    result = models.JSONField(help_text="As modelling.previews gives it.")
+    result = models.JSONField(help_text="As modelling.answer_store.previews gives it.")
     computed_at = models.DateTimeField()
 
     class Meta:
@@ -227,7 +227,7 @@ class QualityReport(models.Model):
     """A report on how well the models foretold each case study from all others, at one knowledge revision."""
 
     method = models.PositiveSmallIntegerField(
-        help_text="Version of the way to it (modelling.validation.leave_one_out.METHOD)."
+        help_text="Version of the way to it (modelling.prediction.validation.leave_one_out.METHOD)."
     )
     revision = models.PositiveIntegerField(help_text="Knowledge revision it was computed from.")
     result = models.JSONField(help_text="The report as the API gives it.")

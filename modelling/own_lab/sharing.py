@@ -8,11 +8,11 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.text import slugify
 
+from experiments.imports.tables.conditions import Conditions
+from experiments.imports.tables.drafting import TableRefused, make_draft
+from experiments.imports.tables.parsing import PlainTable
 from experiments.laboratory.benchmarks import engines
 from experiments.models import CaseStudy, ImportBatch
-from experiments.tables.conditions import Conditions
-from experiments.tables.drafting import TableRefused, make_draft
-from experiments.tables.parsing import PlainTable
 from kdb.disk_path import SETTINGS
 from kdb.host_storage import BACKENDS
 from modelling.models import Sitting

@@ -5,8 +5,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
 
-from experiments import visible
 from experiments.campaigns import control
+from experiments.records import visible
 from tests.factories import (
     HOST_KEY,
     make_campaign,

@@ -13,9 +13,9 @@ from experiments.case_studies import lifecycle
 from experiments.models import CaseStudy
 from kdb.notifications import subscriptions
 from kdb.notifications.models import Delivery
-from modelling.changes import detection
 from modelling.models import SeriesChange, Sitting
 from modelling.own_lab import laboratories
+from modelling.own_lab.changes import detection
 from tests.factories import make_token, make_user
 
 pytestmark = [pytest.mark.browser, pytest.mark.nightly, pytest.mark.django_db(transaction=True)]

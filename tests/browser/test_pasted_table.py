@@ -2,7 +2,7 @@
 
 from experiments.models import CaseStudy
 from tests.browser.test_stories import PASSWORD, sign_in, worker  # noqa: F401
-from tests.experiments.tables.test_wizard import TABLE
+from tests.experiments.imports.tables.test_wizard import TABLE
 from tests.factories import make_user
 
 

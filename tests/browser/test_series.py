@@ -4,10 +4,10 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Page, expect
 
-from modelling.changes import detection, gather
 from modelling.models import Laboratory, SeriesChange
+from modelling.own_lab.changes import detection, gather
 from tests.factories import make_user
-from tests.modelling.changes.conftest import make_night
+from tests.modelling.own_lab.changes.conftest import make_night
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from experiments.api import views
+from experiments.records.api import views
 from tests import many_rows, plans
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.slow]

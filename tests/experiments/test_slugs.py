@@ -4,8 +4,8 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.urls import get_resolver, reverse
 
-from experiments import entry_names
 from experiments.models import Campaign, CaseStudy, Host
+from experiments.rules import entry_names
 from tests.factories import make_case_study, make_host, make_token, make_user
 
 pytestmark = [pytest.mark.both, pytest.mark.django_db]

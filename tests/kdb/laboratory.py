@@ -15,9 +15,9 @@ from experiments.case_studies import bundles
 from experiments.models import CaseStudy, RunArtifact
 from kdb.api.schema import EXAMPLES, CachedGenerator
 from kdb.notifications import subscriptions
+from modelling.answer_store.subscriptions import followers
 from modelling.evidence.question import Question
 from modelling.models import Laboratory
-from modelling.subscriptions import followers
 from tests.factories import (
     HOST_KEY,
     make_campaign,

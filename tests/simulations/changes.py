@@ -11,9 +11,9 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from modelling.changes.statistics.newest import LAGS, LEAST_BEFORE, classify_ends
-from modelling.changes.statistics.release import Step, effect, levels_around
-from modelling.changes.statistics.student import difference
+from modelling.own_lab.changes.statistics.newest import LAGS, LEAST_BEFORE, classify_ends
+from modelling.own_lab.changes.statistics.release import Step, effect, levels_around
+from modelling.own_lab.changes.statistics.student import difference
 
 MONTH = 30  # nights
 HEAVY = 5  # degrees of freedom of the heavy-tailed noise

@@ -17,7 +17,6 @@ from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.db.models import Min
 
-from experiments.files import raw_files
 from experiments.models import (
     Campaign,
     CampaignRun,
@@ -28,6 +27,7 @@ from experiments.models import (
     Measurement,
     RawFile,
 )
+from experiments.records.files import raw_files
 from kdb.models import Job
 from modelling.answer_store import snapshots
 from modelling.evidence.summaries import rebuild_arms

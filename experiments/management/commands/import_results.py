@@ -11,12 +11,12 @@ from django.core.management import BaseCommand, CommandError
 
 from experiments import permissions
 from experiments.case_studies import bundles
-from experiments.files import raw_files
 from experiments.imports import pipeline
 from experiments.imports.words import report_lines
 from experiments.management import arguments
 from experiments.models import CaseStudy, ImportBatch
 from experiments.readers.bundle import BundleError
+from experiments.records.files import raw_files
 
 _READ_BYTES = 2**20
 

@@ -11,12 +11,12 @@ from django.core.management import BaseCommand, CommandError
 from experiments import permissions
 from experiments.case_studies import reviews
 from experiments.case_studies.lifecycle import CaseStudyError
+from experiments.imports.tables import drafting
+from experiments.imports.tables.conditions import ConditionsError, read_conditions
+from experiments.imports.tables.parsing import Refused, read_tables, table_of_csv
 from experiments.management import arguments
 from experiments.models import CaseStudy, ImportBatch
 from experiments.readers.base import text_of
-from experiments.tables import drafting
-from experiments.tables.conditions import ConditionsError, read_conditions
-from experiments.tables.parsing import Refused, read_tables, table_of_csv
 
 TABLE, CONDITIONS = "table.*", "conditions.toml"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
-from experiments.releases import ReleaseError, loading
+from experiments.published_evidence.releases import ReleaseError, loading
 
 
 class Command(BaseCommand):

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
-from experiments.releases import ReleaseError, signing, writing
+from experiments.published_evidence.releases import ReleaseError, signing, writing
 
 
 class Command(BaseCommand):

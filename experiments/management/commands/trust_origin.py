@@ -9,7 +9,7 @@ from uuid import UUID
 from django.core.management import BaseCommand, CommandError
 
 from experiments.models import Origin
-from experiments.releases.signing import KEY
+from experiments.published_evidence.releases.signing import KEY
 
 logger = logging.getLogger(__name__)
 

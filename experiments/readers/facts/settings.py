@@ -10,7 +10,7 @@ The first column names what it is of: the machine, the folder that was named, or
 becomes a fact as it says it; a setting that follows from several of them (snapshot, encryption, allocation ...) is a
 fact of its own. The first line tells which side the machine is of.
 
-Source: experiments/drafts/collect.sh; zfsprops(7), lvs(8), lsblk(8), qemu-img(1).
+Source: experiments/imports/drafts/collect.sh; zfsprops(7), lvs(8), lsblk(8), qemu-img(1).
 """
 
 import re

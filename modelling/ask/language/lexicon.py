@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from experiments import entry_names
+from experiments.rules import entry_names
 
 LONGEST_NAME = 8  # tokens
 _SHORTEST_CORRECTED, _LONG, _LONGEST_CORRECTED = 4, 8, 40  # letters

@@ -19,12 +19,12 @@ from django.conf import settings
 from django.db.models import Count, Max, Q
 from django.utils.timezone import now
 
-from experiments import visible
 from experiments.fleet import selectors as observation
 from experiments.fleet.aggregation import DiskActivity
 from experiments.laboratory.transport.counters import NAMES, Counts
 from experiments.laboratory.transport.offsets import Offsets
 from experiments.models import CampaignRun, DiskStatistics, Signature, Workload
+from experiments.records import visible
 from kdb.jobs import jobs
 from kdb.models import Job
 from modelling.models import DetectedHour, DetectionModel

@@ -14,10 +14,10 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from experiments import permissions
-from experiments.api.serializers import ReadSerializer, Slug
 from experiments.campaigns.api import OperatorViewSet
 from experiments.case_studies.api import Conflict
 from experiments.models import Host, ObservedMachine
+from experiments.records.api.serializers import ReadSerializer, Slug
 from kdb.accounts.users import user_of
 from kdb.api.bodies import Fields, fields_of
 from kdb.api.faults import FaultyRequest

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from modelling.evidence import names
-from modelling.validation import reports, tables
+from modelling.prediction.validation import reports, tables
 
 
 class Command(BaseCommand):

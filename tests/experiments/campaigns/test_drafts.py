@@ -7,7 +7,6 @@ import pytest
 from django.db import transaction
 
 from experiments.campaigns import control, drafts, plans
-from experiments.files import raw_files
 from experiments.imports import pipeline
 from experiments.models import (
     Benchmark,
@@ -19,6 +18,7 @@ from experiments.models import (
     OperatingSystem,
     Workload,
 )
+from experiments.records.files import raw_files
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -14,10 +14,8 @@ from django.db import transaction
 from django.test import Client
 from django.urls import Resolver404, resolve, reverse
 
-from experiments import references, visible
 from experiments.campaigns import drafts as campaign_drafts
 from experiments.case_studies import bundles, lifecycle, pages, retraction, reviews
-from experiments.files import raw_files
 from experiments.imports import pipeline
 from experiments.models import (
     AuditEntry,
@@ -36,6 +34,8 @@ from experiments.models import (
     Workload,
     WorkloadVariant,
 )
+from experiments.records import references, visible
+from experiments.records.files import raw_files
 from kdb.api.urls import urlpatterns as api_patterns
 from modelling.answer_store import snapshots
 from modelling.claims import verdicts

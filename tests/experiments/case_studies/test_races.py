@@ -15,7 +15,6 @@ from experiments.campaigns.runs import outcomes
 from experiments.campaigns.runs.attempt import Attempt
 from experiments.case_studies import bundles, lifecycle, retraction, reviews
 from experiments.case_studies.lifecycle import CaseStudyError
-from experiments.files import raw_files
 from experiments.imports import pipeline
 from experiments.imports.pipeline import ImportRefused
 from experiments.imports.reading import ImportFiler
@@ -30,6 +29,7 @@ from experiments.models import (
     Measurement,
     Workload,
 )
+from experiments.records.files import raw_files
 from kdb.jobs import jobs
 from kdb.models import Job
 from tests.factories import (

@@ -8,11 +8,11 @@ from experiments.case_studies.lifecycle import CaseStudyError
 from experiments.models import CaseStudy, Measurement
 from experiments.published_evidence.corrections import COLUMNS, apply_corrections
 from experiments.published_evidence.files import EvidenceError
+from modelling.answer_store.previews import effects
 from modelling.answer_store.selectors import ranking_as_of
 from modelling.evidence import dataframes
 from modelling.evidence.question import Question
 from modelling.models import Arm, RevisionEffects
-from modelling.previews import effects
 from tests.factories import make_case_study, make_measurement, make_user
 
 pytestmark = pytest.mark.django_db

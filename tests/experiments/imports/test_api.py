@@ -316,7 +316,7 @@ def test_a_body_of_another_kind_is_refused(program, draft):
 
 
 def test_a_body_that_is_too_large_is_refused(program, draft, monkeypatch):
-    monkeypatch.setattr("experiments.files.raw_files.take.__kwdefaults__", {"largest": 10})
+    monkeypatch.setattr("experiments.records.files.raw_files.take.__kwdefaults__", {"largest": 10})
     program("post", "drafts/lab/measurements/", HEADER, 413, content_type="text/csv")
 
 

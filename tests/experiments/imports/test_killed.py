@@ -15,7 +15,7 @@ ROWS = 40_000
 PREPARE = f"""
 import django; django.setup()
 from experiments.models import ImportBatch
-from experiments.files import raw_files
+from experiments.records.files import raw_files
 from experiments.imports import pipeline
 from tests.factories import entry, make_case_study
 from experiments.models import Benchmark, FileSystem, Hypervisor, Workload

@@ -6,7 +6,7 @@ import pytest
 
 from experiments.imports import lint
 from experiments.imports.lint import Cell, DraftFacts, check
-from experiments.plausibility import Disks
+from experiments.rules.plausibility import Disks
 
 
 def cell(mean: float = 100.0, **fields) -> Cell:

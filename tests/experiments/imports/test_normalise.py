@@ -2,15 +2,15 @@
 
 import pytest
 
-from experiments.entry_names import Names, spellings
 from experiments.imports import normalise
 from experiments.imports.normalise import CHOICES, EMPTY, LENGTHS, Normaliser, Row, Source, Unknown, source_of_reading
 from experiments.models import Configuration, Measurement, WorkloadVariant
 from experiments.models.fields import column
-from experiments.names import spelled
 from experiments.readers import table_columns
 from experiments.readers.base import Reading, Run
 from experiments.readers.table import Fault, read_table
+from experiments.rules.entry_names import Names, spellings
+from experiments.rules.names import spelled
 from kdb.host_storage import BACKENDS
 
 KNOWN = {

@@ -11,7 +11,6 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from experiments.case_studies import bundle_schema, bundles, lifecycle, measurement_rows, reviews
-from experiments.files import raw_files
 from experiments.imports import normalise, pipeline
 from experiments.imports.pipeline import ImportRefused, Unusable
 from experiments.imports.reading import FileContents, ImportFiler, NoLongerWanted
@@ -28,6 +27,7 @@ from experiments.models import (
 )
 from experiments.readers import bundle as bundle_reader
 from experiments.readers.bundle import members_of
+from experiments.records.files import raw_files
 from kdb.jobs import jobs
 from kdb.models import Job
 from tests.factories import make_case_study, make_claim, make_publication, make_user

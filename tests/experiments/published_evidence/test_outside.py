@@ -8,11 +8,11 @@ import pytest
 from django.conf import settings
 from django.core.management import call_command
 
+from experiments.imports.tables.conditions import as_toml, read_conditions
 from experiments.models import CaseStudy, Configuration, Measurement
 from experiments.published_evidence import load as evidence
 from experiments.published_evidence import studies
 from experiments.published_evidence.files import EvidenceError
-from experiments.tables.conditions import as_toml, read_conditions
 from modelling.answer_pages.fair_play_audit import audit
 from modelling.answers.answer import answer
 from modelling.answers.estimate import assumptions, estimate

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from experiments.imports.tables.parsing import Refused, read_tables
 from experiments.readers import reading_process
 from experiments.readers.base import Reading
 from experiments.readers.reading_process import NotRead, ProcessEndedError, ReadingProcess, read_isolated
-from experiments.tables.parsing import Refused, read_tables
 
 COMPROMISED = "tests.experiments.readers.compromised"
 HEADER = b"hypervisor,host_fs,guest_fs,workload,benchmark,vm_count,value,unit\n"
@@ -145,7 +145,7 @@ def test_json_that_is_not_what_it_has_to_be_is_an_error(parts):
 
 @pytest.mark.parametrize("parts", [[{"table": {"header": ["a"], "rows": [["1", "2"]], "lines": [1]}}], [{"table": 5}]])
 def test_a_table_that_is_none_is_refused(parts, monkeypatch):
-    monkeypatch.setattr("experiments.tables.parsing.__name__", COMPROMISED)
+    monkeypatch.setattr("experiments.imports.tables.parsing.__name__", COMPROMISED)
     real = reading_process.ReadingProcess.read
 
     def read(self, chunks, wait, reader, **arguments):

@@ -17,7 +17,7 @@ from django.core.files.uploadedfile import TemporaryUploadedFile as Temporary
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from experiments.releases.signing import own_key
+from experiments.published_evidence.releases.signing import own_key
 from kdb.operations import outages
 from kdb.operations.atomic_files import atomic_file
 from kdb.operations.failures import Failure

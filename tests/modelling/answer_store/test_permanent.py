@@ -10,12 +10,12 @@ from experiments.case_studies import lifecycle, retraction
 from experiments.models import CaseStudy
 from modelling.answer_store import history, permalinks, selectors, snapshots, versions, views
 from modelling.answer_store.selectors import current_ranking
+from modelling.answer_store.subscriptions import followers
 from modelling.estimation.ranking import METHOD
 from modelling.evidence.question import Question
 from modelling.models import PinnedAnswer, RankingSnapshot
-from modelling.subscriptions import followers
 from tests import factories
-from tests.modelling.subscriptions.test_feed import entries, publish
+from tests.modelling.answer_store.subscriptions.test_feed import entries, publish
 
 pytestmark = pytest.mark.django_db
 

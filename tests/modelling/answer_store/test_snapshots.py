@@ -26,7 +26,7 @@ from modelling.evidence import dataframes, storage
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import GRADES, Question
 from modelling.models import ClaimVerdict, QualityReport, RankingSnapshot
-from modelling.validation import reports
+from modelling.prediction.validation import reports
 from tests.factories import make_case_study, make_claim, make_measurement, make_publication, publish
 
 pytestmark = pytest.mark.both

@@ -2,10 +2,10 @@
 
 import pytest
 
+from modelling.answer_pages.explanations.selectors import contrast_between
 from modelling.answers.estimate import ranking_of
 from modelling.answers.subset import answer_for_subset
 from modelling.evidence.question import Question
-from modelling.explanations.selectors import contrast_between
 from tests.factories import make_case_study, make_measurement, publish
 
 pytestmark = pytest.mark.django_db

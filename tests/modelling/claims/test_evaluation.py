@@ -5,7 +5,7 @@ from math import inf
 
 import pytest
 
-from experiments.claim_conditions import parse_checks
+from experiments.rules.claim_conditions import parse_checks
 from modelling.claims import evaluation
 from modelling.claims.facts import Finding, Number, PrintedRatio, PublishedFacts, Span, number_span
 

@@ -10,7 +10,6 @@ from django.db.models.functions import Concat
 from django.test.utils import CaptureQueriesContext
 
 from experiments.case_studies import retraction
-from experiments.claim_conditions import parse
 from experiments.models import (
     CaseStudy,
     Claim,
@@ -20,6 +19,7 @@ from experiments.models import (
     Workload,
 )
 from experiments.published_evidence import load as evidence
+from experiments.rules.claim_conditions import parse
 from kdb.jobs import jobs
 from kdb.models import Job
 from modelling.claims import gather, hypotheses, verdicts

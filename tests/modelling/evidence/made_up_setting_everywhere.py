@@ -4,10 +4,10 @@ import pytest
 
 from experiments.campaigns import control, plans
 from experiments.imports.normalise import CONTEXT
+from modelling.answer_store.previews.preview import affected_questions
 from modelling.answers.words import address
 from modelling.evidence import names
 from modelling.evidence.question import Question
-from modelling.previews.preview import affected_questions
 from tests.factories import (
     FileSystem,
     entry,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from experiments.case_studies import lifecycle
-from experiments.checklist import protocol_of
 from experiments.models import CaseStudy, ImportBatch, Measurement
+from experiments.records.checklist import protocol_of
 from modelling.answers.estimate import ranking_of
 from modelling.evidence.question import Question
 from modelling.models import Sitting

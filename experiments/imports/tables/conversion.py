@@ -1,0 +1,366 @@
+"""Turn a published table and its conditions into rows of the template. No database, no Django.
+
+How numbers may be printed is in experiments.rules.number_grammar; n/a or a dash was not measured. Everything that
+is wrong is an error with line and column, and stops no other row.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from experiments.imports.normalise import CONFIGURATION, HOST, LINE
+from experiments.readers.table import NOT_MEASURED
+from experiments.readers.table_columns import FIELDS, IGNORED, METRIC_HEADERS, UnknownHeader, meaning
+from experiments.rules.entry_names import NATIVE, fold
+from experiments.rules.number_grammar import PrintedNumber, WrongValue, number_text, printed_number
+from kdb.disk_path import bytes_of
+from kdb.units import METRICS, UNITS, SpelledUnit, spelled_unit
+
+from .conditions import Conditions, LeftOutRows
+from .parsing import PlainTable
+
+MAX_ROWS = 20_000  # that a table becomes: what others print is short
+MAX_ERRORS = 200
+_OF_THE_VALUE = ("standard_deviation", "minimum", "maximum", "alternative_value")
+_SIZES = ("block_size_bytes", "working_set_bytes")
+_ONLY_VIRTUAL = frozenset((*CONFIGURATION, "vm_count")) - {*HOST, "hypervisor", "configuration"}
+_BESIDE = ("note", "source", "value", *_OF_THE_VALUE, "repetitions")  # columns that make no row another one
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """One row of the table that is not taken, and why."""
+
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class TableFault:
+    """One thing that cannot be as it is. line : the first, None where it is not about rows; more : further lines
+
+    column : heading
+    """
+
+    line: int | None
+    column: str
+    found: str
+    allowed: str
+    more: int = 0
+
+    def __str__(self) -> str:
+        lines = f"line {self.line}{f' and {self.more} more' if self.more else ''}" if self.line else ""
+        place = ", ".join(filter(None, [lines, self.column]))
+        return f"{place}: found {self.found or 'nothing'}, allowed is {self.allowed}"
+
+
+@dataclass
+class Converted:
+    """The rows that a table becomes: columns of the template, and LINE; what was left out, and what is wrong."""
+
+    rows: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
+    left_out: list[LeftOut] = field(default_factory=list)
+    errors: list[TableFault] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Heading:
+    """One column of the table. said : columns of the template that it says of its numbers; words : of the table
+
+    name : the column of the template that its cells are, "" where only its words say something
+    """
+
+    at: int
+    text: str
+    name: str
+    said: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    percent_of: Mapping[str, str] = field(default_factory=dict)
+
+
+def convert(table: PlainTable, conditions: Conditions) -> Converted:
+    """Return the rows of the template that the table is under these conditions."""
+    converted = Converted()
+    headings = list(_headings(table, conditions, converted.errors))
+    if not any(heading.name == "value" for heading in headings):
+        allowed = "a column of numbers: one that is called value, or one under [values]"
+        converted.errors.append(TableFault(None, "header", ", ".join(table.header)[:80], allowed))
+    if converted.errors:
+        return converted
+    _Table(table, conditions, headings, converted).read()
+    _name_configurations(converted.rows)
+    return converted
+
+
+# Headings
+
+
+def _headings(table: PlainTable, conditions: Conditions, errors: list[TableFault]) -> Iterator[_Heading]:
+    """Yield the columns that say something; what is wrong with the others goes to the errors."""
+    header = [_collapse_spaces(text) for text in table.header]
+    for text in dict.fromkeys(header):
+        if header.count(text) > 1 and text:
+            errors.append(TableFault(None, text, f"this heading {header.count(text)} times", "each heading once"))
+    told = {**dict.fromkeys(conditions.columns, "columns"), **dict.fromkeys(conditions.values, "values")}
+    told |= {heading: f"where of leave_out: {rows.reason}" for rows in conditions.leave_out for heading in rows.where}
+    told |= {heading: "words" for heading in conditions.words if heading not in FIELDS}
+    for heading, section in told.items():
+        if _collapse_spaces(heading) not in header:
+            errors.append(TableFault(None, section, heading, f"a heading of the table: {', '.join(header)}"))
+    values = {_collapse_spaces(heading): fields for heading, fields in conditions.values.items()}
+    columns = {_collapse_spaces(heading): name for heading, name in conditions.columns.items()}
+    for at, text in enumerate(header):
+        words = conditions.words.get(table.header[at], conditions.words.get(text, {}))
+        if text in values:
+            fields = {name: value for name, value in values[text].items() if name != "percent_of"}
+            yield _Heading(at, text, "value", fields, percent_of=values[text].get("percent_of", {}))
+            continue
+        if (name := columns.get(text, "")) == IGNORED or not (text or words):
+            continue
+        fields = {}
+        if not name:
+            try:
+                name, fields = _meaning(text)
+            except UnknownHeader as unknown:
+                if not words:
+                    allowed = f"{unknown}; or say what it holds under [columns], [values] or [words]"
+                    errors.append(TableFault(None, text, "this heading", allowed))
+                    continue
+        words = words or conditions.words.get(name, {})
+        yield _Heading(
+            at, text, name, fields, {_collapse_spaces(word).casefold(): given for word, given in words.items()}
+        )
+
+
+def _collapse_spaces(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _meaning(text: str) -> tuple[str, dict[str, str]]:
+    """Return the column of the template that a heading names, and what it says of its numbers. Raises UnknownHeader."""
+    try:
+        header = meaning(text)
+    except UnknownHeader:
+        bracket = re.fullmatch(r"([^(\[]{1,100}?) ?[(\[]([^)\]]{1,20})[)\]]", text)
+        if bracket is None or (unit := spelled_unit(bracket[2])) is None or fold(bracket[1]) not in METRIC_HEADERS:
+            raise
+        return "value", {"unit": bracket[2]} | ({"metric": unit.metric} if fold(bracket[1]) == "latency" else {})
+    fields = {
+        "unit": header.unit,
+        "metric": header.metric,
+        "vm_count": header.vm_count,
+        "repetition": header.repetition,
+    }
+    if header.vm_count == "0":
+        fields["hypervisor"] = "native"
+    return header.name, {name: value for name, value in fields.items() if value}
+
+
+# Rows
+
+
+class _Table:
+    """One table under its conditions, while its rows are read."""
+
+    def __init__(
+        self, table: PlainTable, conditions: Conditions, headings: Sequence[_Heading], converted: Converted
+    ) -> None:
+        self.table, self.conditions, self.converted = table, conditions, converted
+        self.settings = [heading for heading in headings if heading.name != "value"]
+        self.values = [heading for heading in headings if heading.name == "value"]
+        self.header = {_collapse_spaces(text): at for at, text in enumerate(table.header)}
+        self.left_out_by_line = {line: rows for rows in conditions.leave_out for line in rows.lines}
+        self.bases: dict[str, dict[tuple[str, ...], list[str]]] = {}
+
+    def read(self) -> None:
+        used: set[int] = set()
+        for line, cells in zip(self.table.lines, self.table.rows, strict=True):
+            rows = self.is_left_out(line, cells)
+            if rows is not None:
+                used.add(id(rows))
+                self.converted.left_out.append(LeftOut(line, rows.reason))
+                continue
+            try:
+                self.row(line, [_collapse_spaces(cell) for cell in cells])
+            except WrongValue as problem:
+                self.wrong(line, problem)
+            if len(self.converted.errors) >= MAX_ERRORS or len(self.converted.rows) > MAX_ROWS:
+                allowed = f"at most {MAX_ROWS:,} rows and fewer than {MAX_ERRORS} errors"
+                self.converted.errors.append(TableFault(line, "table", "more", f"{allowed}; the rest was not read"))
+                return
+        there = set(self.table.lines)
+        for rows in self.conditions.leave_out:
+            if id(rows) not in used or not there.issuperset(rows.lines):
+                shown = ", ".join(map(str, rows.lines or rows.where.values()))
+                self.converted.errors.append(
+                    TableFault(None, f"leave_out: {rows.reason}", shown, "rows that the table has")
+                )
+
+    def wrong(self, line: int, problem: WrongValue) -> None:
+        self.converted.errors.append(TableFault(line, *problem.args))
+
+    def is_left_out(self, line: int, cells: Sequence[str]) -> LeftOutRows | None:
+        if line in self.left_out_by_line:
+            return self.left_out_by_line[line]
+        return next(
+            (rows for rows in self.conditions.leave_out if rows.where and self.is_where(rows.where, cells)), None
+        )
+
+    def is_where(self, where: Mapping[str, str], cells: Sequence[str]) -> bool:
+        return all(
+            _collapse_spaces(cells[self.header[_collapse_spaces(heading)]]).casefold()
+            == _collapse_spaces(word).casefold()
+            for heading, word in where.items()
+        )
+
+    def row(self, line: int, cells: list[str]) -> None:
+        """Take the measurements of one row in. Raises WrongValue where none of it can be."""
+        fields = self.fields(cells)
+        is_measured = False
+        for heading in self.values:
+            if cells[heading.at].casefold() in NOT_MEASURED:
+                continue
+            is_measured = True
+            try:
+                self.converted.rows.append({LINE: str(line), **self.measurement(heading, cells, fields)})
+            except WrongValue as problem:
+                self.wrong(line, problem)
+        if not is_measured:
+            self.converted.left_out.append(LeftOut(line, "not measured"))
+
+    def fields(self, cells: Sequence[str]) -> dict[str, str]:
+        """Return what the row's cells say, by column of the template. Raises WrongValue."""
+        fields: dict[str, str] = {}
+        for heading in self.settings:
+            cell = cells[heading.at]
+            given = heading.words.get(cell.casefold())
+            if given is None:
+                if not cell:
+                    continue
+                if not heading.name:
+                    allowed = f"one of its words under [words]: {', '.join(heading.words)}"[:400]
+                    raise WrongValue(heading.text, cell[:80], allowed)
+                given = _pair(heading.text, cell) if heading.name == "pair" else {heading.name: cell}
+            elif heading.name == "configuration":
+                given = {"configuration": cell, **given}
+            for name, value in given.items():
+                if fields.setdefault(name, value) != value:
+                    allowed = f"{fields[name]}, as another column says of {name}"
+                    raise WrongValue(heading.text, value, allowed)
+        return fields
+
+    def measurement(self, heading: _Heading, cells: Sequence[str], fields: Mapping[str, str]) -> dict[str, str]:
+        """Return one number with what is known of it. Raises WrongValue."""
+        row = {**fields, **heading.said}
+        is_native = fold(row.get("hypervisor") or self.conditions.everywhere.get("hypervisor", "")) in NATIVE
+        for name, value in self.conditions.everywhere.items():
+            if not (is_native and name in _ONLY_VIRTUAL):
+                row.setdefault(name, value)
+        number = printed_number(heading.text, cells[heading.at], row.get("unit", ""), self.conditions.decimal)
+        if number.unit is None:
+            number = self.resolve_percentage(heading, cells, number, row)
+        assert number.unit is not None
+        for name in _OF_THE_VALUE:
+            if row.get(name):
+                more = printed_number(name, row[name], row.get("unit", ""), self.conditions.decimal, or_zero=True)
+                row[name] = number_text(more.value)
+        row |= number.columns()
+        if metric := row.get("metric"):
+            _into_unit_of(metric, row, heading.text)
+        elif number.unit.metric != UNITS[number.unit.unit][0]:
+            row["metric"] = number.unit.metric
+        if number.notes:
+            row["note"] = " ".join(filter(None, [*number.notes, row.get("note", "")]))
+        for name in _SIZES:
+            if (size := row.get(name, "")) and not size.isdigit():
+                if (size_bytes := bytes_of(size)) is None:
+                    raise WrongValue(name, size[:80], "a size such as 4096, 4k or 1 MiB")
+                row[name] = str(size_bytes)
+        return {name: value for name, value in row.items() if value}
+
+    def resolve_percentage(
+        self, heading: _Heading, cells: Sequence[str], number: PrintedNumber, row: Mapping[str, str]
+    ) -> PrintedNumber:
+        """Return a percentage as the number it means. Raises WrongValue."""
+        if not heading.percent_of:
+            if not row.get("reference"):
+                allowed = "percent_of: the row that it is a percentage of; or reference: in words what it is of"
+                raise WrongValue(heading.text, cells[heading.at][:80], allowed)
+            return number.times(1.0, SpelledUnit("ratio", 1.0, "relative"))
+        key = self.key(heading.percent_of, cells)
+        if heading.text not in self.bases:
+            self.bases[heading.text] = {
+                self.key(heading.percent_of, plain): plain
+                for plain in ([_collapse_spaces(cell) for cell in other] for other in self.table.rows)
+                if self.is_where(heading.percent_of, plain)
+            }
+        base = self.bases[heading.text].get(key)
+        if base is None:
+            shown = ", ".join(heading.percent_of.values())
+            raise WrongValue(heading.text, cells[heading.at][:80], f"a row of {shown} that agrees in all else")
+        unit = heading.said.get("unit", "")
+        of = printed_number(heading.text, base[heading.at], "" if unit == "%" else unit, self.conditions.decimal)
+        if of.unit is None:
+            raise WrongValue(
+                heading.text, base[heading.at][:80], "a number with its unit, in the row of which others are"
+            )
+        return number.times(of.value, of.unit)
+
+    def key(self, where: Mapping[str, str], cells: Sequence[str]) -> tuple[str, ...]:
+        """Return the cells in which a row and its base agree."""
+        apart = {_collapse_spaces(heading) for heading in where}
+        return tuple(
+            cells[heading.at] for heading in self.settings if heading.text not in apart and heading.name not in _BESIDE
+        )
+
+
+def _pair(column: str, cell: str) -> dict[str, str]:
+    guest, on, host = cell.partition("-on-") if "-on-" in cell else cell.partition(" on ")
+    if not on:
+        raise WrongValue(column, cell[:80], "a pair of file systems, guest first, like xfs-on-ext4")
+    return {"guest_fs": guest.strip(), "host_fs": host.strip()}
+
+
+def _into_unit_of(metric: str, row: dict[str, str], column: str) -> None:
+    """Bring a time into the unit of its metric: a duration that is printed in ms, a latency in s."""
+    if metric not in METRICS:
+        raise WrongValue("metric", metric[:80], f"one of {', '.join(METRICS)}")
+    factors = {("ms", "s"): 1e-3, ("us", "s"): 1e-6, ("s", "ms"): 1e3}
+    if factor := factors.get((row["unit"], METRICS[metric].unit)):
+        for name in ("value", *_OF_THE_VALUE):
+            if row.get(name):
+                row[name] = number_text(float(row[name]) * factor)
+        row["unit"] = METRICS[metric].unit
+
+
+# Names of configurations
+
+
+def _name_configurations(rows: Sequence[dict[str, str]]) -> None:
+    """Name each configuration after its hypervisor, its file systems, and what differs from row to row."""
+    if any(row.get("configuration") for row in rows):
+        return
+    names = [name for name in CONFIGURATION if name != "configuration"]
+    differ = {name for name in names if len({row.get(name, "") for row in rows}) > 1}
+    slugs: dict[tuple[str, ...], str] = {}
+    numbers: Counter[str] = Counter()
+    taken: set[str] = set()
+    for row in rows:
+        values = tuple(row.get(name, "") for name in names)
+        if not row.get("hypervisor"):
+            continue
+        if values not in slugs:
+            always = ("hypervisor", "guest_fs", "backend", "host_fs")
+            words = " ".join(row.get(name, "") for name in [*always, *(n for n in names if n in differ - {*always})])
+            stem = re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")[:70].strip("-")
+            numbers[stem] += 1
+            while (slug := _numbered(stem, numbers[stem])) in taken:
+                numbers[stem] += 1
+            slugs[values] = slug
+            taken.add(slug)
+        row["configuration"] = slugs[values]
+
+
+def _numbered(stem: str, number: int) -> str:
+    return stem if number == 1 else f"{stem}-{number}"

@@ -1,0 +1,90 @@
+"""The guides, and what stands beside their texts: kept answers and makers' advice, in a constant number of queries."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+from django.db.models import Q
+
+from modelling.answer_store.selectors import answer_in, answers_or_none, kept_verdicts
+from modelling.answers.measured import DotChart, dot_charts
+from modelling.answers.words import address
+from modelling.evidence import names
+from modelling.evidence.axes import AXES
+from modelling.evidence.question import Question
+from modelling.evidence.words import listed
+from modelling.guidance.content import Advised, Disagreement, Statement
+from modelling.guidance.guide_texts import Guide, guides, terms
+from modelling.guidance.selectors import plain
+from modelling.models import Advice, Contradiction
+
+from .content import WorkloadRow
+
+MOST = 2  # guides that a text leads to
+
+
+def guides_for(text: str) -> list[Guide]:
+    """Return the guides that answer a text: all words that count of their title or of one of their questions are in
+    it. The one with the longest such question comes first."""
+    asked = terms(text)
+    lengths = {
+        guide.slug: max((words.total() for words in guide.terms if words <= asked), default=0)
+        for guide in guides().values()
+    }
+    nearest = sorted(filter(lengths.__getitem__, lengths), key=lambda slug: -lengths[slug])
+    return [guides()[slug] for slug in nearest[:MOST]]
+
+
+def guides_for_axes(axes: Collection[str]) -> list[Guide]:
+    """Return the guides on these axes."""
+    return [guide for guide in guides().values() if guide.axis in axes]
+
+
+def rows_of(axis: str) -> list[WorkloadRow]:
+    """Return a row for each workload, with the recommendation of its kept answer where there is one."""
+    questions = {Question(axis, workload): label for workload, label in names.names()["workload"].items()}
+    kept = kept_verdicts(questions)
+    rows = []
+    for question, label in questions.items():
+        verdict, page = kept.get(question), address(question)
+        if verdict is None or verdict.first is None or not verdict.best:
+            rows.append(WorkloadRow(question.workload, label, page))
+            continue
+        best = listed([names.label(AXES[axis], key) for key in verdict.best], "or")
+        rows.append(WorkloadRow(question.workload, label, page, best, verdict.strength, verdict.groups))
+    return rows
+
+
+def most_measured_workload(axis: str, rows: Sequence[WorkloadRow]) -> tuple[WorkloadRow, DotChart] | None:
+    """Return what was measured under the workload that most research groups measured, as its answer draws it; None
+    where nobody measured. rows : of rows_of(axis)"""
+    for row in sorted(rows, key=lambda row: -row.groups):
+        question = Question(axis, row.workload)
+        snapshot = answers_or_none([question])[question] if row.recommended else None
+        answer = answer_in(snapshot) if snapshot else None
+        if answer and (charts := [chart for part in answer.parts for chart in dot_charts(answer, part.part)]):
+            best = {entry.label for entry in answer.entries if entry.is_best}
+            return row, next((chart for chart in charts if chart.first in best), charts[0])
+    return None
+
+
+def advice_of(guide: Guide) -> Advised:
+    """Return the advice that a guide rests on, what products do by themselves, and where makers disagree on it."""
+    defaults = Q(axis=guide.axis, wording="product default") if guide.axis else Q()
+    rows = plain(Statement, Advice.objects.filter(Q(code__in=guide.sources) | defaults).order_by("code"))
+    by_code = {row.code: row for row in rows}
+    cited = tuple(by_code[code] for code in guide.sources if code in by_code)
+    axes = Counter(one.axis for one in cited).most_common(1)
+    return Advised(
+        axis=guide.axis or (axes[0][0] if axes else ""),
+        entries={},
+        advised=(),
+        discouraged=(),
+        default=None,
+        defaults=tuple(row for row in rows if row.is_default and row not in cited),
+        statements=cited,
+        disagreements=tuple(one for one in _contradictions() if one.touches({row.code for row in cited})),
+    )
+
+
+def _contradictions() -> list[Disagreement]:
+    return plain(Disagreement, Contradiction.objects.order_by("number"))
