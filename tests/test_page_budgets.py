@@ -32,10 +32,10 @@ class Budget:
 
 BUDGETS = {
     "/": Budget(36, 5, 17),
-    ANSWER: Budget(100, 6, 18),
+    ANSWER: Budget(101, 6, 18),
     f"{ANSWER}&tab=ranking": Budget(101, 6, 18),
     f"{ANSWER}&tab=evidence": Budget(102, 6, 19),
-    "/?axis=fs-pair&workload=varmail&hypervisor=kvm": Budget(38, 5, 18),
+    "/?axis=fs-pair&workload=varmail&hypervisor=kvm": Budget(39, 5, 18),
     "/case-studies/": Budget(34, 5, 9),
     "/case-studies/p1/": Budget(103, 8, 14),
     "/guides/": Budget(33, 5, 3),
