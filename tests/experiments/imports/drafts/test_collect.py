@@ -14,7 +14,7 @@ from experiments.imports.drafts.import_views import COLLECT_SCRIPT
 from experiments.readers import archives
 from experiments.readers.base import Fact
 
-DATA = Path(__file__).parents[2] / "data"
+DATA = Path(__file__).parents[3] / "data"
 MACHINES = DATA / "collect"
 RESULT = DATA / "sysbench/sysbench-1.0.txt"
 NEEDED = (

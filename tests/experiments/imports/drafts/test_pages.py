@@ -76,7 +76,7 @@ def test_a_foreign_column_is_ignored_on_the_page(receive, client):
 
 def test_what_a_file_says_of_its_machine_is_listed_and_fills_the_form(receive, client):
     qm, settings = (
-        (Path(__file__).parents[2] / f"data/facts/{name}.txt").read_text() for name in ("qm", "kdb-settings")
+        (Path(__file__).parents[3] / f"data/facts/{name}.txt").read_text() for name in ("qm", "kdb-settings")
     )
     page = client.get(f"/imports/{receive(qm__txt=qm, settings__txt=settings).pk}/").content.decode()
     assert "facts of the machine" in page

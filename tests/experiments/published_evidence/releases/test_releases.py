@@ -515,7 +515,7 @@ def test_nothing_of_the_published_evidence_is_taken_for_a_name_or_an_address(pub
 @pytest.mark.nightly
 def test_validators_of_others_accept_a_release(published_evidence, tmp_path):
     """script/validate-release brings the validators into an environment of their own, and needs the network."""
-    validators = Path(__file__).parents[3] / ".validators" / "bin"
+    validators = Path(__file__).parents[4] / ".validators" / "bin"
     if not shutil.which("rocrate-validator", path=str(validators)):
         pytest.skip("the validators are missing (script/validate-release brings them)")
     file = written(tmp_path)
