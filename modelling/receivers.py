@@ -71,7 +71,11 @@ def answer_the_examples(sender: Any, **kwargs: Any) -> None:
     from .evidence import dataframes
 
     most = settings.KDB_MOST_ARMS_AT_ONCE
-    asked = [question for question in standing.examples() if not dataframes.has_more_arms_than(most, question.workload)]
+    asked = [
+        question
+        for question in standing.examples()
+        if not dataframes.workload_has_more_arms_than(most, question.workload)
+    ]
     if asked:
         snapshots.compute_snapshot(asked[0])
     kept = selectors.kept_answers(asked)

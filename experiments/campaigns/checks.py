@@ -236,7 +236,7 @@ def _check_driver(campaign: Campaign, say: Say) -> None:
 
 
 def _check_disks(campaign: Campaign, say: Say) -> None:
-    """Say why a host storage or a value of an option runs with nothing else that is chosen; with some is enough."""
+    """For each storage and value that no combination can run with, say why, by the combination with fewest problems."""
     problems_of_disk = {
         (host_fs, combination): list(_disk_problems(campaign, host_fs, combination))
         for host_fs in campaign.host_file_systems

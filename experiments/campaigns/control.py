@@ -1,4 +1,4 @@
-"""Campaigns: planned against what the host has, started, steered, and filed as a draft.
+"""Campaigns: planned against what the host has, started, steered, gone on with (drafts.py files them).
 
 The rows are the truth: `next_run` makes one waiting run of a host active and asks for a worker, and
 whoever ends a run calls it again. The host's row is the lock under which campaigns and waiting runs change
@@ -26,7 +26,7 @@ from . import checks, hosts, notifications
 
 logger = logging.getLogger(__name__)
 
-RUN_JOB, LOOK_JOB = "campaign_run", "look_at_host"  # their handlers are in .runs and .returning
+RUN_JOB, LOOK_JOB = "campaign_run", "look_at_host"  # their handlers are in .runs.sequence and .recovery
 FIRST_LOOK, LONGEST_LOOK = timedelta(seconds=15), timedelta(minutes=10)  # from one look to the next
 
 State, RunState = Campaign.State, CampaignRun.State

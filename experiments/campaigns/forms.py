@@ -40,7 +40,7 @@ class _HostCan(forms.MultipleChoiceField):
 
 
 class _ListField(forms.CharField):
-    """A list as a person types it, or as a list of JSON. between : of two items, as text"""
+    """A list as a person types it, or as a list of JSON. between : the separator"""
 
     def __init__(self, *, between: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -51,7 +51,7 @@ class _ListField(forms.CharField):
 
 
 class _StatedField(_ListField):
-    """The same of an object of JSON."""
+    """A list of `name: text` lines, or an object of JSON."""
 
     def to_python(self, value: Any) -> str:
         return super().to_python([f"{k}: {v}" for k, v in value.items()] if isinstance(value, dict) else value)

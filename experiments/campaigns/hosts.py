@@ -357,5 +357,5 @@ def storages(host: Host) -> list[str]:
 
 
 def token(run: jobs.JobRun) -> int:
-    """Return a number that grows with every attempt at anything: the machine refuses what comes with an old one."""
+    """Return a number never smaller than that of an earlier attempt: the machine refuses what comes with an old one."""
     return run.job_id * 100 + run.attempt

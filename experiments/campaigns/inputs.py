@@ -56,7 +56,7 @@ class PlanSerializer(FormFields):
     driver = serializers.ChoiceField(choices=Host.Driver.choices)
     engine = serializers.ChoiceField(choices=Campaign.Engine.choices)
     host_file_systems = serializers.ListField(
-        child=serializers.CharField(), help_text='Slugs, or volumes ("raw", "lvm-thin") in their place.'
+        child=serializers.CharField(), help_text='Slugs, or volumes ("raw", "lvm") in their place.'
     )
     vm_counts = serializers.ListField(child=serializers.IntegerField(min_value=1, max_value=999), required=False)
     pinned_cpus = serializers.ListField(

@@ -225,7 +225,7 @@ class ImportViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewS
     @extend_schema(operation_id="imports_confirm", tags=["imports"], request=None, responses={202: ImportSerializer})
     @action(detail=True, methods=["post"])
     def confirm(self, request: Request, pk: int) -> Response:
-        """File what was read without errors."""
+        """Have what was read without errors read once more and filed."""
         batch = self._to_edit()
         decide(pipeline.confirm, batch)
         return self._shown(batch, status.HTTP_202_ACCEPTED)

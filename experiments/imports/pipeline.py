@@ -1,9 +1,9 @@
-"""Results into a draft: receive, read, correct, confirm, withdraw. The three doors call the same functions.
+"""Results into a draft: receive, read, correct, confirm, discard. Pages, API, commands and campaigns call these.
 
     receive    the bytes are kept, and a job reads them
     read       (job) every line becomes a row or a fault; the report says what would come in
     correct    names are mapped, context is given, files are left out; the job reads again
-    confirm    the job files the rows: all of them with their configurations, or none
+    confirm    the job reads once more and files the rows: all of them with their configurations, or none
     discard    the files are forgotten, and rows that were filed are taken out of the draft again
 
 A job that dies begins again from the bytes: before the commit nothing is in the case study, after it
@@ -102,9 +102,9 @@ def receive(
     """Keep the files and have them read. Returns the import and whether it is new.
 
     A ZIP stands for its members. Bytes that the case study has already are not taken again: where
-    that is all of them, the latest import that brought them is returned, read again with these
+    that is all of them, the latest of the imports that brought them is returned, read again with these
     answers unless it was filed.
-    wait : called each second while an archive is opened
+    uploads : taken one by one; wait : called each second while an archive is opened, raises to give up
     Raises ImportRefused where the case study takes no imports, Unusable, KeyReused.
     """
     with ExitStack() as stack:
@@ -116,7 +116,9 @@ def receive(
             raise Unusable(str(error)) from error
         if not files:
             raise Unusable("There is no file in the upload.")
-        if len(files) > MAX_FILES and door != ImportBatch.Door.CAMPAIGN:  # those are KDB's own, of MAX_RUNS runs
+        if (
+            len(files) > MAX_FILES and door != ImportBatch.Door.CAMPAIGN
+        ):  # those are KDB's own (campaigns.checks.MAX_RUNS)
             raise Unusable(f"{len(files):,} files are more than one import takes ({MAX_FILES:,}).")
         request = [case_study.pk, sorted(file.sha256 for file in files), answers, is_confirmed]
         digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
@@ -309,7 +311,7 @@ def correct(batch: ImportBatch, answers: Mapping[str, Any]) -> None:
 
 
 def confirm(batch: ImportBatch) -> None:
-    """File what was read. Raises ImportRefused where it was not read without errors."""
+    """Have it read once more and filed. Raises ImportRefused where it was not read without errors."""
     with transaction.atomic():
         batch = _lock_in_state(batch, State.READY)
         batch.state, batch.is_confirmed = State.READING, True
@@ -318,8 +320,8 @@ def confirm(batch: ImportBatch) -> None:
 
 
 def finish(batch: ImportBatch, *, tell: Callable[[Job], None] = lambda job: None) -> ImportBatch:
-    """Return the import once it is read: here, or by a worker that was quicker, which is watched, and whose place is
-    taken where it falls silent and nothing takes its job back.
+    """Wait until the import is read, and return it. Run its job here unless a worker has it; where that worker falls
+    silent, queue the job again.
 
     Raises ImportRefused where its job failed.
     """

@@ -24,6 +24,8 @@ def unknown_sentence(unknown: dict[str, Any]) -> str:
 
 def summary(batch: ImportBatch) -> str:
     """Return one sentence on where the import stands."""
+    if batch.state == ImportBatch.State.FILED and "rows" not in batch.report:
+        return f"{_files(batch.files.count())} of a bundle: in the case study {batch.case_study.slug}."
     rows, files = batch.report.get("rows", 0), batch.report.get("files", [])
     amount = f"{rows:,} {'measurement' if rows == 1 else 'measurements'} from {_files(len(files))}"
     match batch.state:

@@ -9,7 +9,7 @@ from .benchmarks import engines
 from .targets import disks
 from .targets import steps as words
 
-# Seconds, from the laboratory notes of Debian 12 guests: mkfs, mount, caches, collection; a guest's boot.
+# Seconds, measured with Debian 12 guests: mkfs, mount, caches, collection; a guest's boot.
 _AROUND_A_RUN = 5
 _BOOT = {"kvm": 4, "qemu": 8, "xen": 8}  # Xen's was not measured
 _SPARE_MIB = 256  # of a host file system, beside the guests' disks

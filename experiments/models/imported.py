@@ -44,7 +44,9 @@ class ImportBatch(models.Model):
         blank=True,
         help_text='What the user said beyond the files: "names" mapped to the catalogue, "files" with their context.',
     )
-    report = models.JSONField(default=dict, blank=True, help_text="What the last reading found (imports.Report).")
+    report = models.JSONField(
+        default=dict, blank=True, help_text="What the last reading found (imports.report.Report)."
+    )
     job = models.ForeignKey(
         "kdb.Job", null=True, blank=True, on_delete=models.SET_NULL, related_name="+", help_text="The latest."
     )

@@ -115,7 +115,9 @@ class ObservedDisk(models.Model):
     allocated_bytes = models.PositiveBigIntegerField(help_text="Bytes it takes on the host.")
     seen_at = models.DateTimeField()
     counts = models.JSONField(
-        null=True, blank=True, help_text="Counters at the last look that was kept (laboratory.reach.counters.Counts)."
+        null=True,
+        blank=True,
+        help_text="Counters at the last look that was kept (laboratory.transport.counters.Counts).",
     )
     counted_at = models.DateTimeField(null=True, blank=True, help_text="When; empty: its machine did not run.")
     slow_since = models.DateTimeField(
@@ -174,7 +176,7 @@ class BlockSums(models.Model):
     flushes = models.PositiveBigIntegerField(help_text="Requests.")
     flush_seconds = models.FloatField(help_text="s, summed over requests.")
     offsets = models.JSONField(
-        null=True, blank=True, help_text="Of samples, laboratory.reach.offsets.Offsets; empty: no sample was taken."
+        null=True, blank=True, help_text="Of samples, laboratory.transport.offsets.Offsets; empty: no sample was taken."
     )
 
     class Meta:

@@ -1,7 +1,7 @@
 """Read what benchmarks printed: bytes come in, a Reading goes out (base.py). No database, no Django.
 
-`read` below picks the reader. reader.py is what formats share, formats/ has a module each, facts/ what programs say
-of a machine; table.py reads tables. reading_process.py does all of it in a process without rights.
+reading_process.py decides in a process without rights: a table (table.py), or else `read` below, which picks the
+benchmark's reader. reader.py is what formats share, formats/ has a module each, facts/ what programs say of a machine.
 A new format is one module with a Reader, one entry in READERS and captured outputs in tests/data.
 """
 

@@ -67,6 +67,7 @@ logger = logging.getLogger(__name__)
 Wanted = TypeVar("Wanted")
 
 
+# The functions below that a process may be asked to run: _result, _bundle, _members, _array.
 RESULTS, BUNDLES, ARCHIVES, ARRAYS = (f"{__name__}:_{name}" for name in ("result", "bundle", "members", "array"))
 
 
@@ -85,7 +86,7 @@ class _Exit(IntEnum):
 
 
 def keep_waiting() -> None:
-    """Wait for the reader as long as it takes: the caller cannot be cancelled."""
+    """Do nothing: nobody can cancel this caller, so the reader has as long as it takes."""
 
 
 class ReadingProcess:

@@ -114,7 +114,7 @@ def ratios(question: Question, keys: Sequence[str], as_of: int | None = None) ->
     known = names.names()["workload"]
     workloads = sorted(known, key=lambda workload: workload != question.workload)[:MOST_WORKLOADS]
     for workload in workloads:
-        if dataframes.has_more_arms_than(settings.KDB_MOST_ARMS_AT_ONCE, workload):
+        if dataframes.workload_has_more_arms_than(settings.KDB_MOST_ARMS_AT_ONCE, workload):
             continue
         ranking = ranking_of(replace(question, workload=workload), as_of)
         for other in others:

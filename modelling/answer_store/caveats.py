@@ -1,7 +1,6 @@
 """Say how forecasts of this form did on research groups that were left out, by the newest quality report.
 
-Those are forecasts of the model of all published results; rankings come from the model of a question's entries, which
-takes its scales from there (docs/models/hierarchy.md).
+Forecasts and rankings come from one model (docs/models/hierarchy.md); a ranking is of entries that somebody measured.
 """
 
 from typing import Any

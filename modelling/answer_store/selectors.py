@@ -48,7 +48,7 @@ def answer_or_none(question: Question) -> RankingSnapshot | None:
     """
     if (kept := _kept(question)) is not None:
         return kept
-    if dataframes.has_more_arms_than(settings.KDB_MOST_ARMS_AT_ONCE, question.workload):
+    if dataframes.workload_has_more_arms_than(settings.KDB_MOST_ARMS_AT_ONCE, question.workload):
         snapshots.enqueue_questions(question)
         return None
     return _computed(question)

@@ -1,6 +1,6 @@
 """The recommendation in plain words: what to choose, how sure that is, what was measured, and what would settle it.
 
-What is decided stands in modelling.estimation.recommendation and verdict; here it is word_decision. Source:
+What is decided stands in modelling.estimation.recommendation and verdict; here it is put into words. Source:
 docs/models/recommendation.md and verdict.md.
 """
 
@@ -29,6 +29,7 @@ from modelling.estimation.recommendation import (
     Recommended,
     recommend,
 )
+from modelling.estimation.verdict import AVOID as AVOIDED
 from modelling.estimation.verdict import DIFFER, NOT_KNOWN, STRENGTHS, USE, Contrast, Verdict
 from modelling.evidence import families
 from modelling.evidence import names as catalogue
@@ -298,7 +299,7 @@ def recommended_of(decision: Decision, entry: Entry) -> str:
     if entry.key in decision.choice:
         return EITHER if len(decision.choice) > 1 else USE if decision.force == STRONG else START
     if entry.key in decision.rather_not:
-        return AVOID if entry.verdict == AVOID else RATHER_NOT
+        return AVOID if entry.verdict == AVOIDED else RATHER_NOT
     return ""
 
 

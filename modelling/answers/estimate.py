@@ -104,7 +104,7 @@ def ranking_of(question: Question, as_of: int | None = None, *, with_draft: int 
 
 
 def _ranking(evidence: Evidence) -> Ranking:
-    names.clear_cache()  # what is made of it is kept with names: those that are public now
+    names.clear_cache()  # the answer is stored with its labels, so read the names that are public now
     asked = evidence.question.metric
     ranking = _in_one_metric(evidence, asked or THROUGHPUT)
     if asked or ranking.parts:

@@ -93,7 +93,8 @@ def _kept(revision: int, as_of: int | None, admitting: Question, with_draft: int
 def cells(admitting: Question, as_of: int | None = None, with_draft: int | None = None) -> pd.DataFrame:
     """Return the cells of all numbers and tier lists that count, of any workload.
 
-    admitting : its filters do so; hypervisor NATIVE adds native runs, metric LATENCY takes nothing but latency
+    admitting : a question whose filters choose the evidence; hypervisor NATIVE adds native runs, metric LATENCY takes
+        nothing but latency
     """
     taken, with_native = assumptions(), admitting.hypervisor == NATIVE
     metrics = (LATENCY,) if admitting.metric == LATENCY else [metric for metric in SPEEDS if metric != LATENCY]

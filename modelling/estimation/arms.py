@@ -1,4 +1,4 @@
-"""Estimate from arms what each laboratory says about an axis. No Django.
+"""Find the arms that may be compared, how uncertain each is, and what each laboratory says. No Django.
 
 Inside a case study the log ratios are averaged over its fair-play groups (VM counts, block sizes,
 operations, and the values of what the axis holds fixed), and inside a laboratory over its case studies,

@@ -10,7 +10,7 @@ The effect of a choice ("cache_mode=none") is a main effect plus deviations by w
 and by the hypervisor, which all laboratories share; and inside a research group deviations by group, by laboratory, by
 workload in a laboratory and by level. All are normal, around zero but for what physics expects, with a scale for each
 kind of choice; a shared effect has a size of its own, and a research group a factor by which all that belongs to it is
-scaled: both make Student's t, so that neither an effect beyond all others nor an odd group is taken for what is usual.
+scaled: both give heavy tails (Student's t), so one extreme effect or group does not widen the rest.
 
 Scales, factors and sizes come as draws (`Scales`), learnt from everything published by modelling.estimation.learning.
 Given a draw all is normal: what belongs to a group, or was measured by one alone, is summed out; the effects that

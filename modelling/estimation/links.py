@@ -20,7 +20,7 @@ class Links:
         }
 
     def groups(self, a: str, b: str) -> int:
-        """Count the research groups on each link between two entries, the fewest, by the way where these are most."""
+        """Count the research groups on the weakest link of the best chain between two entries."""
         return int(self._widest[self.place[a], self.place[b]]) if a in self.place and b in self.place else 0
 
     def measured(self, a: str, b: str) -> dict[str, float]:

@@ -13,7 +13,6 @@ from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.special import ndtr
 
 from .graph import connected
 
@@ -151,24 +150,6 @@ class Fit:
         """Return (n, n) standard errors of effects[i] - effects[j]."""
         own = np.diag(self.covariance)
         return np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * self.covariance, 0.0))
-
-    def p_scores(self) -> np.ndarray:
-        """Return the (n,) mean certainty of being better (larger) than another treatment, 0 to 1."""
-        return p_scores(self.effects, self.errors())
-
-
-def p_scores(effects: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Return (n,) P-scores from (n,) effects and (n, n) standard errors of their differences.
-
-    Source: Rücker and Schwarzer 2015 (10.1186/s12874-015-0060-8). Two treatments without any
-    uncertainty between them and the same effect share the point.
-    """
-    differences = effects[:, None] - effects[None, :]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        certainty = ndtr(differences / errors)
-    certainty = np.where(np.isnan(certainty), 0.5, certainty)
-    np.fill_diagonal(certainty, 0.0)
-    return certainty.sum(axis=1) / max(len(effects) - 1, 1)
 
 
 @dataclass(frozen=True)

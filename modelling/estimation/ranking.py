@@ -96,7 +96,7 @@ class Entry(Place):
     expected_loss: Annotated[float | None, "Percent of the best's, when it is chosen."]
     verdict: Annotated[str, Among(CHOICES), "What is said of it."]
     p_score: Annotated[float, "Mean certainty of being better than another entry, 0 to 1."]
-    grade: Annotated[Grade, "A several case studies with spread, B measured, C derived, D stated only."]
+    grade: Annotated[Grade, "A two or more laboratories with spread, B measured, C derived, D stated only."]
     tied_with: Annotated[tuple[str, ...], "Keys it cannot be told apart from."]
     confounded_with: Annotated[
         tuple[str, ...], "What came along with it: compared arms differ in it, or leave it open."

@@ -24,7 +24,7 @@ from experiments.models.testbed import setting_keys, storage_kind
 from experiments.rules import protocol
 from kdb.disk_path import SETTINGS
 from kdb.host_storage import FILE, UNNAMED, host_storage_key, host_storage_parts
-from kdb.units import SCORE, SPEEDS, THROUGHPUT
+from kdb.units import SCORE, THROUGHPUT
 from modelling.models import Arm
 
 from . import kept_arms, research_groups
@@ -397,18 +397,6 @@ def _joined(frames: Iterable[pd.DataFrame | None]) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def arms_of_every_workload() -> dict[str, pd.DataFrame]:
-    """Return workload to its published arms under hypervisors in metrics of speed; two queries."""
-    rows = Arm.objects.filter(configuration__hypervisor__isnull=False, metric__in=SPEEDS).order_by(*_IN_ORDER)
-    rows = rows.exclude(configuration__virtualisation="emulated").filter(
-        _counts("configuration__case_study", None, None)
-    )
-    all_arms = _frame(rows, {"workload": "variant__workload__slug"})
-    all_arms = all_arms[~all_arms.pop(ANECDOTE)].reset_index(drop=True)
-    all_arms = research_groups.add_groups(all_arms, research_groups.groups_of(_counting(None, None)))
-    return {str(load): frame.drop(columns="workload") for load, frame in all_arms.groupby("workload")}
-
-
 def every_arm(
     admitting: Question | None = None,
     *,
@@ -431,7 +419,7 @@ def every_arm(
     return research_groups.add_groups(every, research_groups.groups_of(_counting(with_draft, as_of)))
 
 
-def has_more_arms_than(number: int, workload: str) -> bool:
+def workload_has_more_arms_than(number: int, workload: str) -> bool:
     """Tell whether more arms than this are published under the workload: all of them are read to answer a question."""
     counts = _counts("configuration__case_study", None, None)
     return Arm.objects.filter(counts, variant__workload__slug=workload).order_by()[number : number + 1].exists()

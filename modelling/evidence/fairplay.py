@@ -120,8 +120,8 @@ def in_metric(arms: pd.DataFrame, metric: str) -> pd.DataFrame:
     reported in the other metric of ONE_QUANTITY alone, turned into this one.
 
     arms : DataFrame of modelling.evidence.dataframes.arms of any metrics, with metric and unit as categories
-    Where a case study has arms of both kinds, all of them come in the metric's own unit, else the units of the sources
-    stay. Variances are of logarithms, which a factor leaves as they are.
+    If any arm of a case study is converted, all of them come in the metric's own unit, else the sources' units stay.
+    Variances are of logarithms, which a factor leaves as they are.
     """
     own = (arms["metric"] == metric).to_numpy()
     if metric not in ONE_QUANTITY:

@@ -1,4 +1,4 @@
-"""Arms, and the estimate over them."""
+"""Sum measurements and derived values up into arms."""
 
 from collections.abc import Iterator, Mapping
 from math import log

@@ -58,7 +58,7 @@ class Migration(migrations.Migration):
                 ('like', models.JSONField(blank=True, help_text='An observed machine whose load, as it was then, stands in place of a workload, which is empty then.', null=True)),
                 ('engine', models.CharField(help_text='fio or filebench: numbers of the two are never mixed.', max_length=20)),
                 ('choices', models.JSONField(help_text='What is compared: name, place and settings of each, in a fixed order.')),
-                ('known', models.JSONField(help_text='What was published of the choices when it began, as modelling.here.known.')),
+                ('known', models.JSONField(help_text='What was published of the choices when it began, as modelling.own_lab.prior.')),
                 ('facts', models.JSONField(default=dict, help_text='Of the machine, as the program found them.')),
                 ('seconds', models.PositiveIntegerField(help_text='Of one run.')),
                 ('most_runs', models.PositiveIntegerField(help_text='How many runs it may take.')),
@@ -270,7 +270,7 @@ class Migration(migrations.Migration):
             name='QualityReport',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('method', models.PositiveSmallIntegerField(help_text='Version of the way to it (modelling.prediction.validation.leave_one_out.METHOD).')),
+                ('method', models.PositiveSmallIntegerField(help_text='Version of the way to it (modelling.prediction.validation.reports.METHOD).')),
                 ('revision', models.PositiveIntegerField(help_text='Knowledge revision it was computed from.')),
                 ('result', models.JSONField(help_text='The report as the API gives it.')),
                 ('digest', models.CharField(help_text='SHA-256 of the result: the entity tag.', max_length=64)),

@@ -227,7 +227,7 @@ class QualityReport(models.Model):
     """A report on how well the models foretold each case study from all others, at one knowledge revision."""
 
     method = models.PositiveSmallIntegerField(
-        help_text="Version of the way to it (modelling.prediction.validation.leave_one_out.METHOD)."
+        help_text="Version of the way to it (modelling.prediction.validation.reports.METHOD)."
     )
     revision = models.PositiveIntegerField(help_text="Knowledge revision it was computed from.")
     result = models.JSONField(help_text="The report as the API gives it.")

@@ -68,7 +68,7 @@ class Sitting(models.Model):
     )
     engine = models.CharField(max_length=20, help_text="fio or filebench: numbers of the two are never mixed.")
     choices = models.JSONField(help_text="What is compared: name, place and settings of each, in a fixed order.")
-    known = models.JSONField(help_text="What was published of the choices when it began, as modelling.here.known.")
+    known = models.JSONField(help_text="What was published of the choices when it began, as modelling.own_lab.prior.")
     facts = models.JSONField(default=dict, help_text="Of the machine, as the program found them.")
     seconds = models.PositiveIntegerField(help_text="Of one run.")
     most_runs = models.PositiveIntegerField(help_text="How many runs it may take.")

@@ -62,9 +62,9 @@ class Facts(TypedDict, total=False):
 
 @dataclass
 class Record:
-    """The record of an attempt so far, which is stored with the run however that ends.
+    """The record of an attempt so far, stored where the run ends.
 
-    areas : where the attempt may have made something, which is taken away again
+    areas : not stored; where the attempt may have made something, which is taken away again
     disturbed : what others did beyond the limits; empty: nothing
     """
 

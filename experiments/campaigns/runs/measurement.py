@@ -25,7 +25,7 @@ SPREAD_SECONDS = 0.1  # by which machines of a run may begin apart
 
 @dataclass
 class _Host:
-    """The host of a run's virtual machines while they measure. area : of the host; usage : of it, before and after"""
+    """What a run is looked at from outside. before, after : the usage of the host's processors and disks"""
 
     area: Area
     driver: str

@@ -124,8 +124,8 @@ def load(attempt: Attempt, record: Record, machine: Machine) -> engines.Load:
         version = image["filebench"] if campaign.engine == "filebench" else image["packages"]["fio"]
     else:
         if campaign.driver == Host.Driver.ATTACHED:
-            name = record.facts["machines"][machine.number - 1]["name"]
-            facts = Host.objects.get(name=name, runs_on=attempt.host).facts
+            pools = checks.machines_for(campaign, attempt.run.host_fs, attempt.run.guest_fs)
+            facts = pools[machine.number - 1].host.facts
         version, program = facts[campaign.engine], facts.get(f"{campaign.engine}_program", "")
     made = engines.load(
         campaign.engine,

@@ -18,7 +18,7 @@ from experiments.models import CampaignRun, FileSystem, Signature
 logger = logging.getLogger(__name__)
 
 STRETCH_SECONDS = 10.0  # the shortest
-_SLACK_SECONDS = 1.0  # of the moment when the benchmark began: it is its end less its planned seconds
+_SLACK_SECONDS = 1.0  # the beginning is only estimated: the end less the planned seconds
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The words for what a run does: the same for the dry run that foretells it and for the log of the run that does it."""
+"""The words for what a run does: for the dry run that foretells it, and most of them for the run's log."""
 
 from . import disks
 

@@ -1,4 +1,4 @@
-"""The verbs of remote.sh as functions. Names and texts go there as arguments, never into the script."""
+"""Call the verbs of remote.sh. Names and texts go there as arguments, never into the script."""
 
 from dataclasses import dataclass
 from pathlib import Path

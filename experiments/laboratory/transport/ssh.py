@@ -233,7 +233,7 @@ class Connection:
     ) -> Answer:
         """Run a program there and wait for its end; `given` is its standard input.
 
-        may_end_255 : the program itself may end with ssh's status for "no connection", and is told to have 254 then
+        may_end_255 : a status 255 of the program itself, ssh's own for "no connection", is turned into 254
         Raises KeyChanged, LoginRefused, Unreachable, and TooMuch where it prints more than `most` bytes. The program
         may go on where the time was up.
         """

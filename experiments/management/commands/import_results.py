@@ -77,7 +77,8 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         self._print(batch, is_new, as_json=options["json"])
         if batch.state == ImportBatch.State.FAULTY:
-            pipeline.discard(batch, user=user)
+            if is_new:
+                pipeline.discard(batch, user=user)
             sys.exit(1)
 
     def _take_in_bundles(self, paths: list[Path], user: User | None) -> None:

@@ -34,7 +34,7 @@ class Command(BaseCommand):
         parser.add_argument("--laboratory", default="local")
         parser.add_argument("--driver", action="append", choices=Host.Driver.values, help="Default: native.")
         parser.add_argument(
-            "--pool", action="append", default=[], metavar="PATH[ KIND]", help="image (default), existing."
+            "--pool", action="append", default=[], metavar="PATH[ KIND]", help="image (default), existing, storage."
         )
         parser.add_argument("--guest-image", default="", metavar="FOLDER", help="On the host.")
         parser.add_argument("--owner", default="", help="The operator whose host it is; left out: the administrators'.")

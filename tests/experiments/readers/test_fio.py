@@ -223,6 +223,13 @@ def test_bins_of_several_processes_are_added_up():
     assert only_run(twice).percentiles_ms["p99"] == pytest.approx(entry["percentile"]["99.000000"] / 1e6, rel=0.02)
 
 
+def test_of_percentiles_of_two_latencies_the_first_count():
+    lat, clat = ({"percentile": {"50.000000": ns}} for ns in (3e6, 1e6))
+    assert only_run(document(job(read=section(1, 1, 100, lat={"clat_ns": clat, "lat_ns": lat})))).percentiles_ms == {
+        "p50": 3.0
+    }
+
+
 # Inside other documents
 
 

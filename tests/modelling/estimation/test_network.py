@@ -110,12 +110,6 @@ def test_every_contrast_of_senn_2013_is_reproduced(senn, model):
         assert contrast(senn, fit, row["treat1"], row["treat2"]) == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize("model", ["common", "random"])
-def test_the_p_scores_of_senn_2013_are_reproduced(senn, model):
-    scores = dict(zip(senn.treatments, getattr(senn, model).p_scores(), strict=True))
-    assert scores == pytest.approx({r["treat"]: float(r[f"pscore_{model}"]) for r in rows("senn2013_pscores.csv")})
-
-
 def test_heterogeneity_and_inconsistency_of_senn_2013_are_reproduced(senn):
     (row,) = rows("senn2013_summary.csv")
     statistics = (senn.tau2, senn.q, senn.freedom, senn.i2, senn.q_heterogeneity, senn.q_inconsistency)

@@ -87,7 +87,7 @@ def test_a_draft_and_an_earlier_revision_have_the_groups_of_their_own(db):
 def test_every_frame_has_the_group_at_the_same_number_of_queries_whatever_their_number(db):
     def queries() -> list[int]:
         counted = []
-        for read in (dataframes.every_arm, dataframes.arms_of_every_workload, lambda: dataframes.arms(ASKED)):
+        for read in (dataframes.every_arm, lambda: dataframes.arms(ASKED)):
             with CaptureQueriesContext(connection) as captured:
                 read()
             counted.append(len(captured))
@@ -104,7 +104,6 @@ def test_every_frame_has_the_group_at_the_same_number_of_queries_whatever_their_
     assert dict(every[["laboratory", "research_group"]].drop_duplicates().values) == {
         "a": "a", "b0": "a", "b1": "b", "b2": "a", "b3": "b", "b4": "a",
     }  # fmt: skip
-    assert set(dataframes.arms_of_every_workload()["varmail"]["research_group"]) == {"a", "b"}
     assert set(dataframes.arms_of(last)["research_group"]) == {"a"}
 
 

@@ -233,4 +233,3 @@ def test_scores_of_two_benchmarks_are_never_pooled():
     assert any("inside one benchmark only" in sentence for sentence in both.missing)
     of_one = answer(estimate(Question("host-fs", "varmail", metric="score", benchmark="novabench")), 2)
     assert of_one.entries[1].ratio < 1
-    assert dataframes.arms_of_every_workload() == {}  # forecasts learn from no scores

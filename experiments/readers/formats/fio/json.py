@@ -13,8 +13,8 @@
 - With group_reporting the jobs of a group are one entry, with the options of one of them: options that its counters
   belie are not taken.
 - With --client, "client_stats" ends in "All clients", which has the others in it, but not their options.
-- Percentiles are of "clat", from completion to submission; the bins of JSON+ ("bins": {"76032": 12, ...}, each up to
-  2 % wide) are of the same: of several processes only bins can be added up.
+- Percentiles are of "lat" where fio was told lat_percentiles, else of "clat", from submission to completion; the bins
+  of JSON+ ("bins": {"76032": 12, ...}, each up to 2 % wide) are of the same: of several processes only bins add up.
 
 Programs that keep fio's document inside their own may sort its names; one document anywhere in a JSON text is read,
 and several under different names are refused by these names.
@@ -367,16 +367,18 @@ def operation_of(rw: str, directions: list[str]) -> tuple[str, tuple[str, ...]]:
     return "", (directions[0], f"random-{directions[0]}")
 
 
+def _with_percentiles(section: dict[str, Any]) -> Iterator[tuple[dict[str, Any], float]]:
+    """Yield the latencies of a section that have percentiles or bins, and the factor that makes them ms."""
+    for name, factor in (("lat_ns", 1e-6), ("clat_ns", 1e-6), ("lat", 1e-3), ("clat", 1e-3)):
+        latencies = section.get(name)
+        if isinstance(latencies, dict) and any(isinstance(latencies.get(key), dict) for key in ("percentile", "bins")):
+            yield latencies, factor
+
+
 def _percentiles(sections: list[dict[str, Any]]) -> dict[str, float]:
     """Return percentiles, ms: of one direction as printed, of several from their bins; none if some lack bins."""
     sections = [section for section in sections if _number(section.get("io_bytes"))]
-    with_factors = [
-        (section[name], factor)
-        for section in sections
-        for name, factor in (("lat_ns", 1e-6), ("clat_ns", 1e-6), ("lat", 1e-3), ("clat", 1e-3))
-        if isinstance(section.get(name), dict)
-        and any(isinstance(section[name].get(key), dict) for key in ("percentile", "bins"))
-    ]
+    with_factors = [pair for section in sections for pair in islice(_with_percentiles(section), 1)]
     if len(with_factors) == 1 == len(sections) and isinstance(printed := with_factors[0][0].get("percentile"), dict):
         by_percent = {_percent(key): _number(value) * with_factors[0][1] for key, value in printed.items()}
         return {f"p{percent}": by_percent[percent] for percent in PERCENTILES if by_percent.get(percent)}
