@@ -12,6 +12,7 @@ from django.core.management import CommandError, call_command
 
 from experiments.case_studies import bundle_schema, bundles, lifecycle, measurement_rows, reviews
 from experiments.imports import normalise, pipeline
+from experiments.imports import words as import_words
 from experiments.imports.pipeline import ImportRefused, Unusable
 from experiments.imports.reading import FileContents, ImportFiler, NoLongerWanted
 from experiments.models import (
@@ -587,6 +588,18 @@ def test_the_command_keeps_nothing_of_files_with_errors(draft, tmp_path, capsys)
     assert len(rows(draft)) == 5
 
 
+def test_the_command_discards_no_import_that_was_there_before(client, draft, tmp_path):
+    path = tmp_path / "wrong.csv"
+    path.write_text(TABLE.replace("10.5", "0"))
+    client.force_login(draft.owner)
+    with path.open("rb") as file:
+        client.post("/drafts/lab/upload/", {"files": file})
+    worked(ImportBatch.objects.get())
+    with pytest.raises(SystemExit):
+        call_command("import_results", str(path), into="lab", confirm=True)
+    assert ImportBatch.objects.get().state == State.FAULTY
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -625,6 +638,9 @@ def test_a_bundle_taken_in_elsewhere_is_the_same_case_study(slug):
     emptied()
     draft, is_new = bundles.take_in(bundle, user=None, door="command")
     assert (is_new, draft.status) == (True, CaseStudy.Status.DRAFT)
+    assert all(
+        f" of a bundle: in the case study {slug}." in import_words.summary(batch) for batch in draft.imports.all()
+    )
     before, after = (members_of(content) for content in (bundle, bundle_of(slug)))
     assert before == after
 
