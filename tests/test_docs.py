@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from kdb.disk_path import SETTINGS
 from modelling.answer_store.standing import FILE
 from tests.test_architecture import ROOT, tracked_files
 
@@ -40,6 +41,12 @@ NAMED_FILE = re.compile(r"`((?:kdb|experiments|modelling|tests|script|docs|fixtu
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_files_named_in_the_text_exist(page):
     assert not [name for name in NAMED_FILE.findall(page.read_text()) if not (ROOT / name).exists()]
+
+
+@pytest.mark.parametrize("document", ["glossary.md", "imports.md"])
+def test_every_setting_of_the_disks_path_is_explained(document):
+    text = (ROOT / "docs" / document).read_text()
+    assert [column for column in SETTINGS if f"`{column}`" not in text] == []
 
 
 def test_the_readme_opens_with_what_kdb_recommends():

@@ -79,9 +79,18 @@ def test_a_captured_output_has_one_reader_which_reads_what_was_recorded(name):
     reading = readers.read(data)
     assert [reader.name for reader in READERS if reader.recognises(data)] == [reading.format]
     assert not table.recognises(data)
-    assert as_recorded(asdict(reading)) == json.loads(RECORDED.read_text())[name]
+    recorded = json.loads(RECORDED.read_text())
+    assert name in recorded, f"{name} is not recorded: run python -m {__name__}"
+    assert as_recorded(asdict(reading)) == recorded[name]
     check(reading, data)
     assert readers.read(data.replace(b"\n", b"\r\n")) == reading == readers.read(data.decode().encode("utf-16"))
+
+
+def test_every_reader_has_a_captured_output_and_a_row_of_the_documentation():
+    unread = [reader.name for reader in READERS if not any(map(reader.recognises, CAPTURED.values()))]
+    assert unread == []  # a folder of tests/data is read where FOLDERS names it
+    text = (DATA.parents[1] / "docs" / "imports.md").read_text().lower()
+    assert [reader.name for reader in READERS if any(word not in text for word in reader.name.split("-"))] == []
 
 
 def test_two_formats_in_one_file_are_refused_with_both_named():
