@@ -52,7 +52,7 @@ def read(generated, api, client):
     ranking = generated("api.rankings.ranking").sync(axis, client=api, workload="fileserver")
     theirs = client.get("/api/v1/rankings/hypervisor/?workload=fileserver").json()
     assert ranking.to_dict()["entries"] == theirs["entries"]
-    assert ranking.entries[0].key == "kvm"
+    assert ranking.entries[0].key in theirs["best"]
     assert (ranking.superseded_by, ranking.entries[0].low) == (None, 1.0)
     keys, page = [], None
     measurements = generated("api.measurements.measurements_list")
