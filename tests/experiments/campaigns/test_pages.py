@@ -273,11 +273,11 @@ def test_what_no_real_host_has_seen_says_so_until_a_campaign_was_filed(people, h
 def test_a_control_domain_of_xen_is_told_what_it_could_be_asked_for(people):
     host = make_host(slug="xen-1", facts={"xen": "4.17.6-pre"}, checked_at=now(), drivers=["native"])
     page = client_of(people["administrator"], api=False)
-    assert "add the driver xen" in page.get("/laboratory/hosts/xen-1/").content.decode()
+    assert "ask it for xen" in page.get("/laboratory/hosts/xen-1/").content.decode()
     assert "4.17.6-pre" in page.get("/laboratory/hosts/xen-1/").content.decode()
     host.drivers = ["xen"]
     host.save()
-    assert "add the driver xen" not in page.get("/laboratory/hosts/xen-1/").content.decode()
+    assert "ask it for xen" not in page.get("/laboratory/hosts/xen-1/").content.decode()
 
 
 def test_several_values_of_a_setting_are_planned_at_both_doors(people, host):
@@ -449,7 +449,7 @@ def test_a_run_page_draws_its_curve_and_says_where_the_warm_up_ends(people, host
     assert "machine-1: no steady part is seen; 36.7 MiB/s over all." in page
     assert 'data-chart="chart-curve-data"' in page
     assert page.count('<td class="num">60</td>') == 2
-    assert "Throughput over time" not in run_page(make_run(run.campaign), people)
+    assert "Over the time of the run" not in run_page(make_run(run.campaign), people)
 
 
 def test_a_run_page_says_what_others_did(people, host):

@@ -236,7 +236,7 @@ def test_an_empty_answer_says_what_is_missing(client: Client, published_evidence
 def test_an_answer_that_newer_evidence_may_change_says_so(client: Client, published_evidence):
     client.get(FILE_SERVER)
     RankingSnapshot.objects.update(superseded_by=7)
-    assert "knowledge revision 7) is being processed" in text_of(client.get(FILE_SERVER))
+    assert "knowledge revision 7) is being worked in" in text_of(client.get(FILE_SERVER))
 
 
 def test_entries_that_cannot_be_told_apart_are_not_recommended_over_each_other(client: Client):

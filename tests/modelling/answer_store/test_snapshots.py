@@ -271,7 +271,7 @@ def test_a_question_that_fails_stops_no_other_and_says_why_until_it_succeeds(two
     (failing,) = answers["failing"]
     assert (answers["waiting"], failing["question"]) == (1, MAIL.key)
     assert (failing["attempts"], failing["reason"]) == (1, "a singular matrix")
-    assert "These could not be updated: rankings" in client.get(reverse("revision-list")).content.decode()
+    assert "Not all of it could be worked in: rankings" in client.get(reverse("revision-list")).content.decode()
     tick()
     assert not Job.objects.filter(kind=snapshots.JOB, state="queued").exists()  # not at once
 
@@ -282,7 +282,7 @@ def test_a_question_that_fails_stops_no_other_and_says_why_until_it_succeeds(two
     assert set(work()) == {"done"}  # the first report on quality is asked for as well
     assert best(MAIL) == "ext4-on-ext4"
     assert client.get(STATUS).json()["answers"] == {"waiting": 0, "failing": []}
-    assert "Everything published is processed" in client.get(reverse("revision-list")).content.decode()
+    assert "Everything published is worked in" in client.get(reverse("revision-list")).content.decode()
 
 
 def test_attempts_come_ever_more_rarely_and_at_once_after_new_evidence(two_questions, monkeypatch):

@@ -102,7 +102,7 @@ def test_the_page_lists_below_the_ranking_what_the_api_says_is_lacking(client, g
         assert (f"<strong>{told['label']}</strong>: " in below) is (told["found"] != "yes")
         for ground in told["grounds"]:
             assert told["found"] == "yes" or (ground["text"] in below and ground["source"] in below)
-    assert "Not recommended: without what you need" in below
+    assert "Not recommended, for want of what you must have" in below
 
 
 def test_a_need_that_rests_on_what_nobody_names_takes_nothing_away(client, guests):
