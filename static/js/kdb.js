@@ -350,7 +350,7 @@
   darkMode.addEventListener("change", () => drawAll(document));
   document.body.addEventListener("htmx:afterSwap", (event) => drawAll(event.target));
   document.body.addEventListener("htmx:beforeCleanupElement", (event) => {
-    const chart = event.target.matches("canvas[data-chart]") && window.Chart?.getChart(event.target);
+    const chart = event.target.matches?.("canvas[data-chart]") && window.Chart?.getChart(event.target);
     if (chart) {
       chart.destroy();
     }
