@@ -125,7 +125,7 @@ def install() -> None:
     for name in CACHES:
         settings.CACHES[name]["BACKEND"] = f"{__name__}.{Cache.__name__}"
     snapshots._answer = _shared(snapshots._answer)
-    reports._result = _shared(reports._result)
+    reports._build_report = _shared(reports._build_report)
     estimate._in_one_metric = _shared(estimate._in_one_metric)
     knowledge.cells = _shared(knowledge.cells)
     Knowledge.fitted = _fitted_once(Knowledge.fitted)

@@ -40,14 +40,14 @@ class _HostCan(forms.MultipleChoiceField):
 
 
 class _ListField(forms.CharField):
-    """A list as a person types it, or as a list of JSON. between : the separator"""
+    """A list as a person types it, or as a list of JSON. separator : between its items, as text"""
 
-    def __init__(self, *, between: str, **kwargs: Any) -> None:
+    def __init__(self, *, separator: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.between = between
+        self.separator = separator
 
     def to_python(self, value: Any) -> str:
-        return super().to_python(self.between.join(map(str, value)) if isinstance(value, list) else value) or ""
+        return super().to_python(self.separator.join(map(str, value)) if isinstance(value, list) else value) or ""
 
 
 class _StatedField(_ListField):
@@ -120,7 +120,7 @@ class HostForm(InSections, ModelForm[Host]):
     )
     hypervisor = forms.ModelChoiceField(visible.entries(Hypervisor), required=False)
     pools = _ListField(
-        between="\n",
+        separator="\n",
         required=False,
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
         label="Storage pools, one a line",
@@ -131,7 +131,7 @@ class HostForm(InSections, ModelForm[Host]):
         "Folders of the system (/etc, /home, /root, /usr, /var and the like) are refused.",
     )
     stated = _StatedField(
-        between="\n",
+        separator="\n",
         required=False,
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
         label="Known to people only, one a line",
@@ -313,10 +313,10 @@ class CampaignForm(InSections, ModelForm[Campaign]):
         choices=[(name, name) for name in engines.WORKLOADS], widget=forms.CheckboxSelectMultiple, label="Workloads"
     )
     vm_counts = _ListField(
-        between=" ", required=False, label="Virtual machines at once", help_text="1 2 3 4; empty: native"
+        separator=" ", required=False, label="Virtual machines at once", help_text="1 2 3 4; empty: native"
     )
     pinned_cpus = _ListField(
-        between=" ",
+        separator=" ",
         required=False,
         label="Host CPUs that the vCPUs are pinned to",
         help_text="2-5 8, one a vCPU; empty: any",
@@ -433,7 +433,7 @@ def filled_in(query: QueryDict) -> dict[str, Any]:
 class OperatorsForm(forms.Form):
     """The group of a host beside its owner."""
 
-    operators = _ListField(between=" ", required=False, max_length=20_000, label="Operators, by user name")
+    operators = _ListField(separator=" ", required=False, max_length=20_000, label="Operators, by user name")
 
     def clean_operators(self) -> list[User]:
         names = set(self.cleaned_data["operators"].split())

@@ -116,9 +116,8 @@ def receive(
             raise Unusable(str(error)) from error
         if not files:
             raise Unusable("There is no file in the upload.")
-        if (
-            len(files) > MAX_FILES and door != ImportBatch.Door.CAMPAIGN
-        ):  # those are KDB's own (campaigns.checks.MAX_RUNS)
+        # Those of campaigns are KDB's own, as many as campaigns.checks.MAX_RUNS.
+        if len(files) > MAX_FILES and door != ImportBatch.Door.CAMPAIGN:
             raise Unusable(f"{len(files):,} files are more than one import takes ({MAX_FILES:,}).")
         request = [case_study.pk, sorted(file.sha256 for file in files), answers, is_confirmed]
         digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()

@@ -57,13 +57,13 @@ def bears_on(questions: Iterable[Question], case_study_ids: list[int]) -> set[Qu
 
     That is evidence which their own filters admit, and all that knowledge_of takes for them. Two queries.
     """
-    forms = {question: _forms(question) for question in questions}
-    reached = dataframes.reached({form for several in forms.values() for form in several}, case_study_ids)
-    return {question for question, several in forms.items() if reached & several}
+    counting = {question: _with_all_workloads(question) for question in questions}
+    reached = dataframes.reached(set().union(*counting.values()), case_study_ids)
+    return {question for question, those in counting.items() if reached & those}
 
 
-def _forms(question: Question) -> set[Question]:
-    """Return the question, and what admits the evidence of other workloads that bears on it."""
+def _with_all_workloads(question: Question) -> set[Question]:
+    """Return the question, and those whose evidence counts in its answer too: the same for all workloads."""
     if question.metric is not None and question.metric not in SPEEDS:
         return {question}
     elsewhere = _of_all_workloads(question)

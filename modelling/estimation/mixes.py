@@ -74,10 +74,6 @@ class Mix:
     against: int | None = None
     recommended: Recommended = field(default_factory=Recommended)
 
-    def keys_with(self, verdict: str) -> tuple[str, ...]:
-        """Return the keys of the entries with this verdict, best first."""
-        return tuple(entry.key for entry in self.entries if entry.verdict == verdict)
-
 
 JointPosterior = Callable[[Sequence[str]], Posterior]
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.db import transaction
 
@@ -19,11 +19,12 @@ class Cancelled(Exception):  # noqa: N818
 
 @dataclass
 class Attempt:
-    """One attempt at one run. steps : that were begun"""
+    """One attempt at one run. steps : that were begun; attached : the virtual machines of others that it runs on"""
 
     job: jobs.JobRun
     run: CampaignRun
     steps: int = 0
+    attached: list[Host] = field(default_factory=list)
 
     @property
     def campaign(self) -> Campaign:

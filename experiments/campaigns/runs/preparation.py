@@ -93,6 +93,7 @@ def _attached(attempt: Attempt, record: Record, stack: ExitStack) -> list[Machin
         raise bench.RunFailed(
             f"{run.vm_count} machines for {run.guest_fs} on {run.host_fs} are needed, {len(pools)} are left."
         )
+    attempt.attached = [pool.host for pool in pools]
     reached = []
     for pool in pools:
         connection = stack.enter_context(hosts.connect(pool.host))
@@ -124,8 +125,7 @@ def load(attempt: Attempt, record: Record, machine: Machine) -> engines.Load:
         version = image["filebench"] if campaign.engine == "filebench" else image["packages"]["fio"]
     else:
         if campaign.driver == Host.Driver.ATTACHED:
-            pools = checks.machines_for(campaign, attempt.run.host_fs, attempt.run.guest_fs)
-            facts = pools[machine.number - 1].host.facts
+            facts = attempt.attached[machine.number - 1].facts
         version, program = facts[campaign.engine], facts.get(f"{campaign.engine}_program", "")
     made = engines.load(
         campaign.engine,

@@ -12,7 +12,7 @@ FORMS = ("all", "laboratory", "choice", "load", "storage", "group")
 
 @dataclass(frozen=True)
 class Form:
-    """One form of forecast, over the contrasts of research groups that were left out in turn. Logs are natural."""
+    """How forecasts of one form did: all of them, or those of a choice, a load, a kind of disk. Logs are natural."""
 
     component = "ForecastForm"
 

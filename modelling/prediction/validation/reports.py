@@ -43,7 +43,7 @@ def compute(*, wait: bool = True) -> QualityReport:
     """
     budget.check(ahead=1.0)
     revision = counts.revision()
-    result = _result(revision)
+    result = _build_report(revision)
     digest = hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest()
     kept = QualityReport(method=METHOD, revision=revision, result=result, digest=digest, computed_at=now())
     store_if_current(revision, lambda: QualityReport.objects.bulk_create([kept], ignore_conflicts=True), wait=wait)
@@ -56,8 +56,8 @@ def compute(*, wait: bool = True) -> QualityReport:
 KEPT = KeptReport(QualityReport, METHOD, JOB, compute, is_wanted=True)
 
 
-def _result(revision: int) -> dict[str, Any]:
-    """Work the report out, as JSON-ready data in full precision."""
+def _build_report(revision: int) -> dict[str, Any]:
+    """Compute the report as JSON-ready data in full precision."""
     groups = _leave_out_groups()
     report = ModelQuality(
         revision=revision,
@@ -93,7 +93,7 @@ def _leave_out_groups() -> GroupsLeftOut:
 
 
 def _shortfalls(forms: Sequence[Form]) -> tuple[str, ...]:
-    """Return why the model should not forecast, by the first form, which is of everything; empty where it may."""
+    """Return the reasons not to forecast by this model, judged by the first form (all forecasts); empty: none."""
     if not forms:
         return ()
     reasons = {"log_score": forms[0].log_score < forms[0].no_difference, "inside": forms[0].inside_95 < LEAST_INSIDE}

@@ -11,7 +11,9 @@ from django.db import OperationalError
 from django.utils.timezone import now
 
 from experiments.campaigns import checks, control, host_checks, hosts
-from experiments.campaigns.runs import figures, sequence
+from experiments.campaigns.runs import figures, preparation, sequence
+from experiments.campaigns.runs.attempt import Attempt
+from experiments.campaigns.runs.content import Record
 from experiments.laboratory.benchmarks import bench
 from experiments.laboratory.targets import drivers, hypervisors
 from experiments.laboratory.transport import remote, ssh
@@ -318,6 +320,21 @@ def test_attached_machines_are_counted():
     assert planned(host=top, vm_counts=[1, 2], **plan).runs.count() == 2
     with pytest.raises(control.PlanRefused, match="3 virtual machines with a pool for ext4 on xfs are needed, 2"):
         planned(host=top, vm_counts=[3], **plan)
+
+
+def test_of_machines_alike_by_name_each_runs_its_own_program():
+    top = attached(2)
+    machines = list(top.machines.order_by("slug"))
+    for number, machine in enumerate(machines, start=1):
+        machine.name = "vm"
+        machine.facts |= {"filebench": "1.5-alpha3", "filebench_program": f"/opt/{number}/filebench"}
+        machine.save()
+    plan = {"driver": "attached", "engine": "filebench", "host_file_systems": ["xfs"], "guest_file_systems": ["ext4"]}
+    run = planned(host=top, vm_counts=[2], **plan).runs.get()
+    attempt = Attempt(None, run, attached=machines)
+    for number in (1, 2):
+        machine = drivers.Machine(number, remote.Area(None, "/mnt/data", 1), {})
+        assert f"/opt/{number}/filebench" in " ".join(preparation.load(attempt, Record(), machine).command)
 
 
 def test_a_virtual_machine_is_used_through_its_host():

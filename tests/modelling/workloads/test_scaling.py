@@ -1,4 +1,4 @@
-"""Throughput over numbers of virtual machines: by hand, and what holds for any numbers."""
+"""Verdicts on how throughput scales with virtual machines: worked by hand, and what holds for any numbers."""
 
 import math
 import warnings

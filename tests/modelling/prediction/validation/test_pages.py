@@ -150,7 +150,7 @@ def test_with_what_others_published_the_form_in_use_is_not_worse_than_the_naive_
     assert values[0] == pytest.approx(values[1], abs=0.011, rel=0.03)
 
 
-def test_a_terminal_gets_columns():
+def test_the_command_prints_each_table_in_columns():
     for _ in range(3):
         published_guests()
     lines = printed().splitlines()
