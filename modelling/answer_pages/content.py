@@ -122,7 +122,7 @@ class OverviewCell:
     groups: Annotated[int | None, "Research groups behind it; only groups are independent of one another."] = None
     laboratories: Annotated[int | None, "Laboratories of these groups."] = None
     revision: Annotated[int | None, "Knowledge revision the answer was computed from."] = None
-    superseded_by: Annotated[int | None, "Revision that is being worked in; null: it is of today."] = None
+    superseded_by: Annotated[int | None, "First revision that it does not contain; null: it is of today."] = None
     address: Annotated[str, "Page of the answer."] = ""
 
 

@@ -1,8 +1,8 @@
 """The overview: what is recommended of every choice under every workload, read from the kept answers."""
 
 from kdb.cost import budget
+from modelling.answer_store import snapshots
 from modelling.answer_store.selectors import KeptVerdict, kept_verdicts
-from modelling.answer_store.snapshots import enqueue_questions
 from modelling.answers.words import address
 from modelling.evidence import choices, counts, names
 from modelling.evidence.axes import AXES
@@ -27,8 +27,11 @@ def overview() -> Overview:
         for (workload, axis), question in questions.items()
         if question not in kept and (compared is None or compared[workload][axis])
     ]
+    snapshots.want(
+        question for question, verdict in kept.items() if verdict and verdict.first and verdict.superseded_by
+    )
     if missing:
-        enqueue_questions(*missing)
+        snapshots.enqueue_questions(*missing)
         kept |= dict.fromkeys(missing)
     cells = {
         place: _cell(question, kept[question]) if question in kept else _empty(question, NOTHING)

@@ -49,8 +49,7 @@ def answer_or_none(question: Question) -> RankingSnapshot | None:
     if (kept := _kept(question)) is not None:
         return kept
     if dataframes.workload_has_more_arms_than(settings.KDB_MOST_ARMS_AT_ONCE, question.workload):
-        snapshots.enqueue_questions(question)
-        return None
+        return snapshots.have_answered(question, _newest_of(question))
     return _computed(question)
 
 
@@ -59,7 +58,7 @@ def answers_or_none(questions: Sequence[Question]) -> dict[Question, RankingSnap
     of_key = {question.key: question for question in questions}
     rows = RankingSnapshot.objects.filter(question__in=of_key, method=METHOD, revision__gt=0).defer("result")
     kept = {of_key[row.question]: row for row in rows.order_by("revision")}  # the newest of each comes last
-    for row in kept.values():
+    for row in kept.values():  # one that rests waits for a worker from now on
         record_request(row)
     return {question: kept.get(question) or answer_or_none(question) for question in questions}
 
@@ -70,10 +69,18 @@ def waiting_for(question: Question) -> RankingSnapshot | None:
 
 
 def _kept(question: Question) -> RankingSnapshot | None:
-    if (kept := next(iter(_newest(METHOD).rows(question.key)), None)) is not None:
+    """Return the newest stored answer, unless it rests."""
+    kept = _newest_of(question)
+    if kept is not None and kept.is_resting:
+        kept = None
+    if kept is not None:
         record_request(kept)
     metrics.ANSWERS.labels("no" if kept is None else "yes").inc()
     return kept
+
+
+def _newest_of(question: Question) -> RankingSnapshot | None:
+    return next(iter(_newest(METHOD).rows(question.key)), None)
 
 
 @cache

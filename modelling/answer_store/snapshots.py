@@ -1,13 +1,14 @@
 """Store answers as snapshots: when asked for, again after a publication superseded them, until nobody asks any more.
 
-A question waits while its newest snapshot is superseded. Nothing but the rows says so: whatever message, job or worker
-was lost, the tick finds the question and enqueues the work again.
+A question waits while its newest snapshot is superseded and somebody asked for it lately, or what was published
+compares its very entries. Nothing but the rows says so: whatever message, job or worker was lost, the tick finds the
+question and enqueues the work again. Other superseded answers rest, and are given again when somebody asks.
 """
 
 import json
 import logging
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -29,7 +30,7 @@ from modelling.estimation.ranking import METHOD
 from modelling.evidence import counts, dataframes
 from modelling.evidence.question import Question
 from modelling.evidence.storage import Busy, nowait_transaction, store_if_current
-from modelling.models import RankingSnapshot
+from modelling.models import RENEWED_WITHIN, RankingSnapshot
 
 from . import permalinks
 
@@ -78,6 +79,28 @@ def enqueue_questions(*questions: Question) -> None:
     jobs.enqueue_once(JOB)
 
 
+def want(questions: Iterable[Question]) -> None:
+    """Have a worker give the answers to these questions again that rest, after what people asked for lately."""
+    keys = [question.key for question in questions]
+    if keys and _want(RankingSnapshot.objects.filter(question__in=keys, method=METHOD, superseded_by__isnull=False)):
+        jobs.enqueue_once(JOB)
+
+
+def _want(snapshots: QuerySet[RankingSnapshot, Any]) -> int:
+    """Take them as asked for, longer ago than whatever a person asks for, which is noted then."""
+    return snapshots.filter(asked_at__lte=now() - RENEWED_WITHIN).update(asked_at=now() - 2 * ASKED_WITHIN)
+
+
+def have_answered(question: Question, resting: RankingSnapshot | None) -> RankingSnapshot | None:
+    """Have a worker answer the question; return the answer that rests until then, None where there is none."""
+    if resting is None:
+        enqueue_questions(question)
+    else:
+        record_request(resting)
+        jobs.enqueue_once(JOB)
+    return resting
+
+
 def is_worth_keeping(question: Question, snapshot: RankingSnapshot, as_of: int | None = None) -> bool:
     """Tell whether to store the answer: not if anybody can make up any number of such questions, which are those
     without an answer, with needs, or with a filter that changes nothing. What replaces a stored answer is stored."""
@@ -98,7 +121,7 @@ def store_shipped(answers: Mapping[Question, dict[str, Any]]) -> int:
         for question, result in answers.items()
     ]
     for row in rows:
-        row.asked_at = now() - ASKED_WITHIN  # so that each is pinned when it is first shown
+        row.asked_at = now() - RENEWED_WITHIN  # by nobody yet
     return len(rows) if _store(counts.revision(), *rows, wait=True) else 0
 
 
@@ -175,17 +198,19 @@ def _store(revision: int, *snapshots: RankingSnapshot, wait: bool = False) -> bo
 def supersede(case_study_ids: list[int], revision: int) -> int:
     """Mark the answers that evidence of these case studies may change; return how many wait because of them.
 
-    An answer stands if its filters admit none of the evidence; one about speed counts that of every workload. Those
-    that wait already are tried at once.
+    Those that it compares something for are wanted as if somebody had asked; those that wait already are tried at once.
     The number of queries does not grow with the answers.
     """
     open_ends = Q(superseded_by__isnull=True) | Q(is_followed=False)
     current = RankingSnapshot.objects.followed().filter(open_ends, method=METHOD)
     questions = {pk: Question.from_key(key) for pk, key in current.values_list("pk", "question")}
-    reached = knowledge.bears_on(set(questions.values()), case_study_ids)
+    reached = knowledge.bears_on(questions.values(), case_study_ids)
     touched = RankingSnapshot.objects.filter(pk__in=[pk for pk, question in questions.items() if question in reached])
     touched.filter(superseded_by__isnull=True).update(superseded_by=revision)
-    return touched.update(attempts=0, retry_at=None, error="")
+    touched.update(attempts=0, retry_at=None, error="")
+    compared = [pk for pk, question in questions.items() if reached.get(question)]
+    _want(RankingSnapshot.objects.filter(pk__in=compared))
+    return touched.waiting().count()
 
 
 def answer_waiting_questions(progress: Callable[[int, int], None]) -> None:

@@ -13,11 +13,12 @@ from modelling.estimation.cells import load_class, measurement_cells, tier_list_
 from modelling.estimation.hierarchy import Knowledge
 from modelling.estimation.ranking import Assumptions
 from modelling.evidence import counts, dataframes
-from modelling.evidence.axes import AXES, NATIVE
+from modelling.evidence.axes import AXES, NATIVE, Axis
 from modelling.evidence.question import Question
 
 # Filters that do not restrict what counts: the model tells how far effects carry from one of them to another.
 _CONTEXTS = ("hypervisor", "guest_fs", "host_fs", "host_storage", "storage", "metric")
+_ACT_TOGETHER = {"guest_fs", "host_fs", "host_storage", "backend"}
 
 
 def assumptions() -> Assumptions:
@@ -52,22 +53,33 @@ def knowledge_of(
     return _kept(counts.revision(), as_of, admitting, with_draft, token)
 
 
-def bears_on(questions: Iterable[Question], case_study_ids: list[int]) -> set[Question]:
-    """Return the questions whose answer evidence of these case studies, published or not, can change.
+def bears_on(questions: Iterable[Question], case_study_ids: list[int]) -> dict[Question, bool]:
+    """Return the questions whose answer evidence of these case studies, published or not, can change, and whether it
+    compares for them: their filters admit it, and it differs in what their axis is about. Two queries.
 
-    That is evidence which their own filters admit, and all that knowledge_of takes for them. Two queries.
+    Evidence that their filters do not admit, but knowledge_of does, changes only answers about what it differs in.
     """
-    counting = {question: _with_all_workloads(question) for question in questions}
-    reached = dataframes.reached(set().union(*counting.values()), case_study_ids)
-    return {question for question, those in counting.items() if reached & those}
+    reach = dataframes.Reach(case_study_ids)
+    differs = {name: reach.differs_in(_compared_columns(axis)) for name, axis in AXES.items()}
+    reached = {}
+    for question in questions:
+        is_admitted = reach.admits(question)
+        if is_admitted or (differs[question.axis] and any(map(reach.admits, _elsewhere(question)))):
+            reached[question] = is_admitted and differs[question.axis]
+    return reached
 
 
-def _with_all_workloads(question: Question) -> set[Question]:
-    """Return the question, and those whose evidence counts in its answer too: the same for all workloads."""
+def _compared_columns(axis: Axis) -> set[str]:
+    """Return the columns whose values the axis compares, or the model with them: a file system acts with the other."""
+    return {*axis.entry} | (_ACT_TOGETHER if _ACT_TOGETHER & {*axis.entry} else set())
+
+
+def _elsewhere(question: Question) -> list[Question]:
+    """Return questions that admit what knowledge_of takes for this one of other workloads, the same for all."""
     if question.metric is not None and question.metric not in SPEEDS:
-        return {question}
+        return []
     elsewhere = _of_all_workloads(question)
-    return {question, elsewhere, replace(elsewhere, hypervisor=None)}
+    return [elsewhere, replace(elsewhere, hypervisor=None)]
 
 
 def _of_all_workloads(question: Question) -> Question:

@@ -502,28 +502,28 @@ def _categories(values: Sequence[Any]) -> pd.Categorical:
     return pd.Categorical.from_codes(np.append(places, -1)[codes], pd.Index(texts, dtype="str"))
 
 
-def reached(questions: Iterable[Question], case_study_ids: list[int]) -> set[Question]:
-    """Return the questions that admit evidence of these case studies, published or not.
+class Reach:
+    """Where evidence of these case studies counts, published or not. Two queries, however much is asked of it."""
 
-    Under ANY_WORKLOAD that of each. Two queries, however many questions: each piece of evidence says which values of
-    the filters admit it.
-    """
-    evidence = [*_admitting_arms(case_study_ids), *_admitting_findings(case_study_ids)]
+    def __init__(self, case_study_ids: list[int]) -> None:
+        self._rows = [*_admitting_arms(case_study_ids), *_admitting_findings(case_study_ids)]
+        self._admitted = cache(self._values_admitted)
 
-    @cache
-    def admitted(names: tuple[str, ...]) -> set[tuple[Any, ...]]:
-        """Return the values that a question may give these filters so that some of the evidence passes."""
-        per_row = [[row.get(name, ()) for name in names] for row in evidence if row["needs"] <= set(names)]
-        return {values for columns in per_row for values in product(*columns)}
-
-    changed = set()
-    for question in questions:
+    def admits(self, question: Question) -> bool:
+        """Tell whether the question admits some of it; under ANY_WORKLOAD that of each."""
         asked = dict(question.filters)
         if question.workload != ANY_WORKLOAD:
             asked["workload"] = question.workload
-        if tuple(asked.values()) in admitted(tuple(asked)):
-            changed.add(question)
-    return changed
+        return tuple(asked.values()) in self._admitted(tuple(asked))
+
+    def _values_admitted(self, names: tuple[str, ...]) -> set[tuple[Any, ...]]:
+        """Return the values that a question may give these filters so that some of the evidence passes."""
+        per_row = [[row.get(name, ()) for name in names] for row in self._rows if row["needs"] <= set(names)]
+        return {values for columns in per_row for values in product(*columns)}
+
+    def differs_in(self, columns: Iterable[str]) -> bool:
+        """Tell whether pieces of it differ in one of these columns; only then do they compare values of it."""
+        return any(len({value for row in self._rows for value in row.get(column, ())}) > 1 for column in columns)
 
 
 def _admitting_arms(case_study_ids: list[int]) -> list[dict[str, Any]]:
@@ -544,7 +544,7 @@ def _admitting_arms(case_study_ids: list[int]) -> list[dict[str, Any]]:
     for *values, virtualisation, origin, has_spread in kinds.distinct():
         fields = dict(zip(paths, values, strict=True))
         fields["hypervisor"] = fields["hypervisor"] or NATIVE
-        fields["host_storage"] = host_storage_key(fields.pop("backend"), fields["host_fs"])
+        fields["host_storage"] = host_storage_key(fields["backend"], fields["host_fs"])
         is_reviewed, block_size = fields.pop("evidence"), fields.pop("block_size_bytes")
         row: dict[str, Any] = {name: [value] for name, value in fields.items()}
         row["metric"] = same_quantity(fields["metric"], block_size)

@@ -4,6 +4,7 @@ from .changes import MonthOfTests, SeriesChange
 from .detection import DetectedHour, DetectionModel
 from .guidance import Advice, Contradiction
 from .kept import (
+    RENEWED_WITHIN,
     Arm,
     ClaimVerdict,
     FollowedQuestion,
@@ -20,6 +21,7 @@ from .own_lab import Laboratory, LaboratoryAuditEntry, Sitting, SittingRun
 from .placement import MoveLine, PlacementDecision, PlacementMove, PlacementPlan, PlacementPolicy, StatedMix
 
 __all__ = [
+    "RENEWED_WITHIN",
     "Advice",
     "Arm",
     "ClaimVerdict",

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Self
 
 from django.conf import settings
@@ -85,6 +85,9 @@ class Arm(Observation):
         return f"arm {self.pk}"
 
 
+RENEWED_WITHIN = timedelta(days=7)  # of the last request, an answer is given again without another
+
+
 class RankingSnapshotQuerySet(models.QuerySet["RankingSnapshot"]):
     def followed(self) -> "RankingSnapshotQuerySet":
         """Add `is_followed`: whether a newer answer to the same question is kept."""
@@ -94,8 +97,12 @@ class RankingSnapshotQuerySet(models.QuerySet["RankingSnapshot"]):
         return self.annotate(is_followed=Exists(newer))
 
     def waiting(self) -> "RankingSnapshotQuerySet":
-        """Return the answers superseded and not given again yet. Derived from the rows, so that nothing can lose it."""
-        return self.followed().filter(Q(is_followed=False), superseded_by__isnull=False)
+        """Return the answers to be given again: superseded, and asked for lately or never given.
+
+        Derived from the rows, so that nothing can lose it. The other superseded ones rest until somebody asks.
+        """
+        is_wanted = Q(asked_at__gt=now() - RENEWED_WITHIN) | Q(revision=0)
+        return self.followed().filter(is_wanted, Q(is_followed=False), superseded_by__isnull=False)
 
     def failing(self) -> "RankingSnapshotQuerySet":
         """Return those waiting after an attempt to answer again: one that failed, or that took its worker with it."""
@@ -143,6 +150,11 @@ class RankingSnapshot(models.Model):
 
     def __str__(self) -> str:
         return f"{self.question} at revision {self.revision}"
+
+    @property
+    def is_resting(self) -> bool:
+        """Return whether it is superseded and nobody asked for it lately, so that no worker gives it again."""
+        return bool(self.revision) and self.superseded_by is not None and self.asked_at <= now() - RENEWED_WITHIN
 
     @classmethod
     def unsaved(

@@ -228,8 +228,7 @@ def affected_questions(case_study_id: int) -> list[Question]:
     answered = RankingSnapshot.objects.filter(method=METHOD, workload__in=workloads)
     asked = [Question.from_key(key) for key in answered.order_by("-pk").values_list("question", flat=True)]
     questions = list(dict.fromkeys([*plain, *asked]))
-    reached = dataframes.reached(questions, [case_study_id])
-    return [question for question in questions if question in reached]
+    return list(filter(dataframes.Reach([case_study_id]).admits, questions))
 
 
 def _compare_answers(question: Question, case_study_id: int, revision: int) -> Change:

@@ -51,8 +51,8 @@ def test_the_answer_of_before_is_given_and_says_so_and_the_log_has_why(second_fa
     assert f"question={ASKED.key}" in caplog.text
     assert "NotEstimated" in caplog.text
     page = re.sub(r"\s+", " ", client.get(PAGE).content.decode())
-    assert "Newer evidence (knowledge revision 2) could not be worked in: the fit of its entries came to" in page
-    assert "This is the answer of before, of revision 1; it is tried again." in page
+    assert "Newer evidence (knowledge revision 2) could not be processed: the fit of its entries came to" in page
+    assert "This is the previous answer, of revision 1; KDB tries again." in page
 
 
 def test_it_is_tried_again_and_the_banner_goes_with_the_fault(second_fails, client):
@@ -62,17 +62,17 @@ def test_it_is_tried_again_and_the_banner_goes_with_the_fault(second_fails, clie
     snapshots.answer_waiting_questions(lambda done, total: None)
     body = client.get(API).json()
     assert (body["revision"], body["superseded_by"]) == (2, None)
-    assert "could not be worked in" not in client.get(PAGE).content.decode()
+    assert "could not be processed" not in client.get(PAGE).content.decode()
 
 
 def test_a_kept_answer_whose_renewal_fails_says_so_as_well(second_fails, client):
     kept = snapshots.answer_as_of(ASKED, 1)
     kept.superseded_by = 2
     snapshots._store(2, kept)
-    assert "is <a" in client.get(PAGE).content.decode()
+    assert "being processed</a>" in client.get(PAGE).content.decode()
     with pytest.raises(snapshots.NotAnswered):
         snapshots.answer_waiting_questions(lambda done, total: None)
-    assert "could not be worked in: the fit" in client.get(PAGE).content.decode()
+    assert "could not be processed: the fit" in client.get(PAGE).content.decode()
 
 
 def test_an_answer_of_an_earlier_method_is_better_than_none(second_fails, monkeypatch):

@@ -31,7 +31,8 @@ from kdb.models import Job
 Job.objects.all().delete()
 """
 WAITING = """
-SELECT count(*) FROM modelling_rankingsnapshot a WHERE superseded_by IS NOT NULL AND NOT EXISTS
+SELECT count(*) FROM modelling_rankingsnapshot a
+WHERE superseded_by IS NOT NULL AND asked_at > DATETIME('now', '-6 days') AND NOT EXISTS
 (SELECT 1 FROM modelling_rankingsnapshot b WHERE a.question = b.question AND b.revision > a.revision)
 """
 

@@ -147,7 +147,7 @@ def test_a_rate_changes_the_answers_by_throughput():
             value, case_study=rated, guest_fs=guest_fs, metric="operation_rate", unit="ops/s", block_size_bytes=4096
         )
     publish(rated)
-    assert dataframes.reached([by_throughput], [rated.pk]) == {by_throughput}
+    assert dataframes.Reach([rated.pk]).admits(by_throughput)
 
 
 @pytest.mark.usefixtures("laboratories_alike")

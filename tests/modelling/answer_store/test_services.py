@@ -5,16 +5,17 @@ import math
 from dataclasses import asdict
 
 import pytest
+from django.utils.timezone import now
 
 from experiments.case_studies import lifecycle, retraction
 from experiments.models import KnowledgeRevision
 from kdb.jobs import jobs
 from kdb.models import Job
 from modelling.answer_store import snapshots
-from modelling.answer_store.selectors import answer_in, current_ranking
+from modelling.answer_store.selectors import answer_in, answer_or_none, current_ranking
 from modelling.evidence import dataframes, summaries
 from modelling.evidence.question import Question
-from modelling.models import Arm, RankingSnapshot
+from modelling.models import RENEWED_WITHIN, Arm, RankingSnapshot
 from tests.factories import (
     make_case_study,
     make_configuration,
@@ -159,6 +160,57 @@ def test_evidence_of_another_workload_renews_an_answer_that_counts_it():
     assert after.revision == 6
     assert after.result["entries"] != before.result["entries"]
     assert after.result == snapshots.answer_now(MAIL).result
+
+
+def test_evidence_of_another_workload_that_compares_nothing_of_it_leaves_an_answer_standing():
+    published_pair()
+    current_ranking(MAIL)
+    case_study = make_case_study()
+    for cache_mode, value in (("none", 100.0), ("directsync", 30.0)):
+        configuration = make_configuration(case_study, cache_mode=cache_mode)
+        make_measurement(value, configuration=configuration, workload="webserver")
+    publish(case_study)
+    assert current_ranking(MAIL).superseded_by is None
+    assert current_ranking(MAIL).result["entries"] == snapshots.answer_now(MAIL).result["entries"]
+
+
+def rest(question: Question) -> None:
+    """Let nobody have asked for the answer lately."""
+    RankingSnapshot.objects.filter(question=question.key).update(asked_at=now() - RENEWED_WITHIN)
+
+
+def test_an_answer_that_nobody_asked_for_lately_is_given_again_when_somebody_asks():
+    published_pair()
+    current_ranking(MAIL)
+    rest(MAIL)
+    published_pair(workload="webserver")
+    assert snapshots.renewal_state()["waiting"] == 0
+    assert RankingSnapshot.objects.get().superseded_by == 2
+    asked = current_ranking(MAIL)
+    assert (asked.revision, asked.superseded_by) == (2, None)
+    assert RankingSnapshot.objects.filter(question=MAIL.key).count() == 2
+
+
+def test_evidence_that_compares_its_entries_renews_an_answer_that_nobody_asked_for_lately():
+    published_pair()
+    current_ranking(MAIL)
+    rest(MAIL)
+    published_pair(values=(900.0, 100.0))
+    assert snapshots.renewal_state()["waiting"] == 1
+    snapshots.answer_waiting_questions(lambda done, total: None)
+    assert RankingSnapshot.objects.filter(question=MAIL.key, superseded_by=None).get().revision == 2
+
+
+def test_a_resting_answer_that_nobody_can_wait_for_is_shown_while_a_worker_gives_it_again(settings):
+    published_pair()
+    current_ranking(MAIL)
+    rest(MAIL)
+    published_pair(workload="webserver")
+    settings.KDB_MOST_ARMS_AT_ONCE = 0
+    shown = answer_or_none(MAIL)
+    assert (shown.revision, shown.superseded_by) == (1, 2)
+    snapshots.answer_waiting_questions(lambda done, total: None)
+    assert answer_or_none(MAIL).revision == 2
 
 
 def test_a_finding_supersedes_answers_too():

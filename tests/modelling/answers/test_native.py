@@ -66,7 +66,7 @@ def test_a_native_publication_renews_native_answers_alone():
         make_measurement(value, configuration=configuration, vm_count=0)
     summaries.rebuild_arms([second.pk])
 
-    reached = dataframes.reached(kept, [second.pk])
+    reached = set(filter(dataframes.Reach([second.pk]).admits, kept))
 
     assert reached == {NATIVELY}
 

@@ -136,7 +136,7 @@ def test_it_is_asked_for_once_and_worked_out_by_a_worker(draft, client):
     assert client.get("/api/v1/drafts/my-study/preview/").json()["state"] == "computing"
     jobs.run(job.pk)
     page = client.get(address).content.decode()
-    assert "Held against knowledge revision 1" in page
+    assert "Compared with knowledge revision 1" in page
     assert "hx-trigger" not in page
     assert client.get("/api/v1/drafts/my-study/preview/").json()["result"]["questions"]
 
@@ -186,7 +186,7 @@ def test_headlines_that_move_are_told_before_and_after_and_shown_first(client, d
     assert sentences[0] == current_ranking(Question("guest-fs", "varmail")).result["verdict"]["sentence"]
     client.force_login(draft.owner)
     page = client.get(reverse("publication-preview", args=[draft.slug])).content.decode()
-    assert "Headlines that move" in page
+    assert "Headlines that change" in page
     assert all(escape(sentence) in page for sentence in sentences)
     lifecycle.publish([draft], reason="now")
     assert compute_snapshot(Question("guest-fs", "varmail")).result["verdict"]["sentence"] == sentences[1]
