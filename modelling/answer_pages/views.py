@@ -12,7 +12,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.safestring import mark_safe
 from django.utils.timezone import now
 from django.views.decorators.http import require_safe
 
@@ -221,9 +220,9 @@ def _answered(
             seen += [releases.of_laboratory(laboratory)] if asked.here and laboratory else []
             shown["releases"] = releases.releases(asked.question, kept.result, *seen)
         is_open = kept.as_of is None and not (on_machine and on_machine.is_decided)
-        shown["measure"] = measure_command(shown["page"].answer, asked.here) if is_open else None
+        shown["measure"] = measure_command(shown["page"].answer, asked.here, server=wanted.site) if is_open else None
         if wanted.tabs_alone:
-            return _without_indentation(render_to_string("modelling/_answer_tabs.html", shown))
+            return render_to_string("modelling/_answer_tabs.html", shown)
         form = VisitorForm.showing_all(asked.question, asked.machine, asked.text)
         understood = understood_of(form) if asked.text and form.is_valid() else None
         shown["chips"] = chips(form, asked.question, asked.machine, kept.as_of)
@@ -305,14 +304,7 @@ def understood_of(form: VisitorForm) -> dict[str, Any] | None:
 def rendered(is_fragment: bool, **context: Any) -> str:
     empty: dict[str, Any] = dict.fromkeys(("table", "page", "tabs", "waiting", "understood", "here"))
     empty |= {"examples": [], "loads": [], "title": "", "thing": ""}
-    return _without_indentation(
-        render_to_string("modelling/_question.html", {**empty, **context, "is_fragment": is_fragment})
-    )
-
-
-def _without_indentation(html: str) -> str:
-    """Drop the indentation of the templates, a fifth of the largest answer."""
-    return mark_safe("\n".join(filter(None, map(str.lstrip, html.split("\n")))))  # noqa: S308 as the templates left it
+    return render_to_string("modelling/_question.html", {**empty, **context, "is_fragment": is_fragment})
 
 
 def _context(asked: Asked, kept: AnswerVersion, site: str) -> dict[str, Any]:

@@ -353,7 +353,7 @@ def test_a_number_of_a_file_names_its_line():
 def test_the_list_is_filtered_by_what_the_address_says(query, slugs, published_evidence, client):
     response = client.get(f"/case-studies/?{query}")
     assert {line.case_study.slug for line in response.context["lines"]} == slugs
-    assert ("No case study passes" in response.content.decode()) == (not slugs)
+    assert ("No case study matches" in response.content.decode()) == (not slugs)
 
 
 def test_a_filter_that_is_not_known_is_told(published_evidence, client):
@@ -393,7 +393,7 @@ def test_what_is_being_worked_in_is_shown_until_it_is_done(client):
     assert "host" not in fragment
     job.delete()
     fragment = client.get("/knowledge/revisions/", headers={"hx-request": "true"}).content.decode()
-    assert "Everything published is worked in." in fragment
+    assert "Everything published is processed." in fragment
     assert "every 2s" not in fragment
 
 

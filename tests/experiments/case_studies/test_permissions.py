@@ -185,7 +185,7 @@ def test_a_reviewer_publishes_and_retracts_what_was_submitted(people, client):
     decision = {"reason": "Checked.", "content_digest": seen}
     assert client.post("/case-studies/lab/publish/", decision).url == "/case-studies/lab/"
     assert Client().get("/case-studies/lab/").status_code == 200
-    assert "every reader sees" in client.get("/case-studies/lab/retract/").content.decode()
+    assert "with your reason" in client.get("/case-studies/lab/retract/").content.decode()
     assert client.post("/case-studies/lab/retract/").status_code == 422
     assert client.post("/case-studies/lab/retract/", {"reason": "The disk was another."}).status_code == 302
     assert "The disk was another." in Client().get("/case-studies/lab/").content.decode()
@@ -207,7 +207,7 @@ def test_nobody_publishes_what_they_had_a_part_in(part, people, client, settings
 
     if part != "returned":  # who gave it back reviewed it and did nothing else
         assert not permissions.may_publish(reviewer, case_study)
-        assert "had no part in it" in client.get("/drafts/lab/").content.decode()
+        assert "did not work on it" in client.get("/drafts/lab/").content.decode()
         assert client.post("/case-studies/lab/publish/", {"reason": "Mine."}).status_code == 403
         refused = client.post(data={"reason": "Mine."}, **by_api)
         assert (refused.status_code, "had no part in it" in refused.json()["detail"]) == (403, True)

@@ -33,7 +33,7 @@ def test_from_a_machine_to_a_draft(page, live_server, client, plain_lab, keys, p
     do(Host.objects.get().job)
     page.wait_for_selector("text=Is this the host?")
     page.click("text=Accept this key")
-    page.wait_for_selector("text=is asked to talk to the host")
+    page.wait_for_selector("text=to contact the host")
     do(Host.objects.get().job)
     page.wait_for_selector("text=Processor")
     page.click("text=Plan a campaign here")

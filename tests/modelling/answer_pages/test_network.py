@@ -102,5 +102,6 @@ def test_the_page_draws_every_line_and_has_it_in_a_table(client):
     page = html.unescape(client.get(f"{ADDRESS}&tab=evidence").content.decode())
     drawn = page.split('id="who-compared"')[1].split("</section>")[0]
     assert len(re.findall("<line ", drawn)) == drawn.count('<th scope="row">') == 3
-    assert '<a href="/case-studies/one/">Title of one</a>; <a href="/case-studies/two/">Title of two</a>' in drawn
+    titles = re.findall('<a href="/case-studies/(.*?)/">Title of .*?</a>', drawn)
+    assert set(titles) == {"one", "two"}
     assert "style=" not in drawn

@@ -236,7 +236,7 @@ def test_an_empty_answer_says_what_is_missing(client: Client, published_evidence
 def test_an_answer_that_newer_evidence_may_change_says_so(client: Client, published_evidence):
     client.get(FILE_SERVER)
     RankingSnapshot.objects.update(superseded_by=7)
-    assert "knowledge revision 7) is being worked in" in text_of(client.get(FILE_SERVER))
+    assert "knowledge revision 7) is being processed" in text_of(client.get(FILE_SERVER))
 
 
 def test_entries_that_cannot_be_told_apart_are_not_recommended_over_each_other(client: Client):
@@ -394,7 +394,7 @@ def test_each_tab_has_an_address_and_shows_what_the_others_do_not(client: Client
     marks = {
         "ranking": 'class="ranking"',
         "why": 'class="steps"',
-        "set-up": 'what-it-means">\n<h3',
+        "set-up": 'id="what-it-means"',
         "evidence": "Case studies</h3>",
     }
     for tab, mark in marks.items():
@@ -423,13 +423,13 @@ def test_an_answer_that_is_not_there_yet_is_asked_for_as_it_was_asked(client: Cl
     for headers in ({}, {"HX-Request": "true"}):
         page = html.unescape(client.get(asked, headers=headers).content.decode())
         assert f'hx-get="{asked}"' in page
-        assert "<title>Mail server on KVM: which file-system pair? · KDB</title>" in page
+        assert re.search("<title> ?Mail server on KVM: which file-system pair\\? · KDB ?</title>", page)
 
 
 def test_htmx_gets_the_tabs_alone(client: Client, published_evidence):
     headers = {"HX-Request": "true", "HX-Target": "answer-tabs"}
     response = client.get(f"{FILE_SERVER}&tab=evidence", headers=headers)
-    assert response.content.decode().startswith('<div id="answer-tabs">')
+    assert response.content.decode().lstrip().startswith('<div id="answer-tabs">')
     assert "Case studies" in response.content.decode()
     assert response["HX-Push-Url"] == f"{FILE_SERVER}&tab=evidence"
     assert "HX-Target" in response["Vary"]

@@ -332,7 +332,7 @@ def test_the_page_of_all_choices_says_what_was_understood_and_keeps_the_machine(
     assert client.get("/", {"text": "Postfix mail on KVM, NVMe, quokka"})["Location"] == address
     assert "Mail server (“Postfix, mail”)" in page
     assert "Not understood: “quokka”" in page
-    assert "Not weighed in this table: NVMe." in page
+    assert "This table ignores: NVMe." in page
     assert "/?axis=fs-pair&workload=varmail&hypervisor=kvm&disks=nvme" in page
 
 

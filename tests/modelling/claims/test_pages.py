@@ -57,7 +57,7 @@ def test_the_front_page_is_kept_until_something_is_published_or_judged(client, d
 def test_the_claims_of_a_paper_are_filtered_by_the_address(client, query, number):
     page = text(client.get(f"/claims/p1/{query}"))
     assert page.count('<th scope="row" class="nowrap"><a href="/claims/p1/') == number
-    assert ("No claim of this paper passes" in page) == (number == 0)
+    assert ("No claim of this paper matches" in page) == (number == 0)
 
 
 @pytest.mark.usefixtures("published_evidence")

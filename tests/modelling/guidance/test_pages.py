@@ -60,7 +60,7 @@ def test_the_list_is_filtered_by_axis_and_publisher(client):
 def test_every_contradiction_has_both_sides(reader):
     page = text(reader.get("/guidance/contradictions/"))
     assert page.count('<section class="card stack" id="c') == 31
-    assert page.count('<ul class="plain"><li>') == 62
+    assert len(re.findall(r'<ul class="plain">\s*<li>', page.partition("<footer")[0])) == 62
 
 
 @pytest.mark.parametrize(

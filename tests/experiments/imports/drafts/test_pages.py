@@ -38,7 +38,7 @@ def test_what_a_file_name_says_is_offered_and_used_only_where_it_is_chosen(recei
     address = f"/imports/{batch.pk}/"
     page = client.get(address).content.decode()
     assert "the guest file system Btrfs" in page
-    assert "raid10: disks are said once" in page
+    assert "raid10: disks are stated once" in page
     assert batch.answers["files"] == {}
     fields = {"do": "correct", "host_fs": "ext4", "vm_count": "1"}
     client.post(address, fields)
