@@ -141,6 +141,7 @@ def look_after_what_is_kept(sender: Any, **kwargs: Any) -> None:
     from .claims import verdicts
     from .fleet.detection import persistence as detection
     from .fleet.moving import moves, outcomes, policies
+    from .own_lab import visitors
     from .own_lab.changes import detection as changes
     from .prediction.validation import reports
 
@@ -154,3 +155,4 @@ def look_after_what_is_kept(sender: Any, **kwargs: Any) -> None:
     moves.resume()
     policies.run_due()
     outcomes.enqueue_judging()
+    visitors.delete_expired()

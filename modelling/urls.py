@@ -40,6 +40,7 @@ urlpatterns = [
     path("laboratories/", here_views.laboratory_list, name="my-laboratories"),
     path("laboratories/<slug:slug>/", here_views.laboratory_detail, name="my-laboratory"),
     path("laboratories/sittings/<int:pk>/", here_views.sitting_detail, name="sitting"),
+    path("measured/<slug:slug>/", here_views.visit, name="visit"),
     path("laboratories/<slug:slug>/series/", change_views.series_list, name="my-series"),
     path("laboratories/<slug:slug>/series/<slug:key>/", change_views.series_detail, name="my-one-series"),
     path("series-changes/", change_views.change_list, name="series-changes"),

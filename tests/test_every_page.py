@@ -101,6 +101,7 @@ def test_no_address_is_left_out():
     walked |= {"tables/<int:pk>/", "tables/<int:pk>/conditions.toml", "tables/<int:pk>/<slug:step>/"}
     walked |= {"files/<int:pk>/", "imports/<int:pk>/", "laboratory/outputs/<int:pk>/"}
     walked |= {"laboratories/sittings/<int:pk>/", "laboratories/<slug:slug>/series/<slug:key>/"}
+    walked |= {"measured/<slug:slug>/"}  # tests/modelling/own_lab
     walked |= {"series-changes/<int:pk>/", "guidance/<slug:code>/"}  # tests/modelling/guidance
     walked |= {"measurements/<int:pk>/", "derived-values/<int:pk>/", "knowledge/revisions/<int:number>/"}
     assert pages - DEEDS == walked  # a new one is named in tests/pages.py or OTHERS

@@ -553,8 +553,7 @@ def test_it_ends_with_what_sets_up_the_place_and_makes_no_file_system_on_a_folde
     monkeypatch.setattr(places, "file_system_of", lambda path: "xfs")
     lines = ['mkfs.xfs "$HOST_DEVICE"', 'pvesm add dir "$STORAGE" --path "$HOST_FOLDER" --content images']
     decision = {"sentence": "Use it.", "choices": [row], "changes": [], "set_up": lines, "runs": 4}
-    client = SimpleNamespace(configuration=SimpleNamespace(url="https://kdb.example.org"))
-    measure._tell(client, {"id": 7, "state": "decided", "decision": decision}, {place.choice: place})
+    measure._tell({"id": 7, "state": "decided", "decision": decision}, {place.choice: place}, "https://kdb/7/")
     assert capsys.readouterr().out.split("Set it up:\n")[1].split("\n\n")[0].splitlines() == [
         f"  {line}" for line in told
     ]

@@ -2,12 +2,14 @@
 
 import os
 import pty
+import re
 import subprocess
+import urllib.request
 from pathlib import Path
 
 import pytest
 
-from modelling.models import Sitting
+from modelling.models import Laboratory, Sitting
 from modelling.own_lab import laboratories
 from tests.factories import make_token, make_user
 
@@ -55,6 +57,22 @@ def test_piped_into_python_it_measures_and_leaves_nothing(ada, live_server, mach
     assert f"{live_server.url}/laboratories/sittings/{sitting.pk}/" in ran.stdout
     assert f"\nShare it: kdb share {sitting.pk} " in ran.stdout
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "b", "fio", "home"]
+
+
+@pytest.mark.server
+def test_without_an_account_it_measures_and_names_a_page_that_everybody_can_see(
+    transactional_db, live_server, machine, tmp_path
+):
+    command = piped(live_server.url, tmp_path, "--yes")
+    command[-1] = command[-1].replace("--laboratory ours ", "")
+    ran = subprocess.run(command, env=machine, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert Laboratory.objects.get().sittings.get().state == "decided"
+    (page,) = re.findall(rf"{live_server.url}/measured/[^ \n]*", ran.stdout)
+    with urllib.request.urlopen(page) as answer:
+        text = answer.read().decode()
+    assert "Measured without an account" in text
+    assert "Add it to the knowledge base" in text
 
 
 @pytest.mark.server

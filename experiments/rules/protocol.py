@@ -239,9 +239,11 @@ def is_direct(parameters: Mapping[str, Any]) -> bool:
 
 def files_bytes(parameters: Mapping[str, Any]) -> int | None:
     """Return the size of all files that a load works on; None where its parameters do not say."""
-    size = next(
-        (_bytes(parameters[name]) for name in ("file_size_bytes", "mean_file_size", "size") if name in parameters), None
-    )
+    named = ("file_size_bytes", "mean_file_size", "size")
+    sizes = {name: _bytes(parameters[name]) for name in named if name in parameters}
+    if kib := positive(parameters.get("mean_file_kib")):  # of campaigns
+        sizes["mean_file_kib"] = 1024 * kib
+    size = next(iter(sizes.values()), None)
     if total := _bytes(parameters.get("total_size_bytes")):
         return round(total)
     count = next((positive(parameters[name]) for name in ("files", "numjobs") if name in parameters), 1)

@@ -6,13 +6,16 @@ from django.views.decorators.http import require_safe
 
 from kdb import __version__
 from kdb.operations import status
-from modelling.answer_store.selectors import answer_in
+from kdb.web.addresses import site_of
+from modelling.answer_store.selectors import answer_in, answer_or_none
 from modelling.answer_store.versions import current_answers
 from modelling.answers import words
 from modelling.ask.selectors import KEPT_FACTS, facts_in_words
 from modelling.evidence import names
-from modelling.evidence.axes import NATIVE
+from modelling.evidence.axes import AXES, NATIVE
+from modelling.evidence.forms import QuestionForm
 from modelling.evidence.question import choices_for
+from modelling.own_lab.selectors import measure_command
 
 from .api import FIGURES
 from .forms import VisitorForm
@@ -28,8 +31,12 @@ def about(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def measure(request: HttpRequest) -> HttpResponse:
-    """Show how to measure on one's own machine, and how to share what was measured."""
-    return render(request, "modelling/measure.html")
+    """Show how to measure on one's own machine, what an address asks or in general, and how to share it."""
+    axis, site = request.GET.get("axis", ""), site_of(request)
+    form = QuestionForm(request.GET, axis=axis) if axis in AXES else None
+    answered = answer_or_none(form.question()) if form and form.is_valid() else None
+    command = measure_command(answer_in(answered), server=site) if answered else None
+    return render(request, "modelling/measure.html", {"command": command, "site": site})
 
 
 @require_safe

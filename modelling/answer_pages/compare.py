@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from experiments import permissions
+from kdb.web.addresses import site_of
 from kdb.web.htmx import at_address, target_of, to_page, varies_for_htmx, wants_fragment
 from kdb.web.private import private_with
 from modelling.answer_pages.explanations.selectors import explained
@@ -61,7 +62,7 @@ def compare(request: HttpRequest) -> HttpResponse:
     edition = comparison_version(question, keys, as_of, method, request.user)
     here = laboratory.slug if laboratory and as_of is None else ""
     beside = {name: value for name, value in {**machine.given, "text": text, HERE: here}.items() if value}
-    shown = _context(question, keys, edition, as_of, request.GET.get("tab", ""), beside)
+    shown = _context(question, keys, edition, as_of, request.GET.get("tab", ""), beside, site_of(request))
     shown["fit"] = fit(question.axis, question.filters, machine, whole.grounds.facts, names.names())
     shown["tells_fit"] = bool(machine.given)
     shown["caveats"] = presentation.caveats(shown["page"], shown["fit"].says_disks, "") if shown["page"] else []
@@ -85,6 +86,7 @@ def _context(
     as_of: int | None,
     opened: str,
     beside: dict[str, str],
+    site: str,
 ) -> dict[str, Any]:
     """Return what the templates print; what only a tab shows, where it is open.
 
@@ -109,7 +111,7 @@ def _context(
         "without_numbers": first.why if verdict and first.ratio is None else "",
         "edition": edition,
         "as_of": as_of,
-        "measure": measure_command(answer, beside.get(HERE, "")) if answer and as_of is None else None,
+        "measure": measure_command(answer, beside.get(HERE, ""), server=site) if answer and as_of is None else None,
         "tab": tab,
         "tabs": shown,
         "campaign": "",

@@ -1,4 +1,4 @@
-"""Tell what the reader's own runs say of their machine, and which runs to make next. No Django.
+"""Tell what runs and moves on a machine say of it, beside what is published. No Django.
 
 What is known of a machine before any run is a mixture of normals of the entries' ln speed there (`value.Components`).
 Runs come in blocks, one right after the other, so that what drifts from block to block is common to a block and
@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .bayes import Posterior, forecast
-from .value import Components, candidate_sets, expected_gains, merge_components, order_by_lead
+from .value import Components, merge_components
 
 VARIATION = 0.07  # coefficient of variation expected of a short run on one machine
 SURE, LOSS = 0.9, 0.02  # the decision stands at this probability of being within the margin, and this expected loss
@@ -32,7 +32,6 @@ ACROSS = 0.5  # share of the variance of PLACES that a place has under every wor
 _WIDTHS = ((0.5, 0.25), (1.0, 0.5), (2.0, 0.25))
 _LEVEL = 100.0  # variance of a block's level: flat
 _MOST = 96  # components that are kept
-LARGEST = 6  # entries of a block: what runs within a time in which nothing drifts
 
 
 @dataclass(frozen=True)
@@ -155,20 +154,6 @@ def decide(machine: Machine, margin: float) -> Standing:
 def is_settled(standing: Standing) -> bool:
     """Tell whether the decision stands."""
     return bool(standing.within[standing.first] >= SURE and standing.losses[standing.first] <= LOSS)
-
-
-def next_block(machine: Machine, names: Sequence[str]) -> tuple[int, ...]:
-    """Return the places of the entries to run next, one right after the other: the block that is worth most a run.
-
-    names : (n,) of the entries, n >= 2; ties go by name
-    """
-    known = Components(machine.weights, machine.means, machine.covariances, np.zeros_like(machine.covariances))
-    order = order_by_lead(known, names)[: 2 * LARGEST]
-    few = merge_components(known.select(order))
-    sets = [candidate.places for candidate in candidate_sets(len(order)) if len(candidate.places) <= LARGEST]
-    gains = expected_gains(few, sets, float(machine.weights @ machine.noise))
-    best = max(range(len(sets)), key=lambda number: (gains[number] / len(sets[number]), -number))
-    return tuple(order[place] for place in sets[best])
 
 
 def _update_with_block(machine: Machine, block: Block) -> Machine:

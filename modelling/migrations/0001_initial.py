@@ -80,7 +80,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('sitting', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='runs', to='modelling.sitting')),
-                ('block', models.PositiveIntegerField(help_text='Runs of one block follow one another at once.')),
+                ('block', models.PositiveIntegerField(help_text='Runs of one block follow one another at once; 0: a warm-up, which does not count.')),
                 ('number', models.PositiveIntegerField(help_text='Its place among all runs of the sitting, from 1.')),
                 ('choice', models.PositiveIntegerField(help_text='The place of what it measures among the choices, from 0.')),
                 ('value', models.FloatField(blank=True, help_text='Operations a second; empty: not reported yet.', null=True)),

@@ -13,6 +13,16 @@ class Laboratory(models.Model):
     slug = models.SlugField(max_length=40, unique=True, validators=[check_slug])
     name = models.CharField(max_length=200)
     members = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="laboratories")
+    key_digest = models.CharField(
+        max_length=64,
+        null=True,
+        blank=True,
+        unique=True,
+        help_text="SHA-256 of the key of a visitor, who has no account.",
+    )
+    expires_at = models.DateTimeField(
+        null=True, blank=True, db_index=True, help_text="When what a visitor measured is deleted; empty: never."
+    )
 
     class Meta:
         ordering = ["slug"]
@@ -123,7 +133,9 @@ class SittingRun(models.Model):
     """One run of a sitting: planned first, then reported once."""
 
     sitting = models.ForeignKey(Sitting, on_delete=models.CASCADE, related_name="runs")
-    block = models.PositiveIntegerField(help_text="Runs of one block follow one another at once.")
+    block = models.PositiveIntegerField(
+        help_text="Runs of one block follow one another at once; 0: a warm-up, which does not count."
+    )
     number = models.PositiveIntegerField(help_text="Its place among all runs of the sitting, from 1.")
     choice = models.PositiveIntegerField(help_text="The place of what it measures among the choices, from 0.")
     value = models.FloatField(null=True, blank=True, help_text="Operations a second; empty: not reported yet.")

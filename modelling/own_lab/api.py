@@ -5,16 +5,18 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.db.models import QuerySet
+from django.urls import reverse
 from drf_spectacular.utils import extend_schema, extend_schema_field, extend_schema_view
 from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
-from rest_framework.exceptions import PermissionDenied
+from rest_framework.exceptions import NotAuthenticated, PermissionDenied, Throttled
+from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.views import APIView
 
 from experiments import permissions
 from experiments.case_studies.api import Conflict, OwnedViewSet
-from experiments.laboratory.benchmarks import engines
 from experiments.models import ImportBatch
 from kdb.accounts.users import user_of
 from kdb.api.bodies import Fields, FormFields, fields_of
@@ -23,14 +25,16 @@ from kdb.api.faults import FaultyRequest
 from kdb.api.shapes import shape_of
 from kdb.disk_path import SETTINGS
 from kdb.models import ApiToken
+from kdb.web.addresses import site_of
 from modelling.models import Laboratory, Sitting
 
-from . import laboratories, observed_load, rechecks, sessions, sharing
+from . import laboratories, loads, observed_load, rechecks, sessions, sharing, visitors
 from .content import MOST_RUNS, SECONDS, Choice, Decision, Like, Load, PlannedRun, Refused
 from .forms import LaboratoryForm, MemberForm
 
 TAGS = ["my machine"]
 ENGINE = "fio"  # that kdb measure runs
+MOST_FACTS = 40
 SETTING_NAMES = ("guest_fs", "host_fs", "backend", *SETTINGS)
 
 
@@ -86,12 +90,12 @@ class RunMadeSerializer(RunReportSerializer):
 class SittingFieldsSerializer(Fields):
     """A sitting as it is begun."""
 
-    laboratory = serializers.SlugField(max_length=40)
+    laboratory = serializers.SlugField(max_length=40, required=False, help_text="Yours; left out without an account.")
     machine = serializers.CharField(max_length=80, help_text="As you call it.")
     workload = serializers.ChoiceField(
-        choices=list(engines.WORKLOADS),
+        choices=list(loads.WORKLOADS),
         required=False,
-        error_messages={"invalid_choice": f"Found {{input}}; allowed are {', '.join(engines.WORKLOADS)}."},
+        error_messages={"invalid_choice": f"Found {{input}}; allowed are {', '.join(loads.WORKLOADS)}."},
     )
     like = serializers.CharField(
         max_length=300,
@@ -130,14 +134,27 @@ class SittingSerializer(serializers.ModelSerializer[Sitting]):
     load = serializers.SerializerMethodField()
     next = serializers.SerializerMethodField()
     decision = serializers.SerializerMethodField()
+    key = serializers.SerializerMethodField(
+        help_text="Of a visitor: goes on with it as a bearer token, and is told where it begins; null: told before."
+    )
+    page = serializers.SerializerMethodField(help_text="Of a visitor: shows it to whoever knows it; else null.")
 
     class Meta:
         model = Sitting
         fields = (
             *("id", "laboratory", "machine", "workload", "like", "engine", "seconds", "most_runs", "state", "choices"),
-            *("created_at", "ended_at", "case_study", "load", "next", "decision"),
+            *("created_at", "ended_at", "case_study", "load", "next", "decision", "key", "page"),
         )
         read_only_fields = fields
+
+    def get_key(self, session: Sitting) -> str | None:
+        key: str | None = self.context.get("key")
+        return key
+
+    def get_page(self, session: Sitting) -> str | None:
+        if session.laboratory.expires_at is None:
+            return None
+        return f"{site_of(self.context['request'])}{reverse('visit', args=[session.laboratory.slug])}"
 
     @extend_schema_field(shape_of(Choice)(many=True))
     def get_choices(self, session: Sitting) -> Any:
@@ -145,7 +162,7 @@ class SittingSerializer(serializers.ModelSerializer[Sitting]):
 
     @extend_schema_field(shape_of(Load))
     def get_load(self, session: Sitting) -> Any:
-        return shape_of(Load)(sessions.load_of(session)).data
+        return shape_of(Load)(loads.load_of(session)).data
 
     @extend_schema_field(shape_of(PlannedRun)(many=True))
     def get_next(self, session: Sitting) -> Any:
@@ -166,6 +183,14 @@ class SittingLineSerializer(serializers.ModelSerializer[Sitting]):
         model = Sitting
         fields = ("id", "laboratory", "machine", "workload", "like", "state", "created_at", "ended_at")
         read_only_fields = fields
+
+
+class MayMeasure(BasePermission):
+    """Lets members see and do everything in their laboratories, visitors begin a sitting, and its key go on with it."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        by_key = isinstance(request.auth, Laboratory) and view.action in ("retrieve", "runs")
+        return by_key or request.user.is_authenticated or (view.action == "create" and request.auth is None)
 
 
 @extend_schema_view(
@@ -233,6 +258,8 @@ class LaboratoryViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedV
 class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSet):
     """Decisions on machines of your laboratories, measured run by run."""
 
+    authentication_classes = [visitors.VisitorAuthentication, *APIView.authentication_classes]
+    permission_classes = [MayMeasure]
     queryset = Sitting.objects.all()
     lookup_value_converter = "int"
 
@@ -240,7 +267,9 @@ class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedView
         return SittingLineSerializer if self.action == "list" else SittingSerializer
 
     def get_queryset(self) -> QuerySet[Sitting]:
-        return laboratories.sessions_of(self.request.user).filter(laboratory__in=_opened_by(self.request))
+        return Sitting.objects.filter(laboratory__in=_opened_by(self.request)).select_related(
+            "laboratory", "started_by", "case_study"
+        )
 
     @extend_schema(
         operation_id="sittings_create",
@@ -249,30 +278,51 @@ class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedView
         responses={200: SittingSerializer, 201: SittingSerializer},
     )
     def create(self, request: Request) -> Response:
-        """Begin a sitting; the answer says what to run first."""
+        """Begin a sitting; the answer says what to run first. Without an account its key goes on with it."""
         asked = _checked(request, SittingFieldsSerializer)
         choices = [_choice(place, **{"settings": {}, **given}) for place, given in enumerate(asked.pop("choices"))]
         if len({choice.name for choice in choices}) < len(choices):
             raise FaultyRequest([{"field": "choices", "message": "Each name once."}])
-        laboratory = _opened_by(request).filter(slug=asked.pop("laboratory")).first()
-        if laboratory is None:
+        is_visitor = not request.user.is_authenticated
+        laboratory = _opened_by(request).filter(slug=asked.pop("laboratory", None)).first()
+        if is_visitor and "laboratory" in request.data:
+            raise NotAuthenticated
+        if laboratory is None and not is_visitor:
             raise FaultyRequest([{"field": "laboratory", "message": "You are a member of no laboratory of that name."}])
         runs = asked.pop("runs", [])
         for place, run in enumerate(runs):
             if run["choice"] not in {choice.name for choice in choices}:
                 raise FaultyRequest([{"field": f"runs[{place}].choice", "message": "It is none of the choices."}])
             _check_report(run, f"runs[{place}].")
+        if runs and asked["again"]:
+            raise FaultyRequest([{"field": "again", "message": "Runs that were made are no measurement made again."}])
+        if len({(run["block"], run["choice"]) for run in runs}) < len(runs):
+            raise FaultyRequest([{"field": "runs", "message": "Each choice once in a block."}])
+        _check_facts(asked["facts"])
         like, if_changed = _load_name(asked, runs), asked.pop("if_changed")
+        if laboratory is None:
+            return self._begin_as_visitor(request, choices, asked, runs)
         if asked.pop("again"):
             choices = _recheck(laboratory, choices, asked, like)
             if if_changed and (last := rechecks.find_unchanged(asked["before"], choices, asked["facts"])):
-                return Response(SittingSerializer(last).data)
+                return Response(self.get_serializer(last).data)
         elif like:
             asked["like"] = _like(request, like, asked)
         if laboratory.sittings.count() >= laboratories.MOST_SITTINGS:
             raise Conflict(f"The laboratory has {laboratories.MOST_SITTINGS} sittings, as many as it may.")
         session = sessions.begin_session(laboratory, request.user, choices=choices, engine=ENGINE, runs=runs, **asked)
-        return Response(SittingSerializer(session).data, status=status.HTTP_201_CREATED)
+        return Response(self.get_serializer(session).data, status=status.HTTP_201_CREATED)
+
+    def _begin_as_visitor(
+        self, request: Request, choices: list[Choice], asked: dict[str, Any], runs: list[dict[str, Any]]
+    ) -> Response:
+        if asked.pop("again") or not asked["workload"]:
+            raise NotAuthenticated
+        if not visitors.is_within_limits("sitting", visitors.MOST_VISITS, request._request):
+            raise Throttled(visitors.DAY, "As many visitors measured today as may: measure with --offline FILE.")
+        session, key = visitors.begin_session(choices=choices, engine=ENGINE, runs=runs, **asked)
+        answer = SittingSerializer(session, context={**self.get_serializer_context(), "key": key})
+        return Response(answer.data, status=status.HTTP_201_CREATED)
 
     @extend_schema(
         operation_id="sittings_report", tags=TAGS, request=RunReportSerializer, responses={200: SittingSerializer}
@@ -285,7 +335,7 @@ class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedView
         _check_report(report)
         with _refusals_as_conflicts():
             sessions.report_run(session, number, report.get("value"), report.get("disturbed", ""))
-        return Response(SittingSerializer(self.get_object()).data)
+        return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(operation_id="sittings_remove", tags=TAGS, responses={204: None})
     def destroy(self, request: Request, pk: int) -> Response:
@@ -303,7 +353,7 @@ class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedView
             raise PermissionDenied
         with _refusals_as_conflicts():
             sharing.share_session(session, user_of(request), ImportBatch.Door.API)
-        return Response(SittingSerializer(self.get_object()).data)
+        return Response(self.get_serializer(self.get_object()).data)
 
 
 @contextmanager
@@ -315,9 +365,11 @@ def _refusals_as_conflicts() -> Iterator[None]:
 
 
 def _opened_by(request: Request) -> QuerySet[Laboratory]:
-    """Return the user's laboratories; with a token that measures, the one that it is for."""
-    own = laboratories.laboratories_of(request.user)
+    """Return the user's laboratories; with a token that measures, or a visitor's key, the one that it is for."""
     token: Any = request.auth
+    if isinstance(token, Laboratory):
+        return Laboratory.objects.filter(pk=token.pk)
+    own = laboratories.laboratories_of(request.user)
     is_bound = isinstance(token, ApiToken) and ApiToken.Scope.MEASURE in token.scopes
     return own.filter(slug=token.laboratory) if is_bound else own
 
@@ -336,12 +388,19 @@ def _check_report(report: Mapping[str, Any], of: str = "") -> None:
         raise FaultyRequest([{"field": f"{of}value", "message": message}])
 
 
+def _check_facts(facts: Mapping[str, str]) -> None:
+    """Raise FaultyRequest where there are more, or longer names, than a program finds."""
+    if len(facts) > MOST_FACTS or any(len(name) > MOST_FACTS for name in facts):
+        message = f"At most {MOST_FACTS} facts, with names of at most {MOST_FACTS} characters."
+        raise FaultyRequest([{"field": "facts", "message": message}])
+
+
 def _load_name(asked: dict[str, Any], runs: Sequence[object]) -> str:
     """Take the machine whose load it shall be out of what is asked; "" under a workload. Raises FaultyRequest."""
     like: str = asked.pop("like", "")
     if bool(like) == ("workload" in asked):
         message = "Name either a workload or, as `like`, a machine whose load it shall be."
-        raise FaultyRequest([{"field": "workload", "message": message, "allowed": list(engines.WORKLOADS)}])
+        raise FaultyRequest([{"field": "workload", "message": message, "allowed": list(loads.WORKLOADS)}])
     if like and runs:
         message = "The load of a machine is made when a sitting begins: no run was made under it before."
         raise FaultyRequest([{"field": "runs", "message": message}])
@@ -355,7 +414,7 @@ def _like(request: Request, name: str, asked: Mapping[str, Any]) -> dict[str, An
         raise PermissionDenied("What was observed needs a token with the scope read, too.")
     seconds, version = asked["seconds"], asked["facts"].get("fio", "")
     try:
-        more = sessions.direct_io_lines(seconds)
+        more = loads.direct_io_lines(seconds)
         return observed_load.make_load(request.user, name, seconds=seconds, more=more, version=version)
     except Refused as refusal:
         raise FaultyRequest([{"field": "like", "message": str(refusal)}]) from refusal

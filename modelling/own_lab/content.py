@@ -4,11 +4,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+from experiments.laboratory.benchmarks import engines
 from kdb.content import Among
 from modelling.estimation import verdict
 
 # A sitting unless it is told otherwise, as kdb measure begins it.
 SECONDS, MOST_RUNS = 30, 24
+_KIB, _MIB = 2**10, 2**20
+# Percent of reads; bytes of a read and of a write; threads, files of each, bytes of a file; writes a flush of data;
+# whether files are written over, and whether from end to end.
+OTHER_LOADS = {
+    "database": (70, 8 * _KIB, 16 * _KIB, 8, 1, 128 * _MIB, 1, 1, 0),
+    "sync-write": (0, 4 * _KIB, 4 * _KIB, 4, 1, 64 * _MIB, 1, 1, 0),
+    "vm-boot": (90, 16 * _KIB, 8 * _KIB, 4, 1, 256 * _MIB, 0, 1, 0),
+    "small-files": (75, 16 * _KIB, 16 * _KIB, 8, 2000, 16 * _KIB, 0, 0, 0),
+    "sequential-write": (0, 1 * _MIB, 1 * _MIB, 2, 1, 512 * _MIB, 0, 0, 1),
+    "sequential-mixed": (70, 1 * _MIB, 1 * _MIB, 16, 8, 4 * _MIB, 0, 0, 1),
+}
+WORKLOADS = (*engines.WORKLOADS, *OTHER_LOADS)
+
 BETWEEN_SECONDS = 15  # that a run takes to be made ready
 
 NO_CHANGE, CHANGED, NOT_SURE = CHANGE_KINDS = "no change that matters", "changed", "not sure"
@@ -75,6 +89,7 @@ class Load:
     fsync_every: Annotated[int, "Writes; 0: never."]
     fdatasync_every: Annotated[int, "Writes; 0: never."]
     overwrite: Annotated[int, "1: files are written before and then over, and blocks are met in any order; else 0."]
+    sequential: Annotated[int, "1: each file from end to end; 0: blocks in random order."]
 
 
 @dataclass(frozen=True)
@@ -175,8 +190,10 @@ class Command:
     """The way to measure on the reader's own machine what an answer leaves open.
 
     minutes : that it takes at most; gain : percent by which the choice after it is on average faster; None: not known
+    asked : the question, as addresses have it
     """
 
     text: str
     minutes: int
     gain: float | None
+    asked: str

@@ -68,11 +68,10 @@ def compare_with_before(session: Sitting) -> tuple[Change, ...]:
     return tuple(compared)
 
 
-def is_conclusive(session: Sitting) -> bool:
-    """Tell whether enough was measured again."""
-    count, compared = session.runs.count(), compare_with_before(session)
-    is_sure = len(compared) == COMPARED and all(change.kind != NOT_SURE for change in compared)
-    return count >= min(session.most_runs, MOST_RUNS) or (count >= LEAST_RUNS and is_sure)
+def is_sure(session: Sitting) -> bool:
+    """Tell whether enough was measured again to be sure of each choice."""
+    count, compared = session.runs.exclude(block=0).count(), compare_with_before(session)
+    return count >= LEAST_RUNS and len(compared) == COMPARED and all(change.kind != NOT_SURE for change in compared)
 
 
 def _outcomes(session: Sitting) -> dict[str, list[float]]:

@@ -9,20 +9,22 @@ import numpy as np
 from django.db import transaction
 from django.utils import timezone
 
-from experiments.laboratory.benchmarks import engines
 from experiments.models import Configuration, FileSystem, Hypervisor
 from modelling.answers.knowledge import assumptions
 from modelling.answers.set_up import lines_of
-from modelling.estimation import machine
-from modelling.estimation.machine import SURE, VARIATION, Block, Machine
+from modelling.estimation import sequential
+from modelling.estimation.machine import SURE, Block, Machine
+from modelling.estimation.sequential import Trial
 from modelling.models import Laboratory, Sitting, SittingRun
 
 from . import rechecks, words
-from .content import NO_DIFFERENCE, NOT_YET, USE, Choice, Decision, Load, PlannedRun, Refused, Standing
+from .content import NO_DIFFERENCE, NOT_YET, USE, Choice, Decision, PlannedRun, Refused, Standing
 from .prior import Prior, prior_of_choices
 from .signals import sitting_ended
 
 MOST_CHOICES = 20
+WARM_UP = "the first run of all warms up"
+LEAST_BLOCK = 2  # runs: fewer compare nothing
 _AHEAD = 30  # further runs that are looked at to say how many it may take
 
 
@@ -41,7 +43,7 @@ def begin_session(
     before: Sitting | None = None,
     runs: Sequence[Mapping[str, Any]] = (),
 ) -> Sitting:
-    """Begin a session with its first runs planned. workload : of engines.WORKLOADS; "" under a load of `like`
+    """Begin a session with its first runs planned. workload : of loads.WORKLOADS; "" under a load of `like`
 
     like : of observed_load.make_load; nothing published is of that load, so the prior says nothing
     before : what it measures again; runs : made without a server, with which it ends; sent again they are the same one
@@ -96,6 +98,8 @@ def report_run(session: Sitting, number: int, value: float | None, disturbed: st
         run = session.runs.filter(number=number).first()
         if run is None:
             raise Refused(f"run {number}: the sitting has no such run")
+        if run.block == 0:
+            disturbed = disturbed or WARM_UP
         if run.reported_at:
             if (run.value, run.disturbed) != (value, disturbed):
                 raise Refused(f"run {number}: it was reported before, as {run.value or run.disturbed}")
@@ -119,88 +123,42 @@ def planned_runs(session: Sitting) -> tuple[PlannedRun, ...]:
     )
 
 
-def load_of(session: Sitting) -> Load:
-    """Return what each run of the session does."""
-    if session.like:
-        job = session.like["job"]
-    else:
-        shape = engines.SHAPES[session.workload]
-        job = engines.fio_job(session.workload, shape, "", session.seconds) + direct_io_lines(session.seconds)
-    return load_numbers(session.engine, job)
-
-
-def load_numbers(engine: str, job: str) -> Load:
-    """Return the numbers of a job of our own; the client makes the same job of them, as a test compares."""
-    options = dict(line.split("=", 1) for line in job.splitlines()[1:])
-    numbers = {key: int(value) for key, value in options.items() if value.isdecimal()}
-    # "16384,8192", or "4096/60:8192/40,12288/100": sizes, each perhaps with shares of it and of its double.
-    (read_bytes, read_doubled), (write_bytes, write_doubled) = (
-        (int(size.partition("/")[0]), int(size.rpartition("/")[2]) if ":" in size else 0)
-        for size in (options.get("bs") or options["bssplit"]).split(",")
-    )
-    return Load(
-        engine=engine,
-        seconds=numbers["runtime"],
-        warm_up_seconds=numbers["ramp_time"],
-        threads=numbers["numjobs"],
-        files=numbers["nrfiles"],
-        file_bytes=numbers["filesize"],
-        read_percent={"randread": 100, "randwrite": 0}.get(options["rw"], numbers.get("rwmixread", 50)),
-        read_bytes=read_bytes,
-        read_doubled_percent=read_doubled,
-        write_bytes=write_bytes,
-        write_doubled_percent=write_doubled,
-        fsync_every=numbers.get("fsync", 0),
-        fdatasync_every=numbers.get("fdatasync", 0),
-        overwrite=numbers.get("overwrite", 0),
-    )
-
-
-def direct_io_lines(seconds: int) -> str:
-    """Return the lines that end every job: direct I/O, as the files are far smaller than memory."""
-    return f"direct=1\nramp_time={warm_up_seconds(seconds)}\n"
-
-
 def is_guest(session: Sitting) -> bool:
     """Tell whether the machine is virtual: as its program found, else if choices name a guest's file system."""
     virtual = session.facts.get("virtual")
     return virtual == "yes" or (virtual is None and any("guest_fs" in c.settings for c in choices_of(session)))
 
 
-def warm_up_seconds(seconds: int) -> int:
-    """Return how long a run goes on before it counts."""
-    return max(1, seconds // 10)
-
-
 def decide(session: Sitting) -> Decision:
     """Return what is known of the machine so far, beside what was known before."""
     before = _before(session)
-    return _decision(session, before, machine.update(before, blocks_of(session)))
+    return _decision(session, before, sequential.update(before, blocks_of(session)))
 
 
-def _before(session: Sitting) -> Machine:
-    return machine.initial_machine(Prior.from_json(session.known).components, VARIATION**2)
+def _before(session: Sitting) -> Trial:
+    return sequential.begin(Prior.from_json(session.known).components)
 
 
 def _continue(session: Sitting) -> None:
     """Plan the next block, or end the session."""
-    now = machine.update(_before(session), blocks_of(session))
-    stands, count = machine.decide(now, assumptions().margin), session.runs.count()
-    is_decided = machine.is_settled(stands) and session.runs.filter(value__isnull=False).exists()
-    has_ended = rechecks.is_conclusive(session) if session.before else is_decided or count >= session.most_runs
-    if has_ended:
+    now = sequential.update(_before(session), blocks_of(session))
+    stands, made = sequential.decide(now, assumptions().margin), session.runs.exclude(block=0).count()
+    left = session.most_runs - made
+    is_decided = rechecks.is_sure(session) if session.before else sequential.is_settled(now, stands)
+    if is_decided or left < LEAST_BLOCK or (session.before and made >= rechecks.MOST_RUNS):
         session.state = Sitting.State.DECIDED if is_decided else Sitting.State.SPENT
         session.ended_at = timezone.now()
         session.save(update_fields=["state", "ended_at"])
-        sitting_ended.send(sender=Sitting)
+        if session.laboratory.expires_at is None:
+            sitting_ended.send(sender=Sitting)
         return
-    names = [choice.name for choice in choices_of(session)]
-    block = session.runs.order_by("-block").values_list("block", flat=True).first() or 0
-    block_of = range(len(names)) if session.before else machine.next_block(now, names)
+    newest = session.runs.order_by("-block").values_list("block", flat=True).first()
+    block = 0 if newest is None else newest + 1
+    among = range(len(session.choices)) if session.before else sequential.next_block(now, stands)[:left]
     # A fixed seed: whoever plans the same block again plans the same order.
-    order = np.random.default_rng([session.pk, block]).permutation(block_of)
+    order = np.random.default_rng([session.pk, block]).permutation(among)[: None if block else 1]
     SittingRun.objects.bulk_create(
-        SittingRun(sitting=session, block=block + 1, number=count + place, choice=int(choice))
+        SittingRun(sitting=session, block=block, number=(made + 1 if block else 0) + place, choice=int(choice))
         for place, choice in enumerate(order, start=1)
     )
 
@@ -221,8 +179,9 @@ def blocks_of(session: Sitting, among: Collection[int] | None = None) -> list[Bl
     ]
 
 
-def _decision(session: Sitting, before: Machine, now: Machine) -> Decision:
-    stands = machine.decide(now, assumptions().margin)
+def _decision(session: Sitting, before: Trial, now: Trial) -> Decision:
+    margin, has_ended = assumptions().margin, session.ended_at is not None
+    stands = sequential.decide(now, margin)
     choices, blocks = choices_of(session), blocks_of(session)
     names = [choice.name for choice in choices]
     counted = [place for block in blocks for place in block.entries]
@@ -240,9 +199,12 @@ def _decision(session: Sitting, before: Machine, now: Machine) -> Decision:
     ]
     rows.sort(key=lambda row: (row.name != choices[stands.first].name, row.loss, row.name))
     alike = [row.name for row in rows if row.within >= SURE]
-    kind = NOT_YET if not (counted and machine.is_settled(stands)) else NO_DIFFERENCE if len(alike) > 1 else USE
-    further = None if kind != NOT_YET else _expected_runs(now, names)
-    sentence = words.decision_sentence(kind, rows, alike, assumptions().margin, further, runs=len(counted))
+    # What was decided stays so, by whatever rule that was.
+    is_decided = session.state == Sitting.State.DECIDED or sequential.is_settled(now, stands)
+    kind = NOT_YET if not is_decided else NO_DIFFERENCE if len(alike) > 1 else USE
+    # While it goes on the runs themselves tell it soon.
+    further = _expected_runs(now) if kind == NOT_YET and has_ended else None
+    sentence = words.decision_sentence(kind, rows, alike, margin, further, runs=len(counted), has_ended=has_ended)
     if session.like:
         sentence = words.under_load_of(session.like["machine"], sentence)
     lines = _set_up(session, choices[stands.first]) if kind == USE else ()
@@ -270,20 +232,22 @@ def _set_up(session: Sitting, choice: Choice) -> tuple[str, ...]:
     return lines_of(Configuration(pk=0, **settings))
 
 
-def ratios_to_first(known: Machine, first: int, names: Sequence[str]) -> list[tuple[float, float, float]]:
+def ratios_to_first(known: Machine | Trial, first: int, names: Sequence[str]) -> list[tuple[float, float, float]]:
     """Return ratio, low and high (95 %) of each choice against this one."""
     every = np.arange(len(names))
     quantiles = known.posterior(names).mean_quantiles(every, np.full_like(every, first), (0.5, 0.025, 0.975))
     return [(float(middle), float(low), float(high)) for middle, low, high in np.exp(quantiles)]
 
 
-def _expected_runs(now: Machine, names: Sequence[str]) -> int | None:
+def _expected_runs(now: Trial) -> int | None:
     """Return how many more runs it takes if they show what is expected; None: more than _AHEAD."""
     expected, runs = now.weights @ now.means, 0
+    stands = sequential.decide(now, assumptions().margin)
     while runs < _AHEAD:
-        places = machine.next_block(now, names)
-        now = machine.update(now, [Block(places, tuple(float(expected[place]) for place in places))])
+        places = sequential.next_block(now, stands)
+        now = sequential.update(now, [Block(places, tuple(float(expected[place]) for place in places))])
         runs += len(places)
-        if machine.is_settled(machine.decide(now, assumptions().margin)):
+        stands = sequential.decide(now, assumptions().margin)
+        if sequential.is_settled(now, stands):
             return runs
     return None

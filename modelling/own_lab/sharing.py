@@ -11,18 +11,18 @@ from django.utils.text import slugify
 from experiments.imports.tables.conditions import Conditions
 from experiments.imports.tables.drafting import TableRefused, make_draft
 from experiments.imports.tables.parsing import PlainTable
-from experiments.laboratory.benchmarks import engines
+from experiments.laboratory.benchmarks.engines import PERSONALITY
 from experiments.models import CaseStudy, ImportBatch
 from kdb.disk_path import SETTINGS
 from kdb.host_storage import BACKENDS
 from modelling.models import Sitting
 
-from . import sessions
+from . import loads, sessions
 from .content import Choice, Refused
 
 
-def share_session(session: Sitting, user: User, door: ImportBatch.Door) -> CaseStudy:
-    """Return the draft that the session becomes, the same one each time. Raises Refused.
+def share_session(session: Sitting, user: User | None, door: ImportBatch.Door) -> CaseStudy:
+    """Return the draft that the session becomes, the same one each time. Raises Refused. user : None: a visitor
 
     Callers check that the user may see the session and begin a draft.
     """
@@ -35,7 +35,7 @@ def share_session(session: Sitting, user: User, door: ImportBatch.Door) -> CaseS
         return session.case_study
 
 
-def _draft(session: Sitting, user: User, door: ImportBatch.Door) -> CaseStudy:
+def _draft(session: Sitting, user: User | None, door: ImportBatch.Door) -> CaseStudy:
     """Return a new draft of what was measured. Raises Refused."""
     if session.state == Sitting.State.OPEN:
         raise Refused("The sitting is open: it can be shared when it has ended.")
@@ -65,14 +65,19 @@ def _conditions(session: Sitting, header: list[str]) -> Conditions:
     if not sessions.is_guest(session):
         of_machine["ram_gib"] = facts.get("ram_gib", "")
     disturbed = session.runs.exclude(disturbed="")
-    names = ", ".join(dict.fromkeys(choice.place for choice in sessions.choices_of(session)))
+    laboratory = session.laboratory
+    places = list(dict.fromkeys(choice.place for choice in sessions.choices_of(session)))
+    names = f"{len(places)} of a visitor's" if laboratory.expires_at else ", ".join(places)
+    # A visitor's own short name is the address of what was measured, and nobody else's business.
+    slug = f"visitor-{laboratory.pk}" if laboratory.expires_at else laboratory.slug
+    of = "on a visitor's machine" if laboratory.expires_at else f"on a machine of {laboratory.name}"
     return Conditions(
         case_study={
-            "slug": f"{session.laboratory.slug}-{session.workload[:20]}-{session.pk}",
-            "title": f"{session.workload.capitalize()} on a machine of {session.laboratory.name}"[:200],
-            "laboratory": session.laboratory.slug,
+            "slug": f"{slug}-{session.workload[:20]}-{session.pk}",
+            "title": f"{session.workload.capitalize()} {of}"[:200],
+            "laboratory": slug,
             "run_seconds": session.seconds,
-            "warm_up_seconds": sessions.warm_up_seconds(session.seconds),
+            "warm_up_seconds": loads.warm_up_seconds(session.seconds),
             "quiet_host": facts.get("quiet_host", ""),
             "measured_year": session.created_at.year,
             "value_scope": CaseStudy.Scope.PER_VM,
@@ -99,18 +104,18 @@ def _procedure(session: Sitting) -> str:
 def _rows(session: Sitting) -> list[dict[str, str]]:
     """Return a row of the import template for each run that counts."""
     of_choices = [_settings(session, place, choice) for place, choice in enumerate(sessions.choices_of(session))]
-    shape = engines.SHAPES[session.workload]
+    load = loads.load_of(session)
     of_load = {
         "workload": session.workload,
         "benchmark": session.engine,
         "benchmark_version": session.facts.get("fio", ""),
         "parameter:direct": 1,
-        "parameter:personality": engines.PERSONALITY,
-        "parameter:threads": shape.threads,
-        "parameter:files": shape.files,
-        "parameter:file_size_bytes": shape.file_bytes,
+        "parameter:personality": PERSONALITY,
+        "parameter:threads": load.threads,
+        "parameter:files": load.threads * load.files,
+        "parameter:file_size_bytes": load.file_bytes,
         "parameter:run_seconds": session.seconds,
-        "working_set_bytes": shape.files * shape.file_bytes,
+        "working_set_bytes": load.threads * load.files * load.file_bytes,
         "unit": "ops/s",
     }
     return [

@@ -1,20 +1,24 @@
 """The pages of one's own laboratories and of what is measured there."""
 
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from experiments import permissions
 from experiments.models import ImportBatch
 from kdb.accounts.users import user_of
+from kdb.cost import budget
 from kdb.web.addresses import site_of
+from kdb.web.private import PRIVATE
 from modelling.answers.knowledge import assumptions
 from modelling.answers.words import address
 from modelling.evidence.question import Question
+from modelling.models import Sitting
 
-from . import laboratories, sessions, sharing
+from . import laboratories, sessions, sharing, visitors
 from .client_file import client_file_text
 from .content import Refused
 from .forms import LaboratoryForm, MemberForm
@@ -87,6 +91,36 @@ def sitting_detail(request: HttpRequest, pk: int) -> HttpResponse:
             )
         except Refused as error:
             refusal = str(error)
+    return _sitting_page(request, session, refusal)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def visit(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show a visitor's session to whoever knows its address, and hand it in for review."""
+    budget.remove_limit()  # a worker that went on could not say who asks
+    laboratory = visitors.laboratory_at(slug)
+    session = laboratory and laboratory.sittings.select_related("laboratory", "case_study").first()
+    if not session:
+        raise Http404("nothing is kept at this address")
+    refusal = ""
+    if request.method == "POST":
+        try:
+            if permissions.may_create(request.user):
+                draft = sharing.share_session(session, user_of(request), ImportBatch.Door.BROWSER)
+                return redirect("draft-detail", draft.slug)
+            if not visitors.is_within_limits("contribution", visitors.MOST_CONTRIBUTIONS, request):
+                raise Refused("So many were handed in today that reviewers would not get through: try it tomorrow.")
+            visitors.contribute(session, request.user if isinstance(request.user, User) else None)
+            return redirect(request.path)
+        except Refused as error:
+            refusal = str(error)
+    response = _sitting_page(request, session, refusal)
+    response["X-Robots-Tag"] = "noindex"
+    response["Cache-Control"] = PRIVATE
+    return response
+
+
+def _sitting_page(request: HttpRequest, session: Sitting, refusal: str) -> HttpResponse:
     decision = sessions.decide(session)
     names = [choice.name for choice in sessions.choices_of(session)]
     runs = list(session.runs.all())
@@ -97,7 +131,8 @@ def sitting_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "runs": [(run, names[run.choice]) for run in runs],
         "skipped": runs[0].disturbed if runs and all(run.disturbed and not run.value for run in runs) else "",
         "refusal": refusal,
-        "may_share": permissions.may_create(request.user),
+        "may_create": permissions.may_create(request.user),
+        "may_share": permissions.may_create(request.user) or session.laboratory.expires_at is not None,
         "may_see": session.case_study is not None and permissions.may_see(request.user, session.case_study),
         "published": address(Question.from_key(decision.published)) if decision.published else "",
     }

@@ -4,10 +4,11 @@ import shlex
 from collections.abc import Sequence
 from datetime import datetime
 
-from experiments.laboratory.benchmarks.engines import WORKLOADS
 from kdb.host_storage import UNNAMED
 from modelling.answers.content import Answer
+from modelling.answers.words import address
 from modelling.estimation import verdict
+from modelling.estimation.sequential import LIKELY
 from modelling.evidence.axes import AXES, entry_parts
 from modelling.evidence.words import listed, some
 from modelling.workloads.profiles import Profile
@@ -20,6 +21,7 @@ from .content import (
     NO_DIFFERENCE,
     NOT_YET,
     SECONDS,
+    WORKLOADS,
     Command,
     EntryHere,
     Standing,
@@ -30,26 +32,35 @@ _MOST_DISKS = 4
 
 
 def decision_sentence(
-    kind: str, rows: Sequence[Standing], alike: Sequence[str], margin: float, further: int | None, *, runs: int
+    kind: str,
+    rows: Sequence[Standing],
+    alike: Sequence[str],
+    margin: float,
+    further: int | None,
+    *,
+    runs: int,
+    has_ended: bool,
 ) -> str:
-    """Say what to use on this machine. rows : the one to use first; alike : those within the margin of the best"""
+    """Say what to use on this machine.
+
+    rows : the one to use first; alike : those within the margin of the best
+    further : runs that would decide, of a session that has ended; None: too many
+    """
     first = rows[0]
     if kind == NOT_YET:
-        took = f"About {further} more runs would decide." if further else "More runs than 30 would be needed."
-        return (
-            f"{_count(runs)} on this machine did not decide yet. {took}"
-            if runs
-            else f"Nothing was measured here. {took}"
-        )
+        what = f"{_count(runs)} on this machine did not decide yet." if runs else "Nothing was measured here yet."
+        took = f" About {further} more runs would decide." if further else " More than 30 further runs would be needed."
+        return what + (took if has_ended else "")
     if kind == NO_DIFFERENCE:
-        others = ", ".join(alike[:-1])
         return (
-            f"On this machine {others} and {alike[-1]} differ by less than {margin:.0%}: keep what you have. "
+            f"{listed(alike, 'or')}: either is fine on this machine, they differ by less than {margin:.0%}. "
             f"If that is wrong, it costs about {first.loss:.1f} %."
         )
     second = max(rows[1:], key=lambda row: row.ratio)
     lead = _lead(second.ratio, second.low, second.high, second.name)
-    return f"Use {first.name} on this machine: {lead}. If that is wrong, it costs about {first.loss:.1f} %."
+    tied = [row.name for row in rows[1:] if row.within > LIKELY]
+    may = f" {listed(tied, 'or')} may be as good." if tied else ""
+    return f"Use {first.name} on this machine: {lead}.{may} If that is wrong, it costs about {first.loss:.1f} %."
 
 
 def under_load_of(machine: str, text: str) -> str:
@@ -133,10 +144,10 @@ def _count(runs: int) -> str:
     return "One run" if runs == 1 else f"{runs} runs"
 
 
-def measure_command(answer: Answer, laboratory: str = "") -> Command | None:
+def measure_command(answer: Answer, laboratory: str = "", *, server: str) -> Command | None:
     """Return the command that measures what the answer leaves open; None: nothing, or kdb measure cannot.
 
-    laboratory : short name of the reader's; "": to be filled in
+    laboratory : short name of the reader's; "": as a visitor, by one line; server : where the program comes from
     """
     question, runs = answer.question, answer.next_runs[-1:]
     is_worthless = bool(answer.measure_next) and not runs
@@ -146,9 +157,10 @@ def measure_command(answer: Answer, laboratory: str = "") -> Command | None:
     on = _what_on(question.axis, keys)
     if not on:
         return None
-    words = ["kdb", "measure", question.workload, "--laboratory", laboratory or "NAME", *on]
-    minutes = round(MOST_RUNS * (SECONDS + BETWEEN_SECONDS) / 60)
-    return Command(shlex.join(words), minutes, runs[0].gain if runs else None)
+    words = [question.workload, *(["--laboratory", laboratory] if laboratory else []), *on]
+    program = "kdb" if laboratory else f"curl -sSf {server}/kdb.py | python3 -"
+    minutes, asked = round(MOST_RUNS * (SECONDS + BETWEEN_SECONDS) / 60), address(question).partition("?")[2]
+    return Command(f"{program} measure {shlex.join(words)}", minutes, runs[0].gain if runs else None, asked)
 
 
 def _what_on(name: str, keys: Sequence[str]) -> list[str]:

@@ -14,6 +14,7 @@ from kdb.pairs import pair_key
 from modelling.estimation import machine
 from modelling.estimation.bayes import Posterior
 from modelling.estimation.machine import VARIATION, Machine
+from modelling.estimation.sequential import LARGEST, OPEN
 from modelling.estimation.value import Components, merge_components
 from modelling.estimation.verdict import STRENGTHS
 from modelling.fleet.placement.expected_gain import Known
@@ -72,8 +73,9 @@ def _measured(
             if len(left) == 1:
                 undecided.remove(left)
             elif made + 1 < most:
-                places = machine.next_block(few, [names[place] for place in left])
-                block = tuple(left[place] for place in places)[: most - made]
+                order = sorted(range(len(left)), key=lambda place: stands.losses[place])
+                block = tuple(left[place] for place in order[: max(2, int((stands.within >= OPEN).sum()))])
+                block = block[: min(LARGEST, most - made)]
                 now = machine.update(now, [true.block(block)])
                 made += len(block)
     return now, made

@@ -81,7 +81,8 @@ def handle(change: SeriesChange, user: Any, deed: str, *, reason: str = "", unti
 
 
 def _waiting() -> QuerySet[Sitting]:
-    return Sitting.objects.filter(ended_at__isnull=False, looked_at__isnull=True)
+    # A visitor's laboratory has one sitting, and so no series.
+    return Sitting.objects.filter(ended_at__isnull=False, looked_at__isnull=True, laboratory__expires_at=None)
 
 
 def _unique(named: list[tuple[Series, str]]) -> list[tuple[Series, str]]:

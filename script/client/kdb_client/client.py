@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from .configuration import Configuration
-from .errors import NotAllowedError, NotReadyError, ProblemError, TooManyRequestsError, UnreachableError
+from .errors import AwayError, NotAllowedError, NotReadyError, ProblemError, TooManyRequestsError, UnreachableError
 
 _KEPT_ANSWERS = 100
 _TIMEOUT_SECONDS = 60  # without a byte
@@ -183,7 +183,7 @@ class Client:
                 return _Answer(response.status, response.headers, _body(response))
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
-            raise UnreachableError(f"{self.configuration.url} does not answer: {reason}") from None
+            raise AwayError(f"{self.configuration.url} does not answer: {reason}") from None
 
 
 def _body(response: Any) -> bytes:

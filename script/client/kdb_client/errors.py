@@ -2,6 +2,7 @@
 
 KdbError
     UnreachableError             no answer, or one that is not KDB's
+        AwayError                no answer at all
     NotReadyError                the answer was still being worked out when patience ended
     ProblemError                 the server says what is wrong (problem details, RFC 9457)
         NotAllowedError          401 or 403: the token
@@ -16,6 +17,10 @@ class KdbError(Exception):
 
 
 class UnreachableError(KdbError):
+    pass
+
+
+class AwayError(UnreachableError):
     pass
 
 

@@ -20,6 +20,7 @@ BOUNDS = {
     "fsync_every": (0, 10**9),
     "fdatasync_every": (0, 10**9),
     "overwrite": (0, 1),
+    "sequential": (0, 1),
 }
 MOST_FILES, MOST_BYTES = 10**6, 2**33  # that a run makes
 MOST_MEMORY = 2**31  # bytes that all threads have under way
@@ -57,7 +58,8 @@ def fio_job(load: Mapping[str, int], folder: str) -> str:
     """Return the text of the job of a checked load in an empty folder. Raises KdbError."""
     if not folder.isprintable() or any(sign in folder for sign in ":$\\"):
         raise KdbError(f"{folder}: fio takes no folder whose name has a colon, a dollar, a backslash or a line's end.")
-    kind = {0: "randwrite", 100: "randread"}.get(load["read_percent"], "randrw")
+    kind = {0: "write", 100: "read"}.get(load["read_percent"], "rw")
+    kind = kind if load["sequential"] else f"rand{kind}"
     sizes = [(load[f"{way}_bytes"], load[f"{way}_doubled_percent"]) for way in ("read", "write")]
     split = ",".join(f"{size}/{100 - more}:{2 * size}/{more}" if more else f"{size}/100" for size, more in sizes)
     is_split = any(more for _, more in sizes)
@@ -66,13 +68,13 @@ def fio_job(load: Mapping[str, int], folder: str) -> str:
         f"directory={folder}",
         "ioengine=psync",
         f"rw={kind}",
-        *([f"rwmixread={load['read_percent']}"] if kind == "randrw" else []),
+        *([f"rwmixread={load['read_percent']}"] if kind.endswith("rw") else []),
         f"bssplit={split}" if is_split else f"bs={load['read_bytes']},{load['write_bytes']}",
         f"numjobs={load['threads']}",
         f"nrfiles={load['files']}",
         f"filesize={load['file_bytes']}",
         "openfiles=100",
-        "file_service_type=random",
+        *([] if load["sequential"] else ["file_service_type=random"]),
         *(["norandommap=1"] if load["overwrite"] else []),
         "fallocate=none",
         *(["overwrite=1"] if load["overwrite"] else []),

@@ -34,7 +34,7 @@ class Guardian:
     """Told what to take away: `guardian.watch(MOUNT, path)`. Leaving the context takes everything away and waits."""
 
     def __enter__(self) -> "Guardian":
-        self._journal = _state_folder() / f"{os.getpid()}-{secrets.token_hex(4)}.journal"
+        self._journal = state_folder() / f"{os.getpid()}-{secrets.token_hex(4)}.journal"
         unlocked = self._journal.with_suffix(".new")  # nobody finds it until it is locked
         self._file = os.open(unlocked, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._file, fcntl.LOCK_EX)
@@ -103,7 +103,7 @@ class Guardian:
 def clean() -> tuple[list[str], list[str]]:
     """Take away what killed measurements and their guardians left; return what was, and what could not be."""
     taken, left = [], []
-    for journal in sorted(_state_folder().glob("*.journal")):
+    for journal in sorted(state_folder().glob("*.journal")):
         try:
             file = os.open(journal, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
@@ -159,8 +159,8 @@ def _clear(journal: Path, file: int) -> tuple[list[str], list[str]]:
     return taken, left
 
 
-def _state_folder() -> Path:
-    """Return the folder of journals, of this user alone."""
+def state_folder() -> Path:
+    """Return the folder of journals and of what is kept, of this user alone."""
     home = os.environ.get("XDG_STATE_HOME") or ("/var/lib" if os.geteuid() == 0 else Path.home() / ".local" / "state")
     folder = Path(home) / "kdb-measure"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

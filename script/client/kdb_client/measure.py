@@ -6,6 +6,7 @@ It says first what it will do, and asks. Whatever ends it, nothing is left behin
 import argparse
 import json
 import math
+import os
 import platform
 import random
 import re
@@ -18,11 +19,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from . import kept
 from .client import Client
+from .decide import LIKELY, SURE, Standing, Trial
 from .errors import KdbError
 from .fio_job import checked_load, file_bytes, fio_job
 from .guardian import FOLDER, Guardian, clean, remove_folder
-from .loads import LOADS, load_of, warm_up_of
+from .loads import LOADS, WORDS, load_of, warm_up_of
 from .output import show
 from .places import MAKE, Place, Prepared, check_folder, facts_of, hold, is_guest
 from .schedule import CHANGE, Budget, units
@@ -33,16 +36,19 @@ FIO_HINT = "fio is not installed: apt install fio, dnf install fio, zypper insta
 BUSY = 0.3  # of one processor, that others may use before a run
 STEAL = 0.1  # of the processors' time that the host may take away during a run
 _QUIET_TRIES, _LOOK_SECONDS = 10, 2.0
+_BUSIEST = 3  # programs that are named
+_VISITED = "/measured/"  # in the address of what a visitor measured
 _WIDTH = 40
-EACH = 2  # runs of each choice without a server
+BUSY_BEFORE = "other programs kept the processors busy before it"
+QUIET_HINT = "End them, or take runs as they are: --despite-load."
 OFFLINE = "kdb_offline"  # the version of a file that was written without one
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add what `kdb measure` takes."""
-    command.add_argument("workload", nargs="?", help="fileserver, varmail, webserver or randomfileaccess")
+    command.add_argument("workload", nargs="?", help=f"of {', '.join([*WORDS, *LOADS])}")
     command.add_argument("--like", metavar="MACHINE", help="in its place: the load that was observed on a machine")
-    command.add_argument("--laboratory", help="yours, where the numbers are kept; members alone see them")
+    command.add_argument("--laboratory", help="yours, with an account, whose members alone see the numbers")
     command.add_argument("--machine", default=platform.node() or "this machine", help="what you call it")
     command.add_argument("--hypervisor", default="", help="that this machine runs under, where it cannot see that")
     command.add_argument("--place", action="append", default=[], metavar="NAME=FOLDER", help="a folder, as it is")
@@ -52,7 +58,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--most-runs", type=int, default=24)
     instead = command.add_mutually_exclusive_group()
     instead.add_argument("--again", action="store_true", help="what led here last time, and whether it changed")
-    instead.add_argument("--offline", metavar="FILE", help="without a server: each choice twice, for kdb upload FILE")
+    instead.add_argument("--offline", metavar="FILE", help="decide without a server; for kdb upload FILE later")
+    command.add_argument("--resume", action="store_true", help="go on with the measurement that was cut off")
     command.add_argument(
         "--despite-load",
         action="store_true",
@@ -65,15 +72,18 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def measure(client: Client, options: argparse.Namespace) -> int:
     """Return 0: it is decided, or a timer found nothing new. 1: not yet, after as many runs as were allowed."""
+    if (options.like or options.again or options.every) and not options.laboratory:
+        raise KdbError("Name your laboratory, where the numbers are kept: --laboratory NAME.")
+    if options.resume and options.offline:
+        raise KdbError("Without a server nothing is gone on with: leave out --resume.")
     if options.every:
         show(*units(sys.argv[1:]).splitlines())
         return 0
     _clean()
     if options.clean:
         return 0
+    options.workload = WORDS.get(options.workload, options.workload)
     places = _places(options)
-    if not options.laboratory:
-        raise KdbError("Name your laboratory, where the numbers are kept: --laboratory NAME.")
     if bool(options.workload) == bool(options.like):
         raise KdbError("Name either a workload or, with --like, a machine that was observed.")
     if shutil.which("fio") is None:
@@ -97,12 +107,11 @@ def _measured(client: Client, places: list[Place], options: argparse.Namespace) 
             raise KdbError(f"{options.offline} is there already.")
         if options.workload not in LOADS:
             raise KdbError(f"{options.workload or options.like}: without a server it measures {', '.join(LOADS)}.")
-        options.most_runs = EACH * len(places)
     if not options.yes and not _agrees(places, options):
         return 1
     in_guest = is_guest()
     asked = {
-        "laboratory": options.laboratory,
+        **({"laboratory": options.laboratory} if options.laboratory else {}),
         "machine": options.machine,
         **({"like": options.like} if options.like else {"workload": options.workload}),
         "seconds": options.seconds,
@@ -116,13 +125,17 @@ def _measured(client: Client, places: list[Place], options: argparse.Namespace) 
         return _offline(places, asked, options)
     again = {"again": options.again, "if_changed": options.scheduled == CHANGE}
     of_choice = {place.choice: place for place in places}
-    sitting = _checked(client.post("sittings/", {**asked, "most_runs": options.most_runs, **again}), of_choice)
+    asked["most_runs"] = options.most_runs
+    under_way = kept.UnderWay(client, asked, [f"{place.identity} {asked['facts'].get('fio')}" for place in places])
+    sitting = _resumed(under_way, options, of_choice)
+    if sitting is None:
+        sitting = _checked(under_way.begin({**asked, **again}), of_choice)
     if again["if_changed"] and not sitting["next"]:
         show(f"No release changed since sitting {sitting['id']}: nothing is measured.")
         return 0
     if sitting.get("like"):
         show(sitting["like"]["sentence"])
-    load, made = checked_load(sitting.get("load")), 0
+    load, disturbed = checked_load(sitting.get("load")), 0
     seconds, warm_up = load["seconds"], load["warm_up_seconds"]
     if seconds > options.seconds or (seconds < options.seconds and not options.again):
         hint = f" Were they that long before: --seconds {seconds}." * options.again
@@ -136,7 +149,7 @@ def _measured(client: Client, places: list[Place], options: argparse.Namespace) 
     skipped = _why_skipped() if options.scheduled and not options.despite_load else ""
     with Guardian() as guardian:
         while sitting["next"]:
-            if made >= options.most_runs:
+            if under_way.made >= options.most_runs:
                 raise KdbError(f"The server asks for more than the {options.most_runs} runs that it may.")
             for run in sitting["next"]:
                 place = of_choice[run["choice"]]
@@ -144,9 +157,14 @@ def _measured(client: Client, places: list[Place], options: argparse.Namespace) 
                 waits = not options.despite_load
                 report = {"disturbed": skipped} if skipped else _one_run(place, load, guardian, waits=waits)
                 show(f"run {run['number']:2}  {run['choice']:24}  {_shown(report)}")
-                sitting = _checked(client.post(f"sittings/{sitting['id']}/runs/{run['number']}/", report), of_choice)
-                made += 1
-    _tell(client, sitting, of_choice)
+                answer = under_way.report(sitting["id"], run["number"], report, counts=run["block"] > 0)
+                sitting = _checked(answer, of_choice)
+                disturbed = disturbed + 1 if BUSY_BEFORE in report.get("disturbed", "") else 0
+                if disturbed >= len(places) and not options.scheduled:
+                    under_way.end()  # the next one has all its runs
+                    raise KdbError(f"Other programs keep the machine busy: {_busiest()}. {QUIET_HINT}")
+    under_way.end()
+    _tell(sitting, of_choice, under_way.page or _page(client, sitting))
     return 0 if sitting["state"] == "decided" else 1
 
 
@@ -155,11 +173,13 @@ def _checked(sitting: Any, names: Collection[str]) -> Any:
     try:
         planned, rows = [run["choice"] for run in sitting["next"]], sitting["decision"]["choices"]
         numbers = [sitting["id"], *(run["number"] for run in sitting["next"])]
+        blocks = [run.setdefault("block", 1) for run in sitting["next"]]
         like = (sitting.get("like") or {"sentence": ""})["sentence"]
         texts = [*sitting["decision"]["set_up"], *(change["sentence"] for change in sitting["decision"]["changes"])]
         unknown = {*planned, *(row["name"] for row in rows)} - set(names)
         is_right = (
             all(type(number) is int and number > 0 for number in numbers)
+            and all(type(block) is int and block >= 0 for block in blocks)
             and len(set(planned)) == len(planned)
             and all(isinstance(text, str) for text in (*texts, like, sitting["state"], sitting["decision"]["sentence"]))
             and all(1e-9 < row["low"] <= row["ratio"] <= row["high"] < 1e9 for row in rows)
@@ -175,37 +195,98 @@ def _checked(sitting: Any, names: Collection[str]) -> Any:
     return sitting
 
 
+def _resumed(under_way: kept.UnderWay, options: argparse.Namespace, of_choice: Mapping[str, Place]) -> Any:
+    """Return the sitting to go on with; None: a new one is begun."""
+    if options.again or options.scheduled:
+        return None
+    sitting = under_way.find()
+    sitting = sitting and _checked(sitting, of_choice)
+    if not (sitting and sitting["next"]):
+        if options.resume:
+            raise KdbError("Nothing that was begun with these words is unfinished.")
+        return None
+    show(f"Going on with sitting {sitting['id']}, which was cut off.")
+    if under_way.age > kept.SAME_BLOCK_WITHIN:  # runs of a block are compared with one another
+        for run in sitting["next"]:
+            report = {"disturbed": kept.CUT_OFF}
+            sitting = _checked(under_way.report(sitting["id"], run["number"], report, counts=False), of_choice)
+    return sitting
+
+
+def _page(client: Client, sitting: Any) -> str:
+    return f"{client.configuration.url}/laboratories/sittings/{sitting['id']}/"
+
+
 def _offline(places: list[Place], asked: dict[str, Any], options: argparse.Namespace) -> int:
-    """Run each choice EACH times, in blocks of all in random order, and write what a server is told later."""
+    """Run block by block until the decision stands, say it, and write what a server is told later."""
+    asked["facts"]["measured_at"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     load = load_of(options.workload, options.seconds)
     _check_room(places, load)
-    runs = []
+    runs: list[dict[str, Any]] = []
+    trial = Trial([place.name for place in places])
+    standing, block, waits = trial.standing(), 0, not options.despite_load
     with Guardian() as guardian:
-        for block in range(1, EACH + 1):
-            for place in random.sample(places, len(places)):
-                report = _one_run(place, load, guardian, waits=not options.despite_load)
-                runs.append({"block": block, "choice": place.choice, **report})
-                show(f"run {len(runs):2}  {place.choice:24}  {_shown(report)}")
-    asked["facts"]["measured_at"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    with open(options.offline, "x", encoding="utf-8") as file:
-        json.dump({OFFLINE: 1, **asked, "runs": runs}, file, indent=1)
+        first = random.choice(places)  # noqa: S311 - no secret
+        report = _one_run(first, load, guardian, waits=waits)
+        show(f"warm-up  {'':24}  {_shown(report)}")
+        while len(runs) + 1 < options.most_runs and not trial.is_settled(standing):
+            block += 1
+            chosen = trial.next_block(standing)[: options.most_runs - len(runs)]
+            random.shuffle(chosen)
+            counted = {}
+            for number in chosen:
+                report = _one_run(places[number], load, guardian, waits=waits)
+                runs.append({"block": block, "choice": places[number].choice, **report})
+                show(f"run {len(runs):2}  {places[number].choice:24}  {_shown(report)}")
+                if "value" in report:
+                    counted[number] = math.log(report["value"])
+            if not counted and block == 1:
+                raise KdbError(f"Other programs keep the machine busy: {_busiest()}. {QUIET_HINT}")
+            if len(counted) > 1:
+                trial.update([*counted], [*counted.values()])
+                standing = trial.standing()
+            Path(options.offline).write_text(json.dumps({OFFLINE: 1, **asked, "runs": runs}, indent=1), "utf-8")
+    is_decided = trial.is_settled(standing)
+    show("", *_offline_words(places, trial, standing, is_decided=is_decided))
     show("", f"Where the server can be reached: kdb upload {options.offline}")
-    return 0
+    return 0 if is_decided else 1
+
+
+def _offline_words(places: Sequence[Place], trial: Trial, standing: Standing, *, is_decided: bool) -> list[str]:
+    names = [place.choice for place in places]
+    order = sorted(range(len(places)), key=lambda i: (i != standing.first, standing.losses[i]))
+    rows = [{"name": names[i], **dict(zip(("ratio", "low", "high"), standing.ratios[i], strict=True))} for i in order]
+    alike = [names[i] for i in order if standing.within[i] >= SURE]
+    if not any(trial.runs):
+        return [f"No run counts. {QUIET_HINT}"]
+    if not is_decided:
+        sentence = f"{sum(trial.runs)} runs did not decide yet; {names[standing.first]} leads."
+    elif len(alike) > 1:
+        sentence = f"{' or '.join(alike)}: either is fine on this machine."
+    else:
+        tied = [names[i] for i in order[1:] if standing.within[i] > LIKELY]
+        sentence = f"Use {names[standing.first]} on this machine."
+        sentence += f" {' or '.join(tied)} may be as good." if tied else ""
+    return [sentence, "", *chart(rows).splitlines()]
 
 
 def send(client: Client, path: Path) -> int:
     """Send what was measured without a server, once: sent again it is the same sitting. Raises KdbError."""
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        if kept.pop(OFFLINE) != 1:
+        made = json.loads(path.read_text(encoding="utf-8"))
+        if made.pop(OFFLINE) != 1:
             raise KdbError(f"{path} was written by a newer kdb; upload it with that.")
-        names = [choice["name"] for choice in kept["choices"]]
+        names = [choice["name"] for choice in made["choices"]]
     except (ValueError, KeyError, TypeError, AttributeError):
         raise KdbError(
             f"{path} is no file of kdb measure --offline, or not all of it. Other results need --case-study DRAFT."
         ) from None
-    sitting = _checked(client.post("sittings/", kept), names)
-    _tell(client, sitting, {})
+    if "laboratory" in made:
+        sitting = _checked(client.post("sittings/", made), names)
+    else:
+        _, sitting = kept.begin_as_visitor(client, made)
+        sitting = _checked(sitting, names)
+    _tell(sitting, {}, sitting.get("page") or _page(client, sitting))
     return 0 if sitting["state"] == "decided" else 1
 
 
@@ -251,9 +332,12 @@ def _agrees(places: list[Place], options: argparse.Namespace) -> bool:
     for place in places:
         made = f"a new {place.fs} on {place.path}, WHICH IS OVERWRITTEN" if place.fs else f"files in {place.path}"
         show(f"  {place.choice}: {made}")
+    whom = options.offline or "a page of the server, which whoever knows its address can see for 30 days"
+    if options.laboratory and not options.offline:
+        whom = f"the laboratory {options.laboratory}, which its members see"
     show(
         f"At most {options.most_runs} of them, {minutes:.0f} minutes; mostly it takes fewer. Nothing is left "
-        f"behind. Numbers go to {options.offline or f'the laboratory {options.laboratory}, which its members see'}."
+        f"behind. Numbers go to {whom}."
     )
     show("Begin? [y/N] ", end="")
     return _answered().strip().lower() in ("y", "yes")
@@ -286,7 +370,7 @@ def _one_run(place: Place, load: Mapping[str, int], guardian: Guardian, *, waits
     waits : until other programs are quiet, and takes nothing that the host disturbed
     """
     if waits and not any(_busy(_LOOK_SECONDS) <= BUSY for _ in range(_QUIET_TRIES)):
-        return {"disturbed": "other programs kept the processors busy before it"}
+        return {"disturbed": BUSY_BEFORE}
     with Prepared(place, guardian) as folder:
         check_folder(folder, file_bytes(load))
         before = _cpu()
@@ -336,6 +420,29 @@ def _busy(seconds: float) -> float:
     return share * ticks / 100  # the kernel counts hundredths of a second, of each processor
 
 
+def _busiest() -> str:
+    """Name the programs that use most of the processors now."""
+    before = _used()
+    time.sleep(_LOOK_SECONDS)
+    used = {program: ticks - before.get(program, ticks) for program, ticks in _used().items()}
+    most = sorted(used, key=lambda program: -used[program])[:_BUSIEST]
+    share = 1 / _LOOK_SECONDS / os.sysconf("SC_CLK_TCK")
+    return ", ".join(f"{name} ({pid}) {used[name, pid] * share:.0%}" for name, pid in most if used[name, pid])
+
+
+def _used() -> dict[tuple[str, str], int]:
+    """Return the ticks of a processor that each program used, by name and number."""
+    used = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, _, rest = path.read_text(encoding="utf-8", errors="replace").partition(" (")[2].rpartition(") ")
+        except OSError:  # it has ended
+            continue
+        fields = rest.split()
+        used[name, path.parent.name] = int(fields[11]) + int(fields[12])
+    return used
+
+
 def _cpu() -> dict[str, int]:
     fields = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:9]
     user, nice, system, idle, iowait, irq, softirq, steal = map(int, fields)
@@ -353,10 +460,10 @@ def _shown(report: dict[str, Any]) -> str:
     return f"{report['value']:,.0f} operations a second" if "value" in report else f"disturbed: {report['disturbed']}"
 
 
-def _tell(client: Client, sitting: Any, of_choice: dict[str, Place]) -> None:
+def _tell(sitting: Any, of_choice: dict[str, Place], page: str) -> None:
     decision = sitting["decision"]
     show("", decision["sentence"], "", *chart(decision["choices"]).splitlines(), "")
-    show(f"{client.configuration.url}/laboratories/sittings/{sitting['id']}/")
+    show(page)
     show(*(change["sentence"] for change in decision["changes"]), end="\n" if decision["changes"] else "")
     first = of_choice.get(decision["choices"][0]["name"])
     if first and (lines := formed(first, decision["set_up"], in_guest=is_guest())):
@@ -364,7 +471,8 @@ def _tell(client: Client, sitting: Any, of_choice: dict[str, Place]) -> None:
     if not decision["runs"]:
         show("", "No run counts. Where the machine is never quiet, --despite-load takes them as they are.")
     elif sitting["state"] != "open" and not sitting.get("like"):
-        show("", f"Share it: kdb share {sitting['id']} makes a draft case study, as the button on that page does.")
+        by = f"kdb share {sitting['id']} makes a draft case study, as the button on that page does."
+        show("", f"Share it: {by}" if _VISITED not in page else "The button there adds it to the knowledge base.")
 
 
 def chart(rows: Sequence[Any]) -> str:

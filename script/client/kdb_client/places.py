@@ -54,6 +54,13 @@ class Place:
     def choice(self) -> str:
         return f"{self.name} {self.fs}" if self.fs else self.name
 
+    @property
+    def identity(self) -> str:
+        """Return what tells this disk or folder from another one of the same name."""
+        if self.disk:
+            return f"{self.choice} {self.disk.record}"
+        return f"{self.choice} {os.path.realpath(self.path)} {os.stat(self.path).st_dev}"
+
     def settings(self, *, in_guest: bool) -> dict[str, str]:
         """Return the settings as KDB's API names them."""
         fs = self.fs or file_system_of(self.path)

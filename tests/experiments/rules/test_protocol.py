@@ -128,3 +128,4 @@ def test_parameters_tell_of_warm_up_direct_access_and_files():
         *(True, True, False),
     )
     assert files_bytes({"size": "1g", "numjobs": 4}) == 4 * GIB
+    assert files_bytes({"mean_file_kib": 128, "files": 8192, "threads": 50}) == GIB  # as campaigns state it

@@ -1,4 +1,4 @@
-"""Inference from runs on one machine: by hand where one normal is known and no run may be disturbed; the next run."""
+"""Inference from runs on one machine: by hand where one normal is known and no run may be disturbed."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,6 @@ from modelling.estimation import machine
 from modelling.estimation.machine import Block
 from modelling.estimation.value import Components
 
-NAMES = ("ext4", "xfs", "btrfs")
 NOISE = 0.07**2
 
 
@@ -54,14 +53,6 @@ def test_clear_runs_decide_and_alike_ones_do_not():
     assert (clear.first, clear.within[1] > 0.95, clear.losses[1] < 0.01) == (1, True, True)
     open_still = machine.decide(machine.update(start, [Block((0, 1), (0.0, 0.02))]), 0.1)
     assert open_still.within[open_still.first] < 0.9  # nobody ran the third
-
-
-def test_the_next_block_compares_what_may_be_the_best():
-    spread = np.diag([0.3, 0.3, 0.001]) ** 2
-    start = machine.initial_machine(
-        Components(np.ones(1), np.array([[0.0, -0.05, -2.0]]), spread[None], 0 * spread[None]), NOISE
-    )
-    assert sorted(machine.next_block(start, NAMES)) == [0, 1]
 
 
 def test_a_sum_over_workloads_has_what_they_have_in_common(sure_of_its_runs):

@@ -13,6 +13,8 @@ from modelling.evidence.question import Question
 from modelling.own_lab import content, words
 from modelling.own_lab.words import measure_command
 
+SERVER = "https://kdb.example.org"
+
 
 def answer(axis: str, *keys: str, kind: str = NOT_KNOWN, workload: str = "varmail", gain: float | None = 5.0, told="x"):
     """Return an answer of this kind on these entries; gain : of measuring them; None: nothing is proposed."""
@@ -43,7 +45,7 @@ def answer(axis: str, *keys: str, kind: str = NOT_KNOWN, workload: str = "varmai
     ],
 )
 def test_it_names_what_the_axis_compares_and_is_understood(axis, keys, options):
-    command = measure_command(answer(axis, *keys), "ours")
+    command = measure_command(answer(axis, *keys), "ours", server=SERVER)
     assert command.text == f"kdb measure varmail --laboratory ours {options}"
     parser = argparse.ArgumentParser()
     measure.add_arguments(parser)
@@ -59,7 +61,9 @@ def test_it_makes_the_file_systems_that_the_program_makes():
 
 @pytest.mark.parametrize("kind", [LEADS, NO_DIFFERENCE, NOT_KNOWN])
 def test_every_answer_below_use_has_one(kind):
-    assert measure_command(answer("guest-fs", "ext4", "xfs", kind=kind)).text.startswith("kdb measure varmail")
+    command = measure_command(answer("guest-fs", "ext4", "xfs", kind=kind), server=SERVER)
+    assert command.text == f"curl -sSf {SERVER}/kdb.py | python3 - measure varmail --disk=/dev/vdb --fs=ext4,xfs"
+    assert command.asked == "axis=guest-fs&workload=varmail"
 
 
 @pytest.mark.parametrize(
@@ -75,12 +79,10 @@ def test_every_answer_below_use_has_one(kind):
     ids=["use", "a load it does not make", "nothing worth measuring", "not on Linux", "several machines", "one"],
 )
 def test_what_is_settled_or_out_of_reach_has_none(settled):
-    assert measure_command(settled) is None
+    assert measure_command(settled, server=SERVER) is None
 
 
 def test_where_nothing_is_published_it_begins_with_common_file_systems():
-    command = measure_command(answer("guest-fs", gain=None, told=""))
-    assert (command.text, command.gain) == (
-        "kdb measure varmail --laboratory NAME --disk=/dev/vdb --fs=ext4,xfs,btrfs",
-        None,
-    )
+    command = measure_command(answer("guest-fs", gain=None, told=""), server=SERVER)
+    assert command.text.endswith(" measure varmail --disk=/dev/vdb --fs=ext4,xfs,btrfs")
+    assert command.gain is None

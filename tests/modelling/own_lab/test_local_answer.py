@@ -200,7 +200,7 @@ def test_a_comparison_shows_what_it_compares_on_the_machine(client: Client, ada,
     client.force_login(ada)
     asked = "axis=guest-fs&workload=fileserver"
     answer = unescape(client.get(f"/?{asked}&here=ours").content.decode())
-    assert re.search(rf"Compare with</summary>.*/compare/\?{asked}&a=[a-z0-9]+&b=[a-z0-9]+&here=ours", answer)
+    assert re.search(rf"(?s)Compare with</summary>.*/compare/\?{asked}&a=[a-z0-9]+&b=[a-z0-9]+&here=ours", answer)
     page = client.get(f"/compare/?{asked}&here=ours&a=ext4&b=btrfs")
     assert page["Cache-Control"] == "private, no-store"
     # What it compares, beside the choice to use, as a multiple of whose speed all are told.

@@ -64,7 +64,7 @@ def test_its_runs_do_what_the_machine_did_and_it_says_so(asked, machine):
         "50% reads of 16 KiB, 33% writes of 8 KiB and 17% flushes, 2 at once. Every request is taken to jump"
         in sentence
     )
-    assert sitting["decision"]["sentence"].startswith("Under the load of lab-1/vm-117: nothing was measured here.")
+    assert sitting["decision"]["sentence"].startswith("Under the load of lab-1/vm-117: nothing was measured here yet.")
     assert asked("sittings/")["results"][0]["like"]["machine"] == "lab-1/vm-117"
 
 

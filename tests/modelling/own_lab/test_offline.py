@@ -2,40 +2,45 @@
 
 import json
 import os
+import re
 
 import pytest
 from kdb_client import measure
 from kdb_client.command import main
 from kdb_client.fio_job import checked_load, fio_job
 from kdb_client.guardian import Guardian
-from kdb_client.loads import LOADS, load_of
+from kdb_client.loads import LOADS, WORDS, load_of
 from kdb_client.places import Place
 
 from experiments.laboratory.benchmarks import engines
 from modelling.models import Sitting
-from modelling.own_lab import laboratories, sessions
+from modelling.own_lab import laboratories, loads
 from tests.factories import make_sitting, make_token, make_user
 from tests.modelling.own_lab.test_sessions import BODY, SPEED
 from tests.test_one_file import FIO
 
-RUNS = [{"block": block, "choice": name, "value": SPEED[name]} for block in (1, 2) for name in SPEED]
+RUNS = [{"block": block, "choice": name, "value": SPEED[name]} for block in (1, 2, 3) for name in SPEED]
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("workload", engines.WORKLOADS)
+@pytest.mark.parametrize("workload", loads.WORKLOADS)
 def test_without_a_server_the_load_is_what_a_server_gives(workload):
-    load = sessions.load_of(make_sitting(make_user(), workload=workload, seconds=30))
+    load = loads.load_of(make_sitting(make_user(), workload=workload, seconds=30))
     assert load_of(workload, 30) == checked_load(vars(load))
-    job = engines.fio_job(workload, engines.SHAPES[workload], "/mnt", 30) + sessions.direct_io_lines(30)
+    assert set(LOADS) == set(loads.WORKLOADS) == {*LOADS, *WORDS.values()}
+
+
+@pytest.mark.parametrize("workload", engines.WORKLOADS)
+def test_the_job_is_that_of_a_campaign(workload):
+    job = engines.fio_job(workload, engines.SHAPES[workload], "/mnt", 30) + loads.direct_io_lines(30)
     assert fio_job(load_of(workload, 30), "/mnt").splitlines()[1:] == job.splitlines()[1:]
-    assert set(LOADS) == set(engines.WORKLOADS)
 
 
 @pytest.mark.django_db
 def test_runs_that_were_made_are_a_sitting_that_has_ended_and_sent_twice_one(asked):
     body = {**BODY, "facts": {"measured_at": "2026-11-01T10:00:00Z"}, "runs": RUNS}
     sitting = asked("sittings/", body, 201)
-    assert (sitting["state"], sitting["next"], sitting["decision"]["runs"]) == ("decided", [], 6)
+    assert (sitting["state"], sitting["next"], sitting["decision"]["runs"]) == ("decided", [], 9)
     assert sitting["decision"]["sentence"].startswith("Use xfs on this machine")
     assert asked("sittings/", body, 201)["id"] == sitting["id"]
     assert Sitting.objects.count() == 1
@@ -69,7 +74,7 @@ def test_runs_that_cannot_be_are_refused_by_field(asked, change, field):
 
 
 @pytest.fixture
-def measured(tmp_path, monkeypatch):
+def measured(tmp_path, monkeypatch, capsys):
     """The file of a plan that was run where no server answers."""
     (tmp_path / "fio").write_text(FIO)
     (tmp_path / "fio").chmod(0o755)
@@ -81,16 +86,20 @@ def measured(tmp_path, monkeypatch):
     file = tmp_path / "box.json"
     told = ["measure", "varmail", "--laboratory=ours", "--yes", "--despite-load", f"--offline={file}", *places]
     assert main(told) == 0
+    (tmp_path / "said").write_text(capsys.readouterr().out)
     assert main(told) == 2  # what was measured is not written over
     return file
 
 
 @pytest.mark.server
-def test_a_plan_of_each_choice_twice_is_measured_now_and_uploaded_later(
+def test_it_is_decided_now_without_a_server_and_uploaded_later(
     measured, transactional_db, live_server, monkeypatch, capsys
 ):
+    said = measured.with_name("said").read_text()
     runs = json.loads(measured.read_text())["runs"]
     assert [sorted(run["choice"] for run in runs if run["block"] == block) for block in (1, 2)] == [["a", "b"]] * 2
+    assert re.search("^(a or b|b or a): either is fine on this machine.$", said, re.MULTILINE)
+    assert said.startswith("warm-up ")
     ada = make_user(username="ada")
     laboratories.create_laboratory(ada, "ours", "Our laboratory")
     monkeypatch.setenv("KDB_URL", live_server.url)
@@ -98,7 +107,8 @@ def test_a_plan_of_each_choice_twice_is_measured_now_and_uploaded_later(
     main(["upload", str(measured)])
     main(["upload", str(measured)])
     sitting = Sitting.objects.get()
-    assert sitting.runs.count() == 4
+    assert sitting.runs.count() == len(runs)
+    assert sitting.state == "decided"  # by the same rule
     assert f"/laboratories/sittings/{sitting.pk}/" in capsys.readouterr().out
 
 

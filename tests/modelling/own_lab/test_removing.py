@@ -113,7 +113,7 @@ def test_a_laboratory_is_removed_and_nothing_of_it_opens_to_others(door, ours, p
     plan.hosts.set([host])
     plan.laboratories.set([ours])
     if door == "page":
-        assert "nobody is a member any more" in pages.get(PAGE).content.decode()
+        assert "deletes its measurements and memberships" in pages.get(PAGE).content.decode()
         assert pages.post(PAGE, {"do": "remove"})["Location"] == "/laboratories/"
     else:
         assert api.delete("/api/v1/laboratories/ours/").status_code == 204

@@ -156,5 +156,8 @@ def of_this_room(resolver, prefix: str = ""):
 
 
 def test_no_address_of_laboratories_and_sittings_is_left_out():
-    asked = [address.format(**NONE) for address in [*OWN_PAGES, *OWN_DATA, *LISTS[:3], *POSTED, *REMOVED, "/kdb.py"]]
+    asked = [
+        address.format(**NONE)
+        for address in [*OWN_PAGES, *OWN_DATA, *LISTS[:3], *POSTED, *REMOVED, "/kdb.py", "/measured/x/"]
+    ]
     assert set(of_this_room(get_resolver())) == {resolve(address).route for address in asked}

@@ -4,7 +4,7 @@ import pytest
 from kdb_client.fio_job import checked_load, fio_job
 
 from modelling.models import Sitting
-from modelling.own_lab import laboratories, sessions
+from modelling.own_lab import laboratories, loads, sessions
 from modelling.own_lab.content import Choice
 from modelling.own_lab.prior import compared_axis
 from tests.factories import make_user
@@ -31,7 +31,7 @@ def test_runs_are_planned_reported_and_decide(asked):
             made += 1
     assert (sitting["state"], sitting["decision"]["kind"]) == ("decided", "use")
     assert sitting["decision"]["sentence"].startswith("Use xfs on this machine: 1.5 times as fast as ext4")
-    assert sitting["decision"]["runs"] == made <= 8
+    assert sitting["decision"]["runs"] == made - 1 <= 9  # the first one warms up
 
 
 def test_a_report_twice_is_one_and_another_one_is_refused(asked):
@@ -78,7 +78,7 @@ def test_what_cannot_be_measured_is_refused_by_field(asked, change, field):
 
 def test_a_load_that_is_not_there_is_told_with_those_that_are(asked):
     (error,) = asked("sittings/", {**BODY, "workload": "chess"}, 400)["errors"]
-    assert error["message"] == "Found chess; allowed are fileserver, varmail, webserver, randomfileaccess."
+    assert error["message"] == f"Found chess; allowed are {', '.join(loads.WORKLOADS)}."
 
 
 def test_members_see_here_beside_elsewhere_and_strangers_nothing(client, ada, published_evidence):

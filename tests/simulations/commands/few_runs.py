@@ -1,5 +1,6 @@
 """python -m tests.simulations few_runs: whether a few runs on a machine decide as well as many."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -7,10 +8,10 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
 from modelling.estimation.hierarchy import published_scales
-from modelling.estimation.machine import LOSS
-from tests.simulations.machines import FACTORIAL, TROUBLES, simulate
+from modelling.own_lab.content import NO_DIFFERENCE, NOT_YET
+from tests.simulations.machines import TROUBLES, simulate
 
-SIZES = (4, 9)
+SMALLEST = 2  # of which no simulated study published anything
 
 
 class Command(BaseCommand):
@@ -23,18 +24,28 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, machines: int, seed: int, **options: Any) -> None:
         self.stdout.write(
-            "| choices | machine | runs | of | loss | at most 2 % | as good | published alone | factorial |\n"
-            "| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+            "| choices | known | machine | runs | loss | wrong | said | either is fine | not decided | factorial |\n"
+            "| ---: | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
         )
-        for size in SIZES:
+        for size, laboratories in product((2, 4, 9), (0, 1)):
             for trouble in TROUBLES:
-                rng = np.random.default_rng(seed)
-                tally = simulate(rng, size, trouble, machines, scales=published_scales(), margin=settings.KDB_MARGIN)
-                losses = np.array(tally.losses)
+                if laboratories and (size == SMALLEST or trouble.alike is not None):
+                    continue
+                tally = simulate(
+                    np.random.default_rng(seed),
+                    size,
+                    trouble,
+                    machines,
+                    scales=published_scales(),
+                    margin=settings.KDB_MARGIN,
+                    laboratories=laboratories,
+                )
+                kinds = np.array(tally.kinds)
                 cells = (
-                    f"{size} | {trouble.name} | {np.mean(tally.runs):.1f} | {FACTORIAL * size}",
-                    f"{100 * losses.mean():.1f} % | {100 * np.mean(losses <= LOSS):.0f} %",
-                    f"{100 * np.mean(tally.same):.0f} % | {100 * np.mean(tally.published):.1f} %",
-                    f"{100 * np.mean(tally.factorial):.1f} %",
+                    f"{size} | {'one study' if laboratories else 'nothing'} | {trouble.name}",
+                    f"{np.mean(tally.runs):.1f} | {np.mean(tally.losses):.1%} | {np.mean(tally.wrong):.1%}",
+                    f"{np.mean(tally.told):.1%} | {np.mean(kinds == NO_DIFFERENCE):.0%}",
+                    f"{np.mean(kinds == NOT_YET):.0%}",
+                    f"{np.mean(tally.factorial):.1%}",
                 )
                 self.stdout.write(f"| {' | '.join(cells)} |")
