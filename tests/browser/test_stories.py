@@ -169,7 +169,7 @@ def test_a_visitor_asks_in_his_own_words_then_for_a_mix_then_with_a_file(page, l
     page.get_by_role("link", name="have a job file read").click()
     page.get_by_label("or a file").set_input_files(PERSONALITIES / "fileserver.f")
     page.get_by_role("button", name="Advise").click()
-    page.get_by_text("Read from it: 73 % metadata operations").wait_for()
+    page.get_by_text("Recognised: 73 % metadata operations").wait_for()
     page.get_by_role("link", name="File server: which file-system pair?").first.click()
     page.wait_for_url("**/?axis=fs-pair&workload=fileserver**")
 
@@ -313,6 +313,7 @@ def test_the_author_of_a_program_finds_the_data_and_gets_a_token(page, live_serv
 # The reviewer: what waits, is it sound, what has to be mended, is it now?
 
 
+@pytest.mark.nightly
 def test_a_reviewers_afternoon(page, live_server, published_evidence, worker):
     author = make_user("researchers", username="ada")
     make_user("reviewers", username="rev", password=PASSWORD)
@@ -326,7 +327,7 @@ def test_a_reviewers_afternoon(page, live_server, published_evidence, worker):
     page.get_by_role("link", name="Mail in my laboratory").click()
     page.get_by_role("link", name="What it would change in the rankings").click()
     page.get_by_role("button", name="Work it out").click()
-    page.get_by_text("Held against knowledge revision 1.").wait_for()
+    page.get_by_text("Compared with knowledge revision 1.").wait_for()
     page.goto(f"{live_server.url}/drafts/my-lab/")
     page.get_by_text("Give it back to its author").click()
     page.locator("#return_reason").fill("Which kernel was it?")

@@ -47,6 +47,7 @@ def test_a_native_campaign_becomes_a_draft_with_facts_and_outputs(plain_lab, key
         drafts.create_draft(campaign, user=None)
 
 
+@pytest.mark.nightly
 def test_a_guest_campaign_becomes_a_draft_of_what_it_is(qemu_lab, keys, monkeypatch, published_evidence):
     """Two cache modes. Emulated guests are not filed as KVM's."""
     keys(qemu_lab)

@@ -380,7 +380,7 @@ WORLDS = pytest.mark.parametrize(
         ([[np.log(10)]] * 4, "four agree on ten times"),
         ([[0.5], [0.9], [0.7], [0.6], [0.8], [0.2], [1.1], [0.7], [0.7]], "nine around twice"),
         ([[0.3], [-0.1], [0.5], [0.2], [0.1], [0.4], [0.0], [0.3], [0.2], [0.6], [-0.2], [0.3]], "twelve"),
-        ([[0.3], [-0.1], [0.5], [0.2]] * 5, "twenty"),
+        pytest.param([[0.3], [-0.1], [0.5], [0.2]] * 5, "twenty", marks=pytest.mark.nightly),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
