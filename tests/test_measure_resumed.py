@@ -86,7 +86,7 @@ def test_a_run_that_the_server_missed_is_told_by_the_next_start(transactional_db
 
 
 @pytest.mark.server
-def test_other_words_are_another_sitting(transactional_db, own, monkeypatch):
+def test_other_options_begin_another_sitting(transactional_db, own, monkeypatch):
     monkeypatch.setattr(measure, "_fio", lambda *_: pytest.fail("killed"))
     for more in ([], ["--seconds=7"]):
         with pytest.raises(pytest.fail.Exception):

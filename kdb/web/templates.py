@@ -1,4 +1,4 @@
-"""Templates whose layout costs nothing: what ends a line of a page's file is one space in the page, but in <pre>."""
+"""A template loader that takes the layout of template files out of the pages, but inside <pre> and <textarea>."""
 
 import re
 
@@ -9,7 +9,7 @@ _KEPT = re.compile(r"(</?(?:pre|textarea)\b)")
 
 
 class Loader(filesystem.Loader):
-    """Loads templates from settings.TEMPLATES' folders."""
+    """Loads templates as Django does, with one space in place of each line's end and the indentation around it."""
 
     def get_contents(self, origin: Origin) -> str:
         text = super().get_contents(origin)

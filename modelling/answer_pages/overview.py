@@ -27,7 +27,7 @@ def overview() -> Overview:
         for (workload, axis), question in questions.items()
         if question not in kept and (compared is None or compared[workload][axis])
     ]
-    snapshots.want(
+    snapshots.request_renewal(
         question for question, verdict in kept.items() if verdict and verdict.first and verdict.superseded_by
     )
     if missing:

@@ -49,7 +49,7 @@ def answer_or_none(question: Question) -> RankingSnapshot | None:
     if (kept := _kept(question)) is not None:
         return kept
     if dataframes.workload_has_more_arms_than(settings.KDB_MOST_ARMS_AT_ONCE, question.workload):
-        return snapshots.have_answered(question, _newest_of(question))
+        return snapshots.leave_to_worker(question, _newest_snapshot(question))
     return _computed(question)
 
 
@@ -70,7 +70,7 @@ def waiting_for(question: Question) -> RankingSnapshot | None:
 
 def _kept(question: Question) -> RankingSnapshot | None:
     """Return the newest stored answer, unless it rests."""
-    kept = _newest_of(question)
+    kept = _newest_snapshot(question)
     if kept is not None and kept.is_resting:
         kept = None
     if kept is not None:
@@ -79,7 +79,7 @@ def _kept(question: Question) -> RankingSnapshot | None:
     return kept
 
 
-def _newest_of(question: Question) -> RankingSnapshot | None:
+def _newest_snapshot(question: Question) -> RankingSnapshot | None:
     return next(iter(_newest(METHOD).rows(question.key)), None)
 
 

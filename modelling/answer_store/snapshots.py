@@ -79,19 +79,20 @@ def enqueue_questions(*questions: Question) -> None:
     jobs.enqueue_once(JOB)
 
 
-def want(questions: Iterable[Question]) -> None:
-    """Have a worker give the answers to these questions again that rest, after what people asked for lately."""
+def request_renewal(questions: Iterable[Question]) -> None:
+    """Have a worker renew the resting answers to these questions, after those that people asked for lately."""
     keys = [question.key for question in questions]
-    if keys and _want(RankingSnapshot.objects.filter(question__in=keys, method=METHOD, superseded_by__isnull=False)):
+    superseded = RankingSnapshot.objects.filter(question__in=keys, method=METHOD, superseded_by__isnull=False)
+    if keys and _request_renewal(superseded):
         jobs.enqueue_once(JOB)
 
 
-def _want(snapshots: QuerySet[RankingSnapshot, Any]) -> int:
+def _request_renewal(snapshots: QuerySet[RankingSnapshot, Any]) -> int:
     """Take them as asked for, longer ago than whatever a person asks for, which is noted then."""
     return snapshots.filter(asked_at__lte=now() - RENEWED_WITHIN).update(asked_at=now() - 2 * ASKED_WITHIN)
 
 
-def have_answered(question: Question, resting: RankingSnapshot | None) -> RankingSnapshot | None:
+def leave_to_worker(question: Question, resting: RankingSnapshot | None) -> RankingSnapshot | None:
     """Have a worker answer the question; return the answer that rests until then, None where there is none."""
     if resting is None:
         enqueue_questions(question)
@@ -209,7 +210,7 @@ def supersede(case_study_ids: list[int], revision: int) -> int:
     touched.filter(superseded_by__isnull=True).update(superseded_by=revision)
     touched.update(attempts=0, retry_at=None, error="")
     compared = [pk for pk, question in questions.items() if reached.get(question)]
-    _want(RankingSnapshot.objects.filter(pk__in=compared))
+    _request_renewal(RankingSnapshot.objects.filter(pk__in=compared))
     return touched.waiting().count()
 
 

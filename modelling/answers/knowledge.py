@@ -18,7 +18,8 @@ from modelling.evidence.question import Question
 
 # Filters that do not restrict what counts: the model tells how far effects carry from one of them to another.
 _CONTEXTS = ("hypervisor", "guest_fs", "host_fs", "host_storage", "storage", "metric")
-_ACT_TOGETHER = {"guest_fs", "host_fs", "host_storage", "backend"}
+# Columns whose values the model compares together: file systems act in pairs, and some hypervisors run containers.
+_ACT_TOGETHER = ({"guest_fs", "host_fs", "host_storage", "backend"}, {"hypervisor", "virtualisation"})
 
 
 def assumptions() -> Assumptions:
@@ -70,8 +71,8 @@ def bears_on(questions: Iterable[Question], case_study_ids: list[int]) -> dict[Q
 
 
 def _compared_columns(axis: Axis) -> set[str]:
-    """Return the columns whose values the axis compares, or the model with them: a file system acts with the other."""
-    return {*axis.entry} | (_ACT_TOGETHER if _ACT_TOGETHER & {*axis.entry} else set())
+    """Return the columns whose values the axis compares, or the model with them."""
+    return {*axis.entry}.union(*(columns for columns in _ACT_TOGETHER if columns & {*axis.entry}))
 
 
 def _elsewhere(question: Question) -> list[Question]:

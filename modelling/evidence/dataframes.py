@@ -547,6 +547,7 @@ def _admitting_arms(case_study_ids: list[int]) -> list[dict[str, Any]]:
         fields["host_storage"] = host_storage_key(fields["backend"], fields["host_fs"])
         is_reviewed, block_size = fields.pop("evidence"), fields.pop("block_size_bytes")
         row: dict[str, Any] = {name: [value] for name, value in fields.items()}
+        row["virtualisation"] = [virtualisation]
         row["metric"] = same_quantity(fields["metric"], block_size)
         row["evidence"] = [PAPERS] if is_reviewed else []
         is_emulated = virtualisation == "emulated"

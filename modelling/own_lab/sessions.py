@@ -43,14 +43,18 @@ def begin_session(
     before: Sitting | None = None,
     runs: Sequence[Mapping[str, Any]] = (),
 ) -> Sitting:
-    """Begin a session with its first runs planned. workload : of loads.WORKLOADS; "" under a load of `like`
+    """Begin a session with its first runs planned.
 
+    laboratory : stored with it where it is new; workload : of loads.WORKLOADS; "" under a load of `like`
     like : of observed_load.make_load; nothing published is of that load, so the prior says nothing
     before : what it measures again; runs : made without a server, with which it ends; sent again they are the same one
     """
     names = [choice.name for choice in choices]
+    known = prior_of_choices(workload, choices).as_json()  # takes a while: before anything is locked
     with transaction.atomic():
-        if runs:
+        if laboratory.pk is None:
+            laboratory.save()
+        elif runs:
             Laboratory.objects.select_for_update().get(pk=laboratory.pk)  # the same file may be sent twice at once
             made = [(names.index(run["choice"]), run.get("value"), run.get("disturbed", "")) for run in runs]
             sent = laboratory.sittings.filter(machine=machine, workload=workload, facts=dict(facts))
@@ -65,7 +69,7 @@ def begin_session(
             like=like,
             engine=engine,
             choices=[asdict(choice) for choice in choices],
-            known=prior_of_choices(workload, choices).as_json(),
+            known=known,
             facts=dict(facts),
             seconds=seconds,
             most_runs=len(runs) or most_runs,

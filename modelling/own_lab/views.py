@@ -91,7 +91,7 @@ def sitting_detail(request: HttpRequest, pk: int) -> HttpResponse:
             )
         except Refused as error:
             refusal = str(error)
-    return _sitting_page(request, session, refusal)
+    return _render_session(request, session, refusal)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -110,17 +110,17 @@ def visit(request: HttpRequest, slug: str) -> HttpResponse:
                 return redirect("draft-detail", draft.slug)
             if not visitors.is_within_limits("contribution", visitors.MOST_CONTRIBUTIONS, request):
                 raise Refused("So many were handed in today that reviewers would not get through: try it tomorrow.")
-            visitors.contribute(session, request.user if isinstance(request.user, User) else None)
+            visitors.submit_for_review(session, request.user if isinstance(request.user, User) else None)
             return redirect(request.path)
         except Refused as error:
             refusal = str(error)
-    response = _sitting_page(request, session, refusal)
+    response = _render_session(request, session, refusal)
     response["X-Robots-Tag"] = "noindex"
     response["Cache-Control"] = PRIVATE
     return response
 
 
-def _sitting_page(request: HttpRequest, session: Sitting, refusal: str) -> HttpResponse:
+def _render_session(request: HttpRequest, session: Sitting, refusal: str) -> HttpResponse:
     decision = sessions.decide(session)
     names = [choice.name for choice in sessions.choices_of(session)]
     runs = list(session.runs.all())

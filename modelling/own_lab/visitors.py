@@ -39,14 +39,13 @@ _AT_ONCE = 100  # that a tick deletes
 def begin_session(**asked: Any) -> tuple[Sitting, str]:
     """Begin a session in a new laboratory; return it with the key, which is kept nowhere. asked : of sessions"""
     key = _SIGN + secrets.token_urlsafe(32)
-    with transaction.atomic():
-        laboratory = Laboratory.objects.create(
-            slug=f"visit-{secrets.token_hex(16)}",
-            name="A visitor's machine",
-            key_digest=_digest(key),
-            expires_at=now() + KEPT,
-        )
-        return sessions.begin_session(laboratory, None, **asked), key
+    laboratory = Laboratory(
+        slug=f"visit-{secrets.token_hex(16)}",
+        name="A visitor's machine",
+        key_digest=_digest(key),
+        expires_at=now() + KEPT,
+    )
+    return sessions.begin_session(laboratory, None, **asked), key
 
 
 def is_within_limits(what: str, most: tuple[int, int, int], request: HttpRequest) -> bool:
@@ -60,7 +59,7 @@ def laboratory_at(slug: str) -> Laboratory | None:
     return Laboratory.objects.filter(slug=slug, expires_at__gt=now()).first()
 
 
-def contribute(session: Sitting, user: User | None) -> CaseStudy:
+def submit_for_review(session: Sitting, user: User | None) -> CaseStudy:
     """Hand in what was measured for review, as a draft that nobody owns; again it is the same one. Raises Refused.
 
     user : who does so, where anybody is signed in

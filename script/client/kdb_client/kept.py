@@ -21,6 +21,13 @@ CUT_OFF = "the measurement was cut off before it"
 _PAUSES = (5.0, 60.0)  # seconds between two tries: the first, and the longest
 
 
+def forget_old() -> None:
+    """Remove what is kept of sittings that nothing goes on with any more."""
+    for path in state_folder().glob("under-way-*.json"):
+        if abs(time.time() - path.stat().st_mtime) > RESUMED_WITHIN:
+            path.unlink(missing_ok=True)
+
+
 def begin_as_visitor(client: Client, asked: Mapping[str, Any]) -> tuple[Client, Any]:
     """Begin a sitting without an account; return a client that goes on with it, and the server's answer."""
     try:

@@ -94,6 +94,7 @@ def measure(client: Client, options: argparse.Namespace) -> int:
 
 def _clean() -> None:
     """Say what was taken away that a killed measurement left. Raises KdbError where anything could not be."""
+    kept.forget_old()
     taken, left = clean()
     for thing in taken:
         show(f"Left by a measurement that was killed: {thing}.")
@@ -131,6 +132,7 @@ def _measured(client: Client, places: list[Place], options: argparse.Namespace) 
     if sitting is None:
         sitting = _checked(under_way.begin({**asked, **again}), of_choice)
     if again["if_changed"] and not sitting["next"]:
+        under_way.end()
         show(f"No release changed since sitting {sitting['id']}: nothing is measured.")
         return 0
     if sitting.get("like"):

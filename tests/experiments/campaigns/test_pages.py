@@ -427,7 +427,7 @@ def run_page(run, people) -> str:
 
 
 def words_of(page: str) -> str:
-    return " ".join(re.sub("<[^>]*>", "", page).split()).replace(" ,", ",")
+    return " ".join(re.sub("<[^>]*>", "", page).split())
 
 
 def test_both_doors_say_which_of_a_disturbed_run_and_its_repeat_counts(people, host):

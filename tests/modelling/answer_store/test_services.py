@@ -11,8 +11,10 @@ from experiments.case_studies import lifecycle, retraction
 from experiments.models import KnowledgeRevision
 from kdb.jobs import jobs
 from kdb.models import Job
+from modelling.answer_pages.overview import overview
 from modelling.answer_store import snapshots
 from modelling.answer_store.selectors import answer_in, answer_or_none, current_ranking
+from modelling.answers import knowledge
 from modelling.evidence import dataframes, summaries
 from modelling.evidence.question import Question
 from modelling.models import RENEWED_WITHIN, Arm, RankingSnapshot
@@ -199,6 +201,28 @@ def test_evidence_that_compares_its_entries_renews_an_answer_that_nobody_asked_f
     assert snapshots.renewal_state()["waiting"] == 1
     snapshots.answer_waiting_questions(lambda done, total: None)
     assert RankingSnapshot.objects.filter(question=MAIL.key, superseded_by=None).get().revision == 2
+
+
+def test_what_the_first_page_shows_is_renewed_when_somebody_looks_at_it():
+    published_pair()
+    current_ranking(MAIL)
+    rest(MAIL)
+    published_pair(workload="webserver")
+    assert snapshots.renewal_state()["waiting"] == 0
+    overview()
+    snapshots.answer_waiting_questions(lambda done, total: None)
+    assert RankingSnapshot.objects.filter(question=MAIL.key, superseded_by=None).get().revision == 2
+
+
+def test_runs_of_containers_bear_on_what_is_said_of_hypervisors_under_any_workload():
+    published_pair()
+    question = Question("hypervisor", "fileserver")
+    case_study = make_case_study()
+    for virtualisation, value in (("full", 100.0), ("container", 200.0)):
+        configuration = make_configuration(case_study, virtualisation=virtualisation)
+        make_measurement(value, configuration=configuration, workload="webserver")
+    publish(case_study)
+    assert question in knowledge.bears_on([question], [case_study.pk])
 
 
 def test_a_resting_answer_that_nobody_can_wait_for_is_shown_while_a_worker_gives_it_again(settings):

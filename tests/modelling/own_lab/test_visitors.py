@@ -9,6 +9,7 @@ from django.utils.timezone import now
 from experiments.models import CaseStudy
 from modelling.models import Laboratory, Sitting
 from modelling.own_lab import visitors
+from modelling.own_lab.changes import detection
 from tests.factories import make_sitting, make_user
 from tests.modelling.own_lab.test_sharing import HOST
 
@@ -178,6 +179,14 @@ def test_a_reviewer_who_hands_in_is_named_and_cannot_publish_it_alone(visit, cli
 def test_what_no_program_sends_is_refused(more, field):
     assert begin(status=400, **more)["errors"][0]["field"] == field
     assert not Laboratory.objects.exists()
+
+
+def test_a_visitors_sitting_is_looked_at_for_no_change(visit):
+    measured(visit)
+    assert not detection._waiting().exists()
+    make_sitting(make_user(username="eve"), "theirs")
+    Sitting.objects.update(ended_at=now())
+    assert detection._waiting().get().laboratory.slug == "theirs"
 
 
 def test_names_of_visitors_are_no_laboratory_of_anybody(client):
