@@ -28,6 +28,7 @@ from .tables import (
     Anchors,
     DerivedGroup,
     Environment,
+    Facts,
     FindingGroup,
     SingleValue,
     SourceTable,
@@ -35,8 +36,10 @@ from .tables import (
     derived_groups,
     environment,
     finding_groups,
+    protocol_facts,
     single_values,
     source_tables,
+    testbed_facts,
 )
 
 # A page shows so many values of a case study; the API has all of them.
@@ -48,6 +51,8 @@ class CaseStudyPage:
     """Everything a case study's page prints."""
 
     case_study: CaseStudy
+    testbed: Facts
+    protocol_facts: Facts
     environment: Environment
     single_values: list[SingleValue]
     tables: list[SourceTable]
@@ -117,6 +122,8 @@ def case_study_page(case_study: CaseStudy) -> CaseStudyPage:
     derived = derived_groups(list(values.order_by("pk")), labels, anchors)
     return CaseStudyPage(
         case_study=case_study,
+        testbed=testbed_facts(case_study),
+        protocol_facts=protocol_facts(case_study),
         environment=environment(configurations, labels),
         single_values=single_values(shown, labels, anchors),
         tables=tables,

@@ -7,8 +7,8 @@ from itertools import groupby
 from statistics import fmean
 from typing import Any
 
-from experiments.models import Configuration, DerivedValue, Measurement, OrdinalFinding
-from experiments.templatetags.kdb_format import anchor, block_size, decimals, number, vm_count
+from experiments.models import CaseStudy, Configuration, DerivedValue, Measurement, OrdinalFinding
+from experiments.templatetags.kdb_format import anchor, block_size, decimals, number, quantity, vm_count
 from kdb.disk_path import SETTINGS, Setting
 from kdb.host_storage import backend_label
 from kdb.units import METRICS
@@ -211,11 +211,68 @@ _NATIVE = {"Kind of storage", *(setting.label for setting in SETTINGS.values() i
 NATIVE_FACTS = tuple(fact for fact in FACTS if fact[0].startswith("Host ") or fact[0] in _NATIVE)
 
 
+@dataclass(frozen=True)
+class Facts:
+    """Facts in words, and the names of those that the source leaves open."""
+
+    stated: list[tuple[str, str]]
+    unstated: list[str]
+
+
+def _facts(values: Iterable[tuple[str, object]]) -> Facts:
+    texts = [(name, "" if value is None else str(value)) for name, value in values]
+    return Facts([(name, text) for name, text in texts if text], [name for name, text in texts if not text])
+
+
+def testbed_facts(case_study: CaseStudy) -> Facts:
+    """Return what is known of the server and the storage that a case study was made on."""
+    server, storage = case_study.server, case_study.storage
+    return _facts(
+        [
+            ("Server", server.model),
+            ("Processor", server.cpu),
+            ("Sockets", server.sockets),
+            ("Cores", server.cores),
+            ("Memory", " ".join(filter(None, [_with_unit(server.ram_gib, "GiB"), server.ram_kind]))),
+            ("Network", server.network),
+            ("Storage", storage.description),
+            ("Kind", storage.kind and storage.get_kind_display()),
+            ("Controller", storage.controller),
+            ("RAID", storage.raid),
+            ("Sequential read limit", _with_unit(storage.sequential_read_limit, "MB/s")),
+            ("Sequential write limit", _with_unit(storage.sequential_write_limit, "MB/s")),
+            ("Interface limit", _with_unit(storage.interface_limit, "MB/s")),
+            ("Source of the limits", storage.source),
+        ]
+    )
+
+
+def protocol_facts(case_study: CaseStudy) -> Facts:
+    """Return how a case study was measured."""
+    return _facts(
+        [
+            ("Research group", case_study.research_group or "whoever shares an author"),
+            ("Length of a run", _with_unit(case_study.run_seconds, "s")),
+            ("Runs averaged", case_study.repetitions),
+            ("Warm-up, not counted", _with_unit(case_study.warm_up_seconds, "s")),
+            ("Other load on the host", case_study.quiet_host and case_study.get_quiet_host_display()),
+            ("Measured in", case_study.measured_year),
+            ("Size of the files against memory", case_study.fits_cache and case_study.get_fits_cache_display()),
+            ("Virtual machines at once", ", ".join(str(count) for count in case_study.vm_counts)),
+            ("A value for several machines is", case_study.value_scope and case_study.get_value_scope_display()),
+        ]
+    )
+
+
+def _with_unit(value: float | None, unit: str) -> str:
+    return "" if value is None else quantity(value, unit)
+
+
 @dataclass
 class Environment:
     """The fields that the configurations of a case study share, and those in which they differ."""
 
-    shared: list[tuple[str, str]]
+    shared: Facts
     differing: list[str]
     rows: list[tuple[Configuration, str, list[str]]]  # configuration, label, values of `differing`
     has_notes: bool
@@ -227,7 +284,7 @@ def environment(configurations: list[Configuration], labels: dict[int, str]) -> 
     values = {name: [fact(c) for c in virtual] for name, fact in FACTS}
     differing = [name for name, column in values.items() if len(set(column)) > 1]
     return Environment(
-        shared=[(name, column[0]) for name, column in values.items() if name not in differing and column],
+        shared=_facts((name, column[0]) for name, column in values.items() if name not in differing and column),
         differing=differing,
         rows=[(c, labels[c.pk], [fact(c) for name, fact in FACTS if name in differing]) for c in configurations],
         has_notes=any(c.note for c in configurations),

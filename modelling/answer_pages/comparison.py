@@ -216,7 +216,10 @@ def _pair(axis: Axis, a: str, b: str, ranking: Ranking, all_arms: pd.DataFrame, 
 def _through(axis: Axis, a: str, b: str, ranking: Ranking) -> str:
     """Say by which entries an indirect comparison goes."""
     arms = ranking.arms
-    beside = [set(arms[arms["group"].isin(arms[arms["entry"] == key]["group"])]["entry"]) for key in (a, b)]
+    beside = [
+        set(arms[arms["fair_play_group"].isin(arms[arms["entry"] == key]["fair_play_group"])]["entry"])
+        for key in (a, b)
+    ]
     common = sorted((beside[0] & beside[1]) - {a, b})
     if not common:
         return "No case study measured both side by side; a chain of comparisons joins them."

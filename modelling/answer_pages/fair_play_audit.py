@@ -72,7 +72,7 @@ def audit(case_study: CaseStudy) -> Audit | None:
     for axis in AXES.values():
         comparable = comparable_arms(arms, axis, assumptions().spread)
         used |= set(comparable.index)
-        entries = comparable.groupby("group")["entry"].nunique()
+        entries = comparable.groupby("fair_play_group")["entry"].nunique()
         pairs = int((entries * (entries - 1) // 2).sum())
         lines.append(AxisLine(axis.label, len(entries), comparable["entry"].nunique(), pairs))
     numbers = group_numbers(arms)

@@ -100,7 +100,7 @@ def answer(estimate: Estimate, revision: int) -> Answer:
         measure_next=measure_next,
         differences=find_differences(parts, {ranking.metric: ranking.arms, **estimate.others}),
         side_by_side=find_ratios(ranking, verdict.choice),
-        tier_lists=list_tiers(ranking),
+        tier_lists=list_tiers(ranking, axis, catalogue.names()["file_system"]),
         trade_offs=estimate.trade_offs,
         set_ups=describe_set_ups(ranking, entry_name),
         notes=tuple(notes),

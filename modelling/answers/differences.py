@@ -11,12 +11,13 @@ import pandas as pd
 from kdb.units import METRICS
 from modelling.estimation.network import Trial
 from modelling.estimation.ranking import RankedPart, Ranking, part_links
+from modelling.evidence.axes import Axis
 
 from .content import MeasuredDifference, MeasuredRatio, TierList
 
 MOST = 40  # rows; the case studies have the others
 _ORDER = ["case_study", "vm_count", "operation", "block_size_bytes"]  # equal within a fair-play group
-_TOLD = [*_ORDER, "group", "entry", "mean_log", "unit", "origin", "source"]
+_TOLD = [*_ORDER, "fair_play_group", "entry", "mean_log", "unit", "origin", "source"]
 
 
 def find_differences(parts: Sequence[RankedPart], arms: Mapping[str, pd.DataFrame]) -> tuple[MeasuredDifference, ...]:
@@ -49,7 +50,7 @@ def _pairs(parts: Sequence[RankedPart], arms: Mapping[str, pd.DataFrame]) -> Ite
             if key == part.reference:
                 continue
             for metric, frame in arms.items():
-                group = frame["group"].to_numpy()
+                group = frame["fair_play_group"].to_numpy()
                 others = np.flatnonzero(entry[metric] == key)
                 for place in first[metric][np.isin(group[first[metric]], group[others])][:MOST]:
                     for other in others[group[others] == group[place]]:
@@ -125,14 +126,19 @@ def _ratio(part: int, pair: tuple[str, str], trial: Trial, arms: pd.DataFrame) -
     )
 
 
-def list_tiers(ranking: Ranking) -> tuple[TierList, ...]:
-    """Return the published orders without numbers, each in three tiers."""
+def list_tiers(ranking: Ranking, axis: Axis, names: Mapping[str, str]) -> tuple[TierList, ...]:
+    """Return the published orders without numbers, each in three tiers. names : of file systems"""
     return tuple(
         TierList(
             case_studies=tuple(sorted({slug for slugs in rows["case_studies"] for slug in slugs})),
             best=tuple(rows["entry"][rows["standing"] > 0]),
             middle=tuple(rows["entry"][rows["standing"] == 0]),
             worst=tuple(rows["entry"][rows["standing"] < 0]),
+            beside=" and ".join(
+                text.format(names[rows[column].iloc[0]])
+                for column, text in (("guest_fs", "{} in the guest"), ("host_fs", "{} on the host"))
+                if column in axis.held
+            ),
         )
         for _, rows in ranking.findings.sort_values("standing", ascending=False, kind="stable").groupby("list")
     )

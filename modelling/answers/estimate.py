@@ -147,7 +147,7 @@ def _comparable_anecdotes(evidence: Evidence, ranking: Ranking) -> pd.DataFrame:
         arms = evidence.arms(metric, with_anecdotes=True)
         beside = arms[arms["case_study"].isin(arms["case_study"][arms[dataframes.ANECDOTE]])]
         beside = comparable_arms(beside, AXES[question.axis], assumptions().spread)
-        beside = beside[beside["group"].isin(beside["group"][beside[dataframes.ANECDOTE]])]
+        beside = beside[beside["fair_play_group"].isin(beside["fair_play_group"][beside[dataframes.ANECDOTE]])]
         if len(beside):
             break
     return beside

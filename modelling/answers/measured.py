@@ -9,7 +9,7 @@ from modelling.evidence.words import STORAGE, listed
 
 from .content import Answer, MeasuredRatio
 
-MOST_DOTS, MOST_LISTS = 6, 2
+MOST_DOTS, MOST_LISTS = 6, 3
 _TICKS = (0.01, 0.1, 0.2, 0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0, 5.0, 10.0, 100.0, 1000.0)
 _CLOSEST = 22.0  # percent of the axis between two ticks
 
@@ -58,9 +58,10 @@ class DotChart:
 
 @dataclass(frozen=True)
 class Shelves:
-    """A published order without numbers. shelves : name of each tier with its entries"""
+    """A published order without numbers. beside : as of TierList; shelves : name of each tier with its entries"""
 
     source: Source
+    beside: str
     shelves: list[tuple[str, str]]
 
 
@@ -75,6 +76,7 @@ def shelves(answer: Answer) -> list[Shelves]:
     return [
         Shelves(
             _source(tiers.case_studies, answer.titles, ""),
+            tiers.beside,
             [
                 (name, listed([labels.get(key, key) for key in keys]))
                 for name, keys in (("Best", tiers.best), ("Middle", tiers.middle), ("Worst", tiers.worst))

@@ -45,7 +45,7 @@ class Spread:
 
 _NO_ARMS = {
     "entry": pd.Categorical([], categories=pd.Index([], dtype=object)),
-    "group": np.empty(0, dtype=np.int64),
+    "fair_play_group": np.empty(0, dtype=np.int64),
     "assumed": np.empty(0, dtype=bool),
     "arm_variance": np.empty(0),
 }
@@ -62,7 +62,7 @@ def comparable_arms(arms: pd.DataFrame, axis: Axis, spread: Spread) -> pd.DataFr
     Returns
     -------
     The same columns without arms that have nothing to be compared with, and
-    entry category of str, key of the axis entry; group int, fair-play group with the axis' held fields;
+    entry category of str, key of the axis entry; fair_play_group int, with the axis' held fields;
     assumed bool, whether the source states no spread of the arm's runs; arm_variance float > 0, of mean_log.
     Where a cell has a measured and a derived value, the measured one stands.
     """
@@ -75,7 +75,7 @@ def comparable_arms(arms: pd.DataFrame, axis: Axis, spread: Spread) -> pd.DataFr
     stands[measured_first] = ~cell.iloc[measured_first].duplicated()
     arms = arms if stands.all() else arms[stands]
     group = group_numbers(arms, axis.held, axis.held_where_stated)
-    arms = arms.assign(entry=entry_keys(arms, axis), group=group, **_variances(arms, spread))
+    arms = arms.assign(entry=entry_keys(arms, axis), fair_play_group=group, **_variances(arms, spread))
     return arms[varies(group, arms["entry"])[group]]
 
 
@@ -184,7 +184,7 @@ def trials(arms: pd.DataFrame) -> list[Trial]:
     (entry, names), (laboratory, laboratories), (study, studies) = (
         _numbered(arms[column]) for column in ("entry", "laboratory", "case_study")
     )
-    group, mean, variance = (arms[column].to_numpy() for column in ("group", "mean_log", "arm_variance"))
+    group, mean, variance = (arms[column].to_numpy() for column in ("fair_play_group", "mean_log", "arm_variance"))
     mean = mean * arms["metric"].map(lambda metric: METRICS[metric].direction).to_numpy(dtype=float)
     averages = _averages(study, entry, group, mean, variance)
     laboratory_of = np.zeros(len(studies), dtype=int)

@@ -67,7 +67,7 @@ def measurement_cells(arms: pd.DataFrame, spread: Spread, metrics: Iterable[str]
         group=compared["research_group"].astype(str),
         case_study=compared["case_study"].astype(str),
         configuration=compared["configuration_id"].to_numpy(),
-        level=compared["group"].to_numpy(),
+        level=compared["fair_play_group"].to_numpy(),
         outcome=signs * compared["mean_log"].to_numpy(),
         variance=compared["arm_variance"] + IMPLAUSIBLE**2 * compared["is_implausible"].to_numpy(dtype=float),
     )

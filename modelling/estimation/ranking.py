@@ -465,10 +465,11 @@ def _on_contrast(
     wider = float((new[1] - new[0]) / (mean[1] - mean[0])) if mean[1] > mean[0] else None
     measured = links.measured(first.key, second.key)
     arms = about.arms.loc[
-        about.arms["entry"].isin((first.key, second.key)), ["entry", "group", "laboratory", "storage", "year", "origin"]
+        about.arms["entry"].isin((first.key, second.key)),
+        ["entry", "fair_play_group", "laboratory", "storage", "year", "origin"],
     ]
     beside = arms[arms["laboratory"].isin(measured)] if measured else arms
-    both = [arms["group"][arms["entry"] == entry.key] for entry in (first, second)]
+    both = [arms["fair_play_group"][arms["entry"] == entry.key] for entry in (first, second)]
     years = arms["year"].dropna()
     groups = links.groups(first.key, second.key)
     basis = Basis(

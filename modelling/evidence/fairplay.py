@@ -170,7 +170,7 @@ def came_along(arms: pd.DataFrame, columns: Iterable[str], set_by_hypervisor: Co
 
     arms : DataFrame of modelling.estimation.arms.comparable_arms
     """
-    group = pd.factorize(arms["group"])[0]
+    group = pd.factorize(arms["fair_play_group"])[0]
     hypervisors_differ = varies(group, arms["hypervisor"])
     causes = {}
     for column in columns:

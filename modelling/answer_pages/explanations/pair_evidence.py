@@ -32,10 +32,12 @@ def direct_groups(used: pd.DataFrame, a: str, b: str) -> tuple[DirectGroup, ...]
     """Return the fair-play groups that hold both entries. used : arms of the two"""
     if a == b:
         return ()
-    means = [rows.groupby("group")["mean_log"].mean() for rows in (used[used["entry"] == key] for key in (a, b))]
+    means = [
+        rows.groupby("fair_play_group")["mean_log"].mean() for rows in (used[used["entry"] == key] for key in (a, b))
+    ]
     difference = (means[0] - means[1]).dropna()
-    derived = set(used["group"][used["origin"] == "derived"])
-    first = used.drop_duplicates("group").set_index("group").loc[difference.index]
+    derived = set(used["fair_play_group"][used["origin"] == "derived"])
+    first = used.drop_duplicates("fair_play_group").set_index("fair_play_group").loc[difference.index]
     return tuple(
         DirectGroup(
             row.case_study,
@@ -52,7 +54,7 @@ def direct_groups(used: pd.DataFrame, a: str, b: str) -> tuple[DirectGroup, ...]
 
 def came_with(axis: Axis, a: str, b: str, used: pd.DataFrame) -> Confounding:
     """Return what came along with the two entries in the fair-play groups that hold both. used : arms of the two"""
-    both = used[used.groupby("group")["entry"].transform("nunique") > 1]
+    both = used[used.groupby("fair_play_group")["entry"].transform("nunique") > 1]
     came = came_along(both, axis.may_confound, axis.set_by_entry)
     causes = [name for name, is_cause in came.items() if is_cause.any()]
     left_open = tuple(name for name in causes if name in axis.set_by_entry and (both[name] == "").any())

@@ -154,6 +154,14 @@ def test_mail_on_kvm_has_the_best_and_worst_pairs_of_the_paper(client: Client, p
     assert dict(lists.shelves)["Best"] == "Btrfs on ext4, ext4 on ext4, ext4 on XFS and XFS on ext4"
 
 
+def test_lists_of_pairs_say_what_is_on_the_other_side(client: Client, published_evidence):
+    response = client.get(MAIL_ON_KVM.replace("fs-pair", "guest-fs"))
+    shelves = {lists.beside: dict(lists.shelves) for lists in response.context["page"].shelves}
+    assert [*shelves] == ["Btrfs on the host", "ext4 on the host", "XFS on the host"]
+    assert shelves["ext4 on the host"]["Best"] == "Btrfs, ext4 and XFS"
+    assert "With XFS on the host : Best ext4" in text_of(response)
+
+
 def test_an_order_without_numbers_shows_no_ratio_and_no_chart(client: Client, published_evidence):
     assert "no figures" in text_of(client.get(f"{MAIL_ON_KVM}&tab=ranking"))
     for address in (MAIL_ON_KVM, f"{MAIL_ON_KVM}&tab=ranking"):

@@ -251,7 +251,7 @@ def test_case_studies_averaged_in_one_go_say_what_each_says_solved_by_itself(see
     expected = []
     for slug, own in used.groupby("case_study"):
         entry, names = pd.factorize(own["entry"], sort=True)
-        columns = (own[name].to_numpy() for name in ("group", "mean_log", "arm_variance"))
+        columns = (own[name].to_numpy() for name in ("fair_play_group", "mean_log", "arm_variance"))
         expected += [(slug, names[members], *rest) for members, *rest in _connected(entry, *columns)]
     for trial, (slug, names, effects, variances) in zip(trials(used), expected, strict=True):
         assert (trial.name, trial.treatments) == (slug, tuple(names))
