@@ -77,7 +77,7 @@ def answer_the_examples(sender: Any, **kwargs: Any) -> None:
         if not dataframes.workload_has_more_arms_than(most, question.workload)
     ]
     if asked:
-        snapshots.compute_snapshot(asked[0])
+        snapshots.compute_and_store(asked[0])
     kept = selectors.kept_answers(asked)
     if missing := [question for question in asked if question not in kept]:
         snapshots.enqueue_questions(*missing)

@@ -136,7 +136,7 @@ def measure(studies: int, entries: dict[str, Any], there: int, client: Any) -> C
     print(f"\n{studies} case studies, filled in {time.perf_counter() - begun:.0f} s", flush=True)
     costs = Costs(client)
     for address in ASKED:
-        snapshots.compute_snapshot(question(address))
+        snapshots.compute_and_store(question(address))
     last = add_study(studies - 1, entries)
     begun, wall = time.process_time(), time.perf_counter()
     lifecycle.publish([last], reason="benchmark")
@@ -149,16 +149,16 @@ def measure(studies: int, entries: dict[str, Any], there: int, client: Any) -> C
         of_axis = f"/api/v1/rankings/{axis}/?workload=load-0"
         forget()
         begun = time.process_time()
-        snapshots.compute_snapshot(question(of_axis))
+        snapshots.compute_and_store(question(of_axis))
         costs.cpu[f"cold answer: {axis}"] = 1000 * (time.process_time() - begun)
         page = f"/?axis={axis}&workload=load-0"
         costs.of(f"first page: {axis}", [page])
         costs.of(f"warm JSON: {axis}", [of_axis], 30)
         costs.of(f"warm page: {axis}", [page], 30)
     for address in ASKED:
-        snapshots.compute_snapshot(question(address))
+        snapshots.compute_and_store(question(address))
     for load in WORKLOADS:
-        snapshots.compute_snapshot(question(f"/api/v1/rankings/configuration/?workload={load}"))
+        snapshots.compute_and_store(question(f"/api/v1/rankings/configuration/?workload={load}"))
     costs.of("100 configurations x 10 workloads", [ALL_CELLS], 20)
     slug = CaseStudy.objects.values_list("slug", flat=True).order_by("-pk")[studies // 2]
     pages = {

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 from kdb import __version__
 from kdb.operations import status
 from kdb.web.addresses import site_of
-from modelling.answer_store.selectors import answer_in, answer_or_none
+from modelling.answer_store.selectors import answer_in, snapshot_or_none
 from modelling.answer_store.versions import current_answers
 from modelling.answers import words
 from modelling.ask.selectors import KEPT_FACTS, facts_in_words
@@ -34,7 +34,7 @@ def measure(request: HttpRequest) -> HttpResponse:
     """Show how to measure on one's own machine, what an address asks or in general, and how to share it."""
     axis, site = request.GET.get("axis", ""), site_of(request)
     form = QuestionForm(request.GET, axis=axis) if axis in AXES else None
-    answered = answer_or_none(form.question()) if form and form.is_valid() else None
+    answered = snapshot_or_none(form.question()) if form and form.is_valid() else None
     command = measure_command(answer_in(answered), server=site) if answered else None
     return render(request, "modelling/measure.html", {"command": command, "site": site})
 

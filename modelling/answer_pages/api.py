@@ -26,7 +26,7 @@ from kdb.cost import budget
 from kdb.operations import status
 from kdb.web.entity_tags import tagged, tagged_json
 from modelling.answer_store import releases, snapshots
-from modelling.answer_store.selectors import answer_in, waiting_for
+from modelling.answer_store.selectors import answer_in, waiting_row
 from modelling.answer_store.versions import AnswerVersion, answer_version, current_answers
 from modelling.answers import words
 from modelling.answers.content import Answer, RankedEntry
@@ -301,7 +301,7 @@ class StatusView(PublicView):
 
 def being_worked_out(question: Question) -> Response:
     """Answer that it is to be asked again in two seconds."""
-    row = waiting_for(question)
+    row = waiting_row(question)
     body = {
         "detail": "The answer is being worked out.",
         "question": question.as_dict(),

@@ -15,7 +15,7 @@ from kdb.web.addresses import site_of
 from kdb.web.htmx import at_address, target_of, to_page, varies_for_htmx, wants_fragment
 from kdb.web.private import private_with
 from modelling.answer_pages.explanations.selectors import explained
-from modelling.answer_store.selectors import answer_at, answer_in
+from modelling.answer_store.selectors import answer_in, snapshot_at
 from modelling.answer_store.versions import AnswerVersion
 from modelling.answer_store.views import at_permanent_addresses
 from modelling.answers import words
@@ -54,7 +54,7 @@ def compare(request: HttpRequest) -> HttpResponse:
         return to_page(request, f"{reverse('answer')}?{request.GET.urlencode()}")
     question, machine = replace(form.question(), needs=()), Machine.of(form.cleaned_data)
     (as_of, method), text = page_version(request), form.cleaned_data["text"]
-    whole = answer_in(answer_at(question, as_of))
+    whole = answer_in(snapshot_at(question, as_of))
     ranked = [entry.key for entry in whole.entries if entry.part == 1]
     keys = form.compared or (*ranked[:1], *ranked[1:][-1:])
     if len(keys) < 2:

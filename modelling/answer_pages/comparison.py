@@ -25,7 +25,7 @@ from modelling.answer_pages.explanations.selectors import (
     tiers_between,
 )
 from modelling.answer_store import permalinks
-from modelling.answer_store.selectors import answer_at
+from modelling.answer_store.selectors import snapshot_at
 from modelling.answer_store.staleness import changes_concerning
 from modelling.answer_store.versions import AnswerVersion, combined_version
 from modelling.answers.configurations import MOST_STUDIES, configurations_behind, from_newest_studies
@@ -90,7 +90,7 @@ def compared_here(question: Question, keys: Sequence[str], laboratory: Laborator
 
 def compared(question: Question, keys: Sequence[str], as_of: int | None = None) -> tuple[Comparison, Answer]:
     """Compare two to six entries side by side, with the answer told of them. Kept in memory as an explanation is."""
-    snapshot = answer_at(question, as_of)
+    snapshot = snapshot_at(question, as_of)
     entries = hashlib.sha256(",".join(keys).encode()).hexdigest()
     revision = as_of or counts.revision()
     key = f"modelling.comparison_and_answer:{snapshot.digest}:{revision}:{entries}"

@@ -16,7 +16,7 @@ from kdb.units import THROUGHPUT
 from kdb.web.private import private_with
 from modelling.answer_pages.explanations.selectors import forecast_between
 from modelling.answer_store import permalinks
-from modelling.answer_store.selectors import answer_at, answer_in, answers_or_none
+from modelling.answer_store.selectors import answer_in, snapshot_at, snapshots_or_none
 from modelling.answer_store.staleness import SpeedChange, changes_since, may_be_stale, weaken_verdict
 from modelling.answer_store.versions import AnswerVersion, combined_version
 from modelling.answer_store.views import at_permanent_addresses
@@ -116,7 +116,7 @@ def _with_age(question: Question, edition: AnswerVersion) -> AnswerVersion:
     by = replace(question, metric=edition.result["question"]["metric"])
     alone = {workload: _alone(by, workload) for workload in edition.result["weights"]}
     concerned = [own for own in alone.values() if may_be_stale(own)]
-    changes = changes_since(answers_or_none(concerned)) if concerned else {}
+    changes = changes_since(snapshots_or_none(concerned)) if concerned else {}
     if not any(changes.values()):
         return edition
     result = copy.deepcopy(edition.result)
@@ -156,7 +156,7 @@ def _share(estimate: MixEstimate, workload: str, as_of: int | None) -> Share:
     """Return what is known of a workload by itself."""
     question, rankings = estimate.question, estimate.rankings
     has_numbers = any(part.networks for part in rankings[workload].parts)
-    own = answer_in(answer_at(_alone(question, workload), as_of))
+    own = answer_in(snapshot_at(_alone(question, workload), as_of))
     forecast = ""
     if not has_numbers:
         ranked = [[entry.key for part in ranking.parts for entry in part.entries] for ranking in rankings.values()]

@@ -25,7 +25,7 @@ from kdb.web.private import private_with
 from modelling.answer_pages.explanations.selectors import explained
 from modelling.answer_store import releases
 from modelling.answer_store.history import earlier_answers
-from modelling.answer_store.selectors import answer_in, waiting_for
+from modelling.answer_store.selectors import answer_in, waiting_row
 from modelling.answer_store.snapshots import count_ahead
 from modelling.answer_store.standing import examples
 from modelling.answer_store.subscriptions.selectors import button
@@ -198,7 +198,7 @@ def _answered(
     """Return form and answer as HTML, and what search engines read of a page; kept for a while: rendering them costs
     six times the looking up. What is said of a laboratory's machine is not kept."""
     if kept is None:
-        row = waiting_for(asked.question)
+        row = waiting_row(asked.question)
         waiting = {
             "title": words.title(asked.question, names.names()),
             "address": words.address(asked.question, beside=asked.beside),

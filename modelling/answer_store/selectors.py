@@ -23,7 +23,7 @@ from modelling.evidence.storage import get_or_compute
 from modelling.models import RankingSnapshot
 
 from . import snapshots, staleness
-from .snapshots import answer_as_of, compute_snapshot, record_request
+from .snapshots import compute_and_store, compute_past, record_request
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ def _in_memory(question: Question, revision: int, as_of: bool) -> str:
     return f"modelling.answer:{METHOD}:{revision}:{as_of}:{hashlib.sha256(question.key.encode()).hexdigest()}"
 
 
-def current_ranking(question: Question) -> RankingSnapshot:
+def current_snapshot(question: Question) -> RankingSnapshot:
     """Return the newest answer to the question: one indexed read, computed only where none is stored.
 
     While a publication's answers are being computed the previous one is given; `superseded_by` names the next revision.
@@ -41,8 +41,8 @@ def current_ranking(question: Question) -> RankingSnapshot:
     return _kept(question) or _computed(question)
 
 
-def answer_or_none(question: Question) -> RankingSnapshot | None:
-    """Return what current_ranking does, but None while a worker computes an answer that nobody should wait for.
+def snapshot_or_none(question: Question) -> RankingSnapshot | None:
+    """Return what current_snapshot does, but None while a worker computes an answer that nobody should wait for.
 
     Those are first answers under workloads with more than settings.KDB_MOST_ARMS_AT_ONCE arms.
     """
@@ -53,17 +53,17 @@ def answer_or_none(question: Question) -> RankingSnapshot | None:
     return _computed(question)
 
 
-def answers_or_none(questions: Sequence[Question]) -> dict[Question, RankingSnapshot | None]:
-    """Return what answer_or_none gives for each; one query for those that are stored."""
+def snapshots_or_none(questions: Sequence[Question]) -> dict[Question, RankingSnapshot | None]:
+    """Return what snapshot_or_none gives for each; one query for those that are stored."""
     of_key = {question.key: question for question in questions}
     rows = RankingSnapshot.objects.filter(question__in=of_key, method=METHOD, revision__gt=0).defer("result")
     kept = {of_key[row.question]: row for row in rows.order_by("revision")}  # the newest of each comes last
     for row in kept.values():  # one that rests waits for a worker from now on
         record_request(row)
-    return {question: kept.get(question) or answer_or_none(question) for question in questions}
+    return {question: kept.get(question) or snapshot_or_none(question) for question in questions}
 
 
-def waiting_for(question: Question) -> RankingSnapshot | None:
+def waiting_row(question: Question) -> RankingSnapshot | None:
     """Return the row of a question that a worker is to answer for the first time, with its last error."""
     return RankingSnapshot.objects.filter(question=question.key, method=METHOD, revision=0).first()
 
@@ -100,17 +100,17 @@ def _computed(question: Question) -> RankingSnapshot:
 def _worked_out(question: Question) -> RankingSnapshot:
     """Compute the answer; where that fails, return the previous one with the error."""
     try:
-        return compute_snapshot(question)
+        return compute_and_store(question)
     except DatabaseError:
         raise
     except Exception as error:
         logger.exception("could not answer, gave the previous answer question=%s", question.key)
-        if (previous := snapshots.previous_answer(question, error)) is None:
+        if (previous := snapshots.previous_snapshot(question, error)) is None:
             raise
         return previous
 
 
-def ranking_as_of(question: Question, revision: int) -> RankingSnapshot:
+def past_snapshot(question: Question, revision: int) -> RankingSnapshot:
     """Return the answer as it was at this revision, whatever was published or retracted since.
 
     One that was stored then, or an earlier one that no publication touched; else it is computed, and kept in memory.
@@ -120,12 +120,12 @@ def ranking_as_of(question: Question, revision: int) -> RankingSnapshot:
     if (kept := then.order_by("-revision").first()) is not None:
         record_request(kept)
         return kept
-    return get_or_compute(_in_memory(question, revision, as_of=True), lambda: answer_as_of(question, revision))
+    return get_or_compute(_in_memory(question, revision, as_of=True), lambda: compute_past(question, revision))
 
 
-def answer_at(question: Question, as_of: int | None) -> RankingSnapshot:
+def snapshot_at(question: Question, as_of: int | None) -> RankingSnapshot:
     """Return the answer now, or as of a revision where one is given."""
-    return current_ranking(question) if as_of is None else ranking_as_of(question, as_of)
+    return current_snapshot(question) if as_of is None else past_snapshot(question, as_of)
 
 
 def answer_in(snapshot: RankingSnapshot) -> Answer:

@@ -53,9 +53,9 @@ class NotAnswered(Exception):  # noqa: N818
 # Asked for
 
 
-def compute_snapshot(question: Question) -> RankingSnapshot:
+def compute_and_store(question: Question) -> RankingSnapshot:
     """Answer the question for a visitor who waits, and store the answer unless a publication is being committed."""
-    snapshot = answer_now(question)
+    snapshot = compute_current(question)
     if is_worth_keeping(question, snapshot) and _store(snapshot.revision, snapshot):
         permalinks.pin_answer(snapshot, permalinks.SHOWN)
     return snapshot
@@ -110,7 +110,7 @@ def is_worth_keeping(question: Question, snapshot: RankingSnapshot, as_of: int |
     return not question.needs and bool(snapshot.result["entries"]) and not dataframes.has_idle_filter(question, as_of)
 
 
-def answer_as_of(question: Question, revision: int) -> RankingSnapshot:
+def compute_past(question: Question, revision: int) -> RankingSnapshot:
     """Work out the answer that the knowledge gave at an earlier revision; it is not stored."""
     return _answer(question, revision, as_of=revision)
 
@@ -126,7 +126,7 @@ def store_shipped(answers: Mapping[Question, dict[str, Any]]) -> int:
     return len(rows) if _store(counts.revision(), *rows, wait=True) else 0
 
 
-def previous_answer(question: Question, error: Exception) -> RankingSnapshot | None:
+def previous_snapshot(question: Question, error: Exception) -> RankingSnapshot | None:
     """Return the answer from before the newest evidence, where the answer fails with this error; None: it fails too.
 
     It is superseded, so the question waits to be answered again.
@@ -149,7 +149,7 @@ def _as_of_before(question: Question, revision: int) -> RankingSnapshot | None:
     """Return the answer as of the last revision before this one at which there is one."""
     for earlier in range(revision - 1, max(revision - 1 - MOST_REVISIONS_BACK, 0), -1):
         try:
-            return answer_as_of(question, earlier)
+            return compute_past(question, earlier)
         except Exception:
             logger.exception("could not answer question=%s as_of=%s either", question.key, earlier)
     return None
@@ -174,7 +174,7 @@ def record_request(snapshot: RankingSnapshot) -> None:
         return
 
 
-def answer_now(question: Question) -> RankingSnapshot:
+def compute_current(question: Question) -> RankingSnapshot:
     """Work out the answer on the knowledge as it is; it is not stored."""
     return _answer(question, counts.revision())
 

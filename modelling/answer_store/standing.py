@@ -82,7 +82,7 @@ def build_file() -> bytes:
         with transaction.atomic():
             then = _newest().created_at.replace(year=year, day=1)
             KnowledgeRevision.objects.filter(pk=_newest().pk).update(created_at=then)
-            worked_out = {question.key: snapshots.answer_now(question).result for question in asked}
+            worked_out = {question.key: snapshots.compute_current(question).result for question in asked}
             transaction.set_rollback(True)
         # Of a later year only what age makes weaker.
         answers[year] = {key: result for key, result in worked_out.items() if result != answers[first].get(key)}

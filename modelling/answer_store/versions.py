@@ -15,7 +15,7 @@ from modelling.models import RankingSnapshot
 
 from . import permalinks, releases, snapshots
 from .caveats import forecast_caveat
-from .selectors import answer_or_none, answers_or_none, ranking_as_of
+from .selectors import past_snapshot, snapshot_or_none, snapshots_or_none
 from .staleness import SpeedChange, changes_since, weaken_stale, weakened_copy
 
 
@@ -95,10 +95,10 @@ def answer_version(question: Question, as_of: int | None, method: int | None, us
             as_of,
             method or METHOD,
             permalinks.allowed_share(user),
-            lambda: ranking_as_of(question, as_of),
+            lambda: past_snapshot(question, as_of),
             lambda snapshot: snapshots.is_worth_keeping(question, snapshot, as_of),
         )
-    current = answer_or_none(question)
+    current = snapshot_or_none(question)
     if current is None:
         return None
     changes = changes_since({question: current}).get(question, ())
@@ -149,4 +149,4 @@ def current_answers(questions: Sequence[Question]) -> dict[Question, RankingSnap
 
     Stored ones take one query, and one more where something changed under their workload.
     """
-    return weaken_stale(answers_or_none(questions))
+    return weaken_stale(snapshots_or_none(questions))

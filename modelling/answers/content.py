@@ -14,15 +14,15 @@ from modelling.estimation.mixes import MixEntry, Range
 from modelling.estimation.ranking import Entry, Place
 from modelling.estimation.recommendation import BASES, FORCES
 from modelling.estimation.value import KINDS as RUN_KINDS
-from modelling.estimation.verdict import KINDS, STRENGTHS
+from modelling.estimation.verdict import AVOID, KINDS, STRENGTHS, USE
 from modelling.evidence.question import Question
 from modelling.evidence.requirements import LACKING, STANDINGS
 from modelling.workloads.curves import CurvePanel
 
 STATUSES = ("ranked", "indistinguishable", "ranked apart", "no comparison")
 
-
-RECOMMENDED = USE, START, EITHER, RATHER_NOT, AVOID = "use", "start with", "either", "rather not", "avoid"
+START, EITHER, RATHER_NOT = "start with", "either", "rather not"
+RECOMMENDED = (USE, START, EITHER, RATHER_NOT, AVOID)
 
 
 @dataclass(frozen=True)

@@ -29,14 +29,13 @@ from modelling.estimation.recommendation import (
     Recommended,
     recommend,
 )
-from modelling.estimation.verdict import AVOID as AVOIDED
-from modelling.estimation.verdict import DIFFER, NOT_KNOWN, STRENGTHS, USE, Contrast, Verdict
+from modelling.estimation.verdict import AVOID, DIFFER, NOT_KNOWN, STRENGTHS, USE, Contrast, Verdict
 from modelling.evidence import families
 from modelling.evidence import names as catalogue
 from modelling.evidence.words import STORAGE, capital, counted, listed, some, times
 from modelling.guidance.content import Advised
 
-from .content import AVOID, EITHER, RATHER_NOT, START, Decision
+from .content import EITHER, RATHER_NOT, START, Decision
 from .nearest import Nearby
 
 Naming = Callable[[str], str]  # a key or slug to what a reader calls it
@@ -299,7 +298,7 @@ def recommended_of(decision: Decision, entry: Entry) -> str:
     if entry.key in decision.choice:
         return EITHER if len(decision.choice) > 1 else USE if decision.force == STRONG else START
     if entry.key in decision.rather_not:
-        return AVOID if entry.verdict == AVOIDED else RATHER_NOT
+        return AVOID if entry.verdict == AVOID else RATHER_NOT
     return ""
 
 

@@ -22,7 +22,7 @@ from .cells import entry_rows
 from .hierarchy import Knowledge
 from .ranking import RankedPart, Ranking, part_links, verdict_between
 from .recommendation import Option, Recommended, recommend
-from .verdict import CHOICES, DIFFER, NOT_KNOWN, Choice, Verdict, ladder
+from .verdict import DIFFER, ENTRY_KINDS, NOT_KNOWN, Choice, Verdict, ladder
 
 _ENDS = (0.025, 0.975)
 
@@ -42,7 +42,7 @@ class MixEntry:
     probability_best: Annotated[float, "In a new laboratory, 0 to 1."]
     probability_slower: Annotated[float, "Than the best by the margin, 0 to 1."]
     expected_loss: Annotated[float, "Percent of the best's, when it is chosen."]
-    verdict: Annotated[str, Among(CHOICES)]
+    verdict: Annotated[str, Among(ENTRY_KINDS)]
 
 
 @dataclass(frozen=True)

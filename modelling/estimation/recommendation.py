@@ -35,7 +35,7 @@ class Option:
     """One entry that may be recommended.
 
     groups : research groups with numbers of it; is_listed : whether a tier list names it
-    verdict : of modelling.estimation.verdict.CHOICES; place : in the order of the evidence
+    verdict : of modelling.estimation.verdict.ENTRY_KINDS; place : in the order of the evidence
     is_durable : whether no number of it rests on an option that can lose acknowledged writes
     advised : how strongly makers advise it, less how strongly others advise against it
     is_default : whether the product does it by itself

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 KINDS = USE, LEADS, NO_DIFFERENCE, NOT_KNOWN = "use", "leads", "no difference", "not known"
 AVOID, UNKNOWN = "avoid", "unknown"
-CHOICES = (USE, LEADS, NO_DIFFERENCE, AVOID, UNKNOWN)
+ENTRY_KINDS = (USE, LEADS, NO_DIFFERENCE, AVOID, UNKNOWN)
 STRENGTHS = ("very weak", "weak", "moderate", "strong")
 WITHIN = 0.8  # probability of being within the margin of the best from which an entry may be used
 SURE = 0.9  # probability of being slower by the margin from which an entry is to be avoided
@@ -42,7 +42,7 @@ class Choice:
 class Ladder:
     """The verdicts on entries in the order of their estimates.
 
-    kind : of KINDS; verdicts : of CHOICES, one an entry
+    kind : of KINDS; verdicts : of ENTRY_KINDS, one an entry
     against : place of the entry that the first is held against, where numbers compare two
     """
 

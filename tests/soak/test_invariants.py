@@ -5,7 +5,7 @@ import pytest
 from experiments.case_studies import lifecycle
 from experiments.models import CaseStudy, KnowledgeRevision, Measurement, RawChunk
 from kdb.models import Job
-from modelling.answer_store.selectors import current_ranking
+from modelling.answer_store.selectors import current_snapshot
 from modelling.evidence.question import Question
 from modelling.models import Arm, RankingSnapshot
 from tests.factories import make_campaign, make_case_study, make_import, make_job, make_measurement, make_raw_file
@@ -25,7 +25,7 @@ def ledger() -> Ledger:
         make_measurement(value, case_study=study, host_fs=host_fs)
     make_raw_file(study)
     lifecycle.publish([study], reason="looked at")
-    assert current_ranking(Question("host-fs", "varmail"))
+    assert current_snapshot(Question("host-fs", "varmail"))
     Job.objects.all().delete()
     return Ledger(studies={"soak-1": [100.0, 120.0]}, statuses={"soak-1": "published"})
 

@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from experiments.templatetags import kdb_format
 from kdb.content import taken
-from modelling.answer_store.selectors import answer_at, answer_in
+from modelling.answer_store.selectors import answer_in, snapshot_at
 from modelling.answers.content import Answer
 from modelling.evidence import counts
 from modelling.evidence.question import Question
@@ -39,7 +39,7 @@ def explained(question: Question, a: str | None = None, b: str | None = None, as
     Without entries the best of the answer is explained against the last it was ranked with. Kept in
     memory for as long as neither the answer nor the knowledge revision changes.
     """
-    snapshot = answer_at(question, as_of)
+    snapshot = snapshot_at(question, as_of)
     if a is None or b is None:
         answer = answer_in(snapshot)
         entries = [entry for entry in answer.entries if entry.part == 1]

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from kdb.web.entity_tags import tagged
 from modelling.answer_store.history import changed_answers, published_at
 from modelling.answer_store.permalinks import allowed_share, pin_answer
-from modelling.answer_store.selectors import answer_in, answer_or_none
+from modelling.answer_store.selectors import answer_in, snapshot_or_none
 from modelling.answers import words
 from modelling.evidence import names
 from modelling.evidence.forms import AskForm
@@ -26,7 +26,7 @@ def feed(request: HttpRequest) -> HttpResponseBase:
     if not form.is_valid():
         return redirect(f"{reverse('answer')}?{request.GET.urlencode()}")  # which says what is wrong
     question = form.question()
-    current = answer_or_none(question)  # asked for, and so kept and answered again with what is published
+    current = snapshot_or_none(question)  # asked for, and so kept and answered again with what is published
     changed = changed_answers(question)
     is_kept = {row.pk: pin_answer(row, allowed_share(request.user)) for row in changed}
     if not changed and current is not None and current.revision:  # not worth keeping, but an answer

@@ -17,7 +17,7 @@ from kdb.jobs import jobs
 from kdb.notifications import announcements
 from kdb.notifications.models import Topic
 from modelling.answer_store import permalinks, snapshots
-from modelling.answer_store.selectors import answer_in, answer_or_none
+from modelling.answer_store.selectors import answer_in, snapshot_or_none
 from modelling.answers import words
 from modelling.answers.content import conclusion
 from modelling.estimation.ranking import METHOD
@@ -105,7 +105,7 @@ def _tell(question: Question) -> None:
 def _stands(question: Question) -> tuple[int, RankingSnapshot | None]:
     """Return the answer, and the revision up to which it is known to hold; (0, None) while a worker is to answer."""
     latest = counts.revision()
-    snapshot = answer_or_none(question)
+    snapshot = snapshot_or_none(question)
     if snapshot is None or snapshot.superseded_by is not None:
         return 0, None
     return max(latest, snapshot.revision), snapshot

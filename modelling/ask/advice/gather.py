@@ -8,7 +8,7 @@ from django.conf import settings
 
 from kdb.content import taken
 from kdb.cost import budget
-from modelling.answer_store.selectors import answer_in, current_ranking
+from modelling.answer_store.selectors import answer_in, current_snapshot
 from modelling.answers import words
 from modelling.answers.content import Answer, AnswerPart
 from modelling.evidence import counts
@@ -87,13 +87,13 @@ def _part(answer: Answer, part: AnswerPart) -> AdvisedPart:
 
 def _answered(asked: Question) -> Answer:
     """Answer the question with as many of its filters as have an answer; as it was asked if none has."""
-    unanswered = answer_in(current_ranking(asked))
+    unanswered = answer_in(current_snapshot(asked))
     if unanswered.entries:
         return unanswered
     for left_out in (["host_fs"], ["hypervisor"], ["host_fs", "hypervisor"]):
         if all(getattr(asked, name) for name in left_out):
             unset: dict[str, Any] = dict.fromkeys(left_out)
-            answer = answer_in(current_ranking(replace(asked, **unset)))
+            answer = answer_in(current_snapshot(replace(asked, **unset)))
             if answer.entries:
                 return answer
     return unanswered

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 
 from django.db.models import Q
 
-from modelling.answer_store.selectors import answer_in, answers_or_none, kept_verdicts
+from modelling.answer_store.selectors import answer_in, kept_verdicts, snapshots_or_none
 from modelling.answers.measured import DotChart, dot_charts
 from modelling.answers.words import address
 from modelling.evidence import names
@@ -59,7 +59,7 @@ def most_measured_workload(axis: str, rows: Sequence[WorkloadRow]) -> tuple[Work
     where nobody measured. rows : of rows_of(axis)"""
     for row in sorted(rows, key=lambda row: -row.groups):
         question = Question(axis, row.workload)
-        snapshot = answers_or_none([question])[question] if row.recommended else None
+        snapshot = snapshots_or_none([question])[question] if row.recommended else None
         answer = answer_in(snapshot) if snapshot else None
         if answer and (charts := [chart for part in answer.parts for chart in dot_charts(answer, part.part)]):
             best = {entry.label for entry in answer.entries if entry.is_best}

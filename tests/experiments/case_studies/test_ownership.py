@@ -424,7 +424,7 @@ def test_a_draft_may_name_what_it_brought_again(client, paper):
 
 def test_claims_and_findings_of_a_draft_are_not_judged_and_change_no_answer(client, paper):
     question = Question("fs-pair", "varmail", storage="hdd")
-    before = snapshots.answer_as_of(question, 1).result, list(dataframes.findings(question).itertuples(index=False))
+    before = snapshots.compute_past(question, 1).result, list(dataframes.findings(question).itertuples(index=False))
     draft = factories.make_case_study("new", publication=paper)
     configuration = factories.make_configuration(draft, cache_mode="none")
     factories.make_measurement(1.0, configuration=configuration)
@@ -436,7 +436,7 @@ def test_claims_and_findings_of_a_draft_are_not_judged_and_change_no_answer(clie
     verdicts.recompute()
     assert not ClaimVerdict.objects.filter(claim=claim).exists()
     assert (
-        snapshots.answer_as_of(question, 1).result,
+        snapshots.compute_past(question, 1).result,
         list(dataframes.findings(question).itertuples(index=False)),
     ) == before
     ssd = Storage.objects.create(server=Server.objects.first(), slug="ssd", description="SSD", kind="ssd")

@@ -9,7 +9,7 @@ from experiments.models import CaseStudy, Measurement
 from experiments.published_evidence.corrections import COLUMNS, apply_corrections
 from experiments.published_evidence.files import EvidenceError
 from modelling.answer_store.previews import effects
-from modelling.answer_store.selectors import ranking_as_of
+from modelling.answer_store.selectors import past_snapshot
 from modelling.evidence import dataframes
 from modelling.evidence.question import Question
 from modelling.models import Arm, RevisionEffects
@@ -45,11 +45,11 @@ def new(old):
 
 
 def test_a_superseded_case_study_counts_no_longer_and_leads_to_the_later_one(old, new, client):
-    before = ranking_as_of(ASKED, 2).result["evidence"]
+    before = past_snapshot(ASKED, 2).result["evidence"]
     revision = retraction.end(old, reason="sparse images", replaced_by=new)
     assert set(dataframes.arms(ASKED)["case_study"]) == {"new"}
     assert set(dataframes.arms(ASKED, as_of=2)["case_study"]) == {"old", "new"}
-    assert ranking_as_of(ASKED, 2).result["evidence"] == before
+    assert past_snapshot(ASKED, 2).result["evidence"] == before
     page = client.get("/case-studies/old/").content.decode()
     assert "/case-studies/new/" in page
     assert "sparse images" in page

@@ -8,7 +8,7 @@ import pytest
 from experiments.case_studies import lifecycle, retraction
 from experiments.models import CaseStudy, Measurement
 from kdb.disk_path import SETTINGS
-from modelling.answer_store.selectors import current_ranking
+from modelling.answer_store.selectors import current_snapshot
 from modelling.estimation.ranking import METHOD
 from modelling.evidence.question import Question
 from tests import factories
@@ -52,7 +52,7 @@ def test_a_question_without_evidence_says_what_is_missing(client, published_evid
 
 def test_the_answer_is_the_kept_snapshot(client, published_evidence):
     answer = ranking(client, "fs-pair", workload="varmail", hypervisor="kvm", vm_count=1)
-    snapshot = current_ranking(Question("fs-pair", "varmail", hypervisor="kvm", vm_count=1))
+    snapshot = current_snapshot(Question("fs-pair", "varmail", hypervisor="kvm", vm_count=1))
     permanent = "/api/v1/rankings/fs-pair/?workload=varmail&hypervisor=kvm&vm_count=1&as_of=1"
     address = {"method": METHOD, "permanent": f"{permanent}&method={METHOD}", "pinned": None}
     assert answer == {
@@ -192,7 +192,7 @@ def test_a_publication_that_changes_the_answer_changes_the_tag(client, published
     current = client.get(path, headers={"if-none-match": first["ETag"]})
     # The previous answer stands until the worker has the new one, and says so.
     assert (current.status_code, current.json()["revision"], current.json()["superseded_by"]) == (200, 1, 2)
-    current_ranking(Question("fs-pair", "fileserver", hypervisor="kvm", vm_count=1)).delete()
+    current_snapshot(Question("fs-pair", "fileserver", hypervisor="kvm", vm_count=1)).delete()
     renewed = client.get(path, headers={"if-none-match": current["ETag"]})
     assert (renewed.status_code, renewed.json()["revision"], renewed.json()["superseded_by"]) == (200, 2, None)
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from modelling.answer_store.selectors import answer_in, current_ranking
+from modelling.answer_store.selectors import answer_in, current_snapshot
 from modelling.evidence.question import Question
 from modelling.workloads.curves import Carried, carried
 from tests.factories import make_case_study, make_configuration, make_measurement, publish
@@ -67,7 +67,7 @@ class TestPublished:
         assert rows == [("lab-a", 1), ("lab-a", 2), ("lab-b", 1)]
 
     def result(self):
-        return current_ranking(GUESTS).result
+        return current_snapshot(GUESTS).result
 
     def test_machines_at_a_rate_stand_at_an_address_of_their_own(self, client):
         self.study("lab")
@@ -87,7 +87,7 @@ class TestPublished:
         assert client.get("/capacity/", headers={"HX-Request": "true"})["HX-Redirect"] == "/"
 
     def set_up(self):
-        return answer_in(current_ranking(GUESTS)).set_ups[0]
+        return answer_in(current_snapshot(GUESTS)).set_ups[0]
 
     def test_commands_are_composed_of_stated_facts_alone(self):
         self.study(

@@ -8,7 +8,7 @@ import pytest
 
 from modelling.answer_pages.layout import network
 from modelling.answer_pages.layout.network import SIZE, network_picture
-from modelling.answer_store.selectors import answer_in, current_ranking
+from modelling.answer_store.selectors import answer_in, current_snapshot
 from modelling.answers.content import LaboratoryComparison
 from modelling.evidence.question import Question
 from tests.factories import make_case_study, make_finding, make_measurement, make_publication, make_variant, publish
@@ -27,7 +27,7 @@ def study(slug: str, *, group: str = "", **values: float) -> None:
 
 
 def answer():
-    return answer_in(current_ranking(QUESTION))
+    return answer_in(current_snapshot(QUESTION))
 
 
 def lines(picture) -> dict[frozenset[str], int]:

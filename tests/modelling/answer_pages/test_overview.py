@@ -10,7 +10,7 @@ from modelling.answer_pages.content import WAITING, Overview, OverviewCell, Over
 from modelling.answer_pages.layout.overview_table import SIGNS, present_overview
 from modelling.answer_pages.overview import overview
 from modelling.answer_store import snapshots
-from modelling.answer_store.selectors import answer_in, current_ranking
+from modelling.answer_store.selectors import answer_in, current_snapshot
 from modelling.answers.words import THING
 from modelling.evidence import choices, names
 from modelling.evidence.axes import AXES
@@ -46,7 +46,7 @@ def answer_all() -> None:
 
 def test_a_cell_says_what_its_answer_says():
     published_guests()
-    snapshot = current_ranking(Question("guest-fs", "varmail"))
+    snapshot = current_snapshot(Question("guest-fs", "varmail"))
     answer = answer_in(snapshot)
     cell = cell_of("varmail", "guest-fs")
     assert (cell.kind, cell.strength) == (answer.verdict.kind, answer.verdict.strength)
@@ -92,7 +92,7 @@ def test_an_answer_that_ranks_nothing_is_nothing_compared(settings):
 
 def test_an_answer_that_is_being_renewed_is_shown_with_the_revision_that_is_coming():
     published_guests()
-    current_ranking(Question("guest-fs", "varmail"))
+    current_snapshot(Question("guest-fs", "varmail"))
     published_guests(slow=50.0)
     cell = cell_of("varmail", "guest-fs")
     assert (cell.kind, cell.revision, cell.superseded_by) == ("leads", 1, 2)
@@ -104,7 +104,7 @@ def test_nothing_is_compared_exactly_where_no_answer_ranks_anything(published_ev
     compared = choices.compared_under(names.names()["workload"])
     for workload in names.names()["workload"]:
         for axis in AXES:
-            ranks = bool(current_ranking(Question(axis, workload)).result["entries"])
+            ranks = bool(current_snapshot(Question(axis, workload)).result["entries"])
             assert ranks == bool(compared[workload][axis]), (workload, axis)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from modelling.answer_pages.layout.standing import Choice, choices_of
-from modelling.answer_store.selectors import answer_in, answers_or_none
+from modelling.answer_store.selectors import answer_in, snapshots_or_none
 from modelling.answers.content import START, Answer
 from modelling.evidence.axes import AXES, NATIVE, NATIVE_AXES
 from modelling.evidence.question import Question, choices_for
@@ -24,7 +24,7 @@ def published(values: dict[tuple[str, str], float]) -> None:
 
 
 def answers() -> dict[Question, Answer]:
-    given = answers_or_none(choices_for("varmail", "kvm"))
+    given = snapshots_or_none(choices_for("varmail", "kvm"))
     return {question: answer_in(snapshot) for question, snapshot in given.items() if snapshot}
 
 

@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 from drf_spectacular.generators import SchemaGenerator
 
 from modelling.answer_store import snapshots
-from modelling.answer_store.selectors import current_ranking
+from modelling.answer_store.selectors import current_snapshot
 from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 
@@ -24,7 +24,7 @@ def test_every_cell_is_what_the_answer_to_its_workload_says(asked):
     assert [column["workload"] for column in asked["workloads"]] == ["varmail", "fileserver", "webserver"]
     shown = 0
     for place, column in enumerate(asked["workloads"]):
-        answer = current_ranking(Question("hypervisor", column["workload"], vm_count=1)).result
+        answer = current_snapshot(Question("hypervisor", column["workload"], vm_count=1)).result
         assert {name: column[name] for name in ("metric", "revision", "status", "verdict")} == {
             name: answer[name] for name in ("metric", "revision", "status", "verdict")
         }

@@ -6,7 +6,7 @@ import pytest
 
 from experiments.case_studies import lifecycle, retraction
 from modelling.answer_pages.layout.heat_map import heat_map
-from modelling.answer_store.selectors import current_ranking, ranking_as_of
+from modelling.answer_store.selectors import current_snapshot, past_snapshot
 from modelling.answer_store.snapshots import answer_waiting_questions
 from modelling.claims import verdicts
 from modelling.estimation.ranking import METHOD
@@ -43,33 +43,33 @@ def keys(snapshot) -> list[str]:
 
 
 def test_each_revision_has_its_own_answer(history):
-    assert keys(ranking_as_of(QUESTION, 1)) == ["ext4-on-ext4", "xfs-on-ext4"]
-    assert ranking_as_of(QUESTION, 1).result["evidence"][0]["case_study"] == "first"
-    assert len(ranking_as_of(QUESTION, 2).result["evidence"]) == 2
-    assert [study["case_study"] for study in ranking_as_of(QUESTION, 3).result["evidence"]] == ["second"]
-    assert ranking_as_of(QUESTION, 3).result["entries"] == current_ranking(QUESTION).result["entries"]
+    assert keys(past_snapshot(QUESTION, 1)) == ["ext4-on-ext4", "xfs-on-ext4"]
+    assert past_snapshot(QUESTION, 1).result["evidence"][0]["case_study"] == "first"
+    assert len(past_snapshot(QUESTION, 2).result["evidence"]) == 2
+    assert [study["case_study"] for study in past_snapshot(QUESTION, 3).result["evidence"]] == ["second"]
+    assert past_snapshot(QUESTION, 3).result["entries"] == current_snapshot(QUESTION).result["entries"]
 
 
 def test_what_is_worked_out_again_is_what_was_answered_then():
     publish("first", ext4_on_ext4=100.0, xfs_on_ext4=50.0)
-    then = current_ranking(QUESTION)
+    then = current_snapshot(QUESTION)
     publish("second", ext4_on_ext4=10.0, xfs_on_ext4=1000.0)
     answer_waiting_questions(lambda done, total: None)
     assert RankingSnapshot.objects.count() == 2
-    assert ranking_as_of(QUESTION, 1).digest == then.digest
+    assert past_snapshot(QUESTION, 1).digest == then.digest
     RankingSnapshot.objects.all().delete()
-    again = ranking_as_of(QUESTION, 1)
+    again = past_snapshot(QUESTION, 1)
     assert (again.digest, again.pk) == (then.digest, None)
     assert not RankingSnapshot.objects.exists()
 
 
 def test_a_kept_answer_stands_for_all_revisions_that_did_not_touch_it():
     publish("first", ext4_on_ext4=100.0, xfs_on_ext4=50.0)
-    then = current_ranking(QUESTION)
+    then = current_snapshot(QUESTION)
     other = make_case_study("other")
     make_measurement(5.0, configuration=make_configuration(other, hypervisor=None))
     lifecycle.publish([other], reason="measured")
-    assert ranking_as_of(QUESTION, 2).digest == then.digest
+    assert past_snapshot(QUESTION, 2).digest == then.digest
 
 
 def test_explanations_and_comparisons_are_given_as_of_a_revision(history, client):

@@ -66,7 +66,7 @@ def test_it_is_tried_again_and_the_banner_goes_with_the_fault(second_fails, clie
 
 
 def test_a_kept_answer_whose_renewal_fails_says_so_as_well(second_fails, client):
-    kept = snapshots.answer_as_of(ASKED, 1)
+    kept = snapshots.compute_past(ASKED, 1)
     kept.superseded_by = 2
     snapshots._store(2, kept)
     assert "being processed</a>" in client.get(PAGE).content.decode()
@@ -76,11 +76,11 @@ def test_a_kept_answer_whose_renewal_fails_says_so_as_well(second_fails, client)
 
 
 def test_an_answer_of_an_earlier_method_is_better_than_none(second_fails, monkeypatch):
-    older = snapshots.answer_as_of(ASKED, 1)
+    older = snapshots.compute_past(ASKED, 1)
     older.method -= 1
     snapshots._store(2, older)
-    monkeypatch.setattr(snapshots, "answer_as_of", lambda *_: 1 / 0)
-    given = selectors.current_ranking(ASKED)
+    monkeypatch.setattr(snapshots, "compute_past", lambda *_: 1 / 0)
+    given = selectors.current_snapshot(ASKED)
     assert (given.method, given.superseded_by, given.result) == (older.method, 2, older.result)
     assert (1, older.method) in permalinks.pinned_versions(permalinks.permalink_key("ranking", ASKED.key))
 
@@ -89,9 +89,9 @@ def test_a_database_that_is_down_is_no_answer_that_fails(second_fails, monkeypat
     def is_down(question):
         raise DatabaseError("connection to server at 10.0.0.1 failed")
 
-    monkeypatch.setattr(selectors, "compute_snapshot", is_down)
+    monkeypatch.setattr(selectors, "compute_and_store", is_down)
     with pytest.raises(DatabaseError):
-        selectors.current_ranking(ASKED)
+        selectors.current_snapshot(ASKED)
 
 
 @pytest.mark.nightly

@@ -17,12 +17,12 @@ from experiments.models import CaseStudy
 from experiments.case_studies import retraction
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
-from modelling.answer_store.selectors import current_ranking
+from modelling.answer_store.selectors import current_snapshot
 call_command("load_evidence", verbosity=0)
 for workload in ("varmail", "fileserver", "webserver"):
     for axis in AXES:
         for hypervisor in (None, "proxmox"):
-            current_ranking(Question(axis, workload, hypervisor=hypervisor))
+            current_snapshot(Question(axis, workload, hypervisor=hypervisor))
 retraction.retract(CaseStudy.objects.get(slug="p1"), reason="wrong disk")
 """
 LOSE_EVERYTHING = """

@@ -7,7 +7,7 @@ import pytest
 from kdb.units import METRICS
 from modelling.answer_pages.mix import mix_answer
 from modelling.answer_store import snapshots
-from modelling.answer_store.selectors import current_ranking
+from modelling.answer_store.selectors import current_snapshot
 from modelling.answers.estimate import ranking_of
 from modelling.evidence import choices, dataframes
 from modelling.evidence.question import Question
@@ -28,7 +28,7 @@ def published(metric: str, unit: str, values: dict[str, float], workload: str = 
 
 
 def ratios(question: Question) -> dict[str, float]:
-    return {entry["key"]: entry["ratio"] for entry in current_ranking(question).result["entries"]}
+    return {entry["key"]: entry["ratio"] for entry in current_snapshot(question).result["entries"]}
 
 
 @pytest.mark.usefixtures("laboratories_alike")
@@ -46,7 +46,7 @@ def test_the_higher_rate_comes_first():
 def test_an_answer_says_in_what_it_compares_and_what_else_was_measured():
     published("throughput", "MiB/s", {"ext4": 100.0, "xfs": 50.0})
     published("latency", "ms", {"ext4": 8.0, "xfs": 2.0})
-    by_throughput = current_ranking(MAIL).result
+    by_throughput = current_snapshot(MAIL).result
     assert by_throughput["metric"] == "throughput"
     assert by_throughput["other_metrics"] == ["latency"]
     assert [entry["key"] for entry in by_throughput["entries"]] == ["ext4", "xfs"]
@@ -55,7 +55,7 @@ def test_an_answer_says_in_what_it_compares_and_what_else_was_measured():
 def test_the_metric_asked_for_is_compared():
     published("throughput", "MiB/s", {"ext4": 100.0, "xfs": 50.0})
     published("latency", "ms", {"ext4": 8.0, "xfs": 2.0})
-    by_latency = current_ranking(Question(axis="guest-fs", workload="varmail", metric="latency")).result
+    by_latency = current_snapshot(Question(axis="guest-fs", workload="varmail", metric="latency")).result
     assert by_latency["metric"] == "latency"
     assert by_latency["other_metrics"] == ["throughput"]
     assert [entry["key"] for entry in by_latency["entries"]] == ["xfs", "ext4"]
@@ -80,11 +80,11 @@ def test_tier_lists_speak_of_throughput_and_of_no_other_metric():
 
 def test_a_publication_in_one_metric_supersedes_the_answers_by_another():
     published("throughput", "MiB/s", {"ext4": 100.0, "xfs": 50.0})
-    current_ranking(MAIL)
+    current_snapshot(MAIL)
     published("latency", "ms", {"ext4": 8.0, "xfs": 2.0})
     assert RankingSnapshot.objects.get(question=MAIL.key, revision=1).superseded_by == 2
     snapshots.answer_waiting_questions(lambda done, total: None)
-    assert current_ranking(MAIL).result["other_metrics"] == ["latency"]
+    assert current_snapshot(MAIL).result["other_metrics"] == ["latency"]
 
 
 def test_a_question_by_latency_is_spelled_out_in_its_key_and_read_back():
@@ -214,6 +214,6 @@ def test_what_was_reached_is_told_beside_in_the_metrics_that_were_reported():
     """MiB/s and ops/s of one case study; of another MiB/s alone, which nobody reported as a rate."""
     sized("throughput", "MiB/s", {"ext4": 1.0, "xfs": 2.0})
     published("operation_rate", "ops/s", {"ext4": 100.0, "xfs": 400.0})
-    told = {(row["metric"], row["case_study"]) for row in current_ranking(MAIL).result["differences"]}
+    told = {(row["metric"], row["case_study"]) for row in current_snapshot(MAIL).result["differences"]}
     assert {metric for metric, _ in told} == {"throughput", "operation_rate"}
     assert len(told) == 2

@@ -9,7 +9,7 @@ from django.utils.html import escape
 from experiments.case_studies import lifecycle, retraction
 from experiments.models import CaseStudy
 from modelling.answer_store import history, permalinks, selectors, snapshots, versions, views
-from modelling.answer_store.selectors import current_ranking
+from modelling.answer_store.selectors import current_snapshot
 from modelling.answer_store.subscriptions import followers
 from modelling.estimation.ranking import METHOD
 from modelling.evidence.question import Question
@@ -269,7 +269,7 @@ def test_what_users_ask_for_and_followers_are_told_needs_no_room(client, setting
 
 def test_what_a_feed_lists_is_pinned(client, settings):
     publish("first", 300.0, 100.0)
-    current_ranking(QUESTION)
+    current_snapshot(QUESTION)
     publish("second", 100.0, 300.0)
     PinnedAnswer.objects.all().delete()
     assert len(entries(client)) == 2

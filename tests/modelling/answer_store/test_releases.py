@@ -9,7 +9,7 @@ from django.utils.timezone import now
 from experiments.case_studies import lifecycle
 from modelling.answer_store import releases
 from modelling.answer_store.releases import _seen
-from modelling.answer_store.selectors import current_ranking
+from modelling.answer_store.selectors import current_snapshot
 from modelling.evidence import names
 from modelling.evidence.question import Question
 from modelling.models import Sitting
@@ -163,7 +163,7 @@ def test_more_configurations_and_sittings_take_no_more_queries(django_assert_num
     for more in (("two",), ("three", "four", "five")):
         for slug in more:
             make_study(slug, host_kernel="6.1", hypervisor_release="QEMU 8.2")
-        result = current_ranking(question).result
+        result = current_snapshot(question).result
         names.names()
         caches["worked-out"].clear()
         with django_assert_num_queries(3):

@@ -13,7 +13,7 @@ from kdb.jobs import jobs
 from kdb.models import Job
 from modelling.answer_pages.overview import overview
 from modelling.answer_store import snapshots
-from modelling.answer_store.selectors import answer_in, answer_or_none, current_ranking
+from modelling.answer_store.selectors import answer_in, current_snapshot, snapshot_or_none
 from modelling.answers import knowledge
 from modelling.evidence import dataframes, summaries
 from modelling.evidence.question import Question
@@ -50,7 +50,7 @@ def published_natively():
 
 
 def order(question: Question) -> list[str]:
-    return [entry["key"] for entry in current_ranking(question).result["entries"]]
+    return [entry["key"] for entry in current_snapshot(question).result["entries"]]
 
 
 # Arms
@@ -115,9 +115,9 @@ def test_rebuilding_arms_twice_gives_the_same_arms():
 
 def test_an_answer_is_computed_once_and_then_read(django_assert_num_queries):
     published_pair()
-    first = current_ranking(MAIL)
+    first = current_snapshot(MAIL)
     with django_assert_num_queries(1):
-        again = current_ranking(MAIL)
+        again = current_snapshot(MAIL)
     assert again.digest == first.digest
 
 
@@ -141,7 +141,7 @@ def test_a_publication_supersedes_the_answers_it_can_change_and_no_others():
         "native": Question("host-fs", "varmail", hypervisor="native"),
     }
     for question in questions.values():
-        current_ranking(question)
+        current_snapshot(question)
     assert RankingSnapshot.objects.count() == 4
     published_natively()
     superseded = set(RankingSnapshot.objects.filter(superseded_by=5).values_list("question", flat=True))
@@ -154,26 +154,26 @@ def test_a_publication_supersedes_the_answers_it_can_change_and_no_others():
 def test_evidence_of_another_workload_renews_an_answer_that_counts_it():
     for values in ((100.0, 130.0), (100.0, 120.0), (100.0, 140.0)):
         published_pair(values=values)
-    before = current_ranking(MAIL)
+    before = current_snapshot(MAIL)
     for _ in range(3):
         published_pair(workload="webserver", values=(3000.0, 100.0))
     snapshots.answer_waiting_questions(lambda done, total: None)
-    after = current_ranking(MAIL)
+    after = current_snapshot(MAIL)
     assert after.revision == 6
     assert after.result["entries"] != before.result["entries"]
-    assert after.result == snapshots.answer_now(MAIL).result
+    assert after.result == snapshots.compute_current(MAIL).result
 
 
 def test_evidence_of_another_workload_that_compares_nothing_of_it_leaves_an_answer_standing():
     published_pair()
-    current_ranking(MAIL)
+    current_snapshot(MAIL)
     case_study = make_case_study()
     for cache_mode, value in (("none", 100.0), ("directsync", 30.0)):
         configuration = make_configuration(case_study, cache_mode=cache_mode)
         make_measurement(value, configuration=configuration, workload="webserver")
     publish(case_study)
-    assert current_ranking(MAIL).superseded_by is None
-    assert current_ranking(MAIL).result["entries"] == snapshots.answer_now(MAIL).result["entries"]
+    assert current_snapshot(MAIL).superseded_by is None
+    assert current_snapshot(MAIL).result["entries"] == snapshots.compute_current(MAIL).result["entries"]
 
 
 def rest(question: Question) -> None:
@@ -183,19 +183,19 @@ def rest(question: Question) -> None:
 
 def test_an_answer_that_nobody_asked_for_lately_is_given_again_when_somebody_asks():
     published_pair()
-    current_ranking(MAIL)
+    current_snapshot(MAIL)
     rest(MAIL)
     published_pair(workload="webserver")
     assert snapshots.renewal_state()["waiting"] == 0
     assert RankingSnapshot.objects.get().superseded_by == 2
-    asked = current_ranking(MAIL)
+    asked = current_snapshot(MAIL)
     assert (asked.revision, asked.superseded_by) == (2, None)
     assert RankingSnapshot.objects.filter(question=MAIL.key).count() == 2
 
 
 def test_evidence_that_compares_its_entries_renews_an_answer_that_nobody_asked_for_lately():
     published_pair()
-    current_ranking(MAIL)
+    current_snapshot(MAIL)
     rest(MAIL)
     published_pair(values=(900.0, 100.0))
     assert snapshots.renewal_state()["waiting"] == 1
@@ -205,7 +205,7 @@ def test_evidence_that_compares_its_entries_renews_an_answer_that_nobody_asked_f
 
 def test_what_the_first_page_shows_is_renewed_when_somebody_looks_at_it():
     published_pair()
-    current_ranking(MAIL)
+    current_snapshot(MAIL)
     rest(MAIL)
     published_pair(workload="webserver")
     assert snapshots.renewal_state()["waiting"] == 0
@@ -227,20 +227,20 @@ def test_runs_of_containers_bear_on_what_is_said_of_hypervisors_under_any_worklo
 
 def test_a_resting_answer_that_nobody_can_wait_for_is_shown_while_a_worker_gives_it_again(settings):
     published_pair()
-    current_ranking(MAIL)
+    current_snapshot(MAIL)
     rest(MAIL)
     published_pair(workload="webserver")
     settings.KDB_MOST_ARMS_AT_ONCE = 0
-    shown = answer_or_none(MAIL)
+    shown = snapshot_or_none(MAIL)
     assert (shown.revision, shown.superseded_by) == (1, 2)
     snapshots.answer_waiting_questions(lambda done, total: None)
-    assert answer_or_none(MAIL).revision == 2
+    assert snapshot_or_none(MAIL).revision == 2
 
 
 def test_a_finding_supersedes_answers_too():
     case_study = make_case_study()
     published_pair()
-    current_ranking(MAIL)
+    current_snapshot(MAIL)
     make_finding(case_studies=[case_study])
     publish(case_study)
     assert RankingSnapshot.objects.get().superseded_by == 2
@@ -250,11 +250,11 @@ def test_the_previous_answer_is_served_until_the_job_has_the_new_one():
     published_pair(values=(100.0, 200.0))
     assert order(MAIL) == ["xfs-on-ext4", "ext4-on-ext4"]
     published_pair(values=(900.0, 100.0))
-    before = current_ranking(MAIL)
+    before = current_snapshot(MAIL)
     assert (before.revision, before.superseded_by) == (1, 2)
     job = Job.objects.get(kind="recompute_rankings")
     assert jobs.run(job.pk)
-    after = current_ranking(MAIL)
+    after = current_snapshot(MAIL)
     assert (after.revision, after.superseded_by) == (2, None)
     assert order(MAIL) == ["ext4-on-ext4", "xfs-on-ext4"]
 
@@ -264,7 +264,7 @@ def test_a_retracted_case_study_leaves_the_answer():
     assert order(MAIL)
     retraction.retract(case_study, reason="wrong disk")
     assert RankingSnapshot.objects.get().superseded_by == 2
-    snapshots.compute_snapshot(MAIL)
+    snapshots.compute_and_store(MAIL)
     assert order(MAIL) == []
 
 
@@ -277,7 +277,7 @@ def test_an_answer_is_not_kept_where_a_publication_came_between(monkeypatch):
         return real(evidence, metric)
 
     monkeypatch.setattr(dataframes.Evidence, "findings", slow)
-    snapshots.compute_snapshot(MAIL)
+    snapshots.compute_and_store(MAIL)
     assert not RankingSnapshot.objects.exists()
 
 
@@ -302,14 +302,14 @@ def test_a_retraction_needs_a_reason_and_a_published_case_study():
 
 
 def numbers(question: Question) -> dict[str, float]:
-    return {entry["key"]: entry["ratio"] for entry in current_ranking(question).result["entries"]}
+    return {entry["key"]: entry["ratio"] for entry in current_snapshot(question).result["entries"]}
 
 
 def test_a_ratio_of_the_published_evidence_can_be_worked_by_hand(published_evidence):
     # P1, Table III, Proxmox at one machine: btrfs 3.9, xfs 3.5, ext4 3.0 MiB/s. 3.9 is 1.1 times 3.5: the
     # sentence tells what was measured, and ratios for other machines are drawn towards one.
     question = Question("guest-fs", "varmail", hypervisor="proxmox", vm_count=1)
-    assert "measured Btrfs 1.1 times as fast as XFS" in current_ranking(question).result["verdict"]["measured"]
+    assert "measured Btrfs 1.1 times as fast as XFS" in current_snapshot(question).result["verdict"]["measured"]
     ratio = numbers(question)
     assert 3.5 / 3.9 < ratio["xfs"] / ratio["btrfs"] < 3.9 / 3.5
     assert 3.0 / 3.9 < ratio["ext4"] / ratio["btrfs"] < 3.9 / 3.0
@@ -319,7 +319,7 @@ def test_a_ratio_of_the_published_evidence_can_be_worked_by_hand(published_evide
 def test_every_answer_of_the_published_evidence_has_notes_evidence_and_no_made_up_number(published_evidence):
     for axis in ("fs-pair", "guest-fs", "host-fs", "hypervisor", "configuration"):
         for workload in ("varmail", "fileserver", "webserver", "randomfileaccess", "atto"):
-            result = current_ranking(Question(axis, workload)).result
+            result = current_snapshot(Question(axis, workload)).result
             assert bool(result["entries"]) != bool(result["missing"])
             for entry in result["entries"]:
                 values = (entry["ratio"], entry["low"], entry["high"])
@@ -330,9 +330,9 @@ def test_every_answer_of_the_published_evidence_has_notes_evidence_and_no_made_u
 
 def test_questions_that_nothing_answers_leave_nothing_behind(published_evidence):
     for vm_count in (101, 102, 103):
-        assert current_ranking(Question("fs-pair", "varmail", vm_count=vm_count)).result["missing"]
+        assert current_snapshot(Question("fs-pair", "varmail", vm_count=vm_count)).result["missing"]
     assert not RankingSnapshot.objects.exists()
-    current_ranking(Question("fs-pair", "varmail", hypervisor="kvm"))
+    current_snapshot(Question("fs-pair", "varmail", hypervisor="kvm"))
     assert RankingSnapshot.objects.count() == 1
 
 
@@ -353,7 +353,7 @@ def test_the_laboratory_is_what_the_case_study_states_or_its_publication_or_itse
 def test_a_kept_answer_comes_back_with_its_types(published_evidence):
     """With numbers and with lists alone, with curves and without an answer: what is kept and nothing else."""
     for axis, workload in (("hypervisor", "fileserver"), ("fs-pair", "varmail"), ("guest-fs", "atto")):
-        kept = current_ranking(Question(axis, workload))
+        kept = current_snapshot(Question(axis, workload))
         answer = answer_in(kept)
         assert json.loads(json.dumps(asdict(answer))) == kept.result
         assert answer.question == Question(axis, workload)
@@ -363,6 +363,6 @@ def test_a_kept_answer_comes_back_with_its_types(published_evidence):
 
 def test_whoever_published_lists_beside_the_numbers_of_another_laboratory_is_counted(published_evidence):
     """P1 measured on hard disks; the lists of P3 come from another laboratory."""
-    answer = answer_in(current_ranking(Question("guest-fs", "fileserver")))
+    answer = answer_in(current_snapshot(Question("guest-fs", "fileserver")))
     assert {row.case_study.split("-")[0] for row in answer.evidence} == {"p1", "p3"}
     assert answer.grounds.laboratories == 2

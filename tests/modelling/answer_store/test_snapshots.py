@@ -20,7 +20,7 @@ from experiments.models import CaseStudy, KnowledgeRevision
 from kdb.jobs import jobs, tasks
 from kdb.models import Job
 from modelling.answer_store import snapshots, standing
-from modelling.answer_store.selectors import current_ranking, ranking_as_of
+from modelling.answer_store.selectors import current_snapshot, past_snapshot
 from modelling.claims import verdicts
 from modelling.evidence import dataframes, storage
 from modelling.evidence.axes import AXES
@@ -46,7 +46,7 @@ def published(*values: float, **fields) -> CaseStudy:
 
 
 def best(question: Question) -> str:
-    return current_ranking(question).result["entries"][0]["key"]
+    return current_snapshot(question).result["entries"][0]["key"]
 
 
 def tick() -> None:
@@ -127,7 +127,7 @@ def test_a_job_waits_for_a_publication_under_way_and_answers_on_what_it_brought(
     worker.join(30)
     job.refresh_from_db()
     assert (ended, job.state) == ([True], "done")
-    newest = current_ranking(MAIL)
+    newest = current_snapshot(MAIL)
     assert (newest.revision, newest.superseded_by) == (3, None)
 
 
@@ -143,7 +143,7 @@ def test_a_lock_that_is_no_publication_freezes_nothing():
         worker.start()
         worker.join(1)
     worker.join(30)
-    assert (best(MAIL), current_ranking(MAIL).superseded_by) == ("ext4-on-ext4", None)
+    assert (best(MAIL), current_snapshot(MAIL).superseded_by) == ("ext4-on-ext4", None)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -212,7 +212,7 @@ def test_the_tick_finds_what_waits_whatever_became_of_its_job(lost):
     assert "for the next tick" in check()
     tick()
     assert set(work()) == {"done"}  # the first report on quality is asked for as well
-    assert (best(MAIL), current_ranking(MAIL).superseded_by) == ("ext4-on-ext4", None)
+    assert (best(MAIL), current_snapshot(MAIL).superseded_by) == ("ext4-on-ext4", None)
     tick()
     assert not Job.objects.filter(kind=snapshots.JOB, state="queued").exists()
 
@@ -233,7 +233,7 @@ def test_a_publication_during_the_job_is_answered_by_the_same_job(monkeypatch):
 
     monkeypatch.setattr(snapshots, "estimate", slow)
     assert jobs.run(Job.objects.get(kind=snapshots.JOB, state="queued").pk)
-    newest = current_ranking(MAIL)
+    newest = current_snapshot(MAIL)
     assert (newest.revision, newest.superseded_by, newest.attempts) == (4, None, 0)
 
 
@@ -359,7 +359,7 @@ def test_work_that_failed_is_asked_for_again_after_a_while():
 @pytest.mark.django_db
 def test_the_check_finds_an_answer_that_differs_and_mends_it(published_evidence):
     for axis in ("fs-pair", "hypervisor"):
-        current_ranking(Question(axis, "varmail"))
+        current_snapshot(Question(axis, "varmail"))
     assert check() == "2 standing answers were computed again; 0 wait.\n"
     row = RankingSnapshot.objects.get(question=MAIL.key)
     kept = row.result["entries"][1]["ratio"]
@@ -381,7 +381,7 @@ def test_the_check_finds_an_answer_that_differs_and_mends_it(published_evidence)
 def test_a_draft_of_the_same_publication_changes_no_answer_that_stands(published_evidence):
     for workload in ("varmail", "fileserver"):
         for axis in AXES:
-            current_ranking(Question(axis, workload))
+            current_snapshot(Question(axis, workload))
     study = CaseStudy.objects.filter(findings__isnull=False).first()
     draft = make_case_study(publication=study.publication)
     for hypervisor in ("kvm", "proxmox", "xen", "esxi"):
@@ -449,10 +449,10 @@ def test_filters_that_change_nothing_leave_nothing_behind():
         Question("fs-pair", "varmail", benchmark="filebench"),
         Question("fs-pair", "varmail", hypervisor="kvm", vm_count=1),
     ):
-        assert current_ranking(question).result["entries"]
-        assert current_ranking(question).result["question"] == question.as_dict()
+        assert current_snapshot(question).result["entries"]
+        assert current_snapshot(question).result["question"] == question.as_dict()
     assert not RankingSnapshot.objects.exists()
-    current_ranking(Question("fs-pair", "varmail", hypervisor="kvm"))
+    current_snapshot(Question("fs-pair", "varmail", hypervisor="kvm"))
     assert RankingSnapshot.objects.count() == 1
 
 
@@ -460,9 +460,9 @@ def test_filters_that_change_nothing_leave_nothing_behind():
 def test_an_answer_that_is_not_kept_is_worked_out_once(monkeypatch):
     published(100.0, 102.0)
     idle = Question("fs-pair", "varmail", vm_count=1)
-    first = current_ranking(idle)
+    first = current_snapshot(idle)
     monkeypatch.setattr(snapshots, "estimate", lambda *_: pytest.fail("worked out again"))
-    assert current_ranking(idle).digest == first.digest
+    assert current_snapshot(idle).digest == first.digest
     monkeypatch.undo()
     published(900.0, 100.0)
     assert best(idle) == "ext4-on-ext4"
@@ -473,12 +473,12 @@ def test_an_answer_that_is_not_kept_is_worked_out_once(monkeypatch):
 @pytest.mark.usefixtures("answers_hold")
 def test_beyond_the_limit_what_was_asked_least_lately_is_forgotten_and_still_answered(published_evidence, settings):
     for axis in ("fs-pair", "guest-fs", "hypervisor"):
-        current_ranking(Question(axis, "varmail"))
+        current_snapshot(Question(axis, "varmail"))
     retraction.retract(CaseStudy.objects.get(slug="p4"), reason="wrong disk")
     work()
     followed = RankingSnapshot.objects.followed().filter(is_followed=True)
     assert followed.exists()
-    then = ranking_as_of(MAIL, 1).digest
+    then = past_snapshot(MAIL, 1).digest
     settings.KDB_KEPT_ANSWERS = RankingSnapshot.objects.count()
     assert snapshots.delete_least_asked() == 0
 
@@ -486,13 +486,13 @@ def test_beyond_the_limit_what_was_asked_least_lately_is_forgotten_and_still_ans
     tick()
     assert RankingSnapshot.objects.count() == standing > 1
     assert not followed.all().exists()  # history goes first
-    assert ranking_as_of(MAIL, 1).digest == then
+    assert past_snapshot(MAIL, 1).digest == then
 
     RankingSnapshot.objects.exclude(question=MAIL.key).update(asked_at=now() - timedelta(days=40))
     settings.KDB_KEPT_ANSWERS = 1
     tick()
     assert RankingSnapshot.objects.get().question == MAIL.key
-    assert current_ranking(Question("hypervisor", "varmail")).result["entries"]
+    assert current_snapshot(Question("hypervisor", "varmail")).result["entries"]
 
 
 @pytest.mark.django_db

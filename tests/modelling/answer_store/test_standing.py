@@ -90,7 +90,7 @@ def test_a_new_instance_leaves_nothing_that_it_names_to_a_worker_and_says_what_i
     settings.KDB_CPU_SECONDS_A_REQUEST = 0  # no clock any more
     step = 1 if request.config.getoption("all") else 10
     for question in standing.questions()[::step]:
-        worked_out = snapshots.answer_now(question).result
+        worked_out = snapshots.compute_current(question).result
         assert not next(snapshots._differences(shipped[question.key], worked_out), ""), question.key
 
 
@@ -100,7 +100,7 @@ def test_shipped_answers_are_kept_as_if_they_had_been_asked_for(file, client):
     assert standing.load_shipped() == 0  # they are there
     question = Question("guest-fs", "varmail")
     kept = RankingSnapshot.objects.get(question=question.key)
-    fresh = snapshots.answer_now(question)
+    fresh = snapshots.compute_current(question)
     assert (kept.result, kept.digest, kept.revision) == (fresh.result, fresh.digest, fresh.revision)
     assert client.get("/api/v1/rankings/guest-fs/?workload=varmail").json()["best"] == fresh.result["best"]
 
@@ -136,7 +136,7 @@ def test_a_later_year_has_the_answers_that_age_makes_weaker(file, published):
     for key, result in later.items():
         assert standing.shipped_answers()[key] == result
     question = Question("guest-fs", "varmail")
-    assert standing.shipped_answers()[question.key] == snapshots.answer_now(question).result
+    assert standing.shipped_answers()[question.key] == snapshots.compute_current(question).result
 
 
 def test_what_a_publication_compares_for_the_first_time_is_answered_before_anybody_asks(published):

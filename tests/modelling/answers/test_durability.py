@@ -2,7 +2,7 @@
 
 import pytest
 
-from modelling.answer_store.selectors import current_ranking
+from modelling.answer_store.selectors import current_snapshot
 from modelling.evidence.question import Question
 from tests.factories import (
     make_case_study,
@@ -27,7 +27,7 @@ def test_numbers_measured_without_barriers_are_not_recommended(client):
         configuration = make_configuration(study, guest_fs=guest_fs, guest_mount_options=options)
         make_measurement(value, configuration=configuration)
     publish(study)
-    result = current_ranking(MAIL).result
+    result = current_snapshot(MAIL).result
     assert said_of(result)["btrfs"] == ("unknown", ["guest mount option nobarrier"])
     assert said_of(result)["ext4"] == ("leads", [])
     assert (result["best"], result["reference"]) == (["ext4"], "ext4")
@@ -45,7 +45,7 @@ def test_lists_on_an_unsafe_cache_recommend_nothing():
         make_configuration(study, guest_fs=guest_fs, cache_mode="unsafe")
         make_finding(tier, guest_fs=guest_fs, publication=publication, case_studies=[study])
     publish(study)
-    result = current_ranking(MAIL).result
+    result = current_snapshot(MAIL).result
     assert all(
         verdict_and_options == ("unknown", ["cache mode unsafe"]) for verdict_and_options in said_of(result).values()
     )

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from experiments.case_studies import lifecycle
 from modelling.answer_pages.forms import WeightsField
 from modelling.answer_pages.mix import mix_answer
-from modelling.answer_store.selectors import answer_in, current_ranking
+from modelling.answer_store.selectors import answer_in, current_snapshot
 from modelling.answers import mix as mixes
 from modelling.answers.estimate import ranking_of
 from modelling.answers.words import mix_address, mix_api_address
@@ -80,7 +80,7 @@ def test_all_on_one_workload_is_that_workloads_ranking():
     publish()
     single = {
         entry["key"]: entry
-        for entry in current_ranking(Question("fs-pair", "varmail", hypervisor="kvm")).result["entries"]
+        for entry in current_snapshot(Question("fs-pair", "varmail", hypervisor="kvm")).result["entries"]
     }
     for entry in answer(varmail=10, webserver=0).entries:
         expected = single[entry.key]
@@ -144,7 +144,7 @@ def test_a_mix_is_as_strong_as_the_weakest_of_its_shares():
 
 def test_all_on_one_workload_is_decided_as_that_workload_is():
     publish()
-    own = answer_in(current_ranking(Question("fs-pair", "varmail", hypervisor="kvm")))
+    own = answer_in(current_snapshot(Question("fs-pair", "varmail", hypervisor="kvm")))
     mix_ranking = answer(varmail=1)
     assert mix_ranking.verdict.sentence == own.verdict.sentence
     assert [entry.verdict for entry in mix_ranking.entries] == [entry.verdict for entry in own.entries]

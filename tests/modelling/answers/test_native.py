@@ -2,7 +2,7 @@
 
 import pytest
 
-from modelling.answer_store.selectors import answer_in, current_ranking
+from modelling.answer_store.selectors import answer_in, current_snapshot
 from modelling.evidence import choices, dataframes, summaries
 from modelling.evidence.question import Question
 from modelling.models import Arm
@@ -27,13 +27,13 @@ def measured_natively_and_in_guests(slug: str = "lab", laboratory: str = "lab"):
 
 
 def order(question: Question) -> list[str]:
-    return [entry.key for entry in answer_in(current_ranking(question)).entries]
+    return [entry.key for entry in answer_in(current_snapshot(question)).entries]
 
 
 def test_native_runs_are_ranked_where_they_are_asked_for_by_name():
     measured_natively_and_in_guests()
 
-    answer = answer_in(current_ranking(NATIVELY))
+    answer = answer_in(current_snapshot(NATIVELY))
 
     assert order(NATIVELY) == ["ext4", "xfs"]
     assert answer.verdict.measured.startswith("One laboratory measured ext4 2.0 times as fast as xfs")
@@ -47,7 +47,7 @@ def test_no_other_question_counts_native_runs(hypervisor):
     study = measured_natively_and_in_guests()
     question = Question("host-fs", "varmail", hypervisor=hypervisor)
     assert order(question) == ["xfs", "ext4"]
-    measured = answer_in(current_ranking(question)).verdict.measured
+    measured = answer_in(current_snapshot(question)).verdict.measured
     assert measured.startswith("One laboratory measured xfs 2.0 times as fast as ext4")
     asked = [
         Question(axis, "varmail") for axis in ("hypervisor", "configuration", "host-storage", "fs-pair", "guest-fs")
@@ -59,7 +59,7 @@ def test_no_other_question_counts_native_runs(hypervisor):
 
 def test_a_native_publication_renews_native_answers_alone():
     measured_natively_and_in_guests("first", "one")
-    kept = {question: current_ranking(question).revision for question in (NATIVELY, Question("host-fs", "varmail"))}
+    kept = {question: current_snapshot(question).revision for question in (NATIVELY, Question("host-fs", "varmail"))}
     second = make_case_study("second", laboratory="two", vm_counts=[0])
     for host_fs, value in (("ext4", 90.0), ("xfs", 30.0)):
         configuration = make_configuration(second, hypervisor=None, host_fs=host_fs)
@@ -98,7 +98,7 @@ def test_page_and_api_answer_natively_however_it_is_spelled(client, spelling):
 
 def test_own_words_and_the_search_find_native_answers(client):
     measured_natively_and_in_guests()
-    current_ranking(NATIVELY)
+    current_snapshot(NATIVELY)
 
     page = client.get("/", {"text": "varmail on bare metal"}, follow=True).content.decode()
     hits = client.get("/api/v1/search/", {"q": "varmail natively"}).json()["hits"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from modelling.answer_store.selectors import current_ranking
+from modelling.answer_store.selectors import current_snapshot
 from modelling.estimation.arms import Spread
 from modelling.estimation.ranking import Assumptions, rank
 from modelling.evidence.axes import AXES
@@ -145,9 +145,9 @@ def test_other_parameters_are_still_given_once(client, guests):
 
 def test_answers_with_needs_are_not_kept(client, guests):
     """There are thousands of combinations, and another version may know more of them."""
-    current_ranking(Question("guest-fs", "varmail", needs=("checksums",)))
+    current_snapshot(Question("guest-fs", "varmail", needs=("checksums",)))
     assert not RankingSnapshot.objects.filter(question__contains="needs").exists()
-    current_ranking(Question("guest-fs", "varmail"))
+    current_snapshot(Question("guest-fs", "varmail"))
     assert RankingSnapshot.objects.count() == 1
 
 

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from experiments.campaigns.forms import CampaignForm, filled_in
-from modelling.answer_store.selectors import current_ranking
+from modelling.answer_store.selectors import current_snapshot
 from modelling.evidence.question import Question
 from tests.factories import make_case_study, make_host, make_measurement, make_user, publish
 
@@ -20,7 +20,7 @@ def answered(question: Question, values: dict[tuple[str, str], float], laborator
                 value, case_study=case_study, guest_fs=guest_fs, host_fs=host_fs, workload=question.workload
             )
         publish(case_study)
-    return current_ranking(question).result
+    return current_snapshot(question).result
 
 
 def test_the_rivals_are_proposed_first_then_all_with_what_the_choice_gains():
@@ -77,7 +77,7 @@ def test_what_no_one_machine_can_have_is_not_proposed_together():
         make_measurement(value, case_study=other, guest_fs=guest_fs, host_fs="vmfs", hypervisor="esxi")
     publish(case_study)
     publish(other)
-    result = current_ranking(Question("fs-pair", "varmail")).result
+    result = current_snapshot(Question("fs-pair", "varmail")).result
     assert len(result["entries"]) == 5
     assert result["next_runs"][-1]["kind"] == "all"
     assert {key.split("-on-")[1] for run in result["next_runs"] for key in run["entries"]} == {"ext4"}
@@ -89,7 +89,7 @@ def test_its_campaign_is_filled_in_for_an_operator(client):
     for guest_fs, value in (("ext4", 100.0), ("xfs", 99.0)):
         make_measurement(value, case_study=case_study, guest_fs=guest_fs, workload="varmail", vm_count=2)
     publish(case_study)
-    address = current_ranking(question).result["next_runs"][0]["campaign"]
+    address = current_snapshot(question).result["next_runs"][0]["campaign"]
     assert parse_qs(urlsplit(address).query) == {
         "workloads": ["varmail"],
         "vm_counts": ["2"],
@@ -117,7 +117,7 @@ def test_without_numbers_nothing_is_said_of_gains_and_the_campaign_is_offered_to
     assert offered not in client.get("/?axis=guest-fs&workload=varmail").content.decode()  # a visitor plans none
     client.force_login(make_user("operators"))
     assert offered in client.get("/?axis=guest-fs&workload=varmail").content.decode()
-    assert current_ranking(Question("guest-fs", "varmail")).result["next_runs"] == []
+    assert current_snapshot(Question("guest-fs", "varmail")).result["next_runs"] == []
 
 
 def test_an_address_may_fill_in_any_field_once_or_often(rf):

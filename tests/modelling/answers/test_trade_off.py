@@ -3,7 +3,7 @@
 import pytest
 
 from modelling.answer_pages.layout.trade_table import trade_tables
-from modelling.answer_store.selectors import answer_in, current_ranking
+from modelling.answer_store.selectors import answer_in, current_snapshot
 from modelling.evidence.question import Question
 from tests.factories import make_case_study, make_configuration, make_measurement, publish
 
@@ -30,7 +30,7 @@ def published(values, metric="throughput", unit="MiB/s", laboratories=6, **facts
 
 
 def trade_offs():
-    answer = answer_in(current_ranking(GUESTS))
+    answer = answer_in(current_snapshot(GUESTS))
     return {trade_off.y: trade_off for trade_off in answer.trade_offs}, trade_tables(answer)
 
 

@@ -11,7 +11,7 @@ from pandas.testing import assert_frame_equal
 from experiments.case_studies import retraction
 from experiments.models import KnowledgeRevision
 from kdb.settings import base
-from modelling.answer_store.selectors import answer_in, current_ranking
+from modelling.answer_store.selectors import answer_in, current_snapshot
 from modelling.answers import configurations
 from modelling.evidence import dataframes, summaries
 from modelling.evidence.question import Question
@@ -182,13 +182,13 @@ def test_all_arms_come_by_one_query_as_a_publication_between_two_would_part_them
 def test_set_ups_are_told_of_the_newest_case_studies_and_the_answer_says_so(monkeypatch):
     for number in range(3):
         publish(study(f"lab-{number}", cache_mode=("none", "writeback", "writethrough")[number]))
-    whole = answer_in(current_ranking(ASKED)).set_ups[0]
+    whole = answer_in(current_snapshot(ASKED)).set_ups[0]
     assert whole.told_from == ""
     assert len(modes(whole)) == 3
     RankingSnapshot.objects.all().delete()
     caches["worked-out"].clear()
     monkeypatch.setattr(configurations, "MOST_STUDIES", 2)
-    told = answer_in(current_ranking(ASKED)).set_ups[0]
+    told = answer_in(current_snapshot(ASKED)).set_ups[0]
     assert told.told_from == "All of this is of its 2 newest case studies; 3 have it."
     assert modes(told) == {"writeback", "writethrough"}
 

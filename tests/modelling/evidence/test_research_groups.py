@@ -5,7 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from experiments.models import CaseStudy, Publication
-from modelling.answer_store.selectors import answer_in, current_ranking
+from modelling.answer_store.selectors import answer_in, current_snapshot
 from modelling.answers.words import grounds_line
 from modelling.evidence import dataframes, research_groups
 from modelling.evidence.question import Question
@@ -110,7 +110,7 @@ def test_every_frame_has_the_group_at_the_same_number_of_queries_whatever_their_
 def test_an_answer_counts_groups_beside_laboratories(db):
     for slug in ("a", "b"):
         published(slug, "Ada")
-    answer = answer_in(current_ranking(ASKED))
+    answer = answer_in(current_snapshot(ASKED))
 
     assert {(entry.laboratories, entry.groups) for entry in answer.entries} == {(2, 1)}
     assert (answer.grounds.laboratories, answer.grounds.groups) == (2, 1)
@@ -118,11 +118,11 @@ def test_an_answer_counts_groups_beside_laboratories(db):
 
     published("c", "Cy")
     RankingSnapshot.objects.all().delete()  # it is given until a worker has replaced it
-    answer = answer_in(current_ranking(ASKED))
+    answer = answer_in(current_snapshot(ASKED))
     assert {(entry.laboratories, entry.groups) for entry in answer.entries} == {(3, 2)}
     assert grounds_line(answer.grounds, {}).startswith("three laboratories of two research groups")
 
 
 def test_lists_of_laboratories_of_one_group_count_as_one(published_evidence):
-    answer = answer_in(current_ranking(Question("guest-fs", "fileserver")))
+    answer = answer_in(current_snapshot(Question("guest-fs", "fileserver")))
     assert (answer.grounds.laboratories, answer.grounds.groups) == (2, 1)

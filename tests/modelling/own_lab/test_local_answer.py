@@ -7,7 +7,7 @@ from html import unescape
 import pytest
 from django.test import Client
 
-from modelling.answer_store.selectors import answer_in, current_ranking
+from modelling.answer_store.selectors import answer_in, current_snapshot
 from modelling.answers import knowledge
 from modelling.estimation.machine import ALIKE
 from modelling.evidence.question import Question
@@ -48,7 +48,7 @@ def test_what_was_measured_here_rules_and_elsewhere_is_what_the_answer_says(ada,
     here = answer_here(GUEST_FS, measured(ada))
     assert (here.kind, here.entries[0].key, here.machine, here.place) == ("use", "xfs", "box", "vdb")
     assert here.sentence.startswith("Use XFS: 1.5 times as fast as ext4, the next best")
-    published = {entry.key: entry for entry in answer_in(current_ranking(GUEST_FS)).entries}
+    published = {entry.key: entry for entry in answer_in(current_snapshot(GUEST_FS)).entries}
     ext4 = next(row for row in here.entries if row.key == "ext4")
     assert ext4.high < 0.95 < ext4.elsewhere_ratio
     elsewhere = published["ext4"].ratio / published["xfs"].ratio
@@ -125,7 +125,7 @@ def test_what_was_measured_under_one_workload_moves_the_answer_under_another(ada
     bob = make_user(username="bob")
     make_sitting(bob, "theirs", machine="theirs")
     theirs, varmail = measured(bob, workload="webserver"), replace(GUEST_FS, workload="varmail")
-    public, before = answer_in(current_ranking(varmail)), answer_here(varmail, theirs)
+    public, before = answer_in(current_snapshot(varmail)), answer_here(varmail, theirs)
 
     ours = measured(ada, {"ext4": 1000.0, "xfs": 1000.0 * first}, CHOICES[:2])  # under a file server's load
 
@@ -138,7 +138,7 @@ def test_what_was_measured_under_one_workload_moves_the_answer_under_another(ada
     # Nobody else is told of it: neither in public nor in another laboratory, from a cache or worked out anew.
     knowledge._kept.cache_clear()
     assert answer_here(varmail, theirs) == before
-    assert answer_in(current_ranking(varmail)) == public
+    assert answer_in(current_snapshot(varmail)) == public
 
 
 def test_what_lies_on_two_disks_is_not_compared_by_its_file_system(ada):

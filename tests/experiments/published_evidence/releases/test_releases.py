@@ -22,7 +22,7 @@ from experiments.models import CaseStudy, Hypervisor, LoadedCaseStudy, Measureme
 from experiments.published_evidence.releases import ReleaseError, loading, manifest, signing, writing
 from experiments.published_evidence.releases.writing import ReleaseOptions
 from kdb.models import Installation
-from modelling.answer_store.selectors import answer_or_none
+from modelling.answer_store.selectors import snapshot_or_none
 from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
 from tests import evidence
@@ -81,7 +81,7 @@ def answers(questions: list[Question]) -> list[dict]:
     """Return what is answered, but for the number of the revision, which every installation counts by itself."""
     _empty_caches()
     RankingSnapshot.objects.all().delete()
-    return [{**answer_or_none(question).result, "revision": None} for question in questions]
+    return [{**snapshot_or_none(question).result, "revision": None} for question in questions]
 
 
 def written(tmp_path: Path, wanted: ReleaseOptions = OURS) -> Path:

@@ -14,7 +14,7 @@ from modelling.answer_pages.explanations import Step, explain
 from modelling.answer_pages.explanations.content import KINDS, HeldAgainst
 from modelling.answer_pages.explanations.gather import gather
 from modelling.answer_pages.explanations.selectors import explained
-from modelling.answer_store.selectors import current_ranking
+from modelling.answer_store.selectors import current_snapshot
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
 from tests.factories import make_case_study, make_configuration, make_measurement, make_storage, publish
@@ -201,7 +201,7 @@ def test_every_explanation_of_the_evidence_reads_like_sentences(published_eviden
     """Best against last of every answer, and the best against its runner-up: about fifty explanations."""
     told = 0
     for question in every_answer():
-        entries = [entry["key"] for entry in current_ranking(question).result["entries"] if entry["part"] == 1]
+        entries = [entry["key"] for entry in current_snapshot(question).result["entries"] if entry["part"] == 1]
         for a, b in {(entries[0], entries[-1]), (entries[0], entries[1])} if len(entries) > 1 else ():
             told_of_both = explained(question, a, b).steps
             assert [step.kind for step in told_of_both] == sorted((step.kind for step in told_of_both), key=KINDS.index)

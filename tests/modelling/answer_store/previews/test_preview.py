@@ -10,8 +10,8 @@ from experiments.models import CaseStudy
 from kdb.jobs import jobs
 from kdb.models import Job
 from modelling.answer_store.previews import preview as previews
-from modelling.answer_store.selectors import current_ranking
-from modelling.answer_store.snapshots import compute_snapshot
+from modelling.answer_store.selectors import current_snapshot
+from modelling.answer_store.snapshots import compute_and_store
 from modelling.evidence import counts
 from modelling.evidence.question import Question
 from modelling.models import Arm, PublicationPreview
@@ -66,7 +66,7 @@ def test_the_preview_is_what_publication_then_does(draft):
     lifecycle.publish([draft], reason="now")
     for changed in result["questions"]:
         asked = Question(**changed["question"])
-        answer = compute_snapshot(asked).result
+        answer = compute_and_store(asked).result
         ranks = {entry["key"]: entry["rank"] for entry in answer["entries"]}
         for move in changed["moves"]:
             assert ranks[move["key"]] == move["after"]["rank"]
@@ -94,11 +94,11 @@ def test_what_finds_the_same_again_moves_no_rank(published):
 
 def test_nothing_of_a_draft_leaks_into_what_everybody_sees(draft, client):
     asked = Question("guest-fs", "varmail")
-    before = current_ranking(asked).result
+    before = current_snapshot(asked).result
     held = counts._count()
     preview(draft)
     assert Arm.objects.filter(configuration__case_study=draft).exists()
-    assert compute_snapshot(asked).result == before
+    assert compute_and_store(asked).result == before
     assert counts._count() == held
     assert "my-study" not in client.get("/api/v1/rankings/guest-fs/?workload=varmail").content.decode()
     assert "my-study" not in client.get("/?axis=guest-fs&workload=varmail").content.decode()
@@ -183,13 +183,13 @@ def test_headlines_that_move_are_told_before_and_after_and_shown_first(client, d
     asked = guest_fs(preview(draft))
     sentences = asked["before"]["sentence"], asked["after"]["sentence"]
     assert asked["headline_moves"]
-    assert sentences[0] == current_ranking(Question("guest-fs", "varmail")).result["verdict"]["sentence"]
+    assert sentences[0] == current_snapshot(Question("guest-fs", "varmail")).result["verdict"]["sentence"]
     client.force_login(draft.owner)
     page = client.get(reverse("publication-preview", args=[draft.slug])).content.decode()
     assert "Headlines that change" in page
     assert all(escape(sentence) in page for sentence in sentences)
     lifecycle.publish([draft], reason="now")
-    assert compute_snapshot(Question("guest-fs", "varmail")).result["verdict"]["sentence"] == sentences[1]
+    assert compute_and_store(Question("guest-fs", "varmail")).result["verdict"]["sentence"] == sentences[1]
 
 
 def test_a_draft_of_anecdotes_moves_no_headline_and_no_rank(published):

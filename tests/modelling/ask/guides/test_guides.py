@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from kdb.disk_path import SETTINGS
 from kdb.host_storage import host_storages
-from modelling.answer_store.selectors import answer_in, current_ranking
+from modelling.answer_store.selectors import answer_in, current_snapshot
 from modelling.answers.measured import dot_charts
 from modelling.ask.guides.selectors import guides_for, most_measured_workload, rows_of
 from modelling.ask.selectors import understood
@@ -167,7 +167,7 @@ def test_a_guide_shows_the_recommendation_of_the_answer_that_is_kept(client):
     published("varmail")
     make_variant("webserver")
     names.clear_cache()
-    answer = answer_in(current_ranking(Question("guest-fs", "varmail")))
+    answer = answer_in(current_snapshot(Question("guest-fs", "varmail")))
     asked, left_open = rows_of("guest-fs")
     assert (asked.recommended, asked.strength, asked.groups) == ("xfs", answer.verdict.strength, 1)
     assert asked.address == "/?axis=guest-fs&workload=varmail"
@@ -181,7 +181,7 @@ def test_a_guide_shows_the_recommendation_of_the_answer_that_is_kept(client):
 @pytest.mark.django_db
 def test_a_guide_draws_what_was_measured_as_the_answer_of_its_workload_does(client):
     published("varmail")
-    answer = answer_in(current_ranking(Question("guest-fs", "varmail")))
+    answer = answer_in(current_snapshot(Question("guest-fs", "varmail")))
     row, chart = most_measured_workload("guest-fs", rows_of("guest-fs"))
     assert (row.workload, [chart]) == ("varmail", dot_charts(answer, 1))
     page = client.get("/guides/guest-file-system/").content.decode()
@@ -210,9 +210,9 @@ def test_the_list_has_every_guide_and_no_page_is_made_up(client):
 def test_a_guide_costs_as_many_queries_with_many_workloads_as_with_one(client):
     loading.load()
     published("varmail")
-    current_ranking(Question("guest-fs", "varmail"))
+    current_snapshot(Question("guest-fs", "varmail"))
     one = queries_of(client, "/guides/guest-file-system/")
     for workload in ("webserver", "fileserver", "database"):
         published(workload)
-        current_ranking(Question("guest-fs", workload))
+        current_snapshot(Question("guest-fs", workload))
     assert queries_of(client, "/guides/guest-file-system/") == one
