@@ -117,5 +117,5 @@ def _pairs(paths: list[Path]) -> Iterator[tuple[Path, Path]]:
 
 def _sentences(error: Exception, table: Path, conditions: Path) -> list[str]:
     if isinstance(error, drafting.TableRefused):
-        return [f"{table}, {wrong}" for wrong in error.wrong]
+        return [f"{table}, {wrong}" for wrong in error.faults]
     return [f"{conditions if isinstance(error, ConditionsError) else table}: {error}"]
