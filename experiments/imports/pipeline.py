@@ -47,7 +47,7 @@ from experiments.readers.reading_process import (
     ReadingProcess,
     keep_waiting,
 )
-from experiments.readers.table_columns import FIELDS, IGNORED, PARAMETER, may_stand_for
+from experiments.readers.table_columns import FIELDS, IGNORED, PARAMETER, is_column_role
 from experiments.records.files import raw_files
 from experiments.records.files.raw_files import Upload, UploadError
 from kdb.jobs import jobs
@@ -258,7 +258,7 @@ def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
         create[kind] = dict(wanted)
     columns = {header: name for header, name in _mapping(answers, "columns").items() if name not in (None, "")}
     for header, name in columns.items():
-        if not (_is_text(name) and may_stand_for(name)):
+        if not (_is_text(name) and is_column_role(name)):
             raise UnusableAnswers(
                 f"columns: {header!r} may be {IGNORED}, pair, {PARAMETER}<name>, or one of {', '.join(FIELDS)}."
             )

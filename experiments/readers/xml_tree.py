@@ -1,4 +1,4 @@
-"""XML of results, parsed with bounds; what defines or refers to anything is refused."""
+"""Parse XML of results within bounds; documents with entities or references are refused."""
 
 import re
 from xml.etree.ElementTree import Element, ParseError

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from experiments.readers.reading_process import NotRead, read_isolated
-from experiments.readers.table_columns import FIELDS, IGNORED, PARAMETER, may_stand_for
+from experiments.readers.table_columns import FIELDS, IGNORED, PARAMETER, is_column_role
 
 Texts = Mapping[str, str]
 
@@ -170,7 +170,7 @@ def template_column(name: str) -> str:
 
 
 def _column(heading: str, name: Any) -> str:
-    if not isinstance(name, str) or not may_stand_for(template_column(name)):
+    if not isinstance(name, str) or not is_column_role(template_column(name)):
         raise _error(f'columns."{heading}"', name, f'{IGNORED}, "parameter NAME", or one of {", ".join(FIELDS)}')
     return template_column(name)
 

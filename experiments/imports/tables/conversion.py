@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from experiments.imports.normalise import CONFIGURATION, HOST, LINE
 from experiments.readers.table import NOT_MEASURED
-from experiments.readers.table_columns import FIELDS, IGNORED, METRIC_HEADERS, UnknownHeader, meaning
+from experiments.readers.table_columns import FIELDS, IGNORED, METRIC_HEADERS, UnknownHeader, parse_header
 from experiments.rules.entry_names import NATIVE, fold
 from experiments.rules.number_grammar import PrintedNumber, WrongValue, number_text, printed_number
 from kdb.disk_path import bytes_of
@@ -150,7 +150,7 @@ def _collapse_spaces(text: str) -> str:
 def _meaning(text: str) -> tuple[str, dict[str, str]]:
     """Return the column of the template that a heading names, and fields of its numbers. Raises UnknownHeader."""
     try:
-        header = meaning(text)
+        header = parse_header(text)
     except UnknownHeader:
         bracket = re.fullmatch(r"([^(\[]{1,100}?) ?[(\[]([^)\]]{1,20})[)\]]", text)
         if bracket is None or (unit := spelled_unit(bracket[2])) is None or fold(bracket[1]) not in METRIC_HEADERS:

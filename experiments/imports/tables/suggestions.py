@@ -11,7 +11,7 @@ from difflib import get_close_matches
 
 from experiments.imports.normalise import value_of_spelling
 from experiments.readers.table import NOT_MEASURED
-from experiments.readers.table_columns import NUMERIC, PARAMETER, UnknownHeader, meaning
+from experiments.readers.table_columns import NUMERIC, PARAMETER, UnknownHeader, parse_header
 from experiments.rules.entry_names import Names, fold
 from experiments.rules.number_grammar import looks_numeric
 from kdb.disk_path import SETTINGS
@@ -61,7 +61,7 @@ def column_of(heading: str, cells: list[str], names: Names) -> str:
     if is_numeric and unit_in(heading):
         return VALUE
     try:
-        header = meaning(heading)
+        header = parse_header(heading)
         known = VALUE if header.is_wide else header.name
     except UnknownHeader:
         known = _WORDS.get(fold(heading), "")

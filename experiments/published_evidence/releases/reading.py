@@ -57,7 +57,7 @@ def opened(file: Path) -> Iterator[Opened]:
     if size > MAX_BYTES:
         raise ReleaseError(f"{file.name}: found {size:,} bytes, at most {MAX_BYTES:,} are taken.")
     try:
-        with archives.opened(file.name, file.read_bytes(), most=MAX_MEMBERS) as archive:
+        with archives.open_archive(file.name, file.read_bytes(), most=MAX_MEMBERS) as archive:
             heads = []
             for name, why in ((MANIFEST, "is it a release?"), (CRATE, "is it whole?"), (SIGNATURE, _UNSIGNED)):
                 if name not in archive.names:
