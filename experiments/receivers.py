@@ -30,7 +30,7 @@ def look_after_observation(sender: Any, **kwargs: Any) -> None:
 
 @receiver(delivery_due)
 def tell_only_of_what_waits(sender: Any, delivery: Delivery, **kwargs: Any) -> str:
-    return news.why_not_told(delivery) or campaign_notifications.reason_to_withhold(delivery)
+    return news.reason_to_withhold(delivery) or campaign_notifications.reason_to_withhold(delivery)
 
 
 @receiver(worker_process_began)

@@ -4,37 +4,18 @@ import re
 
 from experiments.models import CaseStudy, Publication
 
-# Signs that BibTeX reads as its own.
-_SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "%": r"\%",
-    "&": r"\&",
-    "#": r"\#",
-    "_": r"\_",
-    "$": r"\$",
-}
+# Characters that mean something to BibTeX.
+_SPECIAL = {"\\": r"\textbackslash{}"} | {sign: "\\" + sign for sign in "{}%&#_$"}
 _LITERAL = ("url", "doi")  # styles print these as they are
 
 
 def entries(case_study: CaseStudy, address: str) -> str:
-    """Return one entry for the case study as it stands here, and one for the publication where there is one."""
+    """Return an entry for the case study, and one for its publication if it has one. address : of its page"""
     revision = f"Knowledge revision {case_study.published_revision_id}"
     if case_study.retracted_revision_id:
         revision += f", {case_study.status} at revision {case_study.retracted_revision_id}"
-    texts = [
-        entry(
-            "misc",
-            f"kdb-{case_study.slug}",
-            {
-                "title": case_study.title,
-                "howpublished": "KDB, case study",
-                "url": address,
-                "note": revision,
-            },
-        )
-    ]
+    fields = {"title": case_study.title, "howpublished": "KDB, case study", "url": address, "note": revision}
+    texts = [entry("misc", f"kdb-{case_study.slug}", fields)]
     if case_study.publication is not None:
         texts.append(_publication(case_study.publication))
     return "\n".join(texts)

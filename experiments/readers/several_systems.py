@@ -75,10 +75,10 @@ def _divide_by_file_system(text: str, reading: Reading, ends: list[int]) -> Read
         refused = (refuse_several("file systems", first_lines), *reading.refused)
         return replace(reading, runs=(), refused=refused)
     is_above = bool(named[0])
-    names = named[:-1] if is_above else named[:0:-1]  # from the end of the file at which a name stands
+    sides = named[:-1] if is_above else named[:0:-1]  # from the end of the file at which a name stands
     name_of: dict[int | None, str] = {}
     nearest = ""
-    for end, name in zip(ends if is_above else reversed(ends), names, strict=True):
+    for end, name in zip(ends if is_above else reversed(ends), sides, strict=True):
         nearest = name_of[end] = name or nearest
     name_of[None] = name_of[ends[0]]
     runs: dict[str, list[Run]] = {name: [] for name in first_lines}

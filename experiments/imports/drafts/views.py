@@ -76,7 +76,7 @@ def take_in_bundle(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         try:
             data = form.cleaned_data["bundle"].read()
-            draft, _ = bundles.take_in(
+            draft, _ = bundles.import_bundle(
                 data, user=user_of(request), door=ImportBatch.Door.BROWSER, wait=check_client(request)
             )
             return redirect("case-study-detail", draft.slug)

@@ -641,9 +641,9 @@ class SourceForm(StepForm):
                 column = Publication._meta.get_field(name)
                 assert isinstance(column, Field)
                 further: dict[str, Any] = {"assume_scheme": "https"} if isinstance(column, URLField) else {}
-                field = column.formfield(required=False, label=label, help_text="", **further)
-                assert field is not None
-                self.fields[f"source-{name}"] = field
+                made = column.formfield(required=False, label=label, help_text="", **further)
+                assert made is not None
+                self.fields[f"source-{name}"] = made
         self.fields["source-authors"] = forms.CharField(
             required=False, label=self.SOURCE["authors"], max_length=4_000, widget=forms.Textarea(attrs={"rows": 2})
         )

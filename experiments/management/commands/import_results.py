@@ -87,7 +87,7 @@ class Command(BaseCommand):
         for path in paths:
             try:
                 data = path.read_bytes()
-                draft, is_new = bundles.take_in(data, user=user, door=ImportBatch.Door.COMMAND)
+                draft, is_new = bundles.import_bundle(data, user=user, door=ImportBatch.Door.COMMAND)
             except (BundleError, OSError) as error:
                 raise CommandError(f"{path}: {error}") from error
             self.stdout.write(f"{path}: {'draft' if is_new else 'nothing new for'} {draft.slug}")
