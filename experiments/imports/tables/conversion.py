@@ -292,7 +292,7 @@ class _TableReader:
             if not row.get("reference"):
                 allowed = "percent_of: the row that it is a percentage of; or reference: in words what it is of"
                 raise WrongValue(heading.text, cells[heading.at][:80], allowed)
-            return number.times(1.0, SpelledUnit("ratio", 1.0, "relative"))
+            return number.scaled_by(1.0, SpelledUnit("ratio", 1.0, "relative"))
         key = self.base_key(heading.percent_of, cells)
         if heading.text not in self.bases:
             self.bases[heading.text] = {
@@ -310,7 +310,7 @@ class _TableReader:
             raise WrongValue(
                 heading.text, base[heading.at][:80], "a number with its unit, in the row of which others are"
             )
-        return number.times(of.value, of.unit)
+        return number.scaled_by(of.value, of.unit)
 
     def base_key(self, where: Mapping[str, str], cells: Sequence[str]) -> tuple[str, ...]:
         """Return the cells that a row has in common with the base of its percentages."""

@@ -27,7 +27,7 @@ class Publisher:
 
 @dataclass(frozen=True)
 class Ending:
-    """The end of a case study. kind : "retracted", "superseded" or "doubted"; replaced_by : slug at its origin, or ""."""
+    """The end of a case study. kind : retracted, superseded or doubted; replaced_by : slug at its origin, or empty"""
 
     kind: str
     reason: str

@@ -41,11 +41,11 @@ from kdb.units import METRICS
 
 
 class StrictFilterBackend(DjangoFilterBackend):
-    """Filters that refuse what they do not know."""
+    """A filter backend that answers unknown parameters and values with errors."""
 
     def filter_queryset(self, request: Request, queryset: QuerySet[Any], view: GenericAPIView[Any]) -> QuerySet[Any]:
         filterset = self.get_filterset(request, queryset, view)
-        assert isinstance(view.paginator, PageByKey)  # as every list here has
+        assert isinstance(view.paginator, PageByKey)  # the pagination of all lists here
         names = [*(filterset.filters if filterset else ()), *view.paginator.parameters, FORMAT_PARAMETER]
         errors = name_errors(request.query_params, names)
         if filterset and not filterset.is_valid():
@@ -95,7 +95,7 @@ class VisibleField(forms.CharField):
 
 
 class CatalogueFilter(django_filters.CharFilter):
-    """A filter by key: PostgreSQL keeps statistics of how many rows have a key, not of how many have its name."""
+    """Filters by primary key, for which PostgreSQL has statistics, which it has not for a join by slug."""
 
     field_class = CatalogueField
 
@@ -106,7 +106,7 @@ class CatalogueFilter(django_filters.CharFilter):
 
 
 class VariantFilter(CatalogueFilter):
-    """A filter of rows that have a variant, by the keys of the entry's variants."""
+    """Filters rows with a variant by the primary keys of the entry's variants."""
 
     def filter(self, queryset: QuerySet[Any], value: str) -> QuerySet[Any]:
         if not value:
@@ -120,7 +120,7 @@ class VisibleFilter(django_filters.CharFilter):
 
 
 class CaseStudyFilter(VisibleFilter):
-    """A filter by key, as the catalogue's."""
+    """Filters by primary key, as CatalogueFilter does."""
 
     def filter(self, queryset: QuerySet[Any], value: str) -> QuerySet[Any]:
         return queryset.filter(**{self.field_name: CaseStudy.objects.get(slug=value).pk}) if value else queryset

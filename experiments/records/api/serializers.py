@@ -1,6 +1,6 @@
 """The JSON of facts: full precision, the unit beside the number, null for what is missing.
 
-Rows refer to each other by slug. A text that the source leaves out is null, as a number is.
+Rows refer to each other by slug. What the source does not state is null, texts as well as numbers.
 """
 
 from dataclasses import asdict
@@ -100,7 +100,7 @@ class Unit(serializers.Field[Any, Any, str, Any]):
 
 @extend_schema_field(shape_of(Protocol)(allow_null=True))
 class ProtocolField(serializers.Field[Any, Any, dict[str, Any] | None, CaseStudy]):
-    """A case study held against what a result needs to count, where it is asked for alone; in lists null."""
+    """The protocol of a case study; null in lists, because it costs five queries."""
 
     def __init__(self) -> None:
         super().__init__(source="*", read_only=True)
@@ -111,7 +111,7 @@ class ProtocolField(serializers.Field[Any, Any, dict[str, Any] | None, CaseStudy
 
 
 class ReadSerializer(serializers.ModelSerializer[Any]):
-    """A row as it is read: what the model lets stay blank is null, so that silence looks like silence."""
+    """A row to read, in which empty texts are null like every other value that is not stated."""
 
     def get_extra_kwargs(self) -> dict[str, dict[str, Any]]:
         extra = super().get_extra_kwargs()
@@ -211,7 +211,7 @@ class ComponentSerializer(ReadSerializer):
         fields = ("number", "slug", "name", "description", "names")
 
 
-# Where evidence comes from
+# Sources of evidence
 
 
 class PublicationSerializer(ReadSerializer):
