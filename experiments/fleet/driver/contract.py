@@ -1,11 +1,11 @@
-"""The contract of drivers: they list what runs on a host, count what its disks do, and move one from an image to
-another while its machine runs. A driver works over one connection to its host.
+"""The contract of drivers: list the machines of a host, read the counters of their disks, and move a disk from one
+image to another while its machine runs. A driver works over one connection to its host.
 
-Every call of a move may be repeated, and may be the first after a worker died at any point:
-what a call does follows from what it finds on the host, never from what an earlier call remembers. What a move makes
-has the move's token in its name, or is told by a journal of that token on the host, so nobody else's image is ever
-taken for its own. A host may switch by itself once a copy is whole: then the copy is ready when it has. The tests of
-tests/experiments/fleet/driver/conformance.py hold any of them to this; docs/placement.md tells it in words.
+Every call of a move may be repeated, and may be the first after a worker died at any point: it acts on the state of the
+host alone, not on what an earlier call remembers. Everything a move makes has the move's token in its name, or in a
+journal on the host, so that it is never confused with another image. Where a host switches by itself once a copy is
+whole, the copy is ready after that. tests/experiments/fleet/driver/conformance.py tests each driver; docs/placement.md
+explains moves.
 """
 
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ class ListedMachine:
 
     @property
     def runs_as(self) -> str:
-        """Return its name in `counts`, which no machine has that takes its place under its name."""
+        """Return its key in read_counters, which no later machine of the same name has."""
         return self.process or self.uuid
 
 
@@ -77,10 +77,10 @@ class Listing:
 
 
 class ListingDriver(Protocol):
-    """A way to list what runs on a host and what its disks do; nothing is changed by any of it.
+    """Lists the machines of a host and reads the counters of their disks; changes nothing.
 
-    Each raises Refused where the host does not answer as it should, and what the way to the host raises (ssh.SshError).
-    shortest_seconds : least time between two looks, s, where each costs the host much
+    Methods raise Refused where the host's answer is wrong, and the errors of its connection (ssh.SshError).
+    shortest_seconds : least time between two looks, s, where a look costs the host much
     """
 
     shortest_seconds: float
@@ -89,13 +89,13 @@ class ListingDriver(Protocol):
         """Return all pools and machines except those that a campaign made; called every few minutes."""
 
     def read_counters(self) -> dict[str, dict[str, Counts]]:
-        """Return what each disk of each running machine did since its start, by runs_as and target; every few seconds.
+        """Return the counters of each disk since its machine started, by runs_as and target; called every few seconds.
 
-        One command for all machines. What is not counted is left out, and is not zero.
+        One command reads all machines. A disk without counters is left out, not zero.
         """
 
     def guest_file_systems(self, machine: ListedMachine) -> list[str]:
-        """Return the kinds of file systems in a machine as its guest agent tells, without what it only boots from."""
+        """Return the kinds of file systems that a guest agent reports, without those that only serve booting."""
 
 
 # Moving
@@ -126,9 +126,9 @@ class NotSure(MoveError):  # noqa: N818
 
 
 class ImageInUse(NotSure):
-    """All is as it should be but for an image that the machine no longer uses and still has open.
+    """The machine still has an image open that it no longer uses; everything else is done.
 
-    So it is where the hypervisor's manager died between two of its own steps. The image can go once the machine was
+    This happens where the hypervisor's manager died between two steps. The image can be removed after the machine was
     stopped.
     """
 
@@ -139,12 +139,11 @@ class MachineGone(MoveError):  # noqa: N818
 
 @dataclass(frozen=True)
 class Move:
-    """One disk on its way.
+    """One move of a disk.
 
-    token : of this move alone, in the name of what it makes; machine : UUID; disk : as its definition names it
-    old, new : paths of the images on the host, or volumes of Proxmox VE; of a new one whose name the host gives, its
-    storage ("local-zfs:"); reserve_bytes : that stay free where the new one lies
-    copy_rate : bytes a second at most; 0 is no limit
+    token : unique, part of the names of everything it makes; machine : UUID; disk : target in the machine's definition
+    old, new : paths of images, or volumes of Proxmox VE; where the host names the new one, its storage ("local-zfs:")
+    reserve_bytes : to stay free where the new image lies; copy_rate : at most, bytes a second; 0: no limit
     """
 
     token: str
@@ -179,13 +178,13 @@ class Copying:
 
 
 class MovingDriver(Protocol):
-    """A way to move disks. Raises MoveError and its kinds, and what the way to the host raises (ssh.SshError)."""
+    """Moves disks. Methods raise MoveError and its subclasses, and the errors of the connection (ssh.SshError)."""
 
     def check(self, move: Move) -> Checked:
         """Return what would be copied; nothing is changed. Raises Forbidden with the first reason against the move."""
 
     def copy(self, move: Move) -> Copying:
-        """Begin the copy, or take up the one that runs; what an earlier one left half is made anew.
+        """Begin the copy, or resume the running one; an incomplete one that ended is made anew.
 
         Raises Forbidden, CopyEnded.
         """
