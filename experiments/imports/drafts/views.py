@@ -68,7 +68,7 @@ def draft_edit(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 @login_required
-def take_in_bundle(request: HttpRequest) -> HttpResponse:
+def import_bundle(request: HttpRequest) -> HttpResponse:
     """Make a draft from a case-study bundle."""
     if not permissions.may_create(request.user):
         raise PermissionDenied
