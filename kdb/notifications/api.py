@@ -1,4 +1,4 @@
-"""The API by which a program arranges where its owner is told of what, and sees what became of it (scope `notify`)."""
+"""The API of a user's subscriptions and their deliveries (scope `notify`)."""
 
 from typing import Any
 
@@ -155,7 +155,7 @@ class NotificationViewSet(
 
 
 def _checked_body(request: Request, shape: type[Fields]) -> dict[str, Any]:
-    """Return the body, checked."""
+    """Return the validated body. Raises FaultyRequest or ValidationError."""
     serializer = shape(data=fields_of(request, shape))
     serializer.is_valid(raise_exception=True)
     return dict(serializer.validated_data)

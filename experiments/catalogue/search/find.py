@@ -35,7 +35,7 @@ from experiments.models import (
 )
 from experiments.models.catalogue import CatalogueEntry
 from experiments.records import visible
-from kdb.database.written import Written, in_pattern
+from kdb.database.prepared_queries import PreparedQuery, in_pattern
 
 LONGEST = 400  # characters of a search
 MAX_WORDS = 12
@@ -227,7 +227,7 @@ def _rows(kind: Kind, vendor: str) -> QuerySet[Any]:
 
 
 @lru_cache(maxsize=200)
-def _prepared_query(kind: Kind, vendor: str, wanted: tuple[int, ...], unwanted: tuple[int, ...]) -> Written[Any]:
+def _prepared_query(kind: Kind, vendor: str, wanted: tuple[int, ...], unwanted: tuple[int, ...]) -> PreparedQuery[Any]:
     """Return the prepared query for so many spellings of each word; the cache never holds the words themselves."""
 
     def query(*marks: str) -> QuerySet[Any]:
@@ -235,7 +235,7 @@ def _prepared_query(kind: Kind, vendor: str, wanted: tuple[int, ...], unwanted: 
         marked = [[list(islice(rest, number)) for number in words] for words in (wanted, unwanted)]
         return _query(kind, marked[0], marked[1], {})
 
-    return Written(query, sum(wanted) + sum(unwanted))
+    return PreparedQuery(query, sum(wanted) + sum(unwanted))
 
 
 def _query(
