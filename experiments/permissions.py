@@ -20,7 +20,6 @@ _REVIEW = [
 
 
 def may_create(user: User) -> bool:
-    """Tell whether the user may create a draft."""
     return user is None or user.has_perm("experiments.add_casestudy")
 
 

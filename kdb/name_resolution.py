@@ -61,7 +61,6 @@ def is_link_local_or_metadata(address: str) -> bool:
 
 
 def _embedded(ip: IPv4Address | IPv6Address) -> list[IPv4Address]:
-    """Return the IPv4 addresses that an IPv6 address embeds."""
     if isinstance(ip, IPv4Address):
         return []
     last = [IPv4Address(int(ip) & 0xFFFF_FFFF)] if int(ip) >> 32 in (0, 0x64_FF9B << 64) else []

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Metric:
-    """A quantity that a number measures."""
-
     name: str
     unit: str  # canonical
     higher_is_better: bool
@@ -135,7 +133,8 @@ def spelled_unit(text: str) -> SpelledUnit | None:
     if words == KIB_OF_TOOLS:
         return SpelledUnit("KiB/s", 1.0, THROUGHPUT)
     if (tail := _PERCENTILE.fullmatch(words)) and tail[1] in _TIMES:
-        unit, factor = _in_milliseconds(*_TIMES[tail[1]])
+        unit, factor = _TIMES[tail[1]]
+        unit, factor = ("ms", factor * 1e3) if unit == "s" else (unit, factor)
         return SpelledUnit(unit, factor, f"{LATENCY}_{'p50' if tail[2] == 'median' else tail[2]}")
     if words in _TIMES:
         unit, factor = _TIMES[words]
@@ -152,7 +151,3 @@ def spelled_unit(text: str) -> SpelledUnit | None:
     if words in ("x", "times"):
         return SpelledUnit("ratio", 1.0, "relative")
     return None
-
-
-def _in_milliseconds(unit: str, factor: float) -> tuple[str, float]:
-    return ("ms", factor * 1e3) if unit == "s" else (unit, factor)

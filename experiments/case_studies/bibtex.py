@@ -1,12 +1,10 @@
 """A case study and its publication as BibTeX. What a source does not state is left out."""
 
-import re
-
 from experiments.models import CaseStudy, Publication
 
-# Characters that mean something to BibTeX.
-_SPECIAL = {"\\": r"\textbackslash{}"} | {sign: "\\" + sign for sign in "{}%&#_$"}
-_LITERAL = ("url", "doi")  # styles print these as they are
+_ESCAPED = str.maketrans({"\\": r"\textbackslash{}"} | {sign: "\\" + sign for sign in "{}%&#_$"})
+_VERBATIM = ("url", "doi")  # BibTeX styles print these without interpreting them
+_PERCENT_ENCODED = str.maketrans({"{": "%7B", "}": "%7D"})
 
 
 def entries(case_study: CaseStudy, address: str) -> str:
@@ -36,16 +34,8 @@ def _publication(publication: Publication) -> str:
 def entry(kind: str, key: str, fields: dict[str, str]) -> str:
     """Return one entry; empty fields are left out."""
     lines = [
-        f"  {name} = {{{_literal(text) if name in _LITERAL else _escaped(text)}}},"
+        f"  {name} = {{{text.translate(_PERCENT_ENCODED if name in _VERBATIM else _ESCAPED)}}},"
         for name, text in fields.items()
         if text
     ]
     return "\n".join([f"@{kind}{{{key},", *lines, "}", ""])
-
-
-def _literal(text: str) -> str:
-    return text.replace("{", "%7B").replace("}", "%7D")
-
-
-def _escaped(text: str) -> str:
-    return re.sub(r"[\\{}%&#_$]", lambda match: _SPECIAL[match[0]], text)

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 class CaseStudyError(Exception):
-    """The step is not possible in the case study's present status; the text is fit to show."""
+    """The step is not possible in the case study's present status; the message may be shown to users."""
 
 
 def slug_taken_message(slug: str) -> str:

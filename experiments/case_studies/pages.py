@@ -47,8 +47,6 @@ MAX_VALUES = 2000  # on a page; the API has all of them
 
 @dataclass(frozen=True)
 class CaseStudyPage:
-    """The content of a case study's page."""
-
     case_study: CaseStudy
     testbed: Facts
     protocol_facts: Facts

@@ -29,13 +29,11 @@ def knowledge(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def glossary_page(request: HttpRequest) -> HttpResponse:
-    """Show the glossary of docs/glossary.md."""
     return render(request, "experiments/glossary.html", {"sections": glossary()})
 
 
 @require_safe
 def abilities(request: HttpRequest) -> HttpResponse:
-    """Show what choices can do besides speed."""
     return render(
         request, "experiments/abilities.html", {"abilities": ABILITIES.values(), "tables": pages.ability_tables()}
     )

@@ -5,7 +5,7 @@ are explained, rule by rule, in docs/models/lint.md.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any, Literal
@@ -145,8 +145,9 @@ def impossible_throughput(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]
     """A throughput beyond what the memory of any server moves cannot have been measured: the unit is wrong."""
     cells = [
         cell
-        for cell in _throughputs(facts)
-        if convert(cell.greatest, cell.unit, "MiB/s") * _machines(cell, facts) > IMPOSSIBLE_THROUGHPUT
+        for cell in facts.cells
+        if cell.metric == "throughput"
+        and convert(cell.greatest, cell.unit, "MiB/s") * _machines(cell, facts) > IMPOSSIBLE_THROUGHPUT
     ]
     if cells:
         most = max(cells, key=lambda cell: cell.greatest)
@@ -377,10 +378,6 @@ def concurrency(parameters: Mapping[str, Any]) -> float | None:
 
 
 # Cells in groups
-
-
-def _throughputs(facts: DraftFacts) -> Iterable[Cell]:
-    return (cell for cell in facts.cells if cell.metric == "throughput")
 
 
 def _machines(cell: Cell, facts: DraftFacts) -> int:

@@ -68,7 +68,7 @@ State = ImportBatch.State
 
 
 class ImportRefused(Exception):  # noqa: N818 - the user's matter, not a failure of ours
-    """The step cannot be taken in the import's present state; the text is fit to show."""
+    """The step cannot be taken in the import's present state; the message may be shown to users."""
 
 
 class Unusable(ImportRefused):

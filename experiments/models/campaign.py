@@ -217,7 +217,6 @@ class CampaignRun(models.Model):
 
     @property
     def options(self) -> disks.Options:
-        """Return the options of its virtual disks."""
         planned = {name: chosen[0] for name, chosen in self.campaign.disk.items()}
         return disks.Options(**planned | disks.parse_combination(self.disk))
 

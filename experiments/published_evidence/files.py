@@ -15,7 +15,7 @@ LONGEST_SHOWN = 120  # characters of a value in an error
 
 
 class EvidenceError(ValueError):
-    """A file of evidence cannot be used as it is. The text names file, line and field, and is fit to show."""
+    """A file of evidence cannot be used as it is. The message names file, line and field, and may be shown to users."""
 
 
 @dataclass(frozen=True)

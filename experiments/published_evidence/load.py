@@ -396,7 +396,6 @@ class _Loader:
         return [entry for entry in entries if not self.known & _case_studies_of(entry)]
 
     def loaded_case_studies(self) -> list[CaseStudy]:
-        """Return the case studies of this load."""
         return list(self.rows[CaseStudy].values())
 
     def linkable(self) -> dict[str, list[CaseStudy]]:

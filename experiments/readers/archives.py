@@ -19,12 +19,10 @@ _METHODS = {"stored": zipfile.ZIP_STORED, "deflated": zipfile.ZIP_DEFLATED}
 
 
 class ArchiveError(ValueError):
-    """The archive cannot be read; the text names the member and is fit to show."""
+    """The archive cannot be read; the message names the member and may be shown to users."""
 
 
 class Member(NamedTuple):
-    """One file of an archive."""
-
     name: str
     data: bytes
 

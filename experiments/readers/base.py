@@ -118,7 +118,7 @@ class Part:
 
 
 class FileRefusedError(ValueError):
-    """A whole file is refused; the text is fit to show."""
+    """A whole file is refused; the message may be shown to users."""
 
     def __init__(self, reason: str | Refusal, line: int | None = None) -> None:
         self.refusal = reason if isinstance(reason, Refusal) else Refusal(line, reason)

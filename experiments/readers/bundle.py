@@ -20,7 +20,7 @@ _MAX_MESSAGE = 200  # characters of one fault
 
 
 class BundleError(ValueError):
-    """The bundle cannot be used; the text names the place in it and is fit to show."""
+    """The bundle cannot be used; the message names the place in it and may be shown to users."""
 
 
 class Bundle(NamedTuple):

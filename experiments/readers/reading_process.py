@@ -72,7 +72,7 @@ RESULTS, BUNDLES, ARCHIVES, ARRAYS = (f"{__name__}:_{name}" for name in ("result
 
 
 class NotRead(Exception):  # noqa: N818 - the file's matter, not a failure of ours
-    """A file was not read to its end; its arguments, found and expected, say why and are fit to show."""
+    """A file was not read to its end; its arguments, found and expected, say why and may be shown to users."""
 
 
 class ProcessEndedError(RuntimeError):

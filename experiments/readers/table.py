@@ -51,7 +51,7 @@ _XLSX_SIGN = b"PK\x03\x04"
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that keeps a line, or the whole file, from being read. The texts are fit to show."""
+    """One thing that keeps a line, or the whole file, from being read. The texts may be shown to users."""
 
     line: int | None
     field: str

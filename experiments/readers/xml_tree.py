@@ -13,7 +13,7 @@ MAX_XML = 16 * 2**20  # bytes; a thousand results are three
 
 
 class NoTreeError(FileRefusedError):
-    """The XML is not read; the text is fit to show."""
+    """The XML is not read; the message may be shown to users."""
 
 
 def root_of(data: bytes) -> Element:

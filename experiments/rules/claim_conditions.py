@@ -45,7 +45,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {  # of each kind of condition, besides 
 
 
 class CheckError(ValueError):
-    """The check is not valid; the text names the place in it, and is fit to show."""
+    """The check is not valid; the message names the place in it, and may be shown to users."""
 
 
 # Quantities

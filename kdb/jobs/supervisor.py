@@ -105,10 +105,7 @@ class Supervisor:
         if _libc:
             _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
         for number in STOPPING_SIGNALS:
-            signal.signal(number, self._on_signal)
-
-    def _on_signal(self, number: int, frame: object) -> None:
-        self._stop.set()
+            signal.signal(number, lambda *_: self._stop.set())
 
     def run(self, each_turn: Callable[[], None]) -> None:
         """Start the children and keep them running; `each_turn` is called ten times a second.

@@ -50,7 +50,6 @@ def may_test(user: Any) -> bool:
 
 
 def send_test(subscription: Subscription) -> None:
-    """Send a test message."""
     text = "This is a test: you asked KDB for it. What you want to be told will come the same way."
     _deliver([subscription], TEST, subject="A test from KDB", text=text, path="/accounts/notifications/", facts={})
 

@@ -8,8 +8,6 @@ from django.db.models import Q
 
 
 class Topic(models.TextChoices):
-    """A topic that users may subscribe to."""
-
     CAMPAIGN = "campaign", "my campaign finished, or paused because something failed"
     REVIEW = "review", "a case study, or a source that changed, waits for my review"
     MACHINES = "machines", "on my hosts a pool fills up, a disk became slow, a move failed, or a plan waits for me"

@@ -31,7 +31,6 @@ class SubscriptionError(Exception):
 
 
 def allowed_topics(user: Any) -> list[Topic]:
-    """List the topics that this user may subscribe to."""
     return [topic for topic in Topic if may_receive(user, topic)]
 
 

@@ -79,15 +79,13 @@ def _failure(error: BaseException) -> Failure | None:
 
 
 def _sqlite_failure(code: int) -> Failure | None:
-    if code == sqlite3.SQLITE_FULL or (code in _AMBIGUOUS and _is_disk_full()):
+    if code == sqlite3.SQLITE_FULL or (
+        code in _AMBIGUOUS and free_bytes().get("the database", LEAST_FREE_BYTES) < LEAST_FREE_BYTES
+    ):
         return Failure.DISK_FULL
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return Failure.DATABASE_BUSY
     return Failure.DATABASE_AWAY if code in _AMBIGUOUS else None
-
-
-def _is_disk_full() -> bool:
-    return free_bytes().get("the database", LEAST_FREE_BYTES) < LEAST_FREE_BYTES
 
 
 def free_bytes() -> dict[str, int]:

@@ -115,7 +115,6 @@ def delete_earlier() -> None:
 
 
 def text() -> bytes:
-    """Return all metrics in Prometheus' text format."""
     registry = CollectorRegistry()
     if SHARED in os.environ:
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]

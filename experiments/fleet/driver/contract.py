@@ -110,7 +110,7 @@ class Image(StrEnum):
 
 
 class MoveError(Exception):
-    """A step could not be done; the text is fit to show."""
+    """A step could not be done; the message may be shown to users."""
 
 
 class Forbidden(MoveError):  # noqa: N818

@@ -30,7 +30,6 @@ class MovingScript:
         self.host = host
 
     def running_image(self, move: Move) -> Image:
-        """Return the image as in the contract."""
         raise NotImplementedError
 
     def _call(self, verb: str, *arguments: object, timeout: float = 60) -> str:

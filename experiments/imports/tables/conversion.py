@@ -360,12 +360,8 @@ def _name_configurations(rows: Sequence[dict[str, str]]) -> None:
             words = " ".join(row.get(name, "") for name in [*always, *(n for n in names if n in differ - {*always})])
             stem = re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")[:70].strip("-")
             numbers[stem] += 1
-            while (slug := _numbered(stem, numbers[stem])) in taken:
+            while (slug := stem if numbers[stem] == 1 else f"{stem}-{numbers[stem]}") in taken:
                 numbers[stem] += 1
             slugs[values] = slug
             taken.add(slug)
         row["configuration"] = slugs[values]
-
-
-def _numbered(stem: str, number: int) -> str:
-    return stem if number == 1 else f"{stem}-{number}"

@@ -120,7 +120,6 @@ class StepForm(forms.Form):
         self.build()
 
     def build(self) -> None:
-        """Add the fields."""
         raise NotImplementedError
 
     def document(self) -> Document:

@@ -31,7 +31,7 @@ LONGEST_SHOWN = 60
 
 
 class Refused(ValueError):  # noqa: N818 - the user's matter, not a failure of ours
-    """The source has no table that can be read. The text is fit to show; `line` is where, None: the whole."""
+    """The source has no table that can be read. The message may be shown to users; `line` is where, None: the whole."""
 
     def __init__(self, text: str, line: int | None = None) -> None:
         super().__init__(f"line {line}: {text}" if line else text)

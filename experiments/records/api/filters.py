@@ -147,10 +147,6 @@ class YesNoFilter(django_filters.ChoiceFilter):
         return queryset.filter(self.condition if value == "true" else ~self.condition)
 
 
-def _choices(text_choices: Any) -> list[tuple[str, str]]:
-    return [(value, label) for value, label in text_choices.choices if value]
-
-
 def _catalogue(model: type, path: str, help_text: str) -> CatalogueFilter:
     return CatalogueFilter(field_name=path, model=model, help_text=f"{help_text}, by slug, name or alias.")
 
@@ -182,7 +178,7 @@ class WorkloadVariantFilters(django_filters.FilterSet):
 
 class StorageFilters(django_filters.FilterSet):
     server = VisibleFilter(field_name="server__slug", rows=visible.servers, help_text="Server, by slug.")
-    kind = django_filters.ChoiceFilter(choices=_choices(Storage.Kind))
+    kind = django_filters.ChoiceFilter(choices=[choice for choice in Storage.Kind.choices if choice[0]])
 
 
 _ENDED = "Of a case study that was retracted or superseded, or is doubted."

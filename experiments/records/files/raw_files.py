@@ -14,7 +14,7 @@ _MEMORY_BYTES = 4 * 2**20  # of one upload; a larger one goes to a temporary fil
 
 
 class UploadError(ValueError):
-    """The upload is refused; the text is fit to show."""
+    """The upload is refused; the message may be shown to users."""
 
 
 @dataclass(frozen=True)
