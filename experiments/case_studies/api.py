@@ -31,7 +31,7 @@ from .forms import EndingForm, ReasonForm, draft_forms
 
 
 class Conflict(APIException):
-    """The request contradicts the present state of what it is about."""
+    """The request is not possible in the present state of the case study."""
 
     status_code = status.HTTP_409_CONFLICT
 
@@ -260,7 +260,7 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
         return draft
 
     def _draft_response(self, draft: CaseStudy, code: int = status.HTTP_200_OK) -> Response:
-        """Return the draft as it is now, even to a reviewer who has just given it back and may not see it any more."""
+        """Return the present draft, also to a reviewer who has just returned it and may no longer see it."""
         draft = _with_details(CaseStudy.objects.all()).get(pk=draft.pk)
         return Response(self.get_serializer(draft).data, status=code)
 
@@ -292,7 +292,7 @@ class RetractionViewSet(OwnedViewSet):
         responses=RevisionNumberSerializer,
     )
     def retract(self, request: Request, slug: str) -> Response:
-        """Retract a published case study: it counts no longer, and stays visible with the reason."""
+        """Retract a published case study: it no longer counts, and stays visible with the reason."""
         case_study = _visible_case_study(request, slug, permissions.may_retract)
         revision = _or_conflict(
             retraction.retract, case_study, reason=_reason(fields_of(request, ReasonSerializer)), user=user_of(request)
@@ -313,7 +313,7 @@ class EndingViewSet(OwnedViewSet):
         responses=RevisionNumberSerializer,
     )
     def end(self, request: Request, slug: str) -> Response:
-        """End a case study: it counts no longer, and stays visible with the reason and a link to what replaced it."""
+        """End a case study: it no longer counts, and stays visible with the reason and a link to what replaced it."""
         case_study = _visible_case_study(request, slug, permissions.may_end)
         fields = fields_of(request, EndingFieldsSerializer)
         serializer = EndingFieldsSerializer(data=fields)

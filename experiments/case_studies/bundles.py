@@ -1,7 +1,6 @@
-"""Case studies as bundles: a ZIP with one JSON document, two tables and the raw files, to take elsewhere.
+"""Export and import case studies as bundles: a ZIP with one JSON document, two tables and the raw files.
 
-What comes out of one KDB goes into another without loss: exported again, it is the same. There it begins
-as a draft, because what becomes knowledge is decided anew.
+Another KDB imports a bundle without loss, as a draft that is reviewed there; its export is the same again.
 """
 
 import csv

@@ -120,7 +120,7 @@ def number_page(row: Number) -> NumberPage:
 
 
 def _replacement(row: Number) -> CaseStudy | None:
-    """Return the case study that supersedes the row, or its whole case study; a query where it counts no longer."""
+    """Return the case study that supersedes the row, or its whole case study; a query where it no longer counts."""
     of_row = row.ending_id if isinstance(row, Measurement) else None
     if of_row is None and row.configuration.case_study.status != CaseStudy.Status.SUPERSEDED:
         return None

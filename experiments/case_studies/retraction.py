@@ -46,7 +46,7 @@ def end(
     rows: Collection[int] | None = None,
     user: User | None = None,
 ) -> KnowledgeRevision:
-    """End a published case study, or some of its measurements: they count no longer.
+    """End a published case study, or some of its measurements: they no longer count.
 
     replaced_by : the published case study in which the same source measured again; None: what ends is doubted
     rows : ids of the measurements that end; None: the whole case study
@@ -116,7 +116,7 @@ def _lock_rows(case_study: CaseStudy, rows: Collection[int]) -> list[int]:
 
 
 def _public_author(case_study: CaseStudy, user: User | None) -> str:
-    """Say in public who decided, without a name."""
+    """Return who decided, for the public: a role, not a name."""
     if user is None:
         return "KDB"
     return "its author" if case_study.owner_id == user.pk else "a reviewer"

@@ -1,7 +1,7 @@
 """Execute a move of a disk on its host: check, copy, switch, keep the old image. Any process may die at any point.
 
-An execution begins by asking the host from which image the machine runs: that, not the record, decides what is left to
-do. The record is updated after the host has done a step.
+An execution first asks the host from which image the machine runs. That, not the record, decides which steps are left.
+The record is updated after the host has done a step.
 """
 
 import time
@@ -27,7 +27,7 @@ from .drivers import moving_driver
 
 POLL_SECONDS = 1.0
 
-# Errors after which a later execution goes on.
+# Errors after which a later execution continues the move.
 EXPECTED = (ssh.SshError, hosts.HostError, MoveError)
 
 

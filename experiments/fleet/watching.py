@@ -1,8 +1,8 @@
 """Watch an observed host: list its machines every few minutes, read the counters of all disks every few seconds.
 
-A job of about a minute holds one connection and stores what it saw in one transaction; then it enqueues the next job,
-as does the scheduler where there is none. Each disk keeps its last counters, so a job that dies costs only detail: the
-next one sees the difference. Two jobs at one host count nothing twice, because a look that is not later than the
+A job of about a minute uses one connection, stores its results in one transaction, and enqueues the next job; so does
+the scheduler where none is queued. The last counters of each disk are stored, so a job that dies loses only detail, as
+the next one sees the difference. Two jobs at one host count nothing twice, because a look that is not later than the
 stored one is ignored.
 """
 

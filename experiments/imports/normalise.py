@@ -1,11 +1,11 @@
-"""Turn a file's words into rows in the catalogue's names and kdb's units. No database, no Django.
+"""Convert a file's cells to rows with names of the catalogue and units of kdb. No database, no Django.
 
 Every file first becomes a `Source`: named fields and text cells, one measurement a line. A table has its own fields. A
-run of a benchmark has workload, parameters and figures; what it cannot know (which configuration, how many machines)
-the user states beside the file, as `context`. A cell of the file overrides the context.
+run of a benchmark has workload, parameters and figures; the user states what it lacks, such as the configuration and
+the number of machines, as `context`, which cells of the file override.
 
-Nothing is guessed: a name that is neither a slug nor an alias becomes an `Unknown`, and a row that lacks something a
-`Fault` that says what is expected.
+Nothing is guessed: a name that is neither a slug nor an alias becomes an `Unknown`, and a row that lacks a value a
+`Fault` with what is expected.
 """
 
 import json
@@ -101,9 +101,9 @@ CONTEXT = (
     "operation",
     "source",
     "note",
-)  # what a user may state beside a file
+)  # fields that a user may state for a file
 
-LINE = "line"  # of a row in its source, beside the fields
+LINE = "line"  # of a row in its source; not a field of the template
 ROW_FIELDS = {*CONFIGURATION, *WORKLOAD, *NUMBERS, "parameters"}
 
 LARGEST = {"vm_count": 32_767, "machine": 32_767, "vm_vcpus": 32_767, "repetition": 2**31 - 1, "repetitions": 2**31 - 1}
@@ -169,7 +169,7 @@ Shared = tuple[int | None, Row]
 class Source:
     """Named cells of one file, a measurement a line: numbers where it has numbers, else texts as people typed them.
 
-    `rows` may yield faults of its own. An empty cell is "".
+    `rows` may also yield faults. An empty cell is "".
     """
 
     fields: tuple[str, ...]

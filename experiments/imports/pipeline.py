@@ -1,13 +1,12 @@
-"""Results into a draft: receive, read, correct, confirm, discard. Pages, API, commands and campaigns call these.
+"""Import results into a draft: receive, read, correct, confirm, discard. Pages, API, commands and campaigns use this.
 
-    receive    the bytes are kept, and a job reads them
-    read       (job) every line becomes a row or a fault; the report says what would come in
-    correct    names are mapped, context is given, files are left out; the job reads again
-    confirm    the job reads once more and files the rows: all of them with their configurations, or none
-    discard    the files are forgotten, and rows that were filed are taken out of the draft again
+    receive    store the bytes, and enqueue a job that reads them
+    read       (job) make a row or a fault of every line, and a report of what would be imported
+    correct    map names, give context, leave files out; the job reads again
+    confirm    the job reads again and files the rows: all of them with their configurations, or none
+    discard    delete the files, and filed rows from the draft
 
-A job that dies begins again from the bytes: before the commit nothing is in the case study, after it
-everything is.
+A job that dies starts again from the bytes. Rows are filed in one transaction.
 """
 
 import hashlib
@@ -99,12 +98,11 @@ def receive(
     idempotency_key: str = "",
     wait: Callable[[], None] = keep_waiting,
 ) -> tuple[ImportBatch, bool]:
-    """Keep the files and have them read. Returns the import and whether it is new.
+    """Store the files and enqueue their reading. Return the import and whether it is new.
 
-    A ZIP stands for its members. Bytes that the case study has already are not taken again: where
-    that is all of them, the latest of the imports that brought them is returned, read again with these
-    answers unless it was filed.
-    uploads : taken one by one; wait : called each second while an archive is opened, raises to give up
+    A ZIP is replaced by its members. Bytes that the case study has already are skipped; if all are, the latest of
+    their imports is returned, and read again with these answers unless it was filed.
+    uploads : consumed one by one; wait : called each second while an archive is opened, raises to give up
     Raises ImportRefused where the case study takes no imports, Unusable, KeyReused.
     """
     with ExitStack() as stack:
@@ -309,7 +307,7 @@ def correct(batch: ImportBatch, answers: Mapping[str, Any]) -> None:
 
 
 def confirm(batch: ImportBatch) -> None:
-    """Have it read once more and filed. Raises ImportRefused where it was not read without errors."""
+    """Enqueue a job that reads it again and files its rows. Raises ImportRefused unless it was read without errors."""
     with transaction.atomic():
         batch = _lock_in_state(batch, State.READY)
         batch.state, batch.is_confirmed = State.READING, True
@@ -318,9 +316,9 @@ def confirm(batch: ImportBatch) -> None:
 
 
 def finish(batch: ImportBatch, *, tell: Callable[[Job], None] = lambda job: None) -> ImportBatch:
-    """Wait until the import is read, and return it: run its job here unless a worker has it, queue it again if that
-    worker died. Raises ImportRefused where the job failed.
+    """Wait until the import is read, and return it. Raises ImportRefused where the job failed.
 
+    Its job is run here unless a worker has it, and queued again if that worker died.
     tell : called with the job every half second of waiting
     """
     while True:
@@ -331,7 +329,7 @@ def finish(batch: ImportBatch, *, tell: Callable[[Job], None] = lambda job: None
         if batch.job is None or batch.job.state not in (Job.State.QUEUED, Job.State.RUNNING):
             raise ImportRefused(f"{str(batch).capitalize()} could not be read: {batch.why_not_read}")
         if not batch.is_being_read:
-            with suppress(ImportRefused):  # somebody was quicker
+            with suppress(ImportRefused):  # another process was faster
                 read_again(batch)
         elif not jobs.run(batch.job.pk):
             tell(batch.job)
@@ -348,7 +346,7 @@ def read_again(batch: ImportBatch) -> None:
 
 
 def discard(batch: ImportBatch, *, user: User | None) -> None:
-    """Forget the files, and take what they brought out of the draft again. Raises ImportRefused."""
+    """Delete the files, and their rows from the draft. Raises ImportRefused where it is discarded already."""
     with transaction.atomic():
         batch = _lock_in_state(batch, State.READING, State.FAULTY, State.READY, State.FILED)
         if batch.state == State.FILED:

@@ -63,7 +63,7 @@ from .report import MAX_FAULTS, FoundFault, ListedPart, NewName, ReadFile, Repor
 ROWS_AT_ONCE = 5_000
 SAMPLE_ROWS = 50  # shown in the report
 _VARIANT = Row._fields.index("variant")
-COLUMN = "column"  # beside the kinds of the catalogue, one more kind of unknown name
+COLUMN = "column"  # a kind of unknown name, in addition to the kinds of the catalogue
 
 State = ImportBatch.State
 
@@ -178,7 +178,7 @@ class ImportReader:
         self.report.new_names.append(NewName(kind, entry.slug, entry.name))
 
     def read(self) -> Report:
-        """Read every file that is not left out, and say what would come in."""
+        """Read every file that is not left out, and return the report of what would be imported."""
         for file in self.batch.files.order_by("pk"):
             self.read_file(file)
         report = self.report
@@ -357,9 +357,9 @@ class Outdated(Exception):  # noqa: N818
 
 
 class ImportFiler(ImportReader):
-    """A reader that puts its rows into a file first, so that the transaction which writes them is short.
+    """A reader that writes its rows to a file first, so that the transaction which files them is short.
 
-    Others wait for that transaction: on SQLite everybody who writes.
+    On SQLite, all other writers wait for that transaction.
     """
 
     def __init__(

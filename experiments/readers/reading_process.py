@@ -48,14 +48,14 @@ from .table import Fault, Table
 SECONDS = 60  # of a processor, for one file; 64 MiB of the slowest format take a third of it
 MEMORY_BYTES = 3 * 2**30
 RESULT_BYTES = 4 * 2**30  # of all files of an import
-SECONDS_OF_A_PAGE, MEMORY_BYTES_OF_A_PAGE, RESULT_BYTES_OF_A_PAGE = 10, 2**30, 2**26  # where somebody waits for it
+SECONDS_OF_A_PAGE, MEMORY_BYTES_OF_A_PAGE, RESULT_BYTES_OF_A_PAGE = 10, 2**30, 2**26  # for a page, whose user waits
 MAX_PART_BYTES = 2**27
-CLOCK_FACTOR = 10  # times `seconds`: a reader that takes longer by the clock is ended
+CLOCK_FACTOR = 10  # times `seconds`, after which a reader is ended, however little processor time it used
 MAX_READERS = 4  # at the same time, of one process of KDB
-IDLE_SECONDS = 300  # until a server that nobody needs ends
+IDLE_SECONDS = 300  # without a request, after which a server ends
 _ROWS_AT_ONCE = 5_000
 _NUMBER_BYTES = 8  # of a size or status
-_JSON, _BYTES, _END = b"J", b"B", b"E"  # what a part begins with; its size follows
+_JSON, _BYTES, _END = b"J", b"B", b"E"  # the first byte of a part, before its size
 _CELLS = frozenset((str, int, float))
 _LONGEST_TRACEBACK = 4_000
 
@@ -86,7 +86,7 @@ class _Exit(IntEnum):
 
 
 def keep_waiting() -> None:
-    """Do nothing: nobody can cancel this caller, so the reader has as long as it takes."""
+    """Do nothing, for callers that never give up waiting."""
 
 
 class ReadingProcess:
@@ -323,7 +323,7 @@ def _converter() -> Any:
 
 _reader_slots = threading.BoundedSemaphore(MAX_READERS)
 _lock = threading.Lock()
-_servers: dict[int, tuple[subprocess.Popen[bytes], socket.socket]] = {}  # of this process: what it forks has its own
+_servers: dict[int, tuple[subprocess.Popen[bytes], socket.socket]] = {}  # by process id, as a fork must start its own
 
 
 @atexit.register

@@ -111,7 +111,7 @@ def _divide_by_words(text: str, reading: Reading, ends: set[int]) -> Reading:
         elif folded := _label_of_line(line):
             new.setdefault(folded, (number, line))
     runs = [_with_command(run, of_line.get(run.line or 0, {})) for run in reading.runs]
-    # Words that also stand below the last run, like "run 1 done", stand below each run and name no system.
+    # Words that also follow the last run, like "run 1 done", follow each run and name no system.
     kept = {line: [at for folded, at in of_run.items() if folded not in new] for line, of_run in words.items()}
     new_words = {line: places[0] for line, places in kept.items() if places}
     return _divide_where_runs_repeat(replace(reading, runs=tuple(runs)), new_words)
@@ -127,7 +127,7 @@ def _label_of_line(line: str) -> str:
 
 
 def _divide_where_runs_repeat(reading: Reading, words: dict[int, tuple[int, str]]) -> Reading:
-    """Return the reading, in parts where a run comes once more below new words."""
+    """Return the reading, divided into parts where a run is repeated below new words."""
     parts: list[tuple[tuple[int, str], list[Run]]] = []
     known: set[tuple[object, ...]] = set()
     last_words: tuple[int, str] | None = None  # line and text of the last new words

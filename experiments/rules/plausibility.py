@@ -24,7 +24,7 @@ SAME = 1.002  # greatest over least of equal values: repetitions of one run on o
 FEWEST_AT_CLOCK = 3
 NEARLY_SAME = 1.01
 FEWEST_AT_CEILING = 5
-DIFFERENT = 1.1  # greatest over least under another load, from which systems count as different
+DIFFERENT = 1.1  # least ratio under another load at which systems count as different
 MAX_LOADS = 50  # other loads that are compared for it, which bounds the time for a row
 REFERENCE_MARGIN = 1.5  # a short load with one request at a time asks less of a disk than many requests do
 
@@ -87,7 +87,7 @@ class MeasuredValue:
 
     @property
     def moved(self) -> float | None:
-        """Return the MB/s of all machines together; None for what is neither a throughput nor a rate of blocks."""
+        """Return the MB/s of all machines together; None where it is neither a throughput nor a rate of blocks."""
         if self.metric == THROUGHPUT:
             return convert(self.value, self.unit, "MB/s") * self.machines
         if self.metric == OPERATION_RATE and self.block_size_bytes:

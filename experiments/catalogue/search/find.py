@@ -47,7 +47,7 @@ _EXCERPT = 240
 class Hit:
     """One hit. kind : label; excerpt : the text around the first word
 
-    is_retracted : whether it is, or is about, only case studies that count no longer
+    is_retracted : whether it is, or is about, only case studies that no longer count
     """
 
     kind: str

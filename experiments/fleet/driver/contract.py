@@ -1,11 +1,10 @@
-"""The contract of drivers: list the machines of a host, read the counters of their disks, and move a disk from one
-image to another while its machine runs. A driver works over one connection to its host.
+"""The contract of drivers, which list a host's machines, read counters of their disks, and move disks of running ones.
 
-Every call of a move may be repeated, and may be the first after a worker died at any point: it acts on the state of the
-host alone, not on what an earlier call remembers. Everything a move makes has the move's token in its name, or in a
-journal on the host, so that it is never confused with another image. Where a host switches by itself once a copy is
-whole, the copy is ready after that. tests/experiments/fleet/driver/conformance.py tests each driver; docs/placement.md
-explains moves.
+A driver uses one connection to its host. Every call of a move may be repeated, and may be the first after a worker died
+at any point: it depends on the state of the host, not on earlier calls. Everything that a move makes has its token in
+the name, or in a journal on the host, so that no other image is mistaken for it. Where a host switches by itself after
+a copy, the copy is ready after the switch. tests/experiments/fleet/driver/conformance.py tests each driver;
+docs/placement.md explains moves.
 """
 
 from dataclasses import dataclass
@@ -114,11 +113,11 @@ class MoveError(Exception):
 
 
 class Forbidden(MoveError):  # noqa: N818
-    """The step is not safe here, and was not begun."""
+    """The step is not safe here, and was not started."""
 
 
 class CopyEnded(MoveError):  # noqa: N818
-    """The copy ended before it was whole: no space, a machine that stopped, somebody who ended it."""
+    """The copy ended incomplete: no space was left, the machine stopped, or somebody cancelled it."""
 
 
 class NotSure(MoveError):  # noqa: N818
@@ -143,7 +142,7 @@ class Move:
 
     token : unique, part of the names of everything it makes; machine : UUID; disk : target in the machine's definition
     old, new : paths of images, or volumes of Proxmox VE; where the host names the new one, its storage ("local-zfs:")
-    reserve_bytes : to stay free where the new image lies; copy_rate : at most, bytes a second; 0: no limit
+    reserve_bytes : to stay free where the new image lies; copy_rate : limit, bytes/s; 0: no limit
     """
 
     token: str
@@ -169,7 +168,7 @@ class Checked:
 class Copying:
     """The progress of a copy, in bytes.
 
-    is_ready : the new image follows every write, and a switch may be made; or the host has made it by itself
+    is_ready : whether the new image mirrors every write, so that it may be switched to, or the host has switched itself
     """
 
     done: int
@@ -184,23 +183,23 @@ class MovingDriver(Protocol):
         """Return what would be copied; nothing is changed. Raises Forbidden with the first reason against the move."""
 
     def copy(self, move: Move) -> Copying:
-        """Begin the copy, or resume the running one; an incomplete one that ended is made anew.
+        """Start the copy, or follow the running one; an incomplete one that ended is started again.
 
         Raises Forbidden, CopyEnded.
         """
 
     def progress(self, move: Move) -> Copying:
-        """Return how far the copy is. Raises CopyEnded where it runs no longer."""
+        """Return how far the copy is. Raises CopyEnded where it no longer runs."""
 
     def switch(self, move: Move) -> None:
-        """Let the machine run from the new image, now and after every restart. Returns when both hold.
+        """Make the machine run from the new image, now and after every restart. Returns when both are true.
 
         Until then it runs from the old one, and no write that was acknowledged is in one image only.
         Raises Forbidden, CopyEnded, NotSure.
         """
 
     def running_image(self, move: Move) -> Image:
-        """Return from which image the machine runs, or would start."""
+        """Return the image from which the machine runs, or would start."""
 
     def locate_new(self, move: Move) -> Move:
         """Return a move that has switched with the name that the host gave its new image. Raises NotSure."""

@@ -73,7 +73,7 @@ def _json(host: Connection, *words: str) -> dict[str, Any]:
 def _kinds(listed: Mapping[str, Any], named_by: str) -> dict[str, str]:
     """Return a block device to the kind of disk below it; "mixed" over several kinds, "" where not known.
 
-    Virtual disks report that they rotate whatever they lie on, and loop devices lie on files: both count as not known.
+    Virtual disks always report that they rotate, and loop devices are files, so the kind of both is not known.
     """
     below: dict[str, set[str]] = {}
     for top in listed.get("blockdevices") or ():

@@ -27,7 +27,7 @@ from .parsing import MAX_BYTES, PlainTable
 from .suggestions import VALUE, close_entry
 from .wizard import Document, conditions, document_of
 
-WORDS = "words"  # role of a column each of whose words stands for several settings
+WORDS = "words"  # role of a column whose words each mean several settings
 MAX_WORDS = 200  # of one column, that the user is asked about
 MAX_QUESTIONS = 100  # words on one page: a request has at most 1,000 fields
 MAX_BASES = 60  # words that may identify the row that percentages refer to
@@ -112,7 +112,7 @@ def _document(file: "UploadedFile[Any] | None") -> Document:
 
 
 class StepForm(forms.Form):
-    """A step. Its fields are made of the table and of what was said so far."""
+    """A step of the wizard, whose fields depend on the table and on the answers so far."""
 
     def __init__(self, data: Any = None, *, table: PlainTable, document: Document, reading: TableReading) -> None:
         super().__init__(data)

@@ -44,8 +44,8 @@ _COLUMNS = ("source", "note", "excluded_because", "excluded_by")
 class Redaction:
     """Redacts the texts of one case study.
 
-    names : known names and addresses of machines, and words to redact, by what they are
-    replaced : each text that was taken out, and what stands for it
+    names : known names and addresses of machines, and words to redact, each with its kind
+    replaced : each redacted text with its replacement
     """
 
     names: dict[str, str]

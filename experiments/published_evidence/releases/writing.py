@@ -150,7 +150,7 @@ class _Writer:
             files={name: file.sha256 for name, file in sorted(self.files.items())},
         )
         data = manifest.to_json(listing)
-        manifest.parse(data)  # fails rather than write what nobody could load
+        manifest.parse(data)  # raises where the manifest could not be loaded again
         self._place(MANIFEST).write_bytes(data)
         listed = self._describe(MANIFEST, "application/json", "Origin, revision, and SHA-256 of every file.")
         self._json(CRATE, ro_crate.metadata(replace(release, files=[*release.files, listed])), "")

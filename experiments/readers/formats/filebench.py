@@ -167,7 +167,7 @@ class _Log:
     warnings: list[str] = field(default_factory=list)
 
     def refuse(self, line: int, reason: str) -> None:
-        """Keep the first reason: the others follow from it."""
+        """Refuse the run, for the first reason given, as later ones follow from it."""
         self.void = self.void or Refusal(line, reason)
 
     def warn(self, sentence: str) -> None:
@@ -478,7 +478,7 @@ def _mixed_dialects(log: _Log) -> Refusal | None:
 
 
 def _version_mismatch(log: _Log, first: _Log) -> Refusal | None:
-    """Return why a run cannot stand in one file with the first good one; None where it can."""
+    """Return why a run cannot be in one file with the first good one; None where it can."""
 
     def describe(run: _Log) -> str:
         return f"{run.version} ({run.summaries[0].dialect})" if run.version else str(run.summaries[0].dialect)
@@ -495,7 +495,7 @@ def _version_mismatch(log: _Log, first: _Log) -> Refusal | None:
 
 @dataclass
 class _Result:
-    """What the summaries of a whole run come to: those of intervals together, else the last."""
+    """The result of a whole run: of the summaries of intervals together, else of the last one."""
 
     kind: str
     summaries: list[_Summary]  # that count

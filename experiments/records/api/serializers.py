@@ -69,7 +69,7 @@ class Slugs(serializers.Field[Any, Any, list[str], Any]):
 
 
 class RetractedSlugs(Slugs):
-    """The slugs of those among several case studies that count no longer: retracted, superseded or doubted."""
+    """The slugs of those among several case studies that no longer count: retracted, superseded or doubted."""
 
     def to_representation(self, value: Any) -> list[str]:
         return sorted(row.slug for row in value.all() if row.status in CaseStudy.ENDED)
@@ -77,7 +77,7 @@ class RetractedSlugs(Slugs):
 
 @extend_schema_field(OpenApiTypes.BOOL)
 class Retracted(serializers.Field[Any, Any, bool, CaseStudy]):
-    """True where the case study at `source` counts no longer: it was retracted or superseded, or is doubted."""
+    """True where the case study at `source` no longer counts: it was retracted or superseded, or is doubted."""
 
     def __init__(self, source: str) -> None:
         super().__init__(source=source, read_only=True)
@@ -245,7 +245,7 @@ class StorageSerializer(ReadSerializer):
 
 
 class EndingSerializer(ReadSerializer):
-    """A case study, or numbers of it, that count no longer."""
+    """A case study, or numbers of it, that no longer count."""
 
     case_study = Slug("case_study.slug")
     replaced_by = Slug("replaced_by.slug", allow_null=True)

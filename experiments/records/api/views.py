@@ -153,7 +153,7 @@ class StorageViewSet(FactViewSet):
 
 
 class CaseStudyViewSet(FactViewSet):
-    """Case studies: one laboratory, one server, one protocol. Those that count no longer stay, with the reason."""
+    """Case studies: one laboratory, one server, one protocol. Those that no longer count stay, with the reason."""
 
     queryset = (
         visible.case_studies()

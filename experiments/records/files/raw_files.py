@@ -10,7 +10,7 @@ from experiments.models import ImportBatch, RawChunk, RawFile
 from experiments.readers.base import MAX_BYTES
 
 CHUNK_BYTES = 2**20
-_MEMORY_BYTES = 4 * 2**20  # of one upload; a larger one goes to a temporary file
+_MEMORY_BYTES = 4 * 2**20  # of an upload; a larger one is written to a temporary file
 
 
 class UploadError(ValueError):
@@ -19,7 +19,7 @@ class UploadError(ValueError):
 
 @dataclass(frozen=True)
 class Upload:
-    """One received file, to be closed by whoever gets it.
+    """One received file, which the receiver must close.
 
     rows : its measurements, where KDB itself made the file (experiments.imports.normalise.source_of_rows)
     """
@@ -36,7 +36,7 @@ class Upload:
 
 def take(name: str, chunks: Iterable[bytes], *, largest: int = MAX_BYTES) -> Upload:
     """Receive one file. Raises UploadError where it is larger than `largest` bytes."""
-    content = tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES)  # noqa: SIM115 - closed by whoever gets it
+    content = tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES)  # noqa: SIM115 - the caller closes it
     digest, size = hashlib.sha256(), 0
     try:
         for chunk in chunks:

@@ -73,7 +73,7 @@ class ProxmoxListing:
             for number, conf in configurations.items()
             if number in machines and not conf.is_template and not is_of_campaign(names[number])
         ]
-        # A machine restored beside its original has the same UUID: only the first keeps it.
+        # A machine that was restored next to its original has the same UUID, by which only the first is known.
         first = {conf.uuid: conf.number for conf in reversed(kept)}
         used = {drive.storage for conf in kept for drive in conf.disks.values()} & pools.keys()
         volumes = {
