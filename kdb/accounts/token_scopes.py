@@ -110,7 +110,7 @@ SCOPES: dict[str, tuple[AnyOf, AnyOf]] = {
     "series-change-causes": (READ, None),
     "series-change-handle": (None, LABORATORY),
 }
-TO_DELETE: dict[str, Scope] = {"draft-detail": Scope.DELETE}  # where DELETE needs another scope than PUT
+TO_DELETE: dict[str, Scope] = {"draft-detail": Scope.DELETE}  # where DELETE needs another scope than other changes
 
 
 def required_scopes(name: str | None, method: str | None) -> tuple[Scope, ...]:
