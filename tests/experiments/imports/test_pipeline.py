@@ -863,7 +863,7 @@ def test_a_bundle_with_long_tables_is_left_to_the_command(draft, monkeypatch):
     filed(draft, TABLE)
     bundle = bundle_of("lab")
     lifecycle.delete_draft(draft)
-    monkeypatch.setattr(bundles, "_MOST_LINES_AT_ONCE", 3)
+    monkeypatch.setattr(bundles, "_MAX_BROWSER_LINES", 3)
     with pytest.raises(bundles.BundleError, match=r"manage\.py import_results"):
         bundles.import_bundle(bundle, user=draft.owner, door="browser")
     assert bundles.import_bundle(bundle, user=None, door="command")[1]

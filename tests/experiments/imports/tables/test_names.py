@@ -78,7 +78,7 @@ def test_of_many_unknown_words_the_first_are_held_against_all_names(monkeypatch)
     rows = "".join(f"| other {number} | 1 | 2 | 3 |\n" for number in range(200))
     (table,) = tables_in((TABLE + rows).encode())
     assert len(read_table(table, read_conditions(CONDITIONS + PROPOSED)).faults) == 200
-    assert len(compared) == drafting.MOST_COMPARED
+    assert len(compared) == drafting.MAX_COMPARED
 
 
 def test_a_host_storage_is_proposed_with_a_table_and_known_once_that_is_published():
