@@ -1,4 +1,4 @@
-"""The administration site: the catalogue can be edited, evidence can only be looked at."""
+"""The administration site, where the catalogue can be edited and evidence only be read."""
 
 from typing import Any
 
@@ -39,13 +39,13 @@ class CatalogueAdmin(admin.ModelAdmin):
     search_fields = ("name", "slug")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        """Return the slug as read-only for existing rows: cited addresses, and answers kept for them, spell it."""
+        """Return the slug as read-only for existing rows, because cited URLs and cached answers contain it."""
         return ("slug",) if obj else ()
 
 
 @admin.register(PrivateKey)
 class PrivateKeyAdmin(admin.ModelAdmin):
-    """The page where a key is given to another operator."""
+    """The page on which an administrator gives a key to another operator."""
 
     list_display = ("__str__", "owner")
 
@@ -72,7 +72,7 @@ class CaseStudyAdmin(ReadOnlyAdmin):
 
 @admin.register(AuditEntry)
 class AuditEntryAdmin(ReadOnlyAdmin):
-    """The audit trail of all case studies, a page to look through, newest first."""
+    """The audit trail of all case studies, newest first."""
 
     list_display = ("at", "actor", "action", "case_study", "deleted_case_study", "detail")
     list_filter = ("action", "at", ("actor", admin.RelatedOnlyFieldListFilter))

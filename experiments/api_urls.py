@@ -1,4 +1,4 @@
-"""Addresses of the facts; kdb.api.urls puts them under /api/v1/."""
+"""URLs of the API of evidence, drafts and the laboratory; kdb.api.urls puts them under /api/v1/."""
 
 from django.urls import path
 from rest_framework.routers import SimpleRouter
@@ -32,7 +32,7 @@ router.register("findings", views.FindingViewSet, "finding")
 router.register("raw-files", imports.RawFileViewSet, "raw-file")
 router.register("revisions", views.RevisionViewSet, "revision")
 
-# Addresses that only some may see.
+# What anonymous clients may not read.
 private_router = SimpleRouter(use_regex_path=False)
 private_router.register("drafts", drafts.DraftViewSet, "draft")
 private_router.register("imports", imports.ImportViewSet, "import")

@@ -2,7 +2,7 @@ from django.apps import AppConfig
 
 
 class ExperimentsConfig(AppConfig):
-    """Facts: the catalogue, case studies, their configurations and measurements."""
+    """Evidence: the catalogue, case studies with their measurements, imports, campaigns and observed hosts."""
 
     name = "experiments"
     default_auto_field = "django.db.models.BigAutoField"

@@ -1,4 +1,4 @@
-"""The metrics of campaigns and imports for Prometheus."""
+"""Metrics of campaigns and imports for Prometheus."""
 
 from collections.abc import Iterable
 
@@ -11,11 +11,11 @@ from kdb.operations import metrics
 
 @metrics.reads
 def runs_and_imports() -> Iterable[GaugeMetricFamily]:
-    for name, words, rows in (
+    for name, description, rows in (
         ("kdb_campaign_runs", "Runs of campaigns by state.", CampaignRun.objects),
         ("kdb_imports", "Imports by state.", ImportBatch.objects),
     ):
-        family = GaugeMetricFamily(name, words, labels=["state"])
+        family = GaugeMetricFamily(name, description, labels=["state"])
         for state, count in rows.order_by().values_list("state").annotate(Count("pk")):
             family.add_metric([state], count)
         yield family

@@ -1,8 +1,7 @@
-"""The rules who may do what to a case study, a host, a campaign. Every door asks here: pages, API and commands.
+"""Decide who may do what to a case study, a host or a campaign. Pages, API and commands all ask here.
 
-A user is Django's; `None` is somebody at the server's own command line, who may do everything.
-Roles are groups with permissions (kdb.accounts.roles); what they permit is combined here with the state of
-the case study and with whose it is.
+The user `None` is somebody at the server's command line, who may do everything. Roles are groups with permissions
+(kdb.accounts.roles), which are combined here with the state and the owner of the case study.
 """
 
 from django.conf import settings
@@ -21,7 +20,6 @@ _REVIEW = [
 
 
 def may_create(user: User) -> bool:
-    """Tell whether the user may begin a draft."""
     return user is None or user.has_perm("experiments.add_casestudy")
 
 
@@ -35,7 +33,7 @@ def may_see(user: User, case_study: CaseStudy) -> bool:
 
 
 def seen_by(user: User) -> QuerySet[CaseStudy]:
-    """Return every case study that the user may see; to this user, others do not seem to exist."""
+    """Return every case study that the user may see; others answer as if they did not exist."""
     return CaseStudy.objects.filter(Q(status__in=CaseStudy.VISIBLE) | Q(pk__in=drafts_of(user)))
 
 
@@ -49,23 +47,23 @@ def may_submit(user: User, case_study: CaseStudy) -> bool:
 
 
 def may_return(user: User, case_study: CaseStudy) -> bool:
-    """Tell whether the user may give the draft back: reviewers, and the author who thinks again."""
+    """Tell whether the user may return it to its author: reviewers, and the author."""
     return case_study.status == Status.SUBMITTED and (
         user is None or _owns(user, case_study) or user.has_perm("experiments.publish_casestudy")
     )
 
 
 def may_publish(user: User, case_study: CaseStudy) -> bool:
-    """Tell whether the user is a reviewer who had no part in it; only KDB_AUTHORS_MAY_PUBLISH makes an exception."""
+    """Tell whether the user is a reviewer, and not involved in it unless KDB_AUTHORS_MAY_PUBLISH allows that."""
     if case_study.status != Status.SUBMITTED or user is None:
         return case_study.status == Status.SUBMITTED
     return user.has_perm("experiments.publish_casestudy") and (
-        settings.KDB_AUTHORS_MAY_PUBLISH or not had_part(user, case_study)
+        settings.KDB_AUTHORS_MAY_PUBLISH or not is_involved(user, case_study)
     )
 
 
-def had_part(user: AbstractUser | AnonymousUser, case_study: CaseStudy) -> bool:
-    """Tell whether the case study is theirs, or its audit trail names them for more than its review."""
+def is_involved(user: AbstractUser | AnonymousUser, case_study: CaseStudy) -> bool:
+    """Tell whether the user owns the case study, or did more with it than review it, by its audit trail."""
     return (
         case_study.owner_id == user.pk
         or case_study.audit_entries.filter(actor=user.pk).exclude(action__in=_REVIEW).exists()
@@ -73,7 +71,7 @@ def had_part(user: AbstractUser | AnonymousUser, case_study: CaseStudy) -> bool:
 
 
 def may_review(user: User) -> bool:
-    """See what waits for a review, and give it back; publishing one needs may_publish."""
+    """Tell whether the user may see submitted case studies and return them; publishing is asked of may_publish."""
     return user is None or user.has_perm("experiments.publish_casestudy")
 
 
@@ -82,7 +80,7 @@ def may_retract(user: User, case_study: CaseStudy) -> bool:
 
 
 def may_end(user: User, case_study: CaseStudy) -> bool:
-    """Tell whether the user may say that it is superseded or doubted: reviewers, and its author."""
+    """Tell whether the user may end it as superseded or doubted: reviewers, and its author."""
     if case_study.status != Status.PUBLISHED or user is None:
         return case_study.status == Status.PUBLISHED
     return user.has_perm("experiments.retract_casestudy") or _owns(user, case_study)
@@ -109,8 +107,9 @@ def may_operate(user: User) -> bool:
 
 
 def hosts_visible_to(user: User) -> QuerySet[Host]:
-    """Return the hosts that the user may see, load, move machines on and stop: those of whose group they are, and for
-    administrators all; to this user, others do not seem to exist. A virtual machine is of its host's group.
+    """Return the hosts that the user may see, load, stop, and move machines on; others answer as if they did not exist.
+
+    These are the hosts that they registered or are operators of, with their virtual machines; for administrators, all.
     """
     if may_use_any_key(user):
         return Host.objects.all()
@@ -125,9 +124,9 @@ def may_use_host(user: User, host: Host) -> bool:
 
 
 def may_change_host(user: User, host: Host) -> bool:
-    """Tell whether the user may change a host, accept its key, choose its group, stop everything there, and remove it.
+    """Tell whether the user may change a host, accept its key, choose its operators, stop all work there, or remove it.
 
-    They may who registered it, or the host that it runs on; and administrators.
+    Those are whoever registered it or the host that it runs on, and administrators.
     """
     if user is None or user.has_perm("experiments.change_host"):
         return True
@@ -153,9 +152,9 @@ def campaigns_visible_to(user: User) -> QuerySet[Campaign]:
 
 
 def may_steer(user: User, campaign: Campaign) -> bool:
-    """Tell whether the user may start a campaign, retry its runs, top it up and file it.
+    """Tell whether the user may start a campaign, retry its runs, add repetitions and file it.
 
-    They may who planned it, while they may use its host; and administrators.
+    Those are whoever planned it and may still use its host, and administrators.
     """
     if user is None or user.has_perm("experiments.change_campaign"):
         return True

@@ -1,4 +1,4 @@
-"""The receivers of experiments: at each tick, in each new worker, and for notifications that are due."""
+"""Receive the signals of each tick, of each new worker process, and of notifications that are due."""
 
 from typing import Any
 
@@ -15,24 +15,24 @@ from .laboratory.transport import ssh
 
 
 @receiver(ticked)
-def look_after_campaigns(sender: Any, **kwargs: Any) -> None:
-    """Take up whatever was lost: runs whose job gave up, and hosts with work and no run. Begin nights that are due."""
+def reconcile_campaigns(sender: Any, **kwargs: Any) -> None:
+    """Resume runs whose job gave up and hosts with work but no run, and start the nightly campaigns that are due."""
     control.look_after()
     nightly.look_after()
 
 
 @receiver(ticked)
-def look_after_observation(sender: Any, **kwargs: Any) -> None:
-    """Take up hosts that nobody watches just now, and sums that grow old."""
+def enqueue_observation(sender: Any, **kwargs: Any) -> None:
+    """Enqueue the watches of hosts that no worker watches, and the roll-up of old statistics."""
     watching.enqueue_due_watches()
     retention.enqueue_roll_up()
 
 
 @receiver(delivery_due)
-def tell_only_of_what_waits(sender: Any, delivery: Delivery, **kwargs: Any) -> str:
-    return news.why_not_told(delivery) or campaign_notifications.reason_to_withhold(delivery)
+def withhold_outdated_notification(sender: Any, delivery: Delivery, **kwargs: Any) -> str:
+    return news.reason_to_withhold(delivery) or campaign_notifications.reason_to_withhold(delivery)
 
 
 @receiver(worker_process_began)
-def take_the_place_of_a_killed_process(sender: Any, **kwargs: Any) -> None:
+def remove_folders_of_killed_processes(sender: Any, **kwargs: Any) -> None:
     ssh.remove_left_folders()

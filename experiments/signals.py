@@ -1,4 +1,4 @@
-"""The signals of experiments to the rest of the system; modelling listens."""
+"""Signals of experiments, which modelling receives."""
 
 from django.dispatch import Signal
 
@@ -6,17 +6,17 @@ from django.dispatch import Signal
 # Arguments: case_study_ids (list of int), revision (int).
 knowledge_changed = Signal()
 
-# Sent when claims, or what only claims are checked with, were loaded without a publication.
+# Sent when claims, or rows that only claims are checked with, were loaded without a publication.
 claims_changed = Signal()
 
-# Sent before a run of a campaign begins, under the lock of its host. Argument: host (Host). Who has something under way
-# there that would disturb a measurement answers with what it is, others with "".
+# Sent before a run of a campaign begins, under the lock of its host. Argument: host (Host). A receiver answers with
+# the work of its own there that would disturb a measurement, in words, or with "".
 run_wanted = Signal()
 
-# Sent before a reviewer's publication. Argument: case_study. Who could not answer with it answers with what would fail,
-# in words for the reviewer, others with "".
+# Sent before a reviewer's publication. Argument: case_study. A receiver answers with what would fail once it is
+# published, in words for the reviewer, or with "".
 publication_wanted = Signal()
 
-# Sent in the transaction in which a host's owner stops everything there. Arguments: host (Host), user (who does it),
-# asked_by (whose work alone is ended; None: everybody's).
+# Sent in the transaction in which all work on a host is stopped. Arguments: host (Host), user (who stops it),
+# asked_by (only this user's work is ended; None: everybody's).
 host_stopped = Signal()

@@ -1,4 +1,4 @@
-"""Addresses of the facts."""
+"""URLs of the pages of evidence, drafts and the laboratory."""
 
 from django.urls import path
 
@@ -23,12 +23,12 @@ urlpatterns = [
     path("measurements/<int:pk>/", case_studies.measurement, name="measurement"),
     path("derived-values/<int:pk>/", case_studies.derived_value, name="derived-value"),
     path("case-study-bundle.schema.json", case_studies.bundle_schema, name="bundle-schema"),
-    path("drafts/bundle/", drafts.take_in_bundle, name="bundle-upload"),
+    path("drafts/bundle/", drafts.import_bundle, name="bundle-upload"),
     path("drafts/new/", drafts.draft_new, name="draft-new"),
     path("drafts/<slug:slug>/", drafts.draft_detail, name="draft-detail"),
     path("drafts/<slug:slug>/edit/", drafts.draft_edit, name="draft-edit"),
     path("drafts/<slug:slug>/upload/", imports.upload, name="draft-upload"),
-    path("drafts/<slug:slug>/imports/", imports.together, name="draft-imports"),
+    path("drafts/<slug:slug>/imports/", imports.decide_imports, name="draft-imports"),
     path("tables/new/", tables.table_new, name="table-new"),
     path("tables/<int:pk>/", tables.table_detail, name="table-detail"),
     path("tables/<int:pk>/conditions.toml", tables.table_conditions, name="table-conditions"),

@@ -4,6 +4,6 @@ import os
 
 __version__ = "1.0.0"
 
-# Before numpy is imported: its matrices are small here, and threads that wait for each other cost more than they
-# bring. Processes share the cores: docs/models/network.md has what was measured.
+# Set before numpy is imported: our matrices are small, and its threads cost more in waiting than they save. Processes
+# share the cores instead; docs/models/network.md has the measurements.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -1,4 +1,4 @@
-"""Users in the administration site: whoever keeps them cannot give more than they have, nor take it. Who did what."""
+"""The administration of users, second factors and the log. Nobody can grant or reach permissions that they lack."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ admin.site.unregister(User)
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
-    """Rows that follow from imports, publications and jobs; nobody types them in."""
+    """Rows that imports, publications and jobs write, and that nobody edits by hand."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -29,14 +29,18 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
 @admin.register(User)
 class GuardedUserAdmin(UserAdmin):
-    """Users. Superusers may all; others give roles of which they have every permission, to users who have no others."""
+    """Users. Only superusers may grant permissions that they lack, or change accounts that have such permissions."""
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Tell whether the user may change an account, and so set its password and act in its name."""
-        return super().has_change_permission(request, obj) and (obj is None or not has_more(obj, request.user))
+        """Tell whether the user may change an account, which includes setting its password and acting in its name."""
+        return super().has_change_permission(request, obj) and (
+            obj is None or not has_permission_beyond(obj, request.user)
+        )
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_delete_permission(request, obj) and (obj is None or not has_more(obj, request.user))
+        return super().has_delete_permission(request, obj) and (
+            obj is None or not has_permission_beyond(obj, request.user)
+        )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         fields = tuple(super().get_readonly_fields(request, obj))
@@ -44,32 +48,32 @@ class GuardedUserAdmin(UserAdmin):
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "groups":
-            kwargs["queryset"] = groups_within(request.user)
+            kwargs["queryset"] = grantable_groups(request.user)
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
 
-def has_more(user: Any, other: Any) -> bool:
-    """Tell whether `user` has, or would have once active, what `other` has not."""
+def has_permission_beyond(user: Any, other: Any) -> bool:
+    """Tell whether `user` has a permission that `other` lacks, or would have it once active."""
     if other.is_superuser:
         return False
     held = Permission.objects.filter(Q(user=user) | Q(group__user=user))
-    return user.is_superuser or held.exclude(pk__in=_held(other)).exists()
+    return user.is_superuser or held.exclude(pk__in=_permission_ids(other)).exists()
 
 
-def groups_within(user: Any) -> QuerySet[Group]:
-    """Return the groups that give nothing which `user` has not."""
+def grantable_groups(user: Any) -> QuerySet[Group]:
+    """Return the groups whose permissions `user` has, too."""
     if user.is_superuser:
         return Group.objects.all()
-    return Group.objects.exclude(permissions__in=Permission.objects.exclude(pk__in=_held(user)))
+    return Group.objects.exclude(permissions__in=Permission.objects.exclude(pk__in=_permission_ids(user)))
 
 
-def _held(user: Any) -> QuerySet[Permission, int]:
+def _permission_ids(user: Any) -> QuerySet[Permission, int]:
     return Permission.objects.filter(Q(user=user) | Q(group__user=user)).values_list("pk", flat=True)
 
 
 @admin.register(SecondFactor)
 class SecondFactorAdmin(admin.ModelAdmin):
-    """The second factors. Superusers take one away from who lost both app and recovery codes. Nobody sees a secret."""
+    """Second factors, which superusers delete for users who lost app and recovery codes. Secrets are not shown."""
 
     list_display = ("user", "confirmed_at")
     readonly_fields = ("user", "confirmed_at")
@@ -84,7 +88,7 @@ class SecondFactorAdmin(admin.ModelAdmin):
 
 @admin.register(LogEntry)
 class LogEntryAdmin(ReadOnlyAdmin):
-    """The list of changes in the administration itself: users, roles, passwords, the catalogue. Newest first."""
+    """Changes that were made in the administration, newest first."""
 
     list_display = ("action_time", "user", "action_flag", "content_type", "object_repr", "__str__")
     list_filter = (

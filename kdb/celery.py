@@ -10,9 +10,11 @@ from kdb.jobs import health_check, supervisor
 from kdb.signals import worker_process_began
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kdb.settings.local")
-os.environ.setdefault("CELERY_SKIP_CHECKS", "1")  # made by `prepare`; they load every page, and beat needs none
+os.environ.setdefault(
+    "CELERY_SKIP_CHECKS", "1"
+)  # `prepare` makes them; they import every view, which beat does not need
 
-_LOADED_IN = os.getpid()  # the worker's, in the processes that it forks
+_LOADED_IN = os.getpid()  # of the worker, also in the processes that it forks
 
 app = Celery("kdb")
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -20,7 +22,7 @@ app.autodiscover_tasks(["kdb.jobs"])
 
 
 class SignOfLife(bootsteps.StartStopStep):
-    """A step that touches ALIVE_FILE, where one is named, while the worker's main loop turns and it has its broker."""
+    """A boot step that touches ALIVE_FILE, if set, while the main loop runs and the broker is connected."""
 
     requires = {"celery.worker.components:Timer"}
 
@@ -34,11 +36,11 @@ app.steps["worker"].add(SignOfLife)
 
 @signals.setup_logging.connect
 def keep_django_logging(**kwargs: Any) -> None:
-    """Do nothing: being connected is enough for Celery to leave the logging of settings.LOGGING alone."""
+    """Do nothing. Celery leaves settings.LOGGING alone if this signal has any receiver."""
 
 
 @signals.worker_init.connect
-def begin_with_a_database_of_this_version(**kwargs: Any) -> None:
+def wait_for_migrations(**kwargs: Any) -> None:
     from kdb.operations import upgrades
 
     upgrades.begin_worker()
@@ -46,23 +48,23 @@ def begin_with_a_database_of_this_version(**kwargs: Any) -> None:
 
 @signals.worker_init.connect
 def end_with_the_supervisor(**kwargs: Any) -> None:
-    """End with the supervisor: told to stop, a worker waits for its pool, for ever where that process was killed."""
+    """Exit once the supervisor was killed. A worker that was told to stop may otherwise wait for its pool for ever."""
     supervisor.end_with_supervisor()
 
 
 @signals.worker_process_init.connect
 def end_with_the_worker(**kwargs: Any) -> None:
-    """End if the worker is gone: Celery has only just asked the kernel to end this process of the pool with it."""
+    """Exit if the worker died before Celery asked the kernel to end this process of its pool with it."""
     if _LOADED_IN not in (os.getpid(), os.getppid()):
         os._exit(1)
 
 
 @signals.worker_process_init.connect
-def tell_that_a_process_began(**kwargs: Any) -> None:
+def send_worker_process_began(**kwargs: Any) -> None:
     worker_process_began.send(sender=app)
 
 
 @signals.worker_ready.connect
 def tick_at_once(**kwargs: Any) -> None:
-    """Take up what was left behind now, and let the status page know of this worker."""
+    """Requeue lost jobs at once, and record for the status page that this worker lives."""
     app.send_task("experiments.tick", expires=15)

@@ -1,10 +1,10 @@
-"""Annotations by which a class of content tells the API's document what its fields mean. No Django.
+"""Annotations that describe the fields of content classes for the API's document. No Django.
 
     ratio: Annotated[float | None, "Null: only tier lists place it."]
     grade: Annotated[str, Among(GRADES)]
 
-Beside a field's type a text is its description, `Among` names the values that it may have, and NOT_SERVED keeps it out
-of the API. The class's docstring describes the component, whose name is the class's, or `component` where it has that.
+In Annotated, a text is the field's description, `Among` has the values that it may have, and NOT_SERVED leaves it out
+of the API. The class's docstring describes the component, whose name is the attribute `component` or the class's.
 """
 
 from collections.abc import Iterable
@@ -18,16 +18,17 @@ Content = TypeVar("Content")
 
 
 class Among:
-    """The values that a text may have."""
+    """The allowed values of a text field."""
 
     def __init__(self, values: Iterable[str]) -> None:
         self.values = tuple(values)
 
 
 def taken(content: type[Content], source: object, **beside: Any) -> Content:
-    """Return content whose fields are those of the same names in the source, but for those given beside.
+    """Return content with the source's attributes of the same names; attributes that it lacks are None.
 
-    source : None where there is none; then the fields are None, as is what the source lacks
+    source : may be None, then all are
+    beside : values of fields that are not taken from the source
     """
     names = [field.name for field in fields(content)]  # type: ignore[arg-type]
     return content(**{name: beside[name] if name in beside else getattr(source, name, None) for name in names})

@@ -1,8 +1,7 @@
-"""The settings of a disk's path: one row each, from which axes, filters, forms, words and search follow. Standard
-library only.
+"""The settings of the path from a guest to the disk. Axes, filters, forms and search are derived from them.
 
-A row names a field of a configuration. A new setting is a row here, a field in experiments.models.Configuration and its
-place in imports; nothing else lists settings. What a source does not state is "" and is no value.
+Standard library only. A setting is a field of experiments.models.Configuration; a new one needs an entry here, that
+field and its column in imports, and is listed nowhere else. A setting that a source does not state is "".
 Sources of values: QEMU's documentation of disk images and of -blockdev, libvirt's formatdomain, qm(1) of Proxmox VE,
 zfsprops(7), zpoolconcepts(7), cryptsetup(8).
 """
@@ -15,7 +14,7 @@ _UNITS = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 @dataclass(frozen=True)
 class Value:
-    """One value of a setting. name : as it is kept; words : what else people write for it"""
+    """One value of a setting. name : as it is stored; words : other names that people write"""
 
     name: str
     label: str
@@ -26,23 +25,24 @@ class Value:
 class Setting:
     """One setting of the path between a benchmark in a guest and the disk of the host.
 
-    column : field of Configuration, column of the frame of arms, and filter of a question
+    column : field of Configuration, column of the data frame of arms, and filter of a question
     axis : on which its values are compared
-    meaning : one or two sentences for whoever does not know it
-    words : what people call it, beside label and axis
-    values : that are well known; others are what is published
-    is_closed : whether there are no others
-    is_bytes : whether it is a number of bytes; its values are the digits
-    of : column that its values belong to: a release is the release of something
-    is_environment : whether it is held equal on other axes even where a side leaves it open; else where both state it
-    set_by_hypervisor : whether hypervisors set it by themselves where nobody does
-    comes_with : columns of entries with which its value may come along: then a difference may be due to either, and the
-        answer says so
-    part_of : columns of entries that it belongs to: what differs by it is a difference of theirs
-    may_come_along : columns that may differ on its own axis
-    is_native : whether a run on the host itself has it
-    narrowed : a word for it that also says where: word to filters
-    tried : values that a campaign can give to the disks it makes, the usual one first; the laboratory's drivers set it
+    meaning : one or two sentences that explain it
+    words : other names of it than label and axis
+    values : the well-known ones; case studies may publish others
+    is_closed : whether no others are allowed
+    is_bytes : whether it is a number of bytes, whose values are its digits
+    of : column that its values belong to, as a release is one of a hypervisor
+    is_environment : whether comparisons on other axes hold it equal even where one side does not state it; otherwise
+        only where both do
+    set_by_hypervisor : whether hypervisors have a default for it
+    comes_with : columns whose entries may bring a value of it with them; a difference may then be due to either, which
+        the answer states
+    part_of : columns whose entries it is part of; a difference in it counts as a difference between these
+    may_come_along : columns that may differ, too, in a comparison on its own axis
+    is_native : whether native configurations have it
+    narrowed : words for it that also imply filters: word to filters
+    tried : values that a campaign can give to the disks it makes, the usual one first
     """
 
     column: str
@@ -65,21 +65,21 @@ class Setting:
 
     @property
     def choices(self) -> list[tuple[str, str]]:
-        """Return its well-known values with their labels, and that it is not stated: choices of a database field."""
+        """Return the choices of its database field: the well-known values, and "" for not stated."""
         return [*((value.name, value.label) for value in self.values), ("", "not stated")]
 
     @property
     def in_sentence(self) -> str:
-        """Return the label as it stands inside a sentence: "cache mode", "I/O mode"."""
+        """Return the label for the middle of a sentence: "cache mode", "I/O mode"."""
         return self.label if self.label[1:2] == "/" else self.label[:1].lower() + self.label[1:]
 
     @property
     def spellings(self) -> dict[str, str]:
-        """Return what people write to the well-known value they mean; nothing is folded."""
+        """Return a mapping from each spelling, in its own case, to the well-known value that it means."""
         return {word: value.name for value in self.values for word in (value.name, value.label, *value.words)}
 
     def value_label(self, name: str) -> str:
-        """Return a value as a reader would write it: "16 KiB", "virtio-blk"."""
+        """Return the label of a value: "16 KiB", "virtio-blk"; the value itself where it has none."""
         if self.is_bytes and name.isdigit():
             return size_label(int(name))
         return next((value.label for value in self.values if value.name == name), name)
@@ -423,7 +423,7 @@ def choices_of(column: str) -> list[tuple[str, str]]:
 
 
 def size_label(size: int) -> str:
-    """Return a number of bytes as people write block sizes: "16 KiB", "1 MiB", "1,000 bytes"."""
+    """Return a number of bytes in the largest unit that divides it: "16 KiB", "1 MiB", "1,000 bytes"."""
     for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if size and size % factor == 0:
             return f"{size // factor} {unit}"
@@ -431,7 +431,7 @@ def size_label(size: int) -> str:
 
 
 def bytes_of(text: str) -> int | None:
-    """Return the bytes that a block size says: 16384 of "16384", "16k", "16 KiB"; None where it is none."""
+    """Return a block size in bytes: 16384 for "16384", "16k" and "16 KiB"; None where the text is none."""
     folded = text.strip().lower().replace(" ", "")
     for ending in ("ibytes", "bytes", "byte", "ib"):
         folded = folded.removesuffix(ending)

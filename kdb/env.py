@@ -1,4 +1,4 @@
-"""Reads of the environment that fail loudly, in one sentence that holds no secret."""
+"""Read environment variables. A faulty one raises ImproperlyConfigured with one sentence that has no secret."""
 
 import os
 from collections.abc import Callable
@@ -15,12 +15,12 @@ env = environ.Env()
 
 
 def text(name: str) -> str:
-    """Return a variable as it stands; empty where it is not set. (`env.str` reads `$x` as the name of another one.)"""
+    """Return a variable as it is, empty where it is not set; `env.str` would replace `$x` by another variable."""
     return os.environ.get(name, "")
 
 
 def database(default: Path) -> dict[str, Any]:
-    """Return DATABASE_URL as Django's settings of one database; without it, an SQLite file."""
+    """Return the entry of DATABASES for DATABASE_URL; without it, an SQLite file at `default`."""
     url = text("DATABASE_URL")
     if not url:
         return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(default)}
@@ -29,7 +29,7 @@ def database(default: Path) -> dict[str, Any]:
     try:
         urlsplit(url).port  # noqa: B018 - reading it checks it
         config: dict[str, Any] = env.db_url_config(url)
-    except ValueError:  # its text would quote the URL
+    except ValueError:  # its message would quote the URL, which has a password
         raise ImproperlyConfigured("DATABASE_URL cannot be read; is its port a number?") from None
     if not config["NAME"]:
         raise ImproperlyConfigured("DATABASE_URL names no database after the host.")
@@ -37,7 +37,7 @@ def database(default: Path) -> dict[str, Any]:
 
 
 def redis_url() -> str:
-    """Return REDIS_URL; empty where workers ask the database instead."""
+    """Return REDIS_URL; empty where workers poll the database instead."""
     url = text("REDIS_URL")
     try:
         parts = urlsplit(url)
@@ -50,7 +50,7 @@ def redis_url() -> str:
 
 
 def log_level(default: str) -> str:
-    """Return LOG_LEVEL: from which level on KDB's own events are written."""
+    """Return LOG_LEVEL, the lowest level of KDB's own log messages."""
     level = text("LOG_LEVEL") or default
     if level not in ("DEBUG", "INFO", "WARNING", "ERROR"):
         raise ImproperlyConfigured(f"LOG_LEVEL must be DEBUG, INFO, WARNING or ERROR, not {level!r}.")
@@ -72,7 +72,7 @@ def integer(name: str, default: int, lowest: int, highest: int) -> int:
 
 
 def kept_secret(path: Path, make: Callable[[], str] = get_random_secret_key) -> str:
-    """Return the secret in the file; made on first use. Two processes that start together agree on one."""
+    """Return the secret in the file, which is made on first use. Processes that start together agree on one."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():

@@ -1,7 +1,6 @@
-"""The coordinates of a number inside its case study. Standard library only.
+"""List the fields in which two numbers of a case study must agree to be compared by configuration.
 
-Two numbers of one case study may be compared where they agree in all of them and differ in nothing but the
-configuration. The variant carries benchmark, its version and the workload's parameters.
+Standard library only. The variant stands for benchmark, version and parameters of the workload.
 """
 
 MEASUREMENT_FIELDS = ("variant_id", "operation", "block_size_bytes", "vm_count", "metric", "unit", "reference")

@@ -1,6 +1,6 @@
-"""The settings of gunicorn, which serves KDB here and in docker-compose.yml: it reads this module.
+"""Configure gunicorn, for script/server and for docker-compose.yml.
 
-What is loaded is loaded once, in the parent, and shared by the processes that it forks.
+The application is loaded once, in the parent, and its memory is shared by the processes that it forks.
 """
 
 import gc
@@ -9,24 +9,26 @@ from typing import Any
 from kdb.jobs import memory
 
 workers = 2
-threads = 32  # a slow client holds one until it is done; they are made as they are needed
+threads = 32  # a slow client occupies one until it is done; threads are started as they are needed
 loglevel = "warning"
-control_socket_disable = True  # it would lie in HOME
+control_socket_disable = True  # it would be made in HOME
 preload_app = True
 
 memory.share_between_threads()
 
 
 def when_ready(server: Any) -> None:
-    """Do once what each process would do at its first requests, and leave all that is loaded to the kernel to share:
-    the collector would write to each of its pages. The imports are late, as gunicorn reads this before it loads KDB."""
-    import scipy.stats  # noqa: F401 - a third of a second of each process's first answer
+    """Warm up the parent, and freeze what is loaded, as the garbage collector would write to pages that are shared.
+
+    Gunicorn reads this module before it loads KDB, so the imports are inside.
+    """
+    import scipy.stats  # noqa: F401 - else each process imports it for its first answer, which takes 0.3 s
 
     from kdb import wsgi
     from kdb.api import schema
 
     schema.prepare()
-    wsgi.answer_nobody()
+    wsgi.warm_up()
     gc.collect()
     gc.freeze()
 
@@ -34,4 +36,4 @@ def when_ready(server: Any) -> None:
 def post_fork(server: Any, worker: Any) -> None:
     from kdb import wsgi
 
-    wsgi.make_room_for_metrics()
+    wsgi.reserve_metrics_space()

@@ -1,8 +1,8 @@
-"""Spell what disk images lie on: a backend, and for a file what holds it. Standard library only.
+"""Spell the keys of host storage, on which disk images lie: "dir-ext4", "lvm-thin". Standard library only.
 
-A file on a file system is "dir-ext4", on a ZFS dataset "zfs", and "dir" where the file system is not stated; a volume,
-a shared directory or a pool of Windows is its backend's name. How the disks below are put together (mirror, RAID-Z,
-SLOG) is a setting of its own: pool_layout and pool_devices of kdb.disk_path.
+A file on a file system is "dir-ext4", on a ZFS dataset "zfs", and "dir" where the file system is not stated; volumes,
+shared directories and pools of Windows have the name of their backend. The layout of the disks below, such as mirror,
+RAID-Z and SLOG, is in the settings pool_layout and pool_devices of kdb.disk_path.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,16 +25,16 @@ VOLUMES = {
     "storpool": "StorPool volume",
 }
 SHARED_DIRECTORIES = {"virtiofs": "virtiofs", "9p": "9p", "nfs": "NFS"}
-# Directories that a system for volumes or pools hands out; the file system on them may be stated beside.
+# Directories that a volume manager provides; their file system may be stated, too.
 MANAGED_DIRECTORIES = {
     "openebs-local": "OpenEBS local directory",
     "storage-spaces": "Storage Spaces",
     "s2d": "Storage Spaces Direct",
 }
 BACKENDS = {FILE: "File on a file system", **VOLUMES, **SHARED_DIRECTORIES, **MANAGED_DIRECTORIES}
-# A backend, or one that a case study proposes; keys of files on a file system are none. For Python and PostgreSQL.
+# The form of a backend, also of one that a case study proposes: no key of files. Valid for Python and PostgreSQL.
 BACKEND = r"\A(|(?!dir(-|\Z)|zfs\Z)[a-z0-9][a-z0-9-]*)\Z"
-# What people write for a key, beside it and its label: what is read so in questions only is in
+# Other spellings of each key, beside its label. Those that are only understood in questions are in
 # experiments.rules.names.
 WORDS = {
     FILE: ("files", "image file", "raw file", "qcow2 file", "file-backed"),
@@ -63,13 +63,13 @@ WORDS = {
     "9p": ("9pfs", "virtio-9p", "plan 9"),
     "virtiofs": ("virtio-fs", "virtio fs"),
 }
-UNNAMED = "dir"  # a file on a file system that its source does not name
+UNNAMED = "dir"  # a file on a file system that the source does not state
 
 
 def host_storage_key(backend: str, host_fs: str | None) -> str | None:
-    """Return the key of a backend and the file system that holds the images; None where neither is stated.
+    """Return the key of a backend and its file system; None where neither is stated.
 
-    backend : of BACKENDS, or "" where it is not stated; a stated file system of the host means a file
+    backend : of BACKENDS, or "" where it is not stated; with a stated file system that means a file
     """
     if backend not in (FILE, ""):
         return backend
@@ -86,17 +86,17 @@ def host_storage_parts(key: str) -> tuple[str, str]:
 
 
 def backend_label(backend: str) -> str:
-    """Return what a backend is called; one that a case study has proposed, by its slug."""
+    """Return the label of a backend; the slug of one that a case study proposed."""
     return BACKENDS.get(backend, backend)
 
 
 def backends() -> list[tuple[str, str]]:
-    """Return every well-known backend with its label: choices of a database field."""
+    """Return the choices of a database field: every well-known backend with its label."""
     return list(BACKENDS.items())
 
 
 def host_storages(file_systems: Mapping[str, str], proposed: Iterable[str] = ()) -> dict[str, str]:
-    """Return every key with its label. file_systems : slug to name; proposed : backends that case studies have, too"""
+    """Return every key with its label. file_systems : slug to name; proposed : backends of case studies"""
     files = {
         host_storage_key(FILE, slug) or "": "ZFS dataset" if slug == "zfs" else f"Directory on {name}"
         for slug, name in file_systems.items()

@@ -1,7 +1,7 @@
 """Send one HTTP request to addresses that were resolved and checked before (name_resolution).
 
-The connection is made to one of these addresses and no other, so a name cannot lead elsewhere meanwhile. No redirect is
-followed, and a limit holds for the whole exchange, however slowly the other side answers.
+The connection is made to one of these addresses, so the name cannot be made to resolve to another one in between. No
+redirect is followed, and the time limit holds for the whole exchange, however slowly the server sends.
 """
 
 import hashlib
@@ -19,11 +19,11 @@ from .name_resolution import Addresses
 
 
 class NoAnswer(Exception):  # noqa: N818 - an event, not a mistake
-    """The other side did not answer; the text is fit to show."""
+    """The server did not answer; the message may be shown to users."""
 
 
 class CertificateMismatch(NoAnswer):
-    """The other side shows another certificate than the pinned one; nothing was sent. shown : its SHA-256"""
+    """The server's certificate is not the pinned one, and nothing was sent. shown : its SHA-256"""
 
     def __init__(self, shown: bytes) -> None:
         super().__init__("It shows another certificate.")
@@ -32,7 +32,7 @@ class CertificateMismatch(NoAnswer):
 
 @dataclass(frozen=True)
 class Reply:
-    """headers : by lower-case name; is_cut : whether the body is longer than most_bytes"""
+    """An HTTP response. headers : by lower-case name; is_cut : whether the body is longer than most_bytes"""
 
     status: int
     reason: str
@@ -52,7 +52,7 @@ def send_request(
     most_bytes: int = 0,
     pinned: bytes | None = None,
 ) -> Reply:
-    """Return the reply. Raises NoAnswer, CertificateMismatch.
+    """Send one request and return its reply. Raises NoAnswer, CertificateMismatch.
 
     addresses : tried in this order; seconds : for the whole exchange; most_bytes : of the body that are read
     pinned : SHA-256 of the only certificate that is trusted, whoever signed it; None: the usual authorities
@@ -64,7 +64,7 @@ def send_request(
     is_late = threading.Event()
 
     def shut_down() -> None:
-        """End whatever waits for the other side."""
+        """Shut the connection down, which ends every wait for the server."""
         is_late.set()
         with suppress(OSError):  # it ended by itself meanwhile
             if connection.sock is not None:
@@ -74,7 +74,7 @@ def send_request(
     timer.daemon = True
     timer.start()
     try:
-        connection.sock = _connected(addresses, seconds)
+        connection.sock = _connect(addresses, seconds)
         if parts.scheme == "https":
             context = ssl.create_default_context()
             if pinned is not None:
@@ -88,7 +88,7 @@ def send_request(
         connection.request(method, target, body=body, headers=dict(headers))
         response = connection.getresponse()
         content = response.read(most_bytes + 1) if most_bytes else b""
-        if is_late.is_set():  # a connection that was shut down looks like an answer that ended
+        if is_late.is_set():  # shutting down looks like the end of the answer
             raise TimeoutError
         reply_headers = {name.lower(): value for name, value in response.getheaders()}
         return Reply(response.status, response.reason, reply_headers, content[:most_bytes], len(content) > most_bytes)
@@ -102,7 +102,7 @@ def send_request(
         connection.close()
 
 
-def _connected(addresses: list[tuple[socket.AddressFamily, Any]], seconds: float) -> socket.socket:
+def _connect(addresses: list[tuple[socket.AddressFamily, Any]], seconds: float) -> socket.socket:
     """Return a connection to the first address that accepts one."""
     problem: OSError = OSError("no address")
     for family, sockaddr in addresses:

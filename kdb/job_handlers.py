@@ -1,4 +1,4 @@
-"""Background work of the project itself."""
+"""Register the handlers of the project's own jobs."""
 
 from kdb.cost import deferral
 from kdb.jobs import jobs

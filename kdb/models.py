@@ -1,4 +1,4 @@
-"""The models of kdb: tokens, identities, second factors, jobs, workers and requests that were left to them."""
+"""Models of tokens, identities, second factors, jobs, workers and deferred requests."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -10,9 +10,9 @@ from django.utils.timezone import now
 
 
 class ApiToken(models.Model):
-    """A program's key to the API in a user's name. The key itself is not kept, only its SHA-256.
+    """A token with which a program uses the API in a user's name. Only the SHA-256 of its key is stored.
 
-    A slow hash would add nothing: the key is 256 random bits, which nobody guesses.
+    The key has 256 random bits, so a slow hash would not make it safer.
     """
 
     class Scope(models.TextChoices):
@@ -56,7 +56,7 @@ class ApiToken(models.Model):
 
 
 class OidcIdentity(models.Model):
-    """The name by which an issuer of OpenID Connect knows the person of an account."""
+    """The subject by which an issuer of OpenID Connect identifies the owner of an account."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="oidc_identities")
     issuer = models.CharField(max_length=200)
@@ -73,7 +73,7 @@ class OidcIdentity(models.Model):
 
 
 class SecondFactor(models.Model):
-    """The second thing that an account asks for beside its password (kdb.accounts.second_factor)."""
+    """The second factor that an account asks for after its password (kdb.accounts.second_factor)."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="second_factor")
     secret = models.CharField(max_length=200, editable=False, help_text="Encrypted by a key made of SECRET_KEY.")
@@ -88,9 +88,8 @@ class SecondFactor(models.Model):
 class Job(models.Model):
     """One piece of background work, from its request to its end.
 
-    A worker holds a running job by lease: it renews `heartbeat_at`, and when it stops doing so the
-    job goes back to the queue with the next `attempt`. The attempt number fences off a worker that
-    was only slow: its updates name the old attempt and change nothing.
+    A worker holds a running job by a lease, whose time it renews in `heartbeat_at`. When it expires, the job is queued
+    again with the next `attempt`. Updates of a worker that was only slow name the old attempt, and so change nothing.
     """
 
     class State(models.TextChoices):
@@ -109,7 +108,7 @@ class Job(models.Model):
     progress = models.PositiveIntegerField(default=0, help_text="Steps done.")
     total = models.PositiveIntegerField(null=True, blank=True, help_text="Steps in all; empty: not known yet.")
     error = models.TextField(blank=True)
-    # A worker of the release before makes rows without it.
+    # db_default, because workers of the release before make rows without it.
     request_id = models.CharField(
         max_length=36, blank=True, db_default="", help_text="Of the request that asked; empty: none did."
     )
@@ -138,14 +137,14 @@ class Job(models.Model):
 
     @property
     def is_alive(self) -> bool:
-        """Tell whether it waits or is worked at. The tick takes silent jobs back; after twice its time, none comes."""
+        """Tell whether it is queued or running. After twice its lease without a heartbeat, no tick came either."""
         if self.state != self.State.RUNNING or self.heartbeat_at is None:
             return self.state == self.State.QUEUED
         return now() - self.heartbeat_at < timedelta(seconds=2 * settings.KDB_JOB_LEASE_SECONDS)
 
 
 class WorkerHeartbeat(models.Model):
-    """The last sign of a worker process that did a task: the proof that clock and worker join up."""
+    """When a worker process last ran a tick, which shows that clock and worker are connected."""
 
     name = models.CharField(max_length=120, unique=True)
     seen_at = models.DateTimeField()
@@ -158,7 +157,7 @@ class WorkerHeartbeat(models.Model):
 
 
 class LeftRequest(models.Model):
-    """A stranger's request that costs the web server too much: a worker answers it (kdb.cost.deferral)."""
+    """An anonymous request that costs the web server too much, so that a worker answers it (kdb.cost.deferral)."""
 
     key = models.CharField(max_length=64, unique=True, help_text="SHA-256 of what is asked.")
     asked = models.JSONField(help_text="The request as its view reads it, by names of WSGI.")
@@ -180,8 +179,7 @@ class LeftRequest(models.Model):
 
 
 class Turn(models.Model):
-    """The workers' time that an address or a network of addresses has had; kept longer than what it asked for, even an
-    abandoned one."""
+    """The workers' time that an address or a network has used; kept also after its requests were deleted."""
 
     address = models.CharField(max_length=45, primary_key=True)
     served_at = models.DateTimeField()
@@ -192,12 +190,12 @@ class Turn(models.Model):
 
     @property
     def owed(self) -> float:
-        """Return the seconds that still count."""
+        """Return the seconds that still count, as half of them are forgiven each minute."""
         return float(self.seconds * 0.5 ** ((now() - self.served_at) / timedelta(minutes=1)))
 
 
 class Installation(models.Model):
-    """This KDB, told from others that use the same machines: one row, made when it is first asked for."""
+    """The identity of this KDB among others that use the same hosts: one row, made when it is first needed."""
 
     identity = models.UUIDField(default=uuid4, editable=False)
 

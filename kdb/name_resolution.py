@@ -1,4 +1,4 @@
-"""Resolve a host's name, and tell which addresses KDB must not connect to."""
+"""Resolve host names, and tell which addresses KDB must not connect to."""
 
 import socket
 import threading
@@ -7,15 +7,15 @@ from typing import Any
 
 Addresses = list[tuple[socket.AddressFamily, Any]]
 
-# Global addresses that lead to any IPv4 address: NAT64, 6to4, Teredo.
+# Networks that count as global but embed IPv4 addresses, also private ones: NAT64, 6to4, Teredo.
 _TUNNELS = [ip_network(text) for text in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")]
-# Metadata services, where clouds tell a machine its secrets; most are link-local.
+# Metadata services of clouds, which give a machine its secrets; most others are link-local.
 _METADATA = {ip_address(text) for text in ("fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "192.0.0.192")}
 _METADATA.add(ip_address("168.63.129.16"))
 
 
 def resolve(host: str, port: int, *, seconds: float | None = None) -> Addresses:
-    """Return the addresses of a host. Raises OSError, after `seconds` at the latest where they are given."""
+    """Return the addresses of a host. Raises OSError, also after `seconds` without an answer, if given."""
     if seconds is None:
         return _resolve(host, port)
     results: list[Addresses | OSError] = []
@@ -55,13 +55,12 @@ def is_public(address: str) -> bool:
 
 
 def is_link_local_or_metadata(address: str) -> bool:
-    """Tell whether an IP address is link-local or a metadata service, also inside an IPv6 address."""
+    """Tell whether an IP address is link-local or a metadata service's, also one that an IPv6 address embeds."""
     ip = ip_address(address.partition("%")[0])
     return any(part.is_link_local or part in _METADATA for part in (ip, *_embedded(ip)))
 
 
 def _embedded(ip: IPv4Address | IPv6Address) -> list[IPv4Address]:
-    """Return the IPv4 addresses that an IPv6 address embeds."""
     if isinstance(ip, IPv4Address):
         return []
     last = [IPv4Address(int(ip) & 0xFFFF_FFFF)] if int(ip) >> 32 in (0, 0x64_FF9B << 64) else []

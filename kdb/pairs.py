@@ -1,6 +1,6 @@
-"""Spell a file-system pair: "btrfs-on-ext4", guest first. Standard library only.
+"""Spell the keys of file-system pairs: "btrfs-on-ext4", guest first. Standard library only.
 
-The slugs of the catalogue have no word "on" (experiments.rules.entry_names), so a spelling means one pair.
+No slug of the catalogue contains the word "on" (experiments.rules.entry_names), so keys are unambiguous.
 """
 
 import re
@@ -13,7 +13,7 @@ def pair_key(guest_fs: str, host_fs: str) -> str:
 
 
 def pair_parts(key: str) -> tuple[str, str]:
-    """Return the guest and host: the inverse of pair_key. Raises ValueError on another form."""
+    """Return guest and host, the inverse of pair_key. Raises ValueError on another form."""
     guest_fs, joined, host_fs = key.partition("-on-")
     if not (guest_fs and joined and host_fs) or "-on-" in host_fs:
         raise ValueError(f"{key!r} is not a pair; write it like btrfs-on-ext4")
@@ -21,7 +21,7 @@ def pair_parts(key: str) -> tuple[str, str]:
 
 
 def written_pair(text: str) -> tuple[str, str]:
-    """Read guest and host as people write a pair: "xfs-on-ext4", "XFS on ext4". Raises ValueError on another form."""
+    """Return guest and host of "xfs-on-ext4" or "XFS on ext4". Raises ValueError on another form."""
     if len(text) <= LONGEST_PAIR:
         parts = re.split(r" on |-on-", " ".join(text.split()), flags=re.IGNORECASE)
         if len(parts) == 2 and all(parts):

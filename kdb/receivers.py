@@ -1,4 +1,4 @@
-"""Receivers of signals: the work of kdb at each tick."""
+"""Maintain deferred requests at each tick."""
 
 from typing import Any
 
@@ -9,5 +9,5 @@ from kdb.signals import ticked
 
 
 @receiver(ticked)
-def look_after_left_requests(sender: Any, **kwargs: Any) -> None:
+def maintain_deferred_requests(sender: Any, **kwargs: Any) -> None:
     deferral.maintain()

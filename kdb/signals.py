@@ -2,18 +2,18 @@
 
 from django.dispatch import Signal
 
-# Sent with each tick, after the jobs were looked after.
+# Sent at each tick, after lost jobs were requeued.
 ticked = Signal()
 
-# Sent by the web server before it forks: what is made then is shared by the processes that answer.
+# Sent by the web server before it forks; what receivers load is shared by its processes.
 web_server_began = Signal()
 
 # Sent by each process of a worker before its first job.
 worker_process_began = Signal()
 
-# Sent before a notification is sent. Argument: delivery. Who knows why it should not be sent any more answers with
-# that, in words for its owner, others with "".
+# Sent before a notification is sent. Argument: delivery. A receiver answers with the reason why it should not be sent
+# any more, in words for its owner, or with "".
 delivery_due = Signal()
 
-# Sent at the end of `manage.py prepare`: the database is ready, and nobody has asked anything yet.
+# Sent at the end of `manage.py prepare`, when the database is ready and no request has come yet.
 database_prepared = Signal()

@@ -1,8 +1,7 @@
-"""Each metric: its unit, and which direction is better. Standard library only.
+"""Metrics with their units and directions, and conversion between units. Standard library only.
 
-A value keeps the unit its source gave it; `convert` brings two of them onto one scale where an
-absolute comparison needs it. Ratios inside a fair-play group need none, because the unit is part
-of what the group holds equal.
+Values are stored in the unit of their source, and converted for absolute comparisons. Ratios need no conversion, as
+only values of the same unit are divided (kdb.fair_play).
 """
 
 import re
@@ -11,12 +10,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric: a thing that a number measures."""
-
     name: str
     unit: str  # canonical
     higher_is_better: bool
-    relative: str  # what a ratio of two entries is a ratio of, larger being better
+    relative: str  # the name of a ratio of two values in which larger is better
 
     @property
     def label(self) -> str:
@@ -24,11 +21,11 @@ class Metric:
 
     @property
     def direction(self) -> int:
-        """Return what ln(value) is multiplied by so that larger is better."""
+        """Return the factor of ln(value), 1 or -1, after which larger is better."""
         return 1 if self.higher_is_better else -1
 
 
-SCORE = "score"  # of one benchmark: compared with no other's
+SCORE = "score"  # only comparable within one benchmark
 
 METRICS = {
     metric.name: metric
@@ -47,15 +44,15 @@ METRICS = {
     )
 }
 
-# Whose ratios say how many times faster the same work is done: no tails of latency, and no scores.
+# Metrics whose ratios say how many times faster the same work is done: no percentiles of latency, and no scores.
 SPEEDS = ("throughput", "operation_rate", "transaction_rate", "latency", "duration", "relative")
 
 OPERATION_RATE = "operation_rate"
-THROUGHPUT = "throughput"  # what is meant where nobody says otherwise
+THROUGHPUT = "throughput"  # the default metric
 LATENCY = "latency"
 RELATIVE = "relative"
 
-# unit: (the metric it is taken for where none is named, factor to the metric's canonical unit)
+# unit: (its metric where none is named, factor to the metric's canonical unit)
 UNITS = {
     "MiB/s": ("throughput", 1.0),
     "MB/s": ("throughput", 1e6 / 2**20),
@@ -71,12 +68,12 @@ UNITS = {
 
 
 def measures(unit: str, metric: str) -> bool:
-    """Tell whether the metric is measured in this unit: a percentile of latency is, as latency is, in ms."""
+    """Tell whether the metric can be given in this unit, as latency and its percentiles in ms."""
     return unit in UNITS and METRICS[UNITS[unit][0]].unit == METRICS[metric].unit
 
 
 class UnknownUnitError(ValueError):
-    """A unit that no metric here is measured in."""
+    """A unit of no known metric, or of another one than expected."""
 
 
 def convert(value: float, unit: str, to: str) -> float:
@@ -110,13 +107,15 @@ _COUNTS = {
     **dict.fromkeys(("tps", "transactions/s", "tx/s"), "TPS"),
 }
 _RATE = re.compile(r"([KMGT]i|[kKMGT]?)(B|b|bit|bits|bytes?|Bytes?)(?:/s|/sec|/second|ps)")
-_PERCENTILE = re.compile(r"(.{1,12}?)[ ,]{0,9}\(?(p50|p95|p99|median)\)?(?: latency)?")  # no name of a time is longer
-KIB_OF_TOOLS = "KB/s"  # the tools that print it count 1024 bytes; kB/s is 1000
+_PERCENTILE = re.compile(
+    r"(.{1,12}?)[ ,]{0,9}\(?(p50|p95|p99|median)\)?(?: latency)?"
+)  # longer than any name of a unit of time
+KIB_OF_TOOLS = "KB/s"  # tools that print it mean 1024 bytes; kB/s is 1000
 
 
 @dataclass(frozen=True)
 class SpelledUnit:
-    """A unit as a table writes it. unit : of UNITS; a number times factor is in it; metric : of METRICS"""
+    """A unit as a table spells it. unit : of UNITS; factor : of the table's numbers to `unit`; metric : of METRICS"""
 
     unit: str
     factor: float
@@ -124,9 +123,9 @@ class SpelledUnit:
 
 
 def spelled_unit(text: str) -> SpelledUnit | None:
-    """Return what a unit's spelling means: "kIOPS", "GB/s", "Gbit/s", "MiB/s", "ms p99", "ns"; None for no unit.
+    """Return the unit of a spelling: "kIOPS", "GB/s", "Gbit/s", "MiB/s", "ms p99", "ns"; None for no unit.
 
-    A value that is in a unit of UNITS already keeps it. b is a bit and B a byte.
+    Units of UNITS are kept as they are. b is a bit and B a byte.
     """
     words = " ".join(text.split()).removesuffix(" latency")
     if words in UNITS:
@@ -134,7 +133,8 @@ def spelled_unit(text: str) -> SpelledUnit | None:
     if words == KIB_OF_TOOLS:
         return SpelledUnit("KiB/s", 1.0, THROUGHPUT)
     if (tail := _PERCENTILE.fullmatch(words)) and tail[1] in _TIMES:
-        unit, factor = _in_milliseconds(*_TIMES[tail[1]])
+        unit, factor = _TIMES[tail[1]]
+        unit, factor = ("ms", factor * 1e3) if unit == "s" else (unit, factor)
         return SpelledUnit(unit, factor, f"{LATENCY}_{'p50' if tail[2] == 'median' else tail[2]}")
     if words in _TIMES:
         unit, factor = _TIMES[words]
@@ -151,7 +151,3 @@ def spelled_unit(text: str) -> SpelledUnit | None:
     if words in ("x", "times"):
         return SpelledUnit("ratio", 1.0, "relative")
     return None
-
-
-def _in_milliseconds(unit: str, factor: float) -> tuple[str, float]:
-    return ("ms", factor * 1e3) if unit == "s" else (unit, factor)

@@ -1,4 +1,4 @@
-"""Every address: pages at the root, the API under /api/v1/."""
+"""All URLs: pages at the root, the API under /api/v1/."""
 
 from django.contrib import admin
 from django.urls import include, path
@@ -12,7 +12,7 @@ urlpatterns = [
     path("metrics", MetricsView.as_view(), name="metrics"),
     path("accounts/notifications/", include("kdb.notifications.urls")),
     path("accounts/", include("kdb.accounts.urls")),
-    # Django's own form counts no attempts.
+    # Django's own form would bypass the limits of login_limits.
     path("admin/login/", RedirectView.as_view(pattern_name="login", query_string=True)),
     path("admin/", admin.site.urls),
     path("api/v1/", include("kdb.api.urls")),

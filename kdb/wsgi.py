@@ -1,4 +1,4 @@
-"""The web server's way in."""
+"""The WSGI application."""
 
 import logging
 import os
@@ -12,24 +12,26 @@ from kdb.jobs.health_check import first_host
 
 logger = logging.getLogger(__name__)
 
-_METRICS_BYTES = 512 * 1024  # some 150 views with their times, several times over
+_METRICS_BYTES = 512 * 1024  # several times what some 150 views need
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kdb.settings.local")
 
 
 def _share_metrics() -> None:
-    """Let the processes of one web server count together (kdb.operations.metrics), where there is a place for it."""
+    """Let the web server's processes share their metrics (kdb.operations.metrics) in files, if they can be made."""
     try:
         settings.KDB_METRICS_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        _count_alone(error)
+        _log_unshared_metrics(error)
         return
     os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", str(settings.KDB_METRICS_DIR))
 
 
-def make_room_for_metrics() -> None:
-    """Take the space of the files, mapped into memory, in which this process counts, before anything is counted: on a
-    full disk, writing to a mapped hole kills the process. Called in each process that answers, after it was forked."""
+def reserve_metrics_space() -> None:
+    """Allocate the memory-mapped files of this process's metrics, as writing to a hole of one kills it on a full disk.
+
+    Called in each process after it was forked, before it counts anything.
+    """
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return
     from prometheus_client import values
@@ -40,24 +42,25 @@ def make_room_for_metrics() -> None:
                 if hasattr(os, "posix_fallocate"):  # not on macOS
                     os.posix_fallocate(file.fileno(), 0, _METRICS_BYTES)
     except OSError as error:
-        _count_alone(error)
+        _log_unshared_metrics(error)
         values.ValueClass = values.MutexValue
 
 
-def _count_alone(error: OSError) -> None:
+def _log_unshared_metrics(error: OSError) -> None:
     logger.warning("the processes of the web server count each by itself reason=%s", error.strerror)
 
 
-def answer_nobody() -> None:
-    """Show the first page to nobody, and let applications do what their first answers would: with its templates, the
-    catalogue's names and what lies behind each choice read, the first visitor waits for none of that. Nothing stays
-    open in a process that is going to fork."""
+def warm_up() -> None:
+    """Answer the start page once, and send `web_server_began`, so that templates and caches are loaded before the fork.
+
+    Connections are closed, as forked processes must not share them.
+    """
     from kdb.cost import deferral
     from kdb.signals import web_server_began
 
     host = {"SERVER_NAME": first_host(settings.ALLOWED_HOSTS), "SERVER_PORT": "80", "wsgi.url_scheme": "http"}
     deferral.respond({"PATH_INFO": "/", **host})
-    web_server_began.send_robust(sender=application)  # it serves what it can, whatever is not yet there
+    web_server_began.send_robust(sender=application)  # robust, as it must serve even where data are missing
     connections.close_all()
 
 

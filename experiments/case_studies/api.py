@@ -1,4 +1,4 @@
-"""Unpublished case studies, for those who may see them: their life, and results in bulk."""
+"""The API of unpublished case studies and of decisions on published ones: edit, submit, publish, retract, end."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,14 +31,14 @@ from .forms import EndingForm, ReasonForm, draft_forms
 
 
 class Conflict(APIException):
-    """The request cannot be done as things stand."""
+    """The request is not possible in the present state of the case study."""
 
     status_code = status.HTTP_409_CONFLICT
 
 
 @method_decorator(conditional_page, name="dispatch")
 class OwnedViewSet(GenericViewSet[Any]):
-    """Views of what only some may see: nobody else learns that it exists."""
+    """Views of rows that only some users may see; for others they answer as if there were none."""
 
     permission_classes = [IsAuthenticated]
     pagination_class = PageByKey
@@ -139,7 +139,7 @@ class DecisionSerializer(ReasonSerializer):
 
 
 class EndingFieldsSerializer(ReasonSerializer):
-    """An ending as it is asked for: of all or of some numbers, with the reason."""
+    """A request to end a whole case study or some of its numbers, with the reason."""
 
     replaced_by = serializers.CharField(
         required=False, help_text="Case study that the same source measured later, by slug; left out: it is doubted."
@@ -147,7 +147,7 @@ class EndingFieldsSerializer(ReasonSerializer):
     measurements = serializers.ListField(
         child=serializers.IntegerField(min_value=1),
         required=False,
-        max_length=retraction.MOST_ROWS,
+        max_length=retraction.MAX_ROWS,
         help_text="Ids of those that end; left out: the whole case study.",
     )
 
@@ -168,7 +168,7 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
     lookup_value_converter = "slug"
 
     def get_queryset(self) -> QuerySet[CaseStudy]:
-        return _whole(permissions.drafts_of(self.request.user))
+        return _with_details(permissions.drafts_of(self.request.user))
 
     @extend_schema(
         operation_id="drafts_create",
@@ -177,28 +177,28 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
         responses={201: DraftSerializer},
     )
     def create(self, request: Request) -> Response:
-        """Begin a case study."""
+        """Create a draft."""
         if not permissions.may_create(request.user):
             raise PermissionDenied
-        forms = draft_forms(_posted(request))
+        forms = draft_forms(_form_data(request))
         _check(forms)
         rows = (form.save(commit=False) for form in forms.values())
         draft = _or_conflict(lifecycle.create_draft, *rows, user=user_of(request))
-        return self._shown(draft, status.HTTP_201_CREATED)
+        return self._draft_response(draft, status.HTTP_201_CREATED)
 
     @extend_schema(
         operation_id="drafts_update", tags=["drafts"], request=DraftFieldsSerializer, responses=DraftSerializer
     )
     def partial_update(self, request: Request, slug: str) -> Response:
         """Change what is sent; what is left out stays."""
-        draft = self._permitted(permissions.may_edit)
+        draft = self._permitted_draft(permissions.may_edit)
         before = {
             f"{prefix}{name}": value
             for prefix, form in (("", "case_study"), ("server-", "server"), ("storage-", "storage"))
             for name, value in draft_forms(case_study=draft)[form].initial.items()
             if value is not None
         }
-        forms = draft_forms({**before, **_posted(request)}, draft)
+        forms = draft_forms({**before, **_form_data(request)}, draft)
         _check(forms)
         _or_conflict(
             lifecycle.edit_draft,
@@ -206,12 +206,12 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
             [(form.instance, [*form.fields]) for form in forms.values()],
             user=user_of(request),
         )
-        return self._shown(draft)
+        return self._draft_response(draft)
 
     @extend_schema(operation_id="drafts_delete", tags=["drafts"], responses={204: None})
     def destroy(self, request: Request, slug: str) -> Response:
-        """Forget a draft with everything in it."""
-        draft = self._permitted(permissions.may_edit)
+        """Delete a draft with everything in it."""
+        draft = self._permitted_draft(permissions.may_edit)
         _or_conflict(lifecycle.delete_draft, draft, user=user_of(request))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
@@ -219,19 +219,19 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
     @action(detail=True, methods=["post"])
     def submit(self, request: Request, slug: str) -> Response:
         """Ask for review."""
-        draft = self._permitted(permissions.may_submit)
+        draft = self._permitted_draft(permissions.may_submit)
         _or_conflict(reviews.submit, draft, user=user_of(request))
-        return self._shown(draft)
+        return self._draft_response(draft)
 
     @extend_schema(operation_id="drafts_return", tags=["drafts"], request=ReasonSerializer, responses=DraftSerializer)
     @action(detail=True, methods=["post"], url_path="return")
     def give_back(self, request: Request, slug: str) -> Response:
         """Give a submitted case study back to its author."""
-        draft = self._permitted(permissions.may_return)
+        draft = self._permitted_draft(permissions.may_return)
         _or_conflict(
             lifecycle.give_back, draft, reason=_reason(fields_of(request, ReasonSerializer)), user=user_of(request)
         )
-        return self._shown(draft)
+        return self._draft_response(draft)
 
     @extend_schema(
         operation_id="drafts_publish",
@@ -242,7 +242,7 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
     @action(detail=True, methods=["post"])
     def publish(self, request: Request, slug: str) -> Response:
         """Make a submitted case study part of the knowledge, as it was read or submitted: 409 where it has changed."""
-        draft = self._permitted(
+        draft = self._permitted_draft(
             permissions.may_publish, "A submitted case study is published by a reviewer who had no part in it."
         )
         fields = fields_of(request, DecisionSerializer)
@@ -253,25 +253,34 @@ class DraftViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewSe
         revision = _or_conflict(reviews.publish, draft, seen=seen, reason=reason, user=user_of(request))
         return Response({"revision": revision.number})
 
-    def _permitted(self, may: Any, otherwise: str | None = None) -> CaseStudy:
+    def _permitted_draft(self, may: Any, otherwise: str | None = None) -> CaseStudy:
         draft = self.get_object()
         if not may(self.request.user, draft):
             raise PermissionDenied(otherwise)
         return draft
 
-    def _shown(self, draft: CaseStudy, code: int = status.HTTP_200_OK) -> Response:
-        """Return the draft as it is now, also to a reviewer who has just given it back and sees it no longer."""
-        draft = _whole(CaseStudy.objects.all()).get(pk=draft.pk)
+    def _draft_response(self, draft: CaseStudy, code: int = status.HTTP_200_OK) -> Response:
+        """Return the present draft, also to a reviewer who has just returned it and may no longer see it."""
+        draft = _with_details(CaseStudy.objects.all()).get(pk=draft.pk)
         return Response(self.get_serializer(draft).data, status=code)
 
 
-def _whole(rows: QuerySet[CaseStudy]) -> QuerySet[CaseStudy]:
-    """Return the case studies with everything that a draft is shown with."""
+def _with_details(rows: QuerySet[CaseStudy]) -> QuerySet[CaseStudy]:
+    """Join what the serializer of drafts reads."""
     return rows.select_related("owner", "server", "storage__server").prefetch_related("audit_entries__actor")
 
 
+def _visible_case_study(request: Request, slug: str, may: Any) -> CaseStudy:
+    case_study = CaseStudy.objects.visible().filter(slug=slug).first()
+    if case_study is None:
+        raise Http404
+    if not may(request.user, case_study):
+        raise PermissionDenied
+    return case_study
+
+
 class RetractionViewSet(OwnedViewSet):
-    """Taking a published case study back."""
+    """Retraction of a published case study."""
 
     queryset = CaseStudy.objects.visible()
     serializer_class = ReasonSerializer
@@ -283,12 +292,8 @@ class RetractionViewSet(OwnedViewSet):
         responses=RevisionNumberSerializer,
     )
     def retract(self, request: Request, slug: str) -> Response:
-        """Take a published case study out of the knowledge; it stays visible with the reason."""
-        case_study = self.get_queryset().filter(slug=slug).first()
-        if case_study is None:
-            raise Http404
-        if not permissions.may_retract(request.user, case_study):
-            raise PermissionDenied
+        """Retract a published case study: it no longer counts, and stays visible with the reason."""
+        case_study = _visible_case_study(request, slug, permissions.may_retract)
         revision = _or_conflict(
             retraction.retract, case_study, reason=_reason(fields_of(request, ReasonSerializer)), user=user_of(request)
         )
@@ -296,7 +301,7 @@ class RetractionViewSet(OwnedViewSet):
 
 
 class EndingViewSet(OwnedViewSet):
-    """Saying of a published case study, or of rows of it, that it is superseded or doubted."""
+    """The end of a published case study, or of some of its numbers: superseded or doubted."""
 
     queryset = CaseStudy.objects.visible()
     serializer_class = EndingFieldsSerializer
@@ -308,16 +313,13 @@ class EndingViewSet(OwnedViewSet):
         responses=RevisionNumberSerializer,
     )
     def end(self, request: Request, slug: str) -> Response:
-        """Let it count no longer; it stays visible with the reason and a way to what replaced it."""
-        case_study = self.get_queryset().filter(slug=slug).first()
-        if case_study is None:
-            raise Http404
-        if not permissions.may_end(request.user, case_study):
-            raise PermissionDenied
+        """End a case study: it no longer counts, and stays visible with the reason and a link to what replaced it."""
+        case_study = _visible_case_study(request, slug, permissions.may_end)
         fields = fields_of(request, EndingFieldsSerializer)
-        asked = EndingFieldsSerializer(data=fields)
-        asked.is_valid(raise_exception=True)
-        form = EndingForm({**fields, "measurements": " ".join(map(str, asked.validated_data.get("measurements", ())))})
+        serializer = EndingFieldsSerializer(data=fields)
+        serializer.is_valid(raise_exception=True)
+        measurements = serializer.validated_data.get("measurements", ())
+        form = EndingForm({**fields, "measurements": " ".join(map(str, measurements))})
         refuse_faults(form)
         data = form.cleaned_data
         revision = _or_conflict(
@@ -331,8 +333,8 @@ class EndingViewSet(OwnedViewSet):
         return Response({"revision": revision.number})
 
 
-def _posted(request: Request) -> dict[str, Any]:
-    """Return the nested object of a request as a page posts it: `server-ram_gib`."""
+def _form_data(request: Request) -> dict[str, Any]:
+    """Flatten the nested object of a request to the field names of a page: `server-ram_gib`."""
     posted = {}
     for name, value in fields_of(request, DraftFieldsSerializer).items():
         if isinstance(value, dict):

@@ -1,40 +1,19 @@
 """A case study and its publication as BibTeX. What a source does not state is left out."""
 
-import re
-
 from experiments.models import CaseStudy, Publication
 
-# Signs that BibTeX reads as its own.
-_SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "%": r"\%",
-    "&": r"\&",
-    "#": r"\#",
-    "_": r"\_",
-    "$": r"\$",
-}
-_LITERAL = ("url", "doi")  # styles print these as they are
+_ESCAPED = str.maketrans({"\\": r"\textbackslash{}"} | {sign: "\\" + sign for sign in "{}%&#_$"})
+_VERBATIM = ("url", "doi")  # BibTeX styles print these without interpreting them
+_PERCENT_ENCODED = str.maketrans({"{": "%7B", "}": "%7D"})
 
 
 def entries(case_study: CaseStudy, address: str) -> str:
-    """Return one entry for the case study as it stands here, and one for the publication where there is one."""
+    """Return an entry for the case study, and one for its publication if it has one. address : of its page"""
     revision = f"Knowledge revision {case_study.published_revision_id}"
     if case_study.retracted_revision_id:
         revision += f", {case_study.status} at revision {case_study.retracted_revision_id}"
-    texts = [
-        entry(
-            "misc",
-            f"kdb-{case_study.slug}",
-            {
-                "title": case_study.title,
-                "howpublished": "KDB, case study",
-                "url": address,
-                "note": revision,
-            },
-        )
-    ]
+    fields = {"title": case_study.title, "howpublished": "KDB, case study", "url": address, "note": revision}
+    texts = [entry("misc", f"kdb-{case_study.slug}", fields)]
     if case_study.publication is not None:
         texts.append(_publication(case_study.publication))
     return "\n".join(texts)
@@ -55,16 +34,8 @@ def _publication(publication: Publication) -> str:
 def entry(kind: str, key: str, fields: dict[str, str]) -> str:
     """Return one entry; empty fields are left out."""
     lines = [
-        f"  {name} = {{{_literal(text) if name in _LITERAL else _escaped(text)}}},"
+        f"  {name} = {{{text.translate(_PERCENT_ENCODED if name in _VERBATIM else _ESCAPED)}}},"
         for name, text in fields.items()
         if text
     ]
     return "\n".join([f"@{kind}{{{key},", *lines, "}", ""])
-
-
-def _literal(text: str) -> str:
-    return text.replace("{", "%7B").replace("}", "%7D")
-
-
-def _escaped(text: str) -> str:
-    return re.sub(r"[\\{}%&#_$]", lambda match: _SPECIAL[match[0]], text)

@@ -1,7 +1,6 @@
-"""Case studies as bundles: a ZIP with one JSON document, two tables and the raw files, to take elsewhere.
+"""Export and import case studies as bundles: a ZIP with one JSON document, two tables and the raw files.
 
-What comes out of one KDB goes into another without loss: exported again, it is the same. There it begins
-as a draft, because what becomes knowledge is decided anew.
+Another KDB imports a bundle without loss, as a draft that is reviewed there; its export is the same again.
 """
 
 import csv
@@ -56,19 +55,19 @@ from .bundle_schema import (
     measurement_columns,
     schema,
 )
-from .lifecycle import audit, not_to_be_had
+from .lifecycle import audit, slug_taken_message
 from .measurement_rows import MeasurementRow
 
 logger = logging.getLogger(__name__)
 Shared = TypeVar("Shared", bound=SharedRow)
 
-_ROWS_AT_ONCE = 5_000
+_CHUNK_ROWS = 5_000
 _SECONDS, _MEMORY_BYTES = 10, 2**30  # of the process that reads a bundle
-_MOST_LINES_AT_ONCE = 50_000  # of tables, filed while somebody waits for the page
+_MAX_BROWSER_LINES = 50_000  # of both tables: more take longer than a page may
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # of every member, so that the same case study is the same bytes
 
 
-# Out
+# Export
 
 
 def export(case_study: CaseStudy, file: IO[bytes]) -> None:
@@ -86,7 +85,7 @@ def export(case_study: CaseStudy, file: IO[bytes]) -> None:
 
 
 def digest(case_study: CaseStudy) -> str:
-    """Return SHA-256 of all that its bundle says: facts, numbers, findings, claims, and the digests of its files."""
+    """Return the SHA-256 of the content of its bundle: document, tables, and the digests of its files."""
     checksum = hashlib.sha256(json.dumps(document(case_study), sort_keys=True).encode())
     for _, rows in tables(case_study):
         checksum.update(b"\0")
@@ -132,7 +131,7 @@ def _table_rows(
     rows = model.objects.filter(configuration__case_study=case_study).order_by("pk")
     variant_at = columns.index("variant")
     file_at = columns.index("raw_file") if "raw_file" in columns else None
-    for row in rows.values_list(*(paths.get(name, name) for name in columns)).iterator(_ROWS_AT_ONCE):
+    for row in rows.values_list(*(paths.get(name, name) for name in columns)).iterator(_CHUNK_ROWS):
         cells = list(row)
         cells[variant_at] = keys[cells[variant_at]]
         if file_at is not None:
@@ -141,7 +140,7 @@ def _table_rows(
 
 
 def _variant_keys(case_study: CaseStudy) -> dict[int, str]:
-    """Return the bundle's key of every variant that the case study uses, in an order that does not depend on ours."""
+    """Return primary key to key in the bundle of each variant used, numbered in an order that any database gives."""
     configurations = case_study.configurations.all()
     used = WorkloadVariant.objects.filter(
         models.Exists(Measurement.objects.filter(configuration__in=configurations, variant=models.OuterRef("pk")))
@@ -191,7 +190,7 @@ def document(case_study: CaseStudy) -> dict[str, Any]:
 
 
 def _catalogue_entries(rows: list[models.Model], claims: list[Claim]) -> dict[type, set[Any]]:
-    """Return everything of the catalogue that these rows refer to."""
+    """Return the catalogue entries that these rows refer to, by model."""
     entries: dict[type, set[Any]] = {model: set() for model in CATALOGUE.values()}
     for row in rows:
         for field in row._meta.concrete_fields:
@@ -214,13 +213,13 @@ def _row(row: models.Model, without: tuple[str, ...] = ()) -> dict[str, Any]:
     return fields
 
 
-# In
+# Import
 
 
-def take_in(
+def import_bundle(
     data: bytes, *, user: User | None, door: ImportBatch.Door, wait: Callable[[], None] = keep_waiting
 ) -> tuple[CaseStudy, bool]:
-    """Make a draft of a bundle. Returns it and whether it is new: the same bundle again adds nothing.
+    """Make a draft of a bundle; return it and whether it is new, as the same bundle again adds nothing.
 
     Raises BundleError, and changes nothing, where the bundle is broken or its name belongs to another case study.
     """
@@ -230,65 +229,68 @@ def take_in(
         except NotRead as limit:
             what, _ = limit.args
             raise BundleError(f"To read the bundle takes {what}.") from limit
-        if door == ImportBatch.Door.BROWSER and bundle.lines > _MOST_LINES_AT_ONCE:
+        if door == ImportBatch.Door.BROWSER and bundle.lines > _MAX_BROWSER_LINES:
             raise BundleError(
-                f"The tables have {bundle.lines:,} lines; up to {_MOST_LINES_AT_ONCE:,} are taken here, more by "
+                f"The tables have {bundle.lines:,} lines; up to {_MAX_BROWSER_LINES:,} are taken here, more by "
                 "`manage.py import_results` on the server."
             )
-        return _taken_in(bundle, user, door)
+        return _import_bundle(bundle, user, door)
 
 
-def _taken_in(bundle: StoredBundle, user: User | None, door: ImportBatch.Door) -> tuple[CaseStudy, bool]:
+def _import_bundle(bundle: StoredBundle, user: User | None, door: ImportBatch.Door) -> tuple[CaseStudy, bool]:
     slug = bundle.document["case_study"]["slug"]
-    there = permissions.seen_by(user).filter(slug=slug).first()
-    if there is not None and digest(there) == bundle.digest:
-        return there, False
+    existing = permissions.seen_by(user).filter(slug=slug).first()
+    if existing is not None and digest(existing) == bundle.digest:
+        return existing, False
     if CaseStudy.objects.filter(slug=slug).exists():
-        raise BundleError(not_to_be_had(slug))
+        raise BundleError(slug_taken_message(slug))
     try:
         with transaction.atomic():
-            case_study = Taking(bundle, user, door).do()
-            ownership.delete_unused()  # what the bundle names and nothing in it refers to
+            case_study = BundleImport(bundle, user, door).run()
+            ownership.delete_unused()  # entries of the bundle that nothing in it refers to
     except (IntegrityError, ValidationError) as error:
-        raise BundleError(f"The bundle breaks a rule of the knowledge base: {told(error)}") from error
+        raise BundleError(f"The bundle breaks a rule of the knowledge base: {error_text(error)}") from error
     logger.info("took in a bundle case_study=%s door=%s", case_study.slug, door)
     return case_study, True
 
 
-def told(error: Exception) -> str:
+def error_text(error: Exception) -> str:
+    """Return what a ValidationError says of each field, or the first line of another error."""
     if isinstance(error, ValidationError):
         by_field = getattr(error, "message_dict", {"": error.messages})
-        return "; ".join(f"{name}: {' '.join(told)}".removeprefix(": ") for name, told in by_field.items())
+        return "; ".join(f"{name}: {' '.join(texts)}".removeprefix(": ") for name, texts in by_field.items())
     return str(error).partition("\n")[0]
 
 
-class Taking:
-    """One bundle on its way in, inside a transaction; ownership.delete_unused then deletes what nothing refers to."""
+class BundleImport:
+    """Writes one bundle to the database, inside a transaction; the caller then runs ownership.delete_unused."""
 
     def __init__(self, bundle: StoredBundle, user: User | None, door: ImportBatch.Door) -> None:
         self.document, self.open, self.user, self.door = bundle.document, bundle.open, user, door
         self.rows: dict[type[models.Model], dict[str, models.Model]] = {}
 
-    def do(self) -> CaseStudy:
+    def run(self) -> CaseStudy:
         for name, model in CATALOGUE.items():
             self.rows[model] = {
-                fields["slug"]: self.found_or_new(model, fields) for fields in self.document["catalogue"][name]
+                fields["slug"]: self.get_or_create_entry(model, fields) for fields in self.document["catalogue"][name]
             }
         self.rows[Publication] = {fields["slug"]: self.publication(fields) for fields in self.document["publications"]}
-        server = self.own(Server, self.document["server"])
-        storage = self.own(Storage, self.document["storage"], server=server)
-        case_study = self.new(CaseStudy, self.document["case_study"], owner=self.user, server=server, storage=storage)
+        server = self.create_own(Server, self.document["server"])
+        storage = self.create_own(Storage, self.document["storage"], server=server)
+        case_study = self.create(
+            CaseStudy, self.document["case_study"], owner=self.user, server=server, storage=storage
+        )
         audit(case_study, self.user, AuditEntry.Action.CREATED, "from a bundle")
         self.rows[Configuration] = {
-            fields["slug"]: self.new(Configuration, fields, case_study=case_study)
+            fields["slug"]: self.create(Configuration, fields, case_study=case_study)
             for fields in self.document["configurations"]
         }
         self.variants = {fields["key"]: self.variant(fields) for fields in self.document["workload_variants"]}
-        files = self.files(case_study)
-        count = self.measurements(files)
-        self.derived_values()
+        files = self.store_files(case_study)
+        count = self.write_measurements(files)
+        self.write_derived_values()
         for fields in self.document["printed_ratios"]:
-            self.new(PrintedRatio, fields, case_study=case_study, variant=self.of_key(fields))
+            self.create(PrintedRatio, fields, case_study=case_study, variant=self.variant_of(fields))
         for fields in self.document["findings"]:
             self.finding(fields).case_studies.add(case_study)
         for fields in self.document["claims"]:
@@ -296,21 +298,21 @@ class Taking:
         audit(case_study, self.user, AuditEntry.Action.IMPORTED, f"bundle: {count:,} measurements")
         return case_study
 
-    def found_or_new(self, model: type[Shared], fields: dict[str, Any]) -> Shared:
+    def get_or_create_entry(self, model: type[Shared], fields: dict[str, Any]) -> Shared:
         """Return the catalogue's entry of this slug, else a new one. Raises BundleError where a draft's differs."""
         row = model._default_manager.filter(slug=fields["slug"]).first()
         if row and row.is_draft:
-            self.refuse_another(row, fields)
-        return row if row else self.new(model, fields, is_draft=True)
+            self.refuse_different(row, fields)
+        return row if row else self.create(model, fields, is_draft=True)
 
     def publication(self, fields: dict[str, Any]) -> Publication:
-        publication = self.found_or_new(Publication, fields)
+        publication = self.get_or_create_entry(Publication, fields)
         if publication.title != fields["title"]:
             raise BundleError(f"publications: {fields['slug']!r} is another publication here ({publication.title}).")
         return publication
 
-    def refuse_another(self, row: models.Model, fields: dict[str, Any]) -> None:
-        """Raise BundleError where two drafts bring different ones: neither is given the other's unreviewed words."""
+    def refuse_different(self, row: models.Model, fields: dict[str, Any]) -> None:
+        """Raise BundleError where another draft's row differs: no draft gets unreviewed words of another."""
         without = ("aliases", "source", "variant")
         ours = _row(row, without)
         for name in field_names(type(row), without):
@@ -322,27 +324,27 @@ class Taking:
                     f"with another {name}; rename it, or wait until that one is published or deleted."
                 )
 
-    def own(self, model: type[models.Model], fields: dict[str, Any], **fixed: models.Model) -> models.Model:
+    def create_own(self, model: type[models.Model], fields: dict[str, Any], **fixed: models.Model) -> models.Model:
         """Add a server or storage of the case study; its slug gets a number where another has it here."""
         slug, number = fields["slug"], 1
         while model._default_manager.filter(slug=slug).exists():
             number += 1
             slug = f"{fields['slug'][:50]}-{number}"
-        return self.new(model, {**fields, "slug": slug}, **fixed)
+        return self.create(model, {**fields, "slug": slug}, **fixed)
 
-    def new(self, model: type[models.Model], fields: dict[str, Any], **fixed: Any) -> Any:
+    def create(self, model: type[models.Model], fields: dict[str, Any], **fixed: Any) -> Any:
         values = {}
         for name in field_names(model):
             if name not in fields or name in fixed:
                 continue
             field = column(model, name)
-            values[name] = self.referred(field, fields[name]) if field.is_relation else fields[name]
+            values[name] = self.resolve(field, fields[name]) if field.is_relation else fields[name]
         row = model(**values, **fixed)
         row.full_clean()
         row.save()
         return row
 
-    def referred(self, field: "models.Field[Any, Any]", slug: str | None) -> Any:
+    def resolve(self, field: "models.Field[Any, Any]", slug: str | None) -> Any:
         if slug is None:
             return None
         try:
@@ -352,7 +354,7 @@ class Taking:
                 f"{field.model._meta.verbose_name}, {field.name}: {slug!r} is not in the bundle."
             ) from None
 
-    def of_key(self, fields: dict[str, Any]) -> WorkloadVariant:
+    def variant_of(self, fields: dict[str, Any]) -> WorkloadVariant:
         try:
             return self.variants[fields["variant"]]
         except KeyError:
@@ -360,35 +362,35 @@ class Taking:
 
     def variant(self, fields: dict[str, Any]) -> WorkloadVariant:
         return WorkloadVariant.objects.for_parameters(
-            workload=self.referred(column(WorkloadVariant, "workload"), fields["workload"]),
-            benchmark=self.referred(column(WorkloadVariant, "benchmark"), fields["benchmark"]),
+            workload=self.resolve(column(WorkloadVariant, "workload"), fields["workload"]),
+            benchmark=self.resolve(column(WorkloadVariant, "benchmark"), fields["benchmark"]),
             benchmark_version=fields.get("benchmark_version", ""),
             parameters=fields.get("parameters", {}),
         )
 
     def finding(self, fields: dict[str, Any]) -> OrdinalFinding:
-        """Return the finding: one that is here already is used, as a finding may hold for several case studies."""
+        """Return the finding, an existing one if there is any, as a finding may be of several case studies."""
         place = {
-            name: self.referred(column(OrdinalFinding, name), fields[name])
+            name: self.resolve(column(OrdinalFinding, name), fields[name])
             for name in ("publication", "hypervisor", "guest_fs", "host_fs")
         }
-        variant = self.of_key(fields)
+        variant = self.variant_of(fields)
         finding = OrdinalFinding.objects.filter(**place, variant=variant).first()
         if finding and not finding.case_studies.visible().exists():
-            self.refuse_another(finding, fields)
-        return finding or self.new(OrdinalFinding, fields, variant=variant)
+            self.refuse_different(finding, fields)
+        return finding or self.create(OrdinalFinding, fields, variant=variant)
 
     def claim(self, fields: dict[str, Any]) -> Claim:
         claim = Claim.objects.filter(code=fields["code"]).first()
         if claim is None:
-            claim = self.new(Claim, fields)
+            claim = self.create(Claim, fields)
             link = Claim._meta.get_field("workloads")
-            claim.workloads.set([self.referred(link, slug) for slug in fields["workloads"]])
+            claim.workloads.set([self.resolve(link, slug) for slug in fields["workloads"]])
         elif not claim.case_studies.visible().exists():
-            self.refuse_another(claim, fields)
+            self.refuse_different(claim, fields)
         return claim
 
-    def files(self, case_study: CaseStudy) -> dict[str, RawFile]:
+    def store_files(self, case_study: CaseStudy) -> dict[str, RawFile]:
         if not self.document["files"]:
             return {}
         batch = ImportBatch.objects.create(
@@ -409,39 +411,39 @@ class Taking:
             RawFile.objects.filter(pk=kept[listed["sha256"]].pk).update(format=listed["format"])
         return kept
 
-    def measurements(self, files: dict[str, RawFile]) -> int:
-        columns, lines = self.table(MEASUREMENTS, Measurement, measurement_columns())
+    def write_measurements(self, files: dict[str, RawFile]) -> int:
+        columns, lines = self.read_table(MEASUREMENTS, Measurement, measurement_columns())
         order = [columns.index(name.removesuffix("_id")) for name in measurement_rows.COLUMNS]
-        checks = [self.check(Measurement, columns[index], files) for index in order]
+        parsers = [self.cell_parser(Measurement, columns[index], files) for index in order]
         count = 0
 
         def rows() -> Iterator[MeasurementRow]:
             for line, cells in lines:
                 yield MeasurementRow._make(
-                    self.cell(MEASUREMENTS, line, columns[index], check, cells[index])
-                    for index, check in zip(order, checks, strict=True)
+                    self.parse_cell(MEASUREMENTS, line, columns[index], check, cells[index])
+                    for index, check in zip(order, parsers, strict=True)
                 )
 
         stream = rows()
-        while chunk := list(islice(stream, _ROWS_AT_ONCE)):
+        while chunk := list(islice(stream, _CHUNK_ROWS)):
             count += len(chunk)
             measurement_rows.write(chunk)
         return count
 
-    def derived_values(self) -> None:
-        columns, lines = self.table(DERIVED, DerivedValue, derived_columns())
-        checks = [self.check(DerivedValue, name, {}) for name in columns]
+    def write_derived_values(self) -> None:
+        columns, lines = self.read_table(DERIVED, DerivedValue, derived_columns())
+        parsers = [self.cell_parser(DerivedValue, name, {}) for name in columns]
         names = [column(DerivedValue, name).attname for name in columns]
         rows = []
         for line, cells in lines:
             values = [
-                self.cell(DERIVED, line, name, check, cell)
-                for name, check, cell in zip(columns, checks, cells, strict=True)
+                self.parse_cell(DERIVED, line, name, check, cell)
+                for name, check, cell in zip(columns, parsers, cells, strict=True)
             ]
             rows.append(DerivedValue(**dict(zip(names, values, strict=True))))
         DerivedValue.objects.bulk_create(rows, batch_size=1000)
 
-    def table(
+    def read_table(
         self, name: str, model: type[models.Model], expected: list[str]
     ) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
         """Return columns and lines; columns that may be empty may be missing, as in bundles of earlier versions."""
@@ -467,7 +469,7 @@ class Taking:
 
         return columns + missing, lines()
 
-    def check(self, model: type[models.Model], name: str, files: dict[str, RawFile]) -> Callable[[str], Any]:
+    def cell_parser(self, model: type[models.Model], name: str, files: dict[str, RawFile]) -> Callable[[str], Any]:
         """Return the function from a cell to the value of this column; it raises ValueError or KeyError."""
         field = column(model, name)
         if name == "configuration":
@@ -490,7 +492,7 @@ class Taking:
         return value
 
     @staticmethod
-    def cell(table: str, line: int, name: str, check: Callable[[str], Any], text: str) -> Any:
+    def parse_cell(table: str, line: int, name: str, check: Callable[[str], Any], text: str) -> Any:
         try:
             return check(text)
         except (KeyError, ValueError, ValidationError) as error:

@@ -1,4 +1,4 @@
-"""The filters of the pages of facts, in the address."""
+"""The filters in the addresses of pages of case studies."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ from kdb.web.widgets import Select
 
 
 class EntryField(ModelChoiceField[CatalogueEntry]):
-    """An entry of the catalogue, chosen, or written as imports accept it."""
+    """A choice of catalogue entries, which also accepts every spelling that imports accept."""
 
     widget = Select
 
@@ -69,11 +69,11 @@ class CaseStudyListFilter(forms.Form):
         if "storage" in asked:
             case_studies = case_studies.filter(storage__kind=asked["storage"])
         if "workload" in asked:
-            case_studies = case_studies.filter(_speaks_of(asked["workload"]))
+            case_studies = case_studies.filter(_has_workload(asked["workload"]))
         return case_studies
 
 
-def _speaks_of(workload: Workload) -> Q:
+def _has_workload(workload: Workload) -> Q:
     condition = Q(Exists(OrdinalFinding.objects.filter(case_studies=OuterRef("pk"), variant__workload=workload)))
     for model in (Measurement, DerivedValue):
         rows = model.objects.filter(configuration=OuterRef("pk"), variant__workload=workload)

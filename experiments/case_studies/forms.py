@@ -1,4 +1,4 @@
-"""The forms of people's own case studies; the API checks what it is sent with the same ones."""
+"""The forms of drafts and of decisions on case studies; the API validates with the same ones."""
 
 import re
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ class CaseStudyForm(ModelForm[CaseStudy]):
     def clean_slug(self) -> str:
         slug: str = self.cleaned_data["slug"]
         if CaseStudy.objects.filter(slug=slug).exists():
-            raise forms.ValidationError(lifecycle.not_to_be_had(slug))
+            raise forms.ValidationError(lifecycle.slug_taken_message(slug))
         return slug
 
 
@@ -111,7 +111,7 @@ class ReasonForm(forms.Form):
 
 
 class EndingForm(ReasonForm):
-    """The form by which a published case study, or numbers of it, cease to count."""
+    """Ends a published case study, or some of its numbers."""
 
     replaced_by = forms.CharField(
         label="Superseded by (short name of the case study that the same source measured later; empty: it is doubted)",
@@ -121,7 +121,7 @@ class EndingForm(ReasonForm):
     measurements = forms.CharField(
         label="Numbers of single measurements, with spaces between (empty: the whole case study)",
         required=False,
-        max_length=11 * retraction.MOST_ROWS,
+        max_length=11 * retraction.MAX_ROWS,
         widget=forms.Textarea(attrs={"rows": 2}),
     )
     field_order = ("replaced_by", "measurements", "reason")

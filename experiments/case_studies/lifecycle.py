@@ -1,8 +1,7 @@
 """The life cycle of a case study up to its publication; how it ends is in experiments.case_studies.retraction.
 
-Each step locks the case study, checks the state it starts from, and writes its audit entry in the same
-transaction. Where a revision is made too, its lock comes second. Whether a user may take a step is asked of
-experiments.permissions before.
+Each step locks the case study, checks its status, and writes its audit entry in the same transaction. Where it makes a
+revision, it locks that second. Callers ask experiments.permissions before whether the user may take the step.
 """
 
 import logging
@@ -22,18 +21,18 @@ logger = logging.getLogger(__name__)
 
 
 class CaseStudyError(Exception):
-    """A case study cannot go where it was asked to go; the text is fit to show."""
+    """The step is not possible in the case study's present status; the message may be shown to users."""
 
 
-def not_to_be_had(slug: str) -> str:
-    """Return the sentence about a taken short name; it does not tell what took it, which nobody else may know of."""
+def slug_taken_message(slug: str) -> str:
+    """Return the message for a slug in use; it does not tell by what, as that may be somebody's unpublished draft."""
     return f"The short name {slug} is not to be had; {slug[:70]}-{secrets.token_hex(2)} is likely to be."
 
 
 def create_draft(case_study: CaseStudy, server: Server, storage: Storage, *, user: User | None) -> CaseStudy:
     """Store a new draft with the server and the storage it was measured on; all three are unsaved and checked.
 
-    Raises CaseStudyError where the short name belongs to another one, be it since a moment ago.
+    Raises CaseStudyError where the short name is in use.
     """
     try:
         with transaction.atomic():
@@ -45,7 +44,7 @@ def create_draft(case_study: CaseStudy, server: Server, storage: Storage, *, use
             case_study.save()
             audit(case_study, user, AuditEntry.Action.CREATED)
     except IntegrityError as error:
-        raise CaseStudyError(not_to_be_had(case_study.slug)) from error
+        raise CaseStudyError(slug_taken_message(case_study.slug)) from error
     logger.info("created draft case_study=%s", case_study.pk)
     return case_study
 
@@ -53,7 +52,7 @@ def create_draft(case_study: CaseStudy, server: Server, storage: Storage, *, use
 def edit_draft(case_study: CaseStudy, changed: Iterable[tuple[Model, Collection[str]]], *, user: User) -> None:
     """Save these fields of a draft, of its server and of its storage. Raises CaseStudyError where it is no draft."""
     with transaction.atomic():
-        locked(case_study, CaseStudy.Status.DRAFT, "Only a draft can be changed.")
+        lock(case_study, CaseStudy.Status.DRAFT, "Only a draft can be changed.")
         for row, fields in changed:
             row.save(update_fields=fields)
         audit(case_study, user, AuditEntry.Action.EDITED)
@@ -62,20 +61,20 @@ def edit_draft(case_study: CaseStudy, changed: Iterable[tuple[Model, Collection[
 def give_back(case_study: CaseStudy, *, reason: str, user: User) -> None:
     """Make a submitted case study a draft again. Raises CaseStudyError where it is not submitted."""
     with transaction.atomic():
-        locked(case_study, CaseStudy.Status.SUBMITTED, "Only a submitted case study can be given back.")
+        lock(case_study, CaseStudy.Status.SUBMITTED, "Only a submitted case study can be given back.")
         CaseStudy.objects.filter(pk=case_study.pk).update(status=CaseStudy.Status.DRAFT, submitted_digest="")
         audit(case_study, user, AuditEntry.Action.RETURNED, reason)
 
 
 def delete_draft(case_study: CaseStudy, *, user: User | None = None) -> None:
-    """Forget a draft, and all that nothing else has by now; its audit trail stays, under its short name.
+    """Delete a draft and everything that it alone uses; its audit trail stays, under its short name.
 
     Raises CaseStudyError where it is no draft.
     """
     with transaction.atomic():
         why_not = "Only a draft can be deleted; what was published is retracted instead."
-        draft = locked(case_study, CaseStudy.Status.DRAFT, why_not)
-        left = ownership.owned_by(draft)
+        draft = lock(case_study, CaseStudy.Status.DRAFT, why_not)
+        owned = ownership.owned_by(draft)
         Measurement.objects.filter(configuration__case_study=draft)._raw_delete(using="default")
         audit(draft, user, AuditEntry.Action.DELETED, draft.title)
         draft.audit_entries.update(case_study=None, deleted_case_study=draft.slug)
@@ -83,15 +82,14 @@ def delete_draft(case_study: CaseStudy, *, user: User | None = None) -> None:
         server = draft.server
         if not server.case_studies.exists():
             server.delete()  # and its storage
-        ownership.delete_unused(left)
+        ownership.delete_unused(owned)
     logger.info("deleted draft case_study=%s", case_study.pk)
 
 
 def publish(case_studies: Iterable[CaseStudy], *, reason: str, user: User | None = None) -> KnowledgeRevision:
-    """Make drafts part of the knowledge, together, as one new revision: whoever calls this has looked at them.
+    """Publish drafts together, as one new revision, without a review: reviewers use reviews.publish.
 
-    A reviewer's door is reviews.publish. Raises CaseStudyError, and changes nothing, where one of them is
-    published or retracted already.
+    Raises CaseStudyError, and changes nothing, where one of them is published or retracted already.
     """
     ids = [case_study.pk for case_study in case_studies]
     with transaction.atomic():
@@ -116,8 +114,8 @@ def audit(case_study: CaseStudy, user: User | None, action: AuditEntry.Action, d
     AuditEntry.objects.create(case_study=case_study, actor=user, action=action, detail=detail)
 
 
-def locked(case_study: CaseStudy, status: str, otherwise: str) -> CaseStudy:
-    """Return the case study as it is now, locked for the transaction. Raises CaseStudyError where it is elsewhere."""
+def lock(case_study: CaseStudy, status: str, otherwise: str) -> CaseStudy:
+    """Return the case study as it is now, locked. Raises CaseStudyError where it has another status or is deleted."""
     current = CaseStudy.objects.select_for_update().filter(pk=case_study.pk).first()
     if current is None or current.status != status:
         raise CaseStudyError(otherwise if current else f"{case_study.slug} was deleted meanwhile.")
@@ -125,7 +123,7 @@ def locked(case_study: CaseStudy, status: str, otherwise: str) -> CaseStudy:
 
 
 def next_revision(action: str, reason: str) -> KnowledgeRevision:
-    """Add the next revision and return it. The latest row is the lock that publications and kept answers share."""
+    """Add the next revision and return it. Publications and stored answers both lock the latest row."""
     while True:
         latest = KnowledgeRevision.objects.select_for_update().order_by("-number").first()
         try:

@@ -1,4 +1,4 @@
-"""A case study in schema.org's words: a Dataset, with the publication that it is based on."""
+"""Describe a case study as a Dataset of schema.org, with the publication that it is based on."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from experiments.models import CaseStudy, Publication
 
 
 def dataset(case_study: CaseStudy, site: str) -> dict[str, Any]:
-    """Return what search engines for data read of a published case study. site : scheme and host of the address"""
+    """Return the JSON-LD of a published case study, for search engines for data. site : scheme and host"""
     address = site + reverse("case-study-detail", args=[case_study.slug])
     about: dict[str, Any] = {
         "@type": "Dataset",

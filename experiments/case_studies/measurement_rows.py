@@ -1,4 +1,4 @@
-"""Writes many measurements fast: COPY on PostgreSQL, many-row statements on SQLite."""
+"""Write many measurements fast: by COPY on PostgreSQL, by many-row statements on SQLite."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -39,5 +39,5 @@ COLUMNS = MeasurementRow._fields
 
 
 def write(rows: Iterable[MeasurementRow]) -> None:
-    """Add measurements, inside a transaction. The database's own rules hold as ever."""
+    """Add measurements, inside a transaction; constraints of the database are checked as usual."""
     bulk_rows.insert(Measurement._meta.db_table, COLUMNS, rows)

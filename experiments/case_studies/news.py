@@ -1,4 +1,4 @@
-"""The news that reviewers may want to be told."""
+"""Notify reviewers of submitted drafts."""
 
 from functools import partial
 
@@ -10,8 +10,8 @@ from kdb.notifications import announcements
 from kdb.notifications.models import Delivery, Topic
 
 
-def tell_reviewers(case_study: CaseStudy) -> None:
-    """Tell reviewers that a draft waits for them, in the transaction that submits it; its author is told nothing."""
+def notify_reviewers(case_study: CaseStudy) -> None:
+    """Notify reviewers that a draft waits, in the transaction that submits it; its author gets no notification."""
     announcements.announce(
         Topic.REVIEW,
         subject=f"{case_study.slug} waits for a review",
@@ -22,12 +22,12 @@ def tell_reviewers(case_study: CaseStudy) -> None:
     )
 
 
-def why_not_told(delivery: Delivery) -> str:
-    """Return why a reviewer is not told after all (the draft no longer waits, or has changed since); else empty."""
+def reason_to_withhold(delivery: Delivery) -> str:
+    """Return why a notification is not sent after all (the draft was decided or changed); "" where it is sent."""
     if delivery.topic != Topic.REVIEW or "case_study" not in delivery.facts:
         return ""
     case_study = CaseStudy.objects.filter(slug=delivery.facts["case_study"]).first()
-    is_as_told = case_study is not None and case_study.submitted_digest == delivery.facts["submitted_digest"]
-    if case_study is not None and is_as_told and permissions.may_publish(delivery.subscription.user, case_study):
+    is_unchanged = case_study is not None and case_study.submitted_digest == delivery.facts["submitted_digest"]
+    if case_study is not None and is_unchanged and permissions.may_publish(delivery.subscription.user, case_study):
         return ""
     return "It waits for you no more."

@@ -1,4 +1,4 @@
-"""The page of one number: how it came about, on what, and what it may be compared with."""
+"""The page of one number: its origin, its conditions, and the numbers it may be compared with."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ from kdb.units import METRICS
 
 from .tables import FACTS, NATIVE_FACTS, provenance
 
-MOST_RUNS = 200
-MOST_BESIDE = 50  # configurations
-# What is said by another fact, so that its silence leaves nothing open.
-_SAID_BY: dict[str, Callable[[Configuration], object]] = {
+MAX_RUNS = 200
+MAX_NEIGHBOURS = 50  # configurations
+# Facts that another fact implies: where that one is stated, their absence is not listed as "not stated".
+_IMPLIED_BY: dict[str, Callable[[Configuration], object]] = {
     "Load works on": lambda c: c.guest_fs_id,
     "Guest file system": lambda c: c.guest_access,
     "Backend of the images": lambda c: c.host_fs_id,
@@ -34,10 +34,11 @@ Kind = TypeVar("Kind", Measurement, DerivedValue)
 
 @dataclass(frozen=True)
 class Neighbour:
-    """The number of another configuration; of several runs their mean.
+    """The number of another configuration, or the mean of its runs.
 
-    key : of its row, or of the first of its runs; ratio : to the number of the page, None where that counts nowhere
-    differences : what differs of what both state, as it is there; left_open : what is stated here and not there
+    key : of its row, or of the first of its runs; ratio : to the number of the page, None where that is excluded
+    differences : settings that both state and that differ, with the neighbour's value; left_open : settings that only
+        the page's number states
     """
 
     configuration: Configuration
@@ -52,12 +53,12 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class NumberPage:
-    """One number, whose value is "10.5 MiB/s"; provenance : a sentence
+    """One number. value : "10.5 MiB/s"; provenance : a sentence
 
-    conditions, configuration : name to text, what is stated; left_open : names of what the source does not state
-    runs : of a measurement every number of its cell, itself too
-    beside : the numbers it may be compared with, itself first, MOST_BESIDE at most
-    replaced_by : the case study in which its source measured again, where it is superseded
+    conditions, configuration : name and text of what is stated; left_open : names of what is not
+    runs : of a measurement all numbers of its cell, its own too
+    beside : the numbers it may be compared with, its own first, at most MAX_NEIGHBOURS
+    replaced_by : the case study that supersedes it
     """
 
     number: Number
@@ -76,28 +77,30 @@ class NumberPage:
     replaced_by: CaseStudy | None
 
 
-_OF_CONFIGURATION = ("hypervisor", "guest_fs", "host_fs", "guest_os", "host_os")
-_OF_ROW = (
+_CONFIGURATION_RELATIONS = ("hypervisor", "guest_fs", "host_fs", "guest_os", "host_os")
+_RELATIONS = (
     *("variant__workload", "variant__benchmark", "configuration__case_study__publication"),
     *("configuration__case_study__server", "configuration__case_study__storage"),
-    *(f"configuration__{name}" for name in _OF_CONFIGURATION),
+    *(f"configuration__{name}" for name in _CONFIGURATION_RELATIONS),
 )
 
 
 def seen_by(model: type[Kind], user: AbstractUser | AnonymousUser) -> QuerySet[Kind]:
-    """Return the numbers of a kind that the user may see, with all that their pages read of the row."""
+    """Return the numbers of a kind that the user may see, joined with what their pages read."""
     rows = model._default_manager.filter(configuration__case_study__in=permissions.seen_by(user))
-    return rows.select_related(*_OF_ROW, *(["raw_file"] if model is Measurement else []))
+    return rows.select_related(*_RELATIONS, *(["raw_file"] if model is Measurement else []))
 
 
 def number_page(row: Number) -> NumberPage:
-    """Return the page of a number; who may see it is decided before. Three queries, for a derived value two."""
+    """Return the page of a number that the user may see. Three queries, for a derived value two."""
     configuration, case_study = row.configuration, row.configuration.case_study
     runs = _runs(row) if isinstance(row, Measurement) else []
     conditions = _conditions(row, runs)
     facts = [(name, fact(configuration)) for name, fact in _facts(configuration)]
-    silent = [name for name, text in conditions if not text and name in _NAMED_WHERE_SILENT]
-    silent += [name for name, text in facts if not text and not (name in _SAID_BY and _SAID_BY[name](configuration))]
+    missing = [name for name, text in conditions if not text and name in _EXPECTED]
+    missing += [
+        name for name, text in facts if not text and not (name in _IMPLIED_BY and _IMPLIED_BY[name](configuration))
+    ]
     return NumberPage(
         number=row,
         case_study=case_study,
@@ -108,16 +111,16 @@ def number_page(row: Number) -> NumberPage:
         provenance=provenance([row]) if isinstance(row, Measurement) else derivation(row),
         conditions=[(name, text) for name, text in conditions if text],
         configuration=[(name, text) for name, text in facts if text],
-        left_open=[_small(name) for name in silent],
+        left_open=[_in_sentence(name) for name in missing],
         runs=runs,
         file=row.raw_file if isinstance(row, Measurement) else None,
-        beside=_beside(row),
-        replaced_by=_replacing(row),
+        beside=_neighbours(row),
+        replaced_by=_replacement(row),
     )
 
 
-def _replacing(row: Number) -> CaseStudy | None:
-    """Return the case study that supersedes the row, or its whole case study; a query where it counts no longer."""
+def _replacement(row: Number) -> CaseStudy | None:
+    """Return the case study that supersedes the row, or its whole case study; a query where it no longer counts."""
     of_row = row.ending_id if isinstance(row, Measurement) else None
     if of_row is None and row.configuration.case_study.status != CaseStudy.Status.SUPERSEDED:
         return None
@@ -126,12 +129,12 @@ def _replacing(row: Number) -> CaseStudy | None:
     return ending.replaced_by if ending else None
 
 
-# Conditions that a reader looks for, and is told of where the source does not state them.
-_NAMED_WHERE_SILENT = ("Benchmark version", "Runs", "Spread of the runs", "Length of a run", "Disks", "It is")
+# Conditions that are listed as "not stated" where they are missing.
+_EXPECTED = ("Benchmark version", "Runs", "Spread of the runs", "Length of a run", "Disks", "It is")
 
 
 def _conditions(row: Number, runs: Sequence[Measurement]) -> list[tuple[str, str]]:
-    """Return every condition by its name; an empty text: not stated, or of no meaning here."""
+    """Return name and text of every condition; "" where it is not stated or does not apply."""
     variant, case_study = row.variant, row.configuration.case_study
     server, storage = case_study.server, case_study.storage
     conditions = [
@@ -144,7 +147,7 @@ def _conditions(row: Number, runs: Sequence[Measurement]) -> list[tuple[str, str
         ("Ran on", vm_count(row.vm_count)),
         ("Metric", METRICS[row.metric].label),
         ("Ratio to", row.reference),
-        *(_of_runs(row, runs) if isinstance(row, Measurement) else _of_text(row)),
+        *(_run_conditions(row, runs) if isinstance(row, Measurement) else _derivation_conditions(row)),
         ("Length of a run", _with_unit(case_study.run_seconds, "s")),
         ("Server", server.model or server.cpu),
         ("Disks", _disks(storage)),
@@ -160,7 +163,7 @@ def _disks(storage: Storage) -> str:
     return " ".join(filter(None, [description, f"({storage.get_kind_display()})" if storage.kind else ""]))
 
 
-def _of_runs(row: Measurement, runs: Sequence[Measurement]) -> list[tuple[str, str]]:
+def _run_conditions(row: Measurement, runs: Sequence[Measurement]) -> list[tuple[str, str]]:
     averaged = row.repetitions or row.configuration.case_study.repetitions
     spread = [f"standard deviation {_with_unit(row.standard_deviation, row.unit)}"] if row.standard_deviation else []
     if row.minimum or row.maximum:
@@ -178,7 +181,7 @@ def _of_runs(row: Measurement, runs: Sequence[Measurement]) -> list[tuple[str, s
     ]
 
 
-def _of_text(row: DerivedValue) -> list[tuple[str, str]]:
+def _derivation_conditions(row: DerivedValue) -> list[tuple[str, str]]:
     return [
         ("Low", _with_unit(row.low, row.unit)),
         ("High", _with_unit(row.high, row.unit)),
@@ -189,15 +192,15 @@ def _of_text(row: DerivedValue) -> list[tuple[str, str]]:
 
 def _runs(row: Measurement) -> list[Measurement]:
     cell = Measurement.objects.filter(configuration=row.configuration_id, **_coordinates(row))
-    return list(cell.order_by("repetition", "machine")[:MOST_RUNS])
+    return list(cell.order_by("repetition", "machine")[:MAX_RUNS])
 
 
 def _coordinates(row: Number) -> dict[str, Any]:
     return {name: getattr(row, name) for name in MEASUREMENT_FIELDS}
 
 
-def _beside(row: Number) -> list[Neighbour]:
-    """Return the row's fair-play group, a neighbour for each configuration and the row's own first; two queries."""
+def _neighbours(row: Number) -> list[Neighbour]:
+    """Return the row's fair-play group, a neighbour a configuration, the row's own first. Two queries."""
     group: QuerySet[Any] = type(row)._default_manager.filter(
         configuration__case_study=row.configuration.case_study_id, **_coordinates(row)
     )
@@ -207,9 +210,9 @@ def _beside(row: Number) -> list[Neighbour]:
         counting.order_by()
         .values("configuration")
         .annotate(mean=Avg("value"), first=Min("pk"), runs=Count("pk"))
-        .order_by(own_first, "configuration")[:MOST_BESIDE]
+        .order_by(own_first, "configuration")[:MAX_NEIGHBOURS]
     )
-    configurations = Configuration.objects.select_related("case_study__storage", *_OF_CONFIGURATION).in_bulk(
+    configurations = Configuration.objects.select_related("case_study__storage", *_CONFIGURATION_RELATIONS).in_bulk(
         [cell["configuration"] for cell in cells]
     )
     own = next((cell["mean"] for cell in cells if cell["configuration"] == row.configuration_id), None)
@@ -220,16 +223,16 @@ def _beside(row: Number) -> list[Neighbour]:
 
 
 def _neighbour(row: Number, configuration: Configuration, cell: Mapping[str, Any], *, ratio: float | None) -> Neighbour:
-    here, there = _settings(row.configuration), _settings(configuration)
-    differing = [name for name, text in here.items() if text and there[name] and text != there[name]]
+    own, other = _settings(row.configuration), _settings(configuration)
+    differing = [name for name, text in own.items() if text and other[name] and text != other[name]]
     return Neighbour(
         configuration=configuration,
         key=cell["first"],
         value=_with_unit(cell["mean"], row.unit),
         runs=cell["runs"],
         ratio=ratio,
-        differences=[f"{_small(name)} {there[name]}" for name in differing],
-        left_open=[_small(name) for name, _ in _facts(configuration) if here[name] and not there[name]],
+        differences=[f"{_in_sentence(name)} {other[name]}" for name in differing],
+        left_open=[_in_sentence(name) for name, _ in _facts(configuration) if own[name] and not other[name]],
         is_this=configuration.pk == row.configuration_id,
     )
 
@@ -239,7 +242,7 @@ def _facts(configuration: Configuration) -> Sequence[tuple[str, Callable[[Config
 
 
 def _settings(configuration: Configuration) -> dict[str, str]:
-    """Return every fact of a configuration by its name; without disks of its own, those of its case study."""
+    """Return name to text of every fact of a configuration; the kind of storage may be its case study's."""
     settings = {name: fact(configuration) for name, fact in FACTS}
     if configuration.is_native:
         settings |= {"Hypervisor": "none", "Virtualisation": ""}
@@ -248,7 +251,7 @@ def _settings(configuration: Configuration) -> dict[str, str]:
     return settings
 
 
-def _small(name: str) -> str:
+def _in_sentence(name: str) -> str:
     """Return a name as written inside a sentence: "cache mode", "I/O mode"."""
     return name if name[1:2] == "/" else name[:1].lower() + name[1:]
 

@@ -1,4 +1,4 @@
-"""The fate of the things a draft brings: public with it, forgotten with it.
+"""Catalogue entries and other shared rows that a draft added: they are published with it, or deleted with it.
 
 A catalogue entry or a publication that came with a draft is marked (SharedRow.is_draft) until one that uses it is
 published. A variant, claim or finding has no mark: it is seen where a visible case study has it
@@ -16,7 +16,7 @@ from experiments.records.references import SHARED, used_by, variants
 
 @dataclass(frozen=True)
 class OwnedRows:
-    """The keys of a case study's things that go when no case study has them any more."""
+    """Primary keys of a case study's rows that are deleted once no case study uses them."""
 
     variants: list[int]
     claims: list[int]
@@ -32,37 +32,40 @@ def owned_by(case_study: CaseStudy) -> OwnedRows:
 
 
 def release(case_study_ids: list[int]) -> None:
-    """Release what these case studies use from drafts; call it in the transaction that publishes them."""
+    """Make the entries that these case studies use public; call it in the transaction that publishes them."""
     case_studies = CaseStudy.objects.filter(pk__in=case_study_ids)
     for model in SHARED:
-        drafts = _locked(used_by(model, case_studies).filter(is_draft=True))
+        drafts = _lock_rows(used_by(model, case_studies).filter(is_draft=True))
         model._default_manager.filter(pk__in=drafts).update(is_draft=False)
 
 
-def delete_unused(left: OwnedRows | None = None) -> None:
-    """Delete those of `left` that no case study has any more, and entries of drafts that nothing refers to.
+def delete_unused(candidates: OwnedRows | None = None) -> None:
+    """Delete those of `candidates` that no case study uses, and entries of drafts that nothing refers to.
 
-    Rows are locked before they are looked at: whoever begins to use one meanwhile either is seen here, or is
-    told by the database that it is gone.
+    Rows are locked before they are checked: a transaction that begins to use one is either seen here, or gets an
+    IntegrityError.
     """
-    if left:
-        for rows in (Claim.objects.filter(pk__in=left.claims), OrdinalFinding.objects.filter(pk__in=left.findings)):
-            rows.model._default_manager.filter(pk__in=_locked(rows), case_studies=None).delete()
-        _unreferred(WorkloadVariant.objects.filter(pk__in=left.variants)).delete()
+    if candidates:
+        for rows in (
+            Claim.objects.filter(pk__in=candidates.claims),
+            OrdinalFinding.objects.filter(pk__in=candidates.findings),
+        ):
+            rows.model._default_manager.filter(pk__in=_lock_rows(rows), case_studies=None).delete()
+        _lock_unreferenced(WorkloadVariant.objects.filter(pk__in=candidates.variants)).delete()
     for model in SHARED:
-        _unreferred(model._default_manager.filter(is_draft=True)).delete()
+        _lock_unreferenced(model._default_manager.filter(is_draft=True)).delete()
 
 
-def _locked(rows: QuerySet[Any]) -> list[int]:
+def _lock_rows(rows: QuerySet[Any]) -> list[int]:
     return list(rows.select_for_update().order_by("pk").values_list("pk", flat=True))
 
 
-def _unreferred(rows: QuerySet[Any]) -> QuerySet[Any]:
-    """Return those of the rows, locked, that no other row of any application refers to."""
+def _lock_unreferenced(rows: QuerySet[Any]) -> QuerySet[Any]:
+    """Lock the rows; return those that no row of any model refers to."""
     model: type[Model] = rows.model
-    unreferred = model._default_manager.filter(pk__in=_locked(rows))
+    unreferenced = model._default_manager.filter(pk__in=_lock_rows(rows))
     for relation in model._meta.get_fields(include_hidden=True):
         if isinstance(relation, ForeignObjectRel) and not relation.many_to_many:
             others = relation.related_model._base_manager.filter(**{relation.field.name: OuterRef("pk")})
-            unreferred = unreferred.filter(~Exists(others))
-    return unreferred
+            unreferenced = unreferenced.filter(~Exists(others))
+    return unreferenced

@@ -1,4 +1,4 @@
-"""Reads that span models, as the pages ask them. Each costs a constant number of queries."""
+"""Selectors for the pages of case studies; each costs a constant number of queries."""
 
 import json
 from collections.abc import Iterable
@@ -42,14 +42,11 @@ from .tables import (
     testbed_facts,
 )
 
-# A page shows so many values of a case study; the API has all of them.
-MAX_VALUES = 2000
+MAX_VALUES = 2000  # on a page; the API has all of them
 
 
 @dataclass(frozen=True)
 class CaseStudyPage:
-    """Everything a case study's page prints."""
-
     case_study: CaseStudy
     testbed: Facts
     protocol_facts: Facts
@@ -67,7 +64,7 @@ class CaseStudyPage:
 
 
 def case_study_list() -> QuerySet[CaseStudy]:
-    """Return the case studies that every reader may see, with what a line of the list tells of each itself."""
+    """Return the visible case studies, joined with what a line of the list prints."""
     return visible.case_studies().select_related("publication", "server", "storage")
 
 
@@ -81,7 +78,7 @@ class CaseStudyLine:
 
 
 def case_study_lines(case_studies: Iterable[CaseStudy]) -> list[CaseStudyLine]:
-    """Return the lines of the list. One query, of names alone: a case study may have a hundred configurations."""
+    """Return the lines of the list. One query, which reads only names, as a case study may have 100 configurations."""
     lines = {case_study.pk: CaseStudyLine(case_study, [], []) for case_study in case_studies}
     names = ("case_study", "hypervisor__name", "guest_fs__name", "host_fs__name")
     rows = Configuration.objects.filter(case_study__in=lines).order_by("pk").values_list(*names)
@@ -99,7 +96,7 @@ def _add(names: list[str], name: str) -> None:
 
 
 def case_study_page(case_study: CaseStudy) -> CaseStudyPage:
-    """Return everything of one case study, published or not; who may see it is decided before."""
+    """Return the page of a case study, published or not, that the user may see."""
     configurations = list(
         Configuration.objects.filter(case_study=case_study)
         .select_related("hypervisor", "guest_fs", "host_fs", "guest_os", "host_os")
@@ -117,7 +114,7 @@ def case_study_page(case_study: CaseStudy) -> CaseStudyPage:
         "guest_fs", "host_fs", "variant__workload", "variant__benchmark"
     )
     shown = measurements[:MAX_VALUES]
-    # In this order: a source named by an answer leads to its table, else to what was derived from it.
+    # Tables take their anchors first: a link to a source leads to its table, else to what was derived from it.
     tables = source_tables(shown, labels, anchors)
     derived = derived_groups(list(values.order_by("pk")), labels, anchors)
     return CaseStudyPage(
@@ -141,8 +138,7 @@ def case_study_page(case_study: CaseStudy) -> CaseStudyPage:
 
 
 def _lint(case_study: CaseStudy) -> list[dict[str, Any]]:
-    """Return the lint of the latest import that was filed: it looked at the whole draft. What the ticks say as of now
-    is left out."""
+    """Return the lint of the latest filed import, which checked the whole draft, without what the protocol shows."""
     filed = case_study.imports.filter(state=ImportBatch.State.FILED).order_by("-filed_at")
     findings = filed.values_list("report__lint", flat=True).first() or []
     return [finding for finding in findings if finding["rule"] != BELOW_MINIMUM]
@@ -150,14 +146,14 @@ def _lint(case_study: CaseStudy) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class DraftPage:
-    """The things that a draft's page prints besides its own fields."""
+    """The content of a draft's page besides its own fields."""
 
     configurations: list[Configuration]
     measurements: int
     imports: list[ImportBatch]
     files: list[RawFile]
     audit: list[AuditEntry]
-    brings: list["Brought"]
+    brings: list["AddedRow"]
     obstacles: list[Obstacle]  # to its submission, while it is a draft
     protocol: Protocol
 
@@ -175,17 +171,17 @@ class DraftPage:
 
 
 @dataclass(frozen=True)
-class Brought:
-    """A row that becomes public, or gets one more case study, where a draft is published."""
+class AddedRow:
+    """A row that becomes public, or gets one more case study, when a draft is published."""
 
     row: Model
     kind: str
     is_new: bool  # nobody sees it yet
-    stated: list[tuple[str, str]]  # name of a field and what it states, where it states something
+    stated: list[tuple[str, str]]  # name and text of each field that is not empty
 
 
-def brought(draft: CaseStudy) -> list[Brought]:
-    """Return the entries, publications and variants that are the draft's alone, and all of its claims and findings."""
+def added_rows(draft: CaseStudy) -> list[AddedRow]:
+    """Return the entries, publications and variants that only the draft uses, and all its claims and findings."""
     drafts = CaseStudy.objects.filter(pk=draft.pk)
     rows: list[Model] = []
     for model in references.SHARED:
@@ -200,7 +196,7 @@ def brought(draft: CaseStudy) -> list[Brought]:
     )
     rows += findings.annotate(is_public=Exists(visible.findings().filter(pk=OuterRef("pk"))))
     return [
-        Brought(row, str(row._meta.verbose_name), not getattr(row, "is_public", False), _stated(row)) for row in rows
+        AddedRow(row, str(row._meta.verbose_name), not getattr(row, "is_public", False), _stated(row)) for row in rows
     ]
 
 
@@ -222,7 +218,7 @@ def draft_page(draft: CaseStudy) -> DraftPage:
         imports=list(draft.imports.select_related("uploaded_by", "case_study", "job")),
         files=list(draft.raw_files.filter(batch__state=ImportBatch.State.FILED)),
         audit=list(draft.audit_entries.select_related("actor")),
-        brings=brought(draft),
+        brings=added_rows(draft),
         obstacles=obstacles(draft) if draft.status == CaseStudy.Status.DRAFT else [],
         protocol=protocol_of(draft),
     )

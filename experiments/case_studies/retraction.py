@@ -1,8 +1,8 @@
-"""Published numbers that count no longer: retracted, superseded by their source, or doubted.
+"""Retract published numbers, supersede them by later ones of their source, or mark them as doubted.
 
-Each is a new knowledge revision: answers move, those of earlier revisions stay, and what ended is still
-shown, with the reason and a way to what replaced it. A doubted number counts nowhere: how much less it should count
-nobody can say. It may end the whole case study, with its lists and claims, or single measurements.
+Each makes a new knowledge revision: answers change, those of earlier revisions stay, and what ended is still shown with
+the reason and a link to what replaced it. A doubted number counts nowhere, as nobody can say how much less it should
+count. A whole case study can end, with its lists and claims, or single measurements.
 """
 
 import logging
@@ -19,7 +19,7 @@ from .lifecycle import CaseStudyError
 
 logger = logging.getLogger(__name__)
 
-MOST_ROWS = 10_000  # that one decision names
+MAX_ROWS = 10_000  # of one decision
 _LONGEST = Measurement._meta.get_field("excluded_because").max_length or 0
 
 
@@ -31,7 +31,7 @@ def retract(case_study: CaseStudy, *, reason: str, user: User | None = None) -> 
     if not reason.strip():
         raise CaseStudyError("A retraction needs a reason.")
     with transaction.atomic():
-        lifecycle.locked(case_study, CaseStudy.Status.PUBLISHED, "Only a published case study can be retracted.")
+        lifecycle.lock(case_study, CaseStudy.Status.PUBLISHED, "Only a published case study can be retracted.")
         revision = lifecycle.next_revision(KnowledgeRevision.Action.RETRACTED, reason)
         _end_whole(case_study, CaseStudy.Status.RETRACTED, revision)
         _record(case_study, user, revision, str(revision))
@@ -46,26 +46,26 @@ def end(
     rows: Collection[int] | None = None,
     user: User | None = None,
 ) -> KnowledgeRevision:
-    """Let a published case study, or some of its measurements, count no longer.
+    """End a published case study, or some of its measurements: they no longer count.
 
     replaced_by : the published case study in which the same source measured again; None: what ends is doubted
     rows : ids of the measurements that end; None: the whole case study
 
-    Raises CaseStudyError, and changes nothing, where something of it is not as it must be.
+    Raises CaseStudyError, and changes nothing, where the arguments or a status forbid it.
     """
     if not reason.strip():
         raise CaseStudyError("Give the reason: every reader sees it.")
     kind = Ending.Kind.SUPERSEDED if replaced_by else Ending.Kind.DOUBTED
     with transaction.atomic():
-        # In one order, so that two decisions about each other's case studies do not wait for each other.
+        # Locked in one order, so that two decisions about the same two case studies do not deadlock.
         ids = {case_study.pk, replaced_by.pk if replaced_by else case_study.pk}
         list(CaseStudy.objects.select_for_update().filter(pk__in=ids).order_by("pk").values_list("pk"))
-        old = lifecycle.locked(case_study, CaseStudy.Status.PUBLISHED, "Only a published case study can end.")
+        old = lifecycle.lock(case_study, CaseStudy.Status.PUBLISHED, "Only a published case study can end.")
         if replaced_by:
-            lifecycle.locked(replaced_by, CaseStudy.Status.PUBLISHED, "What replaces it must be published.")
+            lifecycle.lock(replaced_by, CaseStudy.Status.PUBLISHED, "What replaces it must be published.")
             if replaced_by.pk == old.pk:
                 raise CaseStudyError("A case study cannot replace itself.")
-        ending_rows = None if rows is None else _locked_rows(old, rows)
+        ending_rows = None if rows is None else _lock_rows(old, rows)
         revision = lifecycle.next_revision(KnowledgeRevision.Action(kind.value), reason)
         ending = Ending.objects.create(
             case_study=old,
@@ -81,7 +81,7 @@ def end(
             CaseStudy.objects.filter(pk=old.pk).update(rows_ended_revision=revision.number)
             because = f"{kind.label} at revision {revision.number}" + (f" by {replaced_by.slug}" if replaced_by else "")
             Measurement.objects.filter(pk__in=ending_rows).update(
-                ending=ending, excluded_because=f"{because}: {reason}"[:_LONGEST], excluded_by=_who(old, user)
+                ending=ending, excluded_because=f"{because}: {reason}"[:_LONGEST], excluded_by=_public_author(old, user)
             )
         what = "all of it" if ending_rows is None else f"{len(ending_rows)} measurements"
         _record(old, user, revision, f"{revision}, {what}")
@@ -95,28 +95,28 @@ def _end_whole(case_study: CaseStudy, status: CaseStudy.Status, revision: Knowle
 
 
 def _record(case_study: CaseStudy, user: User | None, revision: KnowledgeRevision, what: str) -> None:
-    """Write the audit entry of a revision that ended something, and tell whoever works with the knowledge."""
+    """Write the audit entry of a revision that ended something, and send the signal."""
     lifecycle.audit(case_study, user, AuditEntry.Action(revision.action), f"{what}: {revision.reason}")
     knowledge_changed.send(sender=CaseStudy, case_study_ids=[case_study.pk], revision=revision.number)
     logger.info("%s revision=%s case_study=%s", revision.action, revision.number, case_study.pk)
 
 
-def _locked_rows(case_study: CaseStudy, rows: Collection[int]) -> list[int]:
-    """Return the ids of the measurements, locked. Raises CaseStudyError unless each is the case study's and counts."""
+def _lock_rows(case_study: CaseStudy, rows: Collection[int]) -> list[int]:
+    """Lock the measurements; return their ids. Raises CaseStudyError unless each is the case study's and counts."""
     if not rows:
         raise CaseStudyError("Name at least one measurement.")
-    if len(rows) > MOST_ROWS:
-        raise CaseStudyError(f"Name {MOST_ROWS:,} measurements at most, or end the whole case study.")
+    if len(rows) > MAX_ROWS:
+        raise CaseStudyError(f"Name {MAX_ROWS:,} measurements at most, or end the whole case study.")
     counting = Measurement.objects.filter(configuration__case_study=case_study, excluded_because="", pk__in=rows)
-    there = set(counting.select_for_update(of=("self",)).values_list("pk", flat=True))
-    if missing := sorted(set(rows) - there):
+    locked = set(counting.select_for_update(of=("self",)).values_list("pk", flat=True))
+    if missing := sorted(set(rows) - locked):
         some = ", ".join(map(str, missing[:5]))
         raise CaseStudyError(f"These are no measurements of {case_study.slug} that count: {some}.")
-    return sorted(there)
+    return sorted(locked)
 
 
-def _who(case_study: CaseStudy, user: User | None) -> str:
-    """Say in public who decided, without a name."""
+def _public_author(case_study: CaseStudy, user: User | None) -> str:
+    """Return who decided, for the public: a role, not a name."""
     if user is None:
         return "KDB"
     return "its author" if case_study.owner_id == user.pk else "a reviewer"

@@ -1,4 +1,4 @@
-"""Numbers laid out as the tables and charts of a case study's page. No queries, no HTML."""
+"""Lay out numbers as the tables and charts of a case study's page. No queries, no HTML."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -68,7 +68,7 @@ class SingleValue:
 
 @dataclass
 class DerivedGroup:
-    """Values that one section of a text leads to, those that rankings use apart from the others."""
+    """Values derived from one section of a text: those that rankings use, and the others."""
 
     source: str
     anchor: str
@@ -90,16 +90,16 @@ class FindingGroup:
 
 
 class Anchors:
-    """Names of places on one page, each given once."""
+    """Gives each source of a page its anchor once, for the first place that shows it."""
 
     def __init__(self) -> None:
-        self._given: set[str] = set()
+        self._taken: set[str] = set()
 
-    def give(self, source: str) -> str:
+    def claim(self, source: str) -> str:
         name = anchor(source)
-        if name in self._given:
+        if name in self._taken:
             return ""
-        self._given.add(name)
+        self._taken.add(name)
         return name
 
 
@@ -127,7 +127,7 @@ def single_values(measurements: list[Measurement], labels: dict[int, str], ancho
     return [
         SingleValue(
             source=_source(measurement),
-            anchor=anchors.give(_source(measurement)),
+            anchor=anchors.claim(_source(measurement)),
             title=_title(measurement),
             label=labels[measurement.configuration_id],
             machines=vm_count(measurement.vm_count),
@@ -148,7 +148,7 @@ def derived_groups(values: list[DerivedValue], labels: dict[int, str], anchors: 
         used = [value for value in group if value.is_evidence]
         others = [value for value in group if not value.is_evidence]
         chart = _derived_chart(position, source, used, labels) if used else None
-        derived.append(DerivedGroup(source, anchors.give(source), used, others, chart))
+        derived.append(DerivedGroup(source, anchors.claim(source), used, others, chart))
     return derived
 
 
@@ -159,7 +159,7 @@ def finding_groups(findings: list[OrdinalFinding], anchors: Anchors) -> list[Fin
     for _, members in groupby(findings, key=lambda f: (f.publication_id, f.variant_id)):
         group = sorted(members, key=lambda f: (tiers.index(f.text_list), not f.is_outstanding, f.pk))
         first = group[0]
-        given = [anchors.give(first.text_source), anchors.give(first.table_source)]
+        given = [anchors.claim(first.text_source), anchors.claim(first.table_source)]
         groups.append(
             FindingGroup(
                 workload=first.variant.workload.name,
@@ -173,7 +173,7 @@ def finding_groups(findings: list[OrdinalFinding], anchors: Anchors) -> list[Fin
     return groups
 
 
-_ABOVE = [SETTINGS[column] for column in ("hypervisor_release", "host_kernel", "guest_kernel")]  # each has its line
+_LISTED_SETTINGS = [SETTINGS[column] for column in ("hypervisor_release", "host_kernel", "guest_kernel")]
 
 
 def _stated(setting: Setting, configuration: Configuration) -> str:
@@ -202,7 +202,7 @@ FACTS: tuple[tuple[str, Callable[[Configuration], str]], ...] = (
     ("Host mount options", lambda c: c.host_mount_options),
     ("Host I/O scheduler", lambda c: c.host_io_scheduler),
     ("Kind of storage", lambda c: c.get_storage_kind_display() if c.storage_kind else ""),
-    *((setting.label, partial(_stated, setting)) for setting in SETTINGS.values() if setting not in _ABOVE),
+    *((setting.label, partial(_stated, setting)) for setting in SETTINGS.values() if setting not in _LISTED_SETTINGS),
     ("Virtual processors", lambda c: "" if c.vm_vcpus is None else str(c.vm_vcpus)),
     ("Memory of a machine", lambda c: "" if c.vm_ram_gib is None else f"{number(c.vm_ram_gib)} GiB"),
     ("Disk of a machine", lambda c: c.vm_disk),
@@ -225,7 +225,7 @@ def _facts(values: Iterable[tuple[str, object]]) -> Facts:
 
 
 def testbed_facts(case_study: CaseStudy) -> Facts:
-    """Return what is known of the server and the storage that a case study was made on."""
+    """Return the facts of the server and the storage that a case study was measured on."""
     server, storage = case_study.server, case_study.storage
     return _facts(
         [
@@ -279,7 +279,7 @@ class Environment:
 
 
 def environment(configurations: list[Configuration], labels: dict[int, str]) -> Environment:
-    """Return what is shared and what differs; native configurations, which have no guest, do not count for that."""
+    """Return shared and differing facts of virtual configurations; native ones, without a guest, are not compared."""
     virtual = [c for c in configurations if not c.is_native] or configurations
     values = {name: [fact(c) for c in virtual] for name, fact in FACTS}
     differing = [name for name, column in values.items() if len(set(column)) > 1]
@@ -321,7 +321,7 @@ def _source_table(position: int, group: list[Measurement], labels: dict[int, str
     source = _source(first)
     return SourceTable(
         source=source,
-        anchor=anchors.give(source),
+        anchor=anchors.claim(source),
         title=title,
         metric=METRICS[first.metric].label,
         unit=first.unit,
@@ -426,11 +426,9 @@ def _derived_chart(position: int, source: str, values: list[DerivedValue], label
     rows = list(dict.fromkeys(v.configuration_id for v in values))
     bars = {(v.configuration_id, v.vm_count): (v.value, v.low, v.high) for v in values}
     unit = values[0].unit
-    if len(counts) == 1:  # one bar a configuration reads better than one group of bars
-        names, series = (
-            [labels[pk] for pk in rows],
-            [(vm_count(counts[0]), [bars.get((pk, counts[0])) for pk in rows])],
-        )
+    if len(counts) == 1:  # a bar for each configuration reads better than one group of bars
+        names = [labels[pk] for pk in rows]
+        series = [(vm_count(counts[0]), [bars.get((pk, counts[0])) for pk in rows])]
     else:
         names = [vm_count(count) for count in counts]
         series = [(labels[pk], [bars.get((pk, count)) for count in counts]) for pk in rows]

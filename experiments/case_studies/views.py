@@ -1,4 +1,4 @@
-"""Case studies: the list, and one page each with its numbers, their sources and their traps."""
+"""Pages of case studies: the list, one page each, their numbers, bundles and citations, and the list of sources."""
 
 import tempfile
 from typing import Any
@@ -24,8 +24,8 @@ from .filter_forms import CaseStudyListFilter
 
 PER_PAGE = 20
 SOURCES_PER_PAGE = 50
-_KEPT_SECONDS = 60
-_IN_MEMORY = 8 * 2**20  # of a bundle; the rest goes to a temporary file
+_CACHE_SECONDS = 60
+_MEMORY_BYTES = 8 * 2**20  # of a bundle; a larger one goes to a temporary file
 
 
 @require_safe
@@ -35,22 +35,22 @@ def case_study_list(request: HttpRequest) -> HttpResponse:
     case_studies = form.filtered(pages.case_study_list()) if form.is_valid() else CaseStudy.objects.none()
     page = Paginator(case_studies, PER_PAGE).get_page(request.GET.get("page"))
 
-    def rendered() -> str:
+    def render_lines() -> str:
         lines = pages.case_study_lines(page)
         context = {"form": form, "page": page, "lines": lines}
         return render_to_string("experiments/_case_studies.html", context, request)
 
-    # Without filters it is the same for all until something is published.
+    # Without filters the list is the same for everybody until the next publication.
     key = f"experiments.case_studies:{KnowledgeRevision.now()}:{page.number}"
     is_whole = not request.GET.keys() - {"page"}
-    content: Any = caches["bodies"].get_or_set(key, rendered, _KEPT_SECONDS) if is_whole else rendered()
+    content: Any = caches["bodies"].get_or_set(key, render_lines, _CACHE_SECONDS) if is_whole else render_lines()
     status = 200 if form.is_valid() else 400
     return render(request, "experiments/case_study_list.html", {"content": content}, status=status)
 
 
 @require_safe
 def case_study_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the page that every reader sees; a draft's shows its author and reviewers what it will be."""
+    """Show a case study; authors and reviewers see a draft as it will look."""
     seen = permissions.seen_by(request.user).select_related("publication", "server", "storage", "loaded__origin")
     case_study = get_object_or_404(seen, slug=slug)
     endings = Ending.objects.filter(Q(case_study=case_study) | Q(replaced_by=case_study))
@@ -76,18 +76,18 @@ def case_study_detail(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def measurement(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(numbers.seen_by(Measurement, request.user), pk=pk)
-    return _number(request, row, reverse("v1:measurement-detail", args=[pk]))
+    return _render_number(request, row, reverse("v1:measurement-detail", args=[pk]))
 
 
 @require_safe
 def derived_value(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(numbers.seen_by(DerivedValue, request.user), pk=pk)
-    return _number(request, row, reverse("v1:derived-value-detail", args=[pk]))
+    return _render_number(request, row, reverse("v1:derived-value-detail", args=[pk]))
 
 
-def _number(request: HttpRequest, row: numbers.Number, as_data: str) -> HttpResponse:
+def _render_number(request: HttpRequest, row: numbers.Number, as_data: str) -> HttpResponse:
     page = numbers.number_page(row)
-    context = {"page": page, "as_data": as_data, "most_beside": numbers.MOST_BESIDE}
+    context = {"page": page, "as_data": as_data, "max_neighbours": numbers.MAX_NEIGHBOURS}
     response = render(request, "experiments/number.html", context)
     if not page.is_public:
         response["Cache-Control"] = "private, no-store"
@@ -96,11 +96,11 @@ def _number(request: HttpRequest, row: numbers.Number, as_data: str) -> HttpResp
 
 @require_safe
 def case_study_bundle(request: HttpRequest, slug: str) -> FileResponse:
-    """Answer the whole case study as a ZIP that another KDB takes in."""
+    """Return the case study as a bundle, a ZIP that another KDB can import."""
     case_study = get_object_or_404(
         CaseStudy.objects.visible().select_related("publication", "server", "storage"), slug=slug
     )
-    content = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - the response closes it
+    content = tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES)  # noqa: SIM115 - the response closes it
     bundles.export(case_study, content)
     content.seek(0)
     return FileResponse(content, as_attachment=True, filename=f"{slug}.zip", content_type="application/zip")
@@ -108,7 +108,7 @@ def case_study_bundle(request: HttpRequest, slug: str) -> FileResponse:
 
 @require_safe
 def citation(request: HttpRequest, slug: str) -> HttpResponse:
-    """Answer how to cite the case study, and the publication it comes from, in BibTeX."""
+    """Return BibTeX entries of the case study and its publication."""
     case_study = get_object_or_404(CaseStudy.objects.visible().select_related("publication"), slug=slug)
     address = request.build_absolute_uri(reverse("case-study-detail", args=[slug]))
     response = HttpResponse(bibtex.entries(case_study, address), content_type="application/x-bibtex; charset=utf-8")
@@ -118,7 +118,7 @@ def citation(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def bundle_schema(request: HttpRequest) -> JsonResponse:
-    """Answer the JSON schema of case-study.json of a bundle."""
+    """Return the JSON schema of case-study.json in a bundle."""
     return JsonResponse(schema_of_bundles.schema(), json_dumps_params={"indent": 1})
 
 

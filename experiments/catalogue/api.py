@@ -1,4 +1,4 @@
-"""The table of abilities as data."""
+"""The API of the table of abilities."""
 
 from dataclasses import asdict, dataclass
 
@@ -18,7 +18,7 @@ from kdb.api.shapes import shape_of
 
 @dataclass(frozen=True)
 class AbilityTable:
-    """The abilities, and what is documented of each choice; what is not there is not known."""
+    """The abilities, and the documented facts of each choice; what has no fact is not known."""
 
     component = "Abilities"
 
@@ -32,11 +32,11 @@ class AbilitiesView(PublicView):
 
     @extend_schema(operation_id="abilities", responses=shape_of(AbilityTable), tags=["catalogue"])
     def get(self, request: Request) -> HttpResponseBase:
-        """Tell what choices can do besides speed, each with the documentation that says so. CSV has the facts alone."""
+        """Return what choices can do besides speed, each with its documentation. CSV has the facts alone."""
         self.refuse_parameters()
-        told = tuple(fact for of_choice in facts().values() for fact in of_choice.values())
+        all_facts = tuple(fact for of_choice in facts().values() for fact in of_choice.values())
         if request.accepted_renderer.format != "csv":
-            return Response(asdict(AbilityTable(tuple(ABILITIES.values()), told)))
-        response = HttpResponse(csv_text(COLUMNS, map(asdict, told)), content_type="text/csv; charset=utf-8")
+            return Response(asdict(AbilityTable(tuple(ABILITIES.values()), all_facts)))
+        response = HttpResponse(csv_text(COLUMNS, map(asdict, all_facts)), content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = 'attachment; filename="kdb-abilities.csv"'
         return response

@@ -1,4 +1,4 @@
-"""The glossary of docs/glossary.md as its page and the search have it: one source for both."""
+"""Parse docs/glossary.md, for its page and for the search."""
 
 import re
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ PATH = settings.BASE_DIR / "docs" / "glossary.md"
 class Term:
     """One paragraph of the glossary.
 
-    name : the words it explains, as they are printed; anchors : the place of each on the page
-    html : the paragraph; text : the same without marks
+    name : the terms it explains, as printed; anchors : of each term on the page
+    html : the paragraph; text : the same without markup
     """
 
     name: str
@@ -45,8 +45,10 @@ def glossary() -> tuple[Section, ...]:
 
 
 def _term(paragraph: str, taken: set[str]) -> Term:
-    """Return the term of a paragraph. taken : anchors that the page has already; those of the term come to them"""
-    within_the_site = re.sub(r"\[([^]]+)\]\((?!https?:)[^)]*\)", r"\1", paragraph)  # docs/ has no pages here
+    """Return the term of a paragraph. taken : anchors in use on the page; those of the term are added"""
+    within_the_site = re.sub(
+        r"\[([^]]+)\]\((?!https?:)[^)]*\)", r"\1", paragraph
+    )  # links into docs/ lead nowhere on this site
     html = MarkdownIt("commonmark", {"html": False}).render(within_the_site)
     bold = [" ".join(term.rstrip(".:").split()) for term in re.findall(r"\*\*(.+?)\*\*", paragraph, re.DOTALL)]
     slugs = dict.fromkeys(slugify(word) for term in bold for word in term.split(", "))

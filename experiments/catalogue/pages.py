@@ -1,4 +1,4 @@
-"""The pages of knowledge besides numbers."""
+"""Selectors for the pages of the catalogue."""
 
 from dataclasses import dataclass
 
@@ -23,11 +23,11 @@ from experiments.records import visible
 
 @dataclass(frozen=True)
 class CostMatrix:
-    """The cost matrix: one row an operation, one column a file system."""
+    """The cost matrix: a row for each operation, a column for each file system."""
 
     file_systems: list[FileSystem]
     rows: list[tuple[str, list[MechanismCost | None]]]
-    sources: list[str]  # tables, without the equations that a cell may name besides
+    sources: list[str]  # tables; equations that a cell also cites are left out
 
 
 def cost_matrix() -> CostMatrix:
@@ -44,7 +44,7 @@ def cost_matrix() -> CostMatrix:
 
 @dataclass(frozen=True)
 class ComponentMap:
-    """The names of the seven components in each publication: one row a component."""
+    """The names of the seven components in each publication: a row for each component."""
 
     publications: list[Publication]
     rows: list[tuple[ModelComponent, list[ComponentName | None]]]
@@ -62,7 +62,7 @@ def component_map() -> ComponentMap:
 
 @dataclass(frozen=True)
 class ChoicesTable:
-    """The choices of one kind by the abilities that rest on it: one row a choice, None where it is not known."""
+    """The choices of one kind, a row each, by abilities; None where it is not known."""
 
     kind: str
     title: str
@@ -71,21 +71,23 @@ class ChoicesTable:
 
 
 def ability_tables() -> list[ChoicesTable]:
-    """Return what is documented of each kind of choice."""
+    """Return a table of documented abilities for each kind of choice."""
     tables = []
     for kind, title in KINDS.items():
-        told = [of_choice for (of_kind, _), of_choice in facts().items() if of_kind == kind]
-        columns = [ability for slug, ability in ABILITIES.items() if any(slug in of_choice for of_choice in told)]
+        facts_of_kind = [of_choice for (of_kind, _), of_choice in facts().items() if of_kind == kind]
+        columns = [
+            ability for slug, ability in ABILITIES.items() if any(slug in of_choice for of_choice in facts_of_kind)
+        ]
         rows = [
             (next(iter(of_choice.values())).name, [of_choice.get(ability.slug) for ability in columns])
-            for of_choice in told
+            for of_choice in facts_of_kind
         ]
         tables.append(ChoicesTable(kind, title, columns, rows))
     return tables
 
 
 def configurations_with(condition: Q) -> QuerySet[Configuration]:
-    """Return visible configurations of a kind, with what a line about them tells."""
+    """Return the visible configurations that fulfil a condition, joined with what their lines print."""
     return (
         visible.configurations()
         .filter(condition)
@@ -102,7 +104,7 @@ def publications() -> QuerySet[Publication]:
 def case_studies_with(variants: list[WorkloadVariant]) -> QuerySet[CaseStudy]:
     """Return case studies that measured, derived or state something about one of these variants.
 
-    Asked by way of the configurations, whose index their numbers share.
+    The query goes through configurations, because the numbers have an index by configuration.
     """
     configurations = Configuration.objects.filter(case_study=OuterRef("pk"))
     stated = OrdinalFinding.case_studies.through.objects.filter(

@@ -1,4 +1,4 @@
-"""The catalogue's names as imports need them, and new entries that an import asks for."""
+"""Names of the catalogue for imports, and new entries that imports propose."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ MODELS: dict[str, type[CatalogueEntry]] = {
     "benchmark": Benchmark,
 }
 
-# Fields that somebody states of a new entry; the others are for papers to state.
+# Fields that users may state of a new entry; the others come from papers.
 FIELDS = {
     "hypervisor": ("slug", "name", "kind", "kernel_origin", "virtual_device_origin", "vendor", "description"),
     "file_system": ("slug", "name", "description"),
@@ -34,12 +34,12 @@ FIELDS = {
 }
 
 
-# Kinds of which a slug and a name say enough.
+# Kinds for which a name is enough to propose an entry.
 NEED_A_NAME_ONLY = ("file_system", "host_storage", "operating_system", "workload", "benchmark")
 
 
 class NewStorage(NamedTuple):
-    """What images lie on, as a draft proposes it."""
+    """A new host storage that a draft proposes."""
 
     slug: str
 
@@ -52,11 +52,11 @@ NewEntry = CatalogueEntry | NewStorage
 
 
 class EntryError(ValueError):
-    """A new entry is not as it must be; the text says what is expected."""
+    """A new entry is not valid; the text says what is expected."""
 
 
 def entries(kind: str, case_study: CaseStudy) -> QuerySet[CatalogueEntry]:
-    """Return the entries that a draft may name: those that everybody sees, and those it brought itself."""
+    """Return the entries that a draft may name: the visible ones, and those it added itself."""
     model = MODELS[kind]
     own = references.used_by(model, CaseStudy.objects.filter(pk=case_study.pk))
     return model._default_manager.filter(Q(pk__in=visible.entries(model)) | Q(pk__in=own))
@@ -76,7 +76,7 @@ def slugs(case_study: CaseStudy) -> dict[str, set[str]]:
 
 
 def choices(kind: str, case_study: CaseStudy) -> list[tuple[str, str]]:
-    """Return slug and name of what a draft may name."""
+    """Return slug and name of each entry of a kind that a draft may name."""
     if kind != "host_storage":
         return list(entries(kind, case_study).order_by("name").values_list("slug", "name"))
     seen = Q(case_study__in=CaseStudy.objects.visible()) | Q(case_study=case_study.pk)
@@ -85,7 +85,7 @@ def choices(kind: str, case_study: CaseStudy) -> list[tuple[str, str]]:
 
 
 def fields_for(kind: str, spelling: str) -> dict[str, str]:
-    """Return slug and name of a new entry named as a file names it; nothing if the name makes no slug."""
+    """Return slug and name for a new entry with the name in a file; {} where no slug can be made of it."""
     words = [word for word in slugify(spelling).replace("_", "-").split("-") if word not in ("", "on")]
     slug = "-".join(words)[:40].strip("-")
     named = {"slug": slug, "name": spelling} if slug else {}
@@ -93,35 +93,32 @@ def fields_for(kind: str, spelling: str) -> dict[str, str]:
 
 
 def new_entry(kind: str, spelling: str, fields: Any, *, source: str) -> NewEntry:
-    """Return a new entry that this `spelling` in a file will stand for. Raises EntryError.
-
-    It is not saved yet, unless a draft has brought the same.
-    """
+    """Return an entry for a `spelling` in a file: unsaved, or the equal one of another draft. Raises EntryError."""
     if not isinstance(fields, Mapping) or set(fields) - set(FIELDS[kind]):
         raise EntryError(f"for a new {kind.replace('_', ' ')}: {', '.join(FIELDS[kind])}")
     texts = {name: str(text).strip() for name, text in fields.items()}
     if kind == "host_storage":
         return _new_storage(texts.get("slug", ""))
     entry = MODELS[kind](**texts, source=source[:200], is_draft=True)
-    if brought := MODELS[kind]._default_manager.filter(slug=entry.slug, is_draft=True).first():
-        if any(getattr(brought, name) != getattr(entry, name) for name in FIELDS[kind]):
+    if existing := MODELS[kind]._default_manager.filter(slug=entry.slug, is_draft=True).first():
+        if any(getattr(existing, name) != getattr(entry, name) for name in FIELDS[kind]):
             raise EntryError(
                 f"a new {kind.replace('_', ' ')} with another slug: an unpublished case study brings a different "
                 f"{entry.slug!r}"
             )
-        return brought
+        return existing
     if entry_names.fold(spelling) not in {entry_names.fold(entry.slug), entry_names.fold(entry.name)}:
         entry.aliases = [spelling]
     try:
         entry.full_clean()
     except ValidationError as error:
-        told = "; ".join(f"{name}: {' '.join(messages)}" for name, messages in error.message_dict.items())
-        raise EntryError(f"a new {kind.replace('_', ' ')} ({told})") from error
+        problems = "; ".join(f"{name}: {' '.join(messages)}" for name, messages in error.message_dict.items())
+        raise EntryError(f"a new {kind.replace('_', ' ')} ({problems})") from error
     return entry
 
 
 def _new_storage(slug: str) -> NewStorage:
-    """Return what images lie on by a slug of which no key of kdb.host_storage is made. Raises EntryError."""
+    """Return a new host storage. Raises EntryError where the slug could be taken for one of kdb.host_storage."""
     known = entry_names.owners((backend, label, ()) for backend, label in BACKENDS.items())
     faults = entry_names.faults(slug, slug, (), known)
     longest = Configuration._meta.get_field("backend").max_length or 0

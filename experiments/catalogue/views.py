@@ -1,4 +1,4 @@
-"""Pages of knowledge besides numbers: file systems, hypervisors, workloads, and the model of seven components."""
+"""Pages of the catalogue: file systems, hypervisors, workloads, abilities, and the model of seven components."""
 
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
@@ -29,13 +29,11 @@ def knowledge(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def glossary_page(request: HttpRequest) -> HttpResponse:
-    """Show the glossary of docs/glossary.md."""
     return render(request, "experiments/glossary.html", {"sections": glossary()})
 
 
 @require_safe
 def abilities(request: HttpRequest) -> HttpResponse:
-    """Show what choices can do besides speed."""
     return render(
         request, "experiments/abilities.html", {"abilities": ABILITIES.values(), "tables": pages.ability_tables()}
     )
@@ -56,20 +54,13 @@ def file_system_detail(request: HttpRequest, slug: str) -> HttpResponse:
 def hypervisor_detail(request: HttpRequest, slug: str) -> HttpResponse:
     hypervisor = get_object_or_404(visible.entries(Hypervisor), slug=slug)
     configurations = pages.configurations_with(Q(hypervisor=hypervisor))
-    return render(
-        request,
-        "experiments/hypervisor_detail.html",
-        {"hypervisor": hypervisor, "configurations": configurations},
-    )
+    context = {"hypervisor": hypervisor, "configurations": configurations}
+    return render(request, "experiments/hypervisor_detail.html", context)
 
 
 @require_safe
 def workload_detail(request: HttpRequest, slug: str) -> HttpResponse:
     workload = get_object_or_404(visible.entries(Workload), slug=slug)
     variants = list(visible.workload_variants().filter(workload=workload).select_related("benchmark"))
-    context = {
-        "workload": workload,
-        "variants": variants,
-        "case_studies": pages.case_studies_with(variants),
-    }
+    context = {"workload": workload, "variants": variants, "case_studies": pages.case_studies_with(variants)}
     return render(request, "experiments/workload_detail.html", context)

@@ -1,4 +1,4 @@
-"""What an operator does to an observed host. Each action is all or nothing, and in the host's audit trail."""
+"""Actions of operators on observed hosts. Each is all or nothing, and writes to the host's audit trail."""
 
 from typing import Any
 
@@ -12,19 +12,19 @@ from experiments.permissions import User
 from . import watching
 from .drivers import listing_driver
 
-SHORTEST, LONGEST = 5, 60  # s between two looks
+MIN_SECONDS, MAX_SECONDS = 5, 60  # s between two looks
 
 
 def turn_on(host: Host, *, user: User, every: int = 10, samples_offsets: bool = False) -> None:
     """Watch the disks of its virtual machines from now on; safe to call again.
 
-    every : s between two looks, SHORTEST to LONGEST
+    every : s between two looks, MIN_SECONDS to MAX_SECONDS
     samples_offsets : sample once a minute where requests of its block devices begin
     Raises hosts.HostError where the host cannot be watched.
     """
     listing_driver(host)
-    if not SHORTEST <= every <= LONGEST:
-        raise hosts.HostError(f"Between two looks there are {SHORTEST} to {LONGEST} s, not {every}.")
+    if not MIN_SECONDS <= every <= MAX_SECONDS:
+        raise hosts.HostError(f"Between two looks there are {MIN_SECONDS} to {MAX_SECONDS} s, not {every}.")
     if samples_offsets and host.is_by_api:
         raise hosts.HostError("By its API no requests are sampled: that needs a login, as root.")
     hosts.address(host)
@@ -44,7 +44,7 @@ def turn_on(host: Host, *, user: User, every: int = 10, samples_offsets: bool = 
 
 
 def turn_off(host: Host, *, user: User) -> None:
-    """Watch the host no longer; what was seen stays until its end."""
+    """Stop watching a host; its statistics stay until they expire."""
     with transaction.atomic():
         locked = hosts.locked(host.pk)
         Host.objects.filter(pk=host.pk).update(is_observed=False, observation_error="")
@@ -53,15 +53,15 @@ def turn_off(host: Host, *, user: User) -> None:
 
 
 def change_machine(machine: ObservedMachine, fields: dict[str, Any], *, user: User) -> None:
-    """Keep what the operator says of a machine: those of guest_fs, is_pinned, apart and together that are given.
+    """Set fields of a machine: guest_fs, is_pinned, apart or together.
 
-    An empty guest_fs leaves it to the agent and the superblock again.
+    An empty guest_fs is detected again, by the guest agent or the superblock.
     """
     _change(machine, fields, user, "machine changed", machine.name)
 
 
 def change_pool(pool: ObservedPool, fields: dict[str, Any], *, user: User) -> None:
-    """Keep what the operator says of a pool: those of is_target, reserve_bytes and most_load that are given."""
+    """Set fields of a pool: is_target, reserve_bytes or most_load."""
     _change(pool, fields, user, "pool changed", pool.path)
 
 
@@ -77,9 +77,5 @@ def _change(row: ObservedMachine | ObservedPool, fields: dict[str, Any], user: U
             for field, value in changed.items():
                 setattr(row, field, value)
             row.save(update_fields=list(changed))
-            note(
-                row.host,
-                user,
-                action,
-                f"{name}: " + ", ".join(f"{field} {value!s}" for field, value in changed.items()),
-            )
+            values = ", ".join(f"{field} {value!s}" for field, value in changed.items())
+            note(row.host, user, action, f"{name}: {values}")

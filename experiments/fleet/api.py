@@ -1,4 +1,4 @@
-"""The API of what is observed, for operators and their programs (scope `campaign`)."""
+"""The API of observed hosts, for operators and their programs (scope `campaign`)."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -29,11 +29,11 @@ from .forms import MachineForm, ObserveForm, PoolForm
 
 TAG = "observation"
 Handler = TypeVar("Handler", bound=Callable[..., Any])
-SHOWN = {"minute": timedelta(hours=6), "hour": timedelta(days=31), "day": timedelta(days=1830)}
+MAX_AGES = {"minute": timedelta(hours=6), "hour": timedelta(days=31), "day": timedelta(days=1830)}
 
 
 def documented(operation: str, **options: Any) -> Callable[[Handler], Handler]:
-    """Document an operation of this room. options : as of extend_schema"""
+    """Document an operation with this module's tag. options : of extend_schema"""
     return extend_schema(operation_id=operation, tags=[TAG], **options)
 
 
@@ -54,7 +54,7 @@ class ObservedHostSerializer(ReadSerializer):
 
 
 class ObserveSerializer(FormFields):
-    """The interval at which a host's machines are looked at."""
+    """The interval between two looks at a host's machines."""
 
     form = ObserveForm
     fills_in = True
@@ -139,12 +139,12 @@ class SumsSerializer(Fields):
 
 
 class StatisticsSerializer(Fields):
-    span = serializers.ChoiceField(choices=list(SHOWN))
+    span = serializers.ChoiceField(choices=list(MAX_AGES))
     rows = SumsSerializer(many=True)
 
 
-class _Changeable(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorViewSet):
-    """Views of what belongs to a host, and is changed by its group."""
+class _ChangeableViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorViewSet):
+    """Views of rows of a host, which its group may change."""
 
     lookup_field = "pk"
     lookup_value_converter = "int"
@@ -189,7 +189,7 @@ class ObservedHostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHo
     @documented("observed_hosts_turn_off", request=None, responses=ObservedHostSerializer)
     @action(detail=True, methods=["post"], url_path="turn-off")
     def turn_off(self, request: Request, slug: str) -> Response:
-        """Watch them no longer; what was seen stays until its end."""
+        """Stop watching; the statistics stay until they expire."""
         actions.turn_off(self.get_object(), user=user_of(request))
         return Response(self.get_serializer(self.get_object()).data)
 
@@ -200,7 +200,7 @@ class ObservedHostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHo
 
 
 @listed("observed_pools")
-class ObservedPoolViewSet(_Changeable):
+class ObservedPoolViewSet(_ChangeableViewSet):
     """Places where images of observed machines lie or could lie."""
 
     serializer_class = ObservedPoolSerializer
@@ -214,7 +214,7 @@ class ObservedPoolViewSet(_Changeable):
 
 
 @listed("observed_machines")
-class ObservedMachineViewSet(_Changeable):
+class ObservedMachineViewSet(_ChangeableViewSet):
     """Virtual machines of observed hosts."""
 
     serializer_class = ObservedMachineSerializer
@@ -229,23 +229,23 @@ class ObservedMachineViewSet(_Changeable):
     @documented(
         "observed_machines_statistics",
         parameters=[
-            OpenApiParameter("span", enum=list(SHOWN), description="By what: minute (6 hours), hour (31 days) or day.")
+            OpenApiParameter(
+                "span", enum=list(MAX_AGES), description="By what: minute (6 hours), hour (31 days) or day."
+            )
         ],
         responses=StatisticsSerializer,
     )
     @action(detail=True, methods=["get"])
     def statistics(self, request: Request, pk: int) -> Response:
-        """Return what the machine's disks did, the latest last."""
+        """Return the work of the machine's disks by span, oldest first."""
         span = request.query_params.get("span", "hour")
-        if span not in SHOWN:
-            raise FaultyRequest([{"field": "span", "message": f"There is no {span!r}.", "allowed": list(SHOWN)}])
+        if span not in MAX_AGES:
+            raise FaultyRequest([{"field": "span", "message": f"There is no {span!r}.", "allowed": list(MAX_AGES)}])
         rows = [
             {
-                "starts_at": starts_at,
-                "seconds": activity.seconds,
-                "busy_seconds": activity.busy_seconds,
+                **{"starts_at": starts_at, "seconds": activity.seconds, "busy_seconds": activity.busy_seconds},
                 **{name: getattr(activity.counts, name) for name in NAMES},
             }
-            for starts_at, activity in selectors.activity_by_span(self.get_object(), span, now() - SHOWN[span])
+            for starts_at, activity in selectors.activity_by_span(self.get_object(), span, now() - MAX_AGES[span])
         ]
         return Response(StatisticsSerializer({"span": span, "rows": rows}).data)

@@ -1,4 +1,4 @@
-"""The driver of a host, by what runs its machines."""
+"""Choose the drivers of a host."""
 
 from collections.abc import Callable
 
@@ -23,14 +23,14 @@ MOVING: dict[str, Callable[[Connection], MovingDriver]] = {
 
 
 def listing_driver(host: Host) -> Callable[[Connection], ListingDriver]:
-    """Return what makes a driver of a connection to the host. Raises HostError where nothing here knows how."""
+    """Return the class of the driver. Raises HostError where there is none for the host."""
     if not host.manager:
         raise HostError(f"{host} has no libvirt and no Proxmox VE: only what these run can be watched.")
     return ProxmoxApiListing if host.is_by_api else LISTING[host.manager]
 
 
 def moving_driver(host: Host) -> Callable[[Connection], MovingDriver]:
-    """Return what makes a driver of a connection to the host. Raises HostError where nothing here knows how."""
+    """Return the class of the driver. Raises HostError where there is none for the host."""
     if not host.manager:
         raise HostError(f"{host} is not registered for {' or '.join(MOVING)}, which moves disks.")
     if host.is_by_api:

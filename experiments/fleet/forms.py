@@ -1,4 +1,4 @@
-"""The forms of what an operator says of what is observed."""
+"""Forms for operators of observed hosts, machines and pools."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from experiments.models import FileSystem, ObservedMachine, ObservedPool
 from experiments.records import visible
 from kdb.web.form_types import ModelForm, field_of
 
-from .actions import LONGEST, SHORTEST
+from .actions import MAX_SECONDS, MIN_SECONDS
 
 _GIB = 2**30
 MOST_BYTES = 2**60
@@ -16,7 +16,7 @@ MOST_BYTES = 2**60
 
 class ObserveForm(forms.Form):
     every = forms.IntegerField(
-        min_value=SHORTEST, max_value=LONGEST, initial=10, label="Seconds between two looks", required=True
+        min_value=MIN_SECONDS, max_value=MAX_SECONDS, initial=10, label="Seconds between two looks", required=True
     )
     samples_offsets = forms.BooleanField(
         required=False, label="Sample each minute where requests of block devices begin (as root)"
@@ -24,7 +24,7 @@ class ObserveForm(forms.Form):
 
 
 class MachineForm(ModelForm[ObservedMachine]):
-    """The fields are those that actions.change_machine takes."""
+    """The fields that actions.change_machine takes."""
 
     guest_fs = forms.ChoiceField(required=False, label="File system inside that its load works on")
 
@@ -46,7 +46,7 @@ class MachineForm(ModelForm[ObservedMachine]):
 
 
 class PoolForm(ModelForm[ObservedPool]):
-    """A pool's fields as the API gives them, in bytes; they are those that actions.change_pool takes."""
+    """The fields that actions.change_pool takes, in bytes, for the API."""
 
     reserve_bytes = forms.IntegerField(min_value=0, max_value=MOST_BYTES, required=False)
 
@@ -66,7 +66,7 @@ class PoolForm(ModelForm[ObservedPool]):
 
 
 class PoolPageForm(PoolForm):
-    """A pool's fields as a page asks for them, in GiB."""
+    """The same in GiB, for pages."""
 
     reserve_gib = forms.FloatField(
         min_value=0, max_value=MOST_BYTES / _GIB, required=False, label="GiB that stay free whatever is planned"

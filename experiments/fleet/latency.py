@@ -1,6 +1,6 @@
 """Judge whether a disk answers slower than it did at the same hours of the two weeks before. No Django.
 
-Hours of the day are compared with themselves and their neighbours, so that a backup each night is no news.
+An hour is compared with the same hour and its neighbours on earlier days, so that a nightly backup raises no alarm.
 """
 
 from collections.abc import Mapping
@@ -11,14 +11,14 @@ from statistics import median
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 HOURS = 3  # one after the other in which a disk must be slow
 DAYS = 14
-LEAST_PAST = 21  # hours of the past that are known, half of all
+LEAST_PAST = 21  # hours of the past that must be known, half of all
 LEAST_REQUESTS = 1000  # in an hour whose mean is used
-SLOW, RELIEVED = 3.0, 1.5  # times the median of the past: told from the first on, and again only after the second
+SLOW, RELIEVED = 3.0, 1.5  # times the median of the past: notify above the first, re-arm below the second
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """A disk in its last full hours. seconds, usual : of a request, on average in the last hour, and in the median"""
+    """A disk in its last full hours. seconds : of a request, mean of the last hour; usual : median of the past"""
 
     seconds: float
     usual: float
@@ -30,7 +30,7 @@ class Judgement:
 
 
 def judge(seconds: Mapping[datetime, float], last: datetime) -> Judgement | None:
-    """Return what is to be said of a disk; None where too little is known of the last hour or of its past.
+    """Judge a disk; return None where too little is known of the last hour or of the past.
 
     seconds : of a request, by the beginning of the hour; last : the beginning of the last full hour
     """
@@ -42,7 +42,7 @@ def judge(seconds: Mapping[datetime, float], last: datetime) -> Judgement | None
 
 
 def hours_needed(last: datetime) -> list[datetime]:
-    """Return the hours that a judgement of the last full hour may look at."""
+    """Return all hours that the judgement of the last full hour needs."""
     return [last - day * DAY - back * HOUR for day in range(DAYS + 1) for back in range(-1 if day else 0, HOURS + 1)]
 
 

@@ -1,7 +1,7 @@
 """Execute a move of a disk on its host: check, copy, switch, keep the old image. Any process may die at any point.
 
-An execution begins by asking the host from which image the machine runs; what that says, not what a record says,
-decides what is left to do. The record is told after the host has done it.
+An execution first asks the host from which image the machine runs. That, not the record, decides which steps are left.
+The record is updated after the host has done a step.
 """
 
 import time
@@ -27,7 +27,7 @@ from .drivers import moving_driver
 
 POLL_SECONDS = 1.0
 
-# By these a host says why not now; a later execution goes on.
+# Errors after which a later execution continues the move.
 EXPECTED = (ssh.SshError, hosts.HostError, MoveError)
 
 
@@ -36,7 +36,7 @@ class CalledOff(Exception):  # noqa: N818
 
 
 class MoveRecord(Protocol):
-    """Where an execution writes what it did. Every method but `note` raises where another execution took over.
+    """The record that an execution keeps. Every method but `note` raises where another execution took over.
 
     is_first : no execution of the move was begun before; has_switched : an earlier one recorded the switch
     """
@@ -45,16 +45,16 @@ class MoveRecord(Protocol):
     has_switched: bool
 
     def renew(self) -> None:
-        """Keep the move this execution's."""
+        """Renew this execution's lease of the move."""
 
     def renew_or_stop(self) -> None:
-        """Do the same, and raise CalledOff where the move was called off."""
+        """Renew the lease. Raises CalledOff where the move was called off."""
 
     def begin_step(self, text: str) -> None:
-        """Do the same, and write down what is done next."""
+        """Renew the lease, and record the next step."""
 
     def note(self, text: str, *, is_step: bool = True) -> None:
-        """Write a line of the log. is_step : it is what the move waits for, too"""
+        """Write a line of the log. is_step : also show it as the present step"""
 
     def checked(self, checked: Checked) -> None: ...
     def copying(self, done_bytes: int) -> None: ...
@@ -120,15 +120,15 @@ def _execute(driver: MovingDriver, move: Move, record: MoveRecord) -> None:
 
 
 def _copy_and_switch(driver: MovingDriver, move: Move, record: MoveRecord) -> bool:
-    """Tell whether the machine runs from the new image; else the move was taken back and recorded so."""
+    """Return whether the machine runs from the new image; otherwise the move was undone and recorded."""
     try:
         _copy(driver, move, record)
         record.begin_step("switching")
         driver.switch(move)
     except CalledOff:
-        if driver.running_image(move) == Image.NEW:  # a host that switches by itself may have done so by now
+        if driver.running_image(move) == Image.NEW:  # where the host switches by itself
             return True
-        record.cancelled(_take_back(driver, move, record))
+        record.cancelled(_undo(driver, move, record))
         return False
     except (CopyEnded, Forbidden) as error:
         image = driver.running_image(move)
@@ -138,14 +138,14 @@ def _copy_and_switch(driver: MovingDriver, move: Move, record: MoveRecord) -> bo
         if image != Image.OLD:  # nothing is removed where the host does not say that the machine runs from the old one
             record.image_not_known()
             raise NotSure(f"{error} The host does not say from which image it runs.") from error
-        record.failed(str(error), Image.OLD, _take_back(driver, move, record))
+        record.failed(str(error), Image.OLD, _undo(driver, move, record))
         return False
     return True
 
 
 def _copy(driver: MovingDriver, move: Move, record: MoveRecord) -> None:
     """Copy the image, at first after a check. Raises CopyEnded, Forbidden, CalledOff."""
-    if record.is_first:  # a later execution finds what an earlier one left, and the copy checks by itself
+    if record.is_first:  # a later execution may find a copy, which driver.copy checks itself
         record.begin_step("checking")
         record.checked(driver.check(move))
     record.begin_step("copying")
@@ -159,7 +159,7 @@ def _copy(driver: MovingDriver, move: Move, record: MoveRecord) -> None:
     record.copied(progress.total)
 
 
-def _take_back(driver: MovingDriver, move: Move, record: MoveRecord) -> str:
+def _undo(driver: MovingDriver, move: Move, record: MoveRecord) -> str:
     """Undo the move, and return the copy that stays because the machine still has it open, "" where none does."""
     try:
         driver.undo(move)

@@ -15,11 +15,11 @@ from kdb.notifications.models import Topic
 
 from . import latency
 
-FULL, RELIEVED = 0.10, 0.15  # share of a pool that is free: below the first it is told of, above the second again
+FULL, RELIEVED = 0.10, 0.15  # free share of a pool: notify below the first, re-arm above the second
 
 
 def notify_of_full_pools(host: Host) -> None:
-    """Tell the host's operator once of each pool that began to fill up; call it in the transaction that saw it.
+    """Notify the host's operator once of each pool that began to fill up; call it in the transaction that saw it.
 
     A pool fills up where less than FULL of it is free, or less than its reserve. Two statements where nothing changed.
     """
@@ -48,9 +48,9 @@ def notify_of_full_pools(host: Host) -> None:
 
 
 def notify_of_slow_disks(last: datetime) -> None:
-    """Tell each operator once of the disks that became slower than they were at these hours; see fleet.latency.
+    """Notify each operator once of the disks that became slow (fleet.latency), in one message a host.
 
-    last : the beginning of the last full hour. One message a host: what is wrong with a pool is wrong with all on it.
+    last : the beginning of the last full hour
     """
     seconds = _seconds_a_request(last)
     known = ObservedDisk.objects.filter(pk__in=seconds).select_related("machine__host", "pool")
@@ -72,7 +72,7 @@ def notify_of_slow_disks(last: datetime) -> None:
 
 
 def _seconds_a_request(last: datetime) -> dict[int, dict[datetime, float]]:
-    """Return by disk and hour what a request took on average, of hours with enough of them."""
+    """Return mean seconds of a request by disk and hour, for hours with enough requests."""
     requests = F("reads") + F("writes") + F("flushes")
     rows = (
         DiskStatistics.objects.filter(span="hour", starts_at__in=latency.hours_needed(last))

@@ -18,14 +18,14 @@ JOB = "roll_up_observation"
 EVERY = timedelta(minutes=10)
 LENGTHS = {"hour": timedelta(hours=1), "day": timedelta(days=1)}
 _STEPS = (
-    # from, to, how its beginning is found, and how far back late parts may still come
+    # finer and coarser span, its truncation, and how late parts may arrive
     ("minute", "hour", TruncHour, timedelta(hours=2)),
     ("hour", "day", TruncDay, timedelta(days=1)),
 )
 
 
 def enqueue_roll_up() -> None:
-    """Enqueue the next summing up where it is due; called at each tick."""
+    """Enqueue the next roll-up where it is due; called by the scheduler."""
     if not DiskStatistics.objects.exists():
         return
     latest = Job.objects.filter(kind=JOB).order_by("-pk").first()
@@ -35,7 +35,7 @@ def enqueue_roll_up() -> None:
 
 
 def roll_up(run: jobs.JobRun) -> None:
-    """Sum up what was watched, tell of disks that became slow where an hour is over, and delete what is old."""
+    """Sum statistics up, notify of slow disks after each full hour, and delete what is old."""
     before = _newest_hour()
     for finer, coarser, truncated, late in _STEPS:
         _sum_up(finer, coarser, truncated, late)
@@ -51,12 +51,12 @@ def _newest_hour() -> datetime | None:
 
 
 def _sum_up(finer: str, coarser: str, truncated: type[TruncHour | TruncDay], late: timedelta) -> None:
-    """Sum what came since the last row of the coarser span, that one and those before it once more."""
+    """Sum finer rows into the coarser span: new ones, and again those within `late` of the last, for late parts."""
     last = DiskStatistics.objects.filter(span=coarser).aggregate(at=Max("starts_at"))["at"]
     first = DiskStatistics.objects.filter(span=finer).aggregate(at=Min("starts_at"))["at"]
     if first is None:
         return
-    # A span whose first parts are forgotten already is not summed again: it would lose them.
+    # A span whose first parts were deleted already is not summed again, as it would lose them.
     begin = first if last is None else max(last - late, _beginning(first, coarser) + LENGTHS[coarser])
     parts = DiskStatistics.objects.filter(span=finer, starts_at__gte=_beginning(begin, coarser))
     sums = statistics.sum_by(parts.annotate(beginning=truncated("starts_at")), "disk", "beginning")
@@ -70,7 +70,7 @@ def _beginning(moment: datetime, span: str) -> datetime:
 
 @transaction.atomic
 def prune() -> None:
-    """Forget what is older than its end, and machines and pools that nobody has seen for as long as days are kept."""
+    """Delete expired statistics, and machines and pools that were last seen before the oldest daily ones."""
     ends = {
         "minute": settings.KDB_OBSERVATION_MINUTES_DAYS,
         "hour": settings.KDB_OBSERVATION_HOURS_DAYS,

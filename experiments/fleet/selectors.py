@@ -1,4 +1,4 @@
-"""The observed machines as pages show them, in a constant number of queries."""
+"""Read observed machines for pages, in a constant number of queries."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -18,7 +18,7 @@ from kdb.host_storage import host_storage_key
 from .aggregation import DiskActivity
 from .statistics import activity_of, sum_by
 
-LOAD_NOW = timedelta(minutes=10)  # that the load now is the mean of
+LOAD_NOW = timedelta(minutes=10)  # over which the present load is averaged
 _MIB = 2**20
 
 
@@ -57,7 +57,7 @@ class MachineRow:
 
     @property
     def is_slow(self) -> bool:
-        """Tell whether its operator was told that a disk of it became slow."""
+        """Tell whether its operator was notified that one of its disks became slow."""
         return any(disk.slow_since for disk in self.disks)
 
     @property
@@ -97,7 +97,7 @@ def machine_rows(chosen: QuerySet[ObservedMachine]) -> list[MachineRow]:
 
 
 def machines_named(text: str) -> QuerySet[ObservedMachine]:
-    """Return the machines of a name or UUID, first what its host listed last: a name goes from machine to machine."""
+    """Return the machines with a name or UUID, the latest listed first, as a name may pass to another machine."""
     is_called = Q(name=text)
     with suppress(ValueError):
         is_called |= Q(uuid=UUID(text))
@@ -133,7 +133,7 @@ def activity_by_span(
 
 
 def activity_of_machines(chosen: QuerySet[DiskStatistics]) -> Iterator[tuple[int, datetime, DiskActivity]]:
-    """Yield machine, beginning and the activity of all its disks together, of the chosen rows, read a few at a time.
+    """Yield machine, beginning and the activity of all its disks together, streaming the chosen rows.
 
     Seconds are those of the disk that was watched longest.
     """

@@ -30,7 +30,7 @@ def row(disk_id: int, span: str, starts_at: datetime, activity: DiskActivity) ->
 
 
 def save(rows: list[DiskStatistics]) -> None:
-    """Save rows in place of those that are there for the same disk and time."""
+    """Save rows; they replace those of the same disk, span and time."""
     DiskStatistics.objects.bulk_create(
         rows,
         update_conflicts=True,
@@ -46,7 +46,7 @@ def activity_of(row: DiskStatistics) -> DiskActivity:
 
 
 def sum_by(rows: QuerySet[DiskStatistics], *by: str) -> list[tuple[Mapping[str, Any], DiskActivity]]:
-    """Return the sums over all rows that agree in the fields `by`, without offsets: minutes alone have these."""
+    """Return the sums of rows grouped by fields, without offsets, which only minutes have."""
     sums: Any = rows.values(*by).annotate(**{f"sum_{name}": Sum(name) for name in COUNTED}).order_by()
     return [
         (row, DiskActivity(seconds, busy_seconds, Counts(*counts)))

@@ -1,9 +1,9 @@
-"""Looks at an observed host: what runs there now and then, the counters of all disks every few seconds.
+"""Watch an observed host: list its machines every few minutes, read the counters of all disks every few seconds.
 
-A job of about a minute holds one connection, looks, and keeps what it saw in one transaction; the next job begins
-where it ended, and the tick begins one where none is under way. What was last counted is kept with each disk, so a
-job that dies costs nothing but detail: the next one sees the difference since. Two jobs at one host, or one whose
-worker was given up, count nothing twice, because a look that is not later than the kept one is left out.
+A job of about a minute uses one connection, stores its results in one transaction, and enqueues the next job; so does
+the scheduler where none is queued. The last counters of each disk are stored, so a job that dies loses only detail, as
+the next one sees the difference. Two jobs at one host count nothing twice, because a look that is not later than the
+stored one is ignored.
 """
 
 import logging
@@ -28,7 +28,7 @@ from kdb.jobs import jobs
 from kdb.models import Job
 
 from . import notifications, statistics
-from .aggregation import DiskActivity, by_minute, counts_of, joined
+from .aggregation import DiskActivity, by_minute, counts_of, merge_activities
 from .driver.contract import ListedMachine, Listing
 from .driver.guests import file_systems_by_superblock
 from .drivers import listing_driver
@@ -36,63 +36,63 @@ from .drivers import listing_driver
 logger = logging.getLogger(__name__)
 
 JOB = "observe_host"
-SECONDS = 60  # that one job watches
+SECONDS = 60  # length of one job
 LIST_EVERY = timedelta(minutes=10)
-LIST_NEW_SECONDS = 60  # at least between two lists, where a machine shows that is not known
-TRY_AGAIN = timedelta(minutes=1)  # after a look that failed
-SAMPLED_AT_ONCE = 100  # disks: the kernel takes so many in one filter
-ASKED_AT_ONCE = 20  # machines whose file system is looked for after one list
+LIST_NEW_SECONDS = 60  # at least between two lists, where the counters show an unknown machine
+RETRY_AFTER = timedelta(minutes=1)  # after a look that failed
+MAX_SAMPLED = 100  # disks in one filter of the kernel
+MAX_GUESTS_ASKED = 20  # whose file systems are looked for after one list
 _KEEP_JOBS = timedelta(days=1)
 
-SECONDS_A_MACHINE = 0.6  # least time between two looks: asking for one machine takes 2.5 ms of a core
-LONGEST_SECONDS = 60.0  # and most
+SECONDS_A_MACHINE = 0.6  # of the interval between looks: a look costs 2.5 ms of a core for each machine
+LONGEST_SECONDS = 60.0  # most that the number of machines makes of the interval
 
-Look = tuple[datetime, dict[str, dict[str, Counts]]]  # by what each machine runs as, and disk
+Look = tuple[datetime, dict[str, dict[str, Counts]]]  # time; counters by runs_as and disk
 Sample = tuple[datetime, dict[str, Offsets]]  # by the disk's path
 Source = ObservedMachine.GuestSource
-# Paths below /dev, and volumes of Proxmox VE: its images in folders end in a format (".qcow2").
+# Paths below /dev and volumes of Proxmox VE, but not its image files, whose names end in a format (".qcow2").
 _MAY_BE_DEVICE = re.compile(r"/dev/[\w./+-]{1,500}|[\w.-]{1,100}:([\w-]{1,100}/)?[\w-]{1,200}", re.ASCII)
 
 
 def interval(every: float, machines: int, shortest: float = 0.0) -> float:
-    """Return s between two looks: as asked, or more for many machines, so that looking stays cheap.
+    """Return the seconds between two looks: as configured, or more where many machines make a look expensive.
 
-    shortest : of the driver. Counters go on in between: sums lose nothing by it.
+    shortest : of the driver. Sums lose nothing by longer intervals, as counters go on.
     """
     return max(every, shortest, min(machines * SECONDS_A_MACHINE, LONGEST_SECONDS))
 
 
 def watch(run: jobs.JobRun, host_id: int) -> None:
-    """Watch the host of a job, and ask for the next watch."""
+    """Watch the host of a job, and enqueue the next watch."""
     host = Host.objects.filter(pk=host_id, is_observed=True).first()
     if host is not None and watch_for(host, SECONDS, partial(run.step, 0)):
         enqueue_watch(host)
 
 
 def watch_for(host: Host, seconds: float, guard: Callable[[], object] = lambda: None) -> bool:
-    """Watch a host and keep what was seen; False where it could not be watched, which the host then says.
+    """Watch a host and store what was seen; return False where that failed, with the reason in observation_error.
 
-    guard : called in each transaction; raises where another has taken the work over
+    guard : called in each transaction; raises where another job took over
     """
     try:
         with hosts.connect(host) as machine:
             _Watch(host, machine, guard).run_for(seconds)
     except ssh.KeyChanged as error:
         hosts.block(host, str(error))
-        return _failed(host, error)
+        return _record_failure(host, error)
     except (ssh.SshError, hosts.HostError, remote.Refused) as error:
-        return _failed(host, error)
+        return _record_failure(host, error)
     return True
 
 
-def _failed(host: Host, error: Exception) -> bool:
+def _record_failure(host: Host, error: Exception) -> bool:
     Host.objects.filter(pk=host.pk).update(observation_error=str(error)[:2000])
     logger.warning("could not observe host=%s reason=%r", host.slug, str(error))
     return False
 
 
 class _Watch:
-    """One connection's worth of looks."""
+    """The looks over one connection."""
 
     def __init__(self, host: Host, machine: ssh.Connection, guard: Callable[[], object]) -> None:
         self.host, self.machine, self.guard = host, machine, guard
@@ -133,14 +133,14 @@ class _Watch:
         self.looks.append((at, counts))
 
     def take_sample(self) -> None:
-        """Sample once where requests of the disks begin; those that are no block devices of the host are left out."""
+        """Sample once where requests begin, of those disks that are block devices of the host."""
         running = ObservedDisk.objects.filter(machine__host=self.host, machine__is_running=True)
         paths = [
             path for path in running.values_list("path", flat=True).order_by("pk") if _MAY_BE_DEVICE.fullmatch(path)
         ]
         at, why_not = now(), ""
         try:
-            text = remote.call(self.machine, "requests", offsets.SECONDS, *paths[:SAMPLED_AT_ONCE]) if paths else ""
+            text = remote.call(self.machine, "requests", offsets.SECONDS, *paths[:MAX_SAMPLED]) if paths else ""
             requests = offsets.read(text)
             self.sample = at, {path: offsets.of_requests(queued) for path, queued in requests.items() if queued}
         except remote.Refused as error:
@@ -154,10 +154,10 @@ class _Watch:
         self.find_guest_file_systems(listing)
 
     def find_guest_file_systems(self, listing: Listing) -> None:
-        """Find guest file systems that nobody knows. Where neither way tells, the machine's page asks its operator."""
+        """Find unknown guest file systems, by agent or superblock; otherwise the machine's page asks its operator."""
         unknown = ObservedMachine.objects.filter(host=self.host, guest_fs="", is_running=True)
         uuids = set(map(str, unknown.values_list("uuid", flat=True)))
-        for machine in [machine for machine in listing.machines if machine.uuid in uuids][:ASKED_AT_ONCE]:
+        for machine in [machine for machine in listing.machines if machine.uuid in uuids][:MAX_GUESTS_ASKED]:
             kinds, source = self.guest_file_systems(machine)
             if len(kinds) == 1:
                 unknown.filter(uuid=machine.uuid).update(guest_fs=kinds.pop()[:40], guest_fs_source=source)
@@ -175,14 +175,14 @@ class _Watch:
         return kinds, Source.SUPERBLOCK
 
 
-# What a look leaves in the database
+# Storing looks
 
 
 @transaction.atomic
 def save_listing(host: Host, listing: Listing, guard: Callable[[], object] = lambda: None) -> None:
-    """Take a list over, in a constant number of statements. Safe to call again.
+    """Store a list, in a constant number of statements. Safe to call again.
 
-    What is listed no longer stays, with the time when it was last seen, until the pruning.
+    What is not listed any more stays, with the time when it was last seen, until retention.prune.
     """
     at = now()
     guard()
@@ -237,7 +237,7 @@ def save_looks(
 ) -> None:
     """Add looks and a sample to the sums by minute, in a constant number of statements.
 
-    looks : in order; what is not later than the last kept look is known already
+    looks : in order; those not later than the stored look are ignored
     """
     guard()
     hosts.locked(host.pk)
@@ -252,7 +252,7 @@ def save_looks(
             )
         disk.counted_at, last = seen[-1]
         disk.counts = None if last is None else asdict(last)
-    _add(sums)
+    _add_to_minutes(sums)
     ObservedDisk.objects.bulk_update(disks, ["counts", "counted_at"], batch_size=500)
     at, running = looks[-1]
     machines = ObservedMachine.objects.filter(host=host)
@@ -262,48 +262,48 @@ def save_looks(
 
 
 def _looks_of(disk: ObservedDisk, looks: list[Look]) -> list[tuple[datetime, Counts | None]]:
-    """Return the kept look first, then what is later."""
+    """Return the stored look first, then the later ones."""
     seen = [(at, by_machine.get(disk.machine.runs_as, {}).get(disk.target)) for at, by_machine in looks]
     if disk.counted_at is None:
         return seen
     return [(disk.counted_at, counts_of(disk.counts)), *(look for look in seen if look[0] > disk.counted_at)]
 
 
-def _add(sums: Mapping[tuple[int, datetime], DiskActivity]) -> None:
-    """Add to what the minutes hold already."""
+def _add_to_minutes(sums: Mapping[tuple[int, datetime], DiskActivity]) -> None:
+    """Add sums to those that the minutes have already."""
     if not sums:
         return
     minutes = sorted(minute for _, minute in sums)
     held = DiskStatistics.objects.filter(
         disk__in={pk for pk, _ in sums}, span="minute", starts_at__gte=minutes[0], starts_at__lte=minutes[-1]
     )
-    there = {(row.disk_id, row.starts_at): statistics.activity_of(row) for row in held}
-    whole = {key: joined([there[key], part]) if key in there else part for key, part in sums.items()}
+    stored = {(row.disk_id, row.starts_at): statistics.activity_of(row) for row in held}
+    whole = {key: merge_activities([stored[key], part]) if key in stored else part for key, part in sums.items()}
     statistics.save([statistics.row(pk, "minute", minute, activity) for (pk, minute), activity in whole.items()])
 
 
-# When to look
+# Scheduling
 
 
 def enqueue_watch(host: Host) -> None:
-    """Have the host watched, unless a job is at it or waits for a worker."""
+    """Enqueue a watch of the host, unless one waits for a worker."""
     open_jobs = Job.objects.filter(kind=JOB, arguments__host_id=host.pk, state=Job.State.QUEUED)
     if not open_jobs.exists():
         jobs.enqueue(JOB, queue=host.queue, host_id=host.pk)
 
 
 def enqueue_due_watches() -> None:
-    """Enqueue a job for every observed host that has none, a minute after one that failed; called at each tick."""
+    """Enqueue a job for each observed host without one, a minute after a failed one; called by the scheduler."""
     observed = list(Host.objects.filter(is_observed=True))
     if not observed:
         return
     open_states = (Job.State.QUEUED, Job.State.RUNNING)
-    recent = Job.objects.filter(kind=JOB).filter(Q(state__in=open_states) | Q(finished_at__gt=now() - TRY_AGAIN))
-    at_it, just_done = set[int](), set[int]()
+    recent = Job.objects.filter(kind=JOB).filter(Q(state__in=open_states) | Q(finished_at__gt=now() - RETRY_AFTER))
+    busy, just_finished = set[int](), set[int]()
     for state, arguments in recent.values_list("state", "arguments"):
-        (at_it if state in open_states else just_done).add(arguments.get("host_id"))
+        (busy if state in open_states else just_finished).add(arguments.get("host_id"))
     for host in observed:
-        waits = bool(host.observation_error) and host.pk in just_done
-        if host.pk not in at_it and not waits and not host.blocked_reason:
+        waits = bool(host.observation_error) and host.pk in just_finished
+        if host.pk not in busy and not waits and not host.blocked_reason:
             jobs.enqueue(JOB, queue=host.queue, host_id=host.pk)
     Job.objects.filter(kind=JOB, finished_at__lt=now() - _KEEP_JOBS).delete()

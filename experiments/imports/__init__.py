@@ -1,7 +1,7 @@
-"""Files of results, and tables that others printed, into a draft case study.
+"""Import result files, and tables that others published, into a draft case study.
 
-In come uploaded bytes and what people say beside them (pipeline.checked_answers); out go measurements of the draft, all
-or none, and a report. Open pipeline.py first, then reading.py (one walk over the files: reader, normalise, cells, lint,
-report), then normalise.py, which turns a file's words into rows. tables/ does the same for tables that others printed,
+The input is uploaded bytes with the user's answers (pipeline.checked_answers); the output is measurements of the draft,
+all or none, and a report. Start with pipeline.py, then read reading.py (one pass over the files: reader, normalise,
+cells, lint, report) and normalise.py, which makes rows of a file's cells. tables/ does the same for published tables
 with their conditions; drafts/ has the pages.
 """

@@ -1,4 +1,4 @@
-"""Imports: upload, look, correct, confirm, discard; the bytes again; and measurements in bulk."""
+"""The API of imports: upload, inspect, correct, confirm, discard, download the files, and send measurements in bulk."""
 
 import json
 import logging
@@ -72,7 +72,7 @@ ReportSerializer.__doc__ = Report.__doc__
 
 
 class AnswersSerializer(Fields):
-    """The user's words about the files, beyond what they say themselves."""
+    """What the user says about the files, beyond what they contain."""
 
     context = serializers.DictField(
         child=serializers.CharField(), required=False, help_text="Field to text, for every file."
@@ -142,7 +142,7 @@ class UploadSerializer(Fields):
 
 
 class StreamParser(BaseParser):
-    """A parser that hands the body on as it arrives."""
+    """A parser that returns the request's stream unread, so that the body can be read as it arrives."""
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> Any:
         return stream
@@ -211,46 +211,46 @@ class ImportViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedViewS
             raise FaultyRequest([{"field": "confirm", "message": "true or false.", "allowed": ["true", "false"]}])
         uploads = (raw_files.take(file.name, file.chunks()) for file in files)
         batch, is_new = receive(request, draft, uploads, answers=answers, is_confirmed=confirm == "true")
-        return self._shown(batch, status.HTTP_202_ACCEPTED if is_new else status.HTTP_200_OK)
+        return self._import_response(batch, status.HTTP_202_ACCEPTED if is_new else status.HTTP_200_OK)
 
     @extend_schema(
         operation_id="imports_correct", tags=["imports"], request=AnswersSerializer, responses={202: ImportSerializer}
     )
     def partial_update(self, request: Request, pk: int) -> Response:
         """Give other answers in place of those before; the files are read again."""
-        batch = self._to_edit()
-        decide(pipeline.correct, batch, request.data)
-        return self._shown(batch, status.HTTP_202_ACCEPTED)
+        batch = self._editable_import()
+        run_step(pipeline.correct, batch, request.data)
+        return self._import_response(batch, status.HTTP_202_ACCEPTED)
 
     @extend_schema(operation_id="imports_confirm", tags=["imports"], request=None, responses={202: ImportSerializer})
     @action(detail=True, methods=["post"])
     def confirm(self, request: Request, pk: int) -> Response:
-        """Have what was read without errors read once more and filed."""
-        batch = self._to_edit()
-        decide(pipeline.confirm, batch)
-        return self._shown(batch, status.HTTP_202_ACCEPTED)
+        """File an import that was read without errors; it is read once more before."""
+        batch = self._editable_import()
+        run_step(pipeline.confirm, batch)
+        return self._import_response(batch, status.HTTP_202_ACCEPTED)
 
     @extend_schema(operation_id="imports_read", tags=["imports"], request=None, responses={202: ImportSerializer})
     @action(detail=True, methods=["post"])
     def read(self, request: Request, pk: int) -> Response:
-        """Have it read again where reading failed. 409 while it is being read, or has been."""
-        batch = self._to_edit()
-        decide(pipeline.read_again, batch)
-        return self._shown(batch, status.HTTP_202_ACCEPTED)
+        """Read it again where reading failed. 409 while it is being read, or where it was read."""
+        batch = self._editable_import()
+        run_step(pipeline.read_again, batch)
+        return self._import_response(batch, status.HTTP_202_ACCEPTED)
 
     @extend_schema(operation_id="imports_discard", tags=["imports"], responses={204: None})
     def destroy(self, request: Request, pk: int) -> Response:
         """Discard an import; what it filed is taken out of the draft again."""
-        decide(pipeline.discard, self._to_edit(), user=user_of(request))
+        run_step(pipeline.discard, self._editable_import(), user=user_of(request))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
-    def _to_edit(self) -> ImportBatch:
+    def _editable_import(self) -> ImportBatch:
         batch = self.get_object()
         if not permissions.may_edit(self.request.user, batch.case_study):
             raise PermissionDenied
         return batch
 
-    def _shown(self, batch: ImportBatch, code: int) -> Response:
+    def _import_response(self, batch: ImportBatch, code: int) -> Response:
         batch = self.get_queryset().get(pk=batch.pk)
         headers = {"Location": reverse("v1:import-detail", [batch.pk], request=self.request)}
         return Response(self.get_serializer(batch).data, status=code, headers=headers)
@@ -287,9 +287,9 @@ class BulkViewSet(OwnedViewSet):
         suffix = "csv" if request.content_type.startswith("text/csv") else "jsonl"
         context = {name: text for name, text in request.query_params.items() if name in CONTEXT}
         try:
-            upload = raw_files.take(f"request.{suffix}", _body(request.data))
+            upload = raw_files.take(f"request.{suffix}", _body_chunks(request.data))
             if request.content_type.startswith("application/json"):
-                upload = _as_lines(upload, check_client(request))
+                upload = _json_array_as_lines(upload, check_client(request))
         except raw_files.UploadError as error:
             raise TooLarge(str(error)) from error
         except NotRead as limit:
@@ -354,6 +354,7 @@ class RawContentView(OwnedViewSet):
 
 
 def draft_to_edit(user: Any, slug: str) -> CaseStudy:
+    """Return a draft that the user may edit. Raises FaultyRequest (404), Conflict, PermissionDenied."""
     draft = permissions.drafts_of(user).filter(slug=slug).first()
     if draft is None:
         message = "There is no such draft of yours."
@@ -365,16 +366,17 @@ def draft_to_edit(user: Any, slug: str) -> CaseStudy:
     return draft
 
 
-def receive(request: Request, draft: CaseStudy, uploads: Any, **asked: Any) -> tuple[ImportBatch, bool]:
+def receive(request: Request, draft: CaseStudy, uploads: Any, **options: Any) -> tuple[ImportBatch, bool]:
+    """Call pipeline.receive with the request's user and idempotency key. Raises errors of the API."""
     key = request.headers.get("Idempotency-Key", "")
     if len(key) > 80 or not key.isprintable():
         raise FaultyRequest([{"field": "Idempotency-Key", "message": "Up to 80 printable characters."}])
-    asked |= {"user": user_of(request), "door": ImportBatch.Door.API, "wait": check_client(request)}
-    return decide(pipeline.receive, draft, uploads, idempotency_key=key, **asked)
+    options |= {"user": user_of(request), "door": ImportBatch.Door.API, "wait": check_client(request)}
+    return run_step(pipeline.receive, draft, uploads, idempotency_key=key, **options)
 
 
-def decide(step: Any, *args: Any, **kwargs: Any) -> Any:
-    """Take one step of an import, with its refusals as answers."""
+def run_step(step: Any, *args: Any, **kwargs: Any) -> Any:
+    """Run one step of the pipeline; turn its refusals into errors of the API."""
     try:
         return step(*args, **kwargs)
     except pipeline.KeyReused as error:
@@ -402,12 +404,12 @@ def report_errors(report: dict[str, Any]) -> list[FieldError]:
     return errors or [{"field": "body", "message": "There is no measurement in it."}]
 
 
-def _body(stream: Any) -> Iterator[bytes]:
-    """Return the body as it arrives; of a request without one, Django REST framework makes an empty dict."""
+def _body_chunks(stream: Any) -> Iterator[bytes]:
+    """Yield the body as it arrives. Django REST framework gives an empty dict for a request without one."""
     return iter(lambda: stream.read(raw_files.CHUNK_BYTES), b"") if hasattr(stream, "read") else iter(())
 
 
-def _as_lines(array: raw_files.Upload, wait: Callable[[], None]) -> raw_files.Upload:
-    """Return the objects of a JSON array as JSON lines, which the reader takes apart. Raises NotRead, ValueError."""
+def _json_array_as_lines(array: raw_files.Upload, wait: Callable[[], None]) -> raw_files.Upload:
+    """Return a JSON array as JSON lines, converted in a process with limits. Raises NotRead, ValueError."""
     with closing(array), ReadingProcess(SECONDS_OF_A_PAGE, MEMORY_BYTES_OF_A_PAGE) as process:
-        return raw_files.take(array.name, process.lines(process.read(_body(array.content), wait, ARRAYS)))
+        return raw_files.take(array.name, process.lines(process.read(_body_chunks(array.content), wait, ARRAYS)))

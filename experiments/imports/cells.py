@@ -25,14 +25,15 @@ class Key(NamedTuple):
     block_size_bytes: int | None
     vm_count: int
     metric: str
-    machine: int | None  # None: not of one alone
+    machine: int | None  # None: the value is not of a single machine
 
 
 @dataclass(slots=True)
 class _NumberedCell(lint.Cell):
-    """A cell with the numbers of its repetitions: the highest, the highest that was stored before, and all of them.
+    """A cell, and which numbers its repetitions have.
 
-    taken : None until a file gives numbers of its own
+    last, last_stored : the highest number, and the highest that was stored before the import
+    taken : all numbers; None until a file gives numbers of its own
     """
 
     last: int = 0
@@ -47,7 +48,7 @@ class Cells:
         self.case_study = case_study
         self.cells: dict[Key, _NumberedCell] = {}
         self.parameters: dict[str, Mapping[str, Any]] = {}  # the objects of Variant.parameters
-        self.is_by_machine: dict[Key, bool] = {}  # key without its machine to whether its numbers are of single ones
+        self.is_by_machine: dict[Key, bool] = {}  # key without machine: whether its values are of single machines
         counts = Q(excluded_because="")
         groups = (
             Measurement.objects.filter(configuration__case_study=case_study)
@@ -103,7 +104,7 @@ class Cells:
         """Return the number of the row's repetition, or why it cannot be in its cell."""
         place = (row.configuration, row.variant, row.operation, row.block_size_bytes, row.vm_count, row.metric)
         key = Key(*place, row.machine)
-        if fault := self.fault_of_machine(row, key):
+        if fault := self.machine_fault(row, key):
             return fault
         cell = self.cells.get(key)
         if cell is None:
@@ -131,8 +132,8 @@ class Cells:
             cell.least, cell.greatest = min(cell.least, row.value), max(cell.greatest, row.value)
         return repetition
 
-    def fault_of_machine(self, row: Row, key: Key) -> Fault | None:
-        """Return why a cell cannot have numbers of its machines one by one and of all: both would count a run twice."""
+    def machine_fault(self, row: Row, key: Key) -> Fault | None:
+        """Return a fault where a cell would mix values of single machines and of all: a run would count twice."""
         is_of_one = row.machine is not None
         if is_of_one and self.case_study.value_scope == CaseStudy.Scope.AGGREGATE:
             return Fault(row.line, "machine", str(row.machine), "nothing: values here are of all machines together")
@@ -157,6 +158,6 @@ class Cells:
         )
         return set(rows.values_list("repetition", flat=True))
 
-    def counting(self) -> Iterator[lint.Cell]:
-        """Yield the cells of which a value counts."""
+    def counted(self) -> Iterator[lint.Cell]:
+        """Yield the cells that have a value which is not excluded."""
         return (cell for cell in self.cells.values() if cell.count)

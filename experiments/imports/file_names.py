@@ -1,4 +1,4 @@
-"""Hints in names of files about the configuration: offered to who imports them, never applied unasked. No Django.
+"""Find hints about the configuration in the names of files; the user decides which apply. No Django.
 
 "kvm_xfs-on-ext4_2vms_run1.json" says KVM, XFS on ext4, and two machines. A lone file system may be the guest's or the
 host's. What a name says of disks belongs to the case study, not to a configuration.
@@ -17,13 +17,13 @@ _CACHE_MODES = ("directsync", "unsafe", "writeback", "writethrough")
 _BARE = ("native", "baremetal")
 _MACHINES = re.compile(r"([1-9]\d{0,3})vms?")
 _DISKS = re.compile(r"raid\d{1,2}|ssd|hdd|nvme")
-_LONGEST = 3  # words of one name of the catalogue, "proxmox-ve-8"
-MOST = 40  # hints of one import
+_MAX_WORDS = 3  # words of one name of the catalogue, "proxmox-ve-8"
+MAX_HINTS = 40  # hints of one import
 
 
 @dataclass(frozen=True)
 class Hint:
-    """One thing that file names say. uses : what it may be used for; none where it is not of the configuration."""
+    """One word of file names. uses : context fields it may fill; empty where it describes disks"""
 
     word: str
     uses: tuple[Values, ...]
@@ -35,14 +35,14 @@ class Hint:
 
 
 def hints(names: Iterable[str], spellings: Mapping[str, Mapping[str, str]]) -> list[Hint]:
-    """Return what these file names say, each thing once, in the order it is met; at most MOST.
+    """Return the hints in these file names, each word once, in order of appearance; at most MAX_HINTS.
 
     spellings : kind to folded spelling to slug (catalogue.services.spellings)
     """
     by_word: dict[str, tuple[tuple[Values, ...], list[str]]] = {}
     for name in names:
-        for word, uses in dict(_named(_words(name), spellings)).items():
-            if word in by_word or len(by_word) < MOST:
+        for word, uses in dict(_match_words(_words(name), spellings)).items():
+            if word in by_word or len(by_word) < MAX_HINTS:
                 by_word.setdefault(word, (uses, []))[1].append(name)
     return [Hint(word, uses, tuple(files)) for word, (uses, files) in by_word.items()]
 
@@ -52,22 +52,24 @@ def _words(name: str) -> list[str]:
     return re.findall(r"[^\W_]+", stem)
 
 
-def _named(words: list[str], spellings: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, tuple[Values, ...]]]:
-    at = 0
-    while at < len(words):
-        length = min(_LONGEST, len(words) - at)
+def _match_words(
+    words: list[str], spellings: Mapping[str, Mapping[str, str]]
+) -> Iterator[tuple[str, tuple[Values, ...]]]:
+    position = 0
+    while position < len(words):
+        length = min(_MAX_WORDS, len(words) - position)
         uses, word = None, ""
         while length and uses is None:
-            word = "-".join(words[at : at + length])
-            uses = _uses(words[at : at + length], spellings)
+            word = "-".join(words[position : position + length])
+            uses = _uses(words[position : position + length], spellings)
             length -= uses is None
         if uses is not None:
             yield word, uses
-        at += max(length, 1)
+        position += max(length, 1)
 
 
 def _uses(words: list[str], spellings: Mapping[str, Mapping[str, str]]) -> tuple[Values, ...] | None:
-    """Return what the words together may be used for; None where they say nothing."""
+    """Return the context fields that the joined words may fill; None where they mean nothing."""
     word, file_systems = fold("".join(words)), spellings["file_system"]
     if len(words) == 3 and words[1] == "on" and words[0] in file_systems and words[2] in file_systems:
         return ({"guest_fs": file_systems[words[0]], "host_fs": file_systems[words[2]]},)
@@ -79,7 +81,7 @@ def _uses(words: list[str], spellings: Mapping[str, Mapping[str, str]]) -> tuple
         return ({"guest_fs": slug}, {"host_fs": slug})
     if machines := _MACHINES.fullmatch(word):
         return ({"vm_count": machines[1]},)
-    for field, known in (("image_format", _IMAGE_FORMATS), ("cache_mode", _CACHE_MODES)):
-        if word in known:
+    for field, values in (("image_format", _IMAGE_FORMATS), ("cache_mode", _CACHE_MODES)):
+        if word in values:
             return ({field: word},)
     return () if _DISKS.fullmatch(word) else None

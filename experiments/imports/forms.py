@@ -1,4 +1,4 @@
-"""The forms of imports: what people say with files, and about what was found; the API checks with the same ones."""
+"""The forms of imports: the context of uploaded files, and answers to what the reading found."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -35,7 +35,7 @@ class SeveralFilesField(forms.FileField):
 class ContextForm(forms.Form):
     """The context that all files of an import have in common and do not say themselves."""
 
-    # Asked for first: what the output of a benchmark never says.
+    # Shown first, because the output of a benchmark never tells these.
     MAIN = ("configuration", "hypervisor", "host_fs", "guest_fs", "vm_count")
     LABELS = {
         "configuration": "Configuration",
@@ -72,7 +72,7 @@ class ContextForm(forms.Form):
     def __init__(
         self, data: Any = None, *, case_study: CaseStudy, like: "ContextForm | None" = None, **kwargs: Any
     ) -> None:
-        """like : another form of the case study, whose fields are taken without asking the database again"""
+        """like : another form of the case study, whose fields are copied to save queries"""
         super().__init__(data, **kwargs)
         if like:
             self.fields.update({name: deepcopy(like.fields[name]) for name in normalise.CONTEXT})
@@ -187,7 +187,7 @@ class RunForm(forms.Form):
 
 
 class HintsForm(forms.Form):
-    """The uses of what the files' names say and nobody has said for all of them."""
+    """Asks which hints in file names to use, of those that the context of all files does not answer already."""
 
     def __init__(self, data: Any, *, batch: ImportBatch, contexts: Sequence[tuple[str, Mapping[str, str]]]) -> None:
         """contexts : name and own context of each file that is not left out"""
@@ -210,7 +210,7 @@ class HintsForm(forms.Form):
             if hint.uses:
                 self.fields[hint.word] = forms.ChoiceField(
                     required=False,
-                    label=f"“{hint.word}”, in {_of(len(hint.files), len(contexts))}, is",
+                    label=f"“{hint.word}”, in {_in_files(len(hint.files), len(contexts))}, is",
                     choices=[("", "not used"), *((",".join(use), _use_sentence(use, names)) for use in hint.uses)],
                     initial=",".join(used),
                 )
@@ -231,7 +231,7 @@ class HintsForm(forms.Form):
 
 
 class ColumnsForm(forms.Form):
-    """The meaning of each foreign column, unknown or said to be something."""
+    """Asks what each column that is not of the template holds."""
 
     def __init__(self, data: Any, *, batch: ImportBatch) -> None:
         super().__init__(data, prefix="column")
@@ -254,7 +254,7 @@ class ColumnsForm(forms.Form):
 
 
 class NamesForm(forms.Form):
-    """The meaning of each unknown name: an entry of the catalogue, or a new one."""
+    """Asks which entry of the catalogue each unknown name means, or for a new entry."""
 
     def __init__(self, data: Any, *, batch: ImportBatch) -> None:
         super().__init__(data, prefix="name")
@@ -336,7 +336,7 @@ class AnswersForms:
         return PartForm(data, case_study=self.study, like=like, prefix=prefix, initial=initial)
 
     def _runs(self, data: Any) -> Iterator[tuple[dict[str, Any], list[tuple[dict[str, Any], RunForm]]]]:
-        """Yield each file with several runs, or with one that has questions, and its first runs with their forms."""
+        """Yield each file with several runs, or with an ambiguous one, and its first runs with their forms."""
         left = MAX_RUNS_SHOWN
         for file, _ in self.files:
             runs = file.get("runs", [])[:left]
@@ -366,7 +366,7 @@ class AnswersForms:
 
     @property
     def known(self) -> dict[str, list[str]]:
-        """Return what may be said of a single run, as far as there is a list of it: field to values."""
+        """Return field to suggested values, for the forms of single runs."""
         asked = {name for _, runs in self.runs for run, _ in runs for name in run["could_be"]}
         file_systems = [slug for slug, _ in services.choices("file_system", self.study)] if self.runs else []
         return {"configuration": self.slugs, "guest_fs": file_systems, "operation": sorted(asked)}
@@ -375,7 +375,7 @@ class AnswersForms:
         """Return the answers in the shape of pipeline.checked_answers; `context` is that of all files."""
         files: dict[str, dict[str, Any]] = {}
         for file, form in self.files:
-            kept = self._context_of(file)  # what this form does not show was said by a program, and stays
+            kept = self._context_of(file)  # fields that this form does not show stay: a program set them
             kept = {name: text for name, text in kept.items() if name not in ("configuration", "vm_count")}
             files[file["sha256"]] = {
                 "runs": dict(self.given.get(file["sha256"], {}).get("runs", {})),
@@ -410,7 +410,7 @@ _USES = {
 }
 
 
-def _of(some: int, everything: int) -> str:
+def _in_files(some: int, everything: int) -> str:
     if some < everything:
         return f"{some:,} of {everything:,} file names"
     return "all file names" if everything > 1 else "its file name"

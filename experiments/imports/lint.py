@@ -5,7 +5,7 @@ are explained, rule by rule, in docs/models/lint.md.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any, Literal
@@ -26,7 +26,7 @@ from kdb.units import convert
 
 Severity = Literal["error", "warning"]
 
-PLACES = 5  # cells named by a finding
+MAX_PLACES = 5  # cells named by a finding
 
 # MiB/s that no storage and no cache of one server has: twice the memory bandwidth of the largest machines of 2025.
 IMPOSSIBLE_THROUGHPUT = 1_000_000.0
@@ -34,9 +34,9 @@ IMPOSSIBLE_THROUGHPUT = 1_000_000.0
 IDENTICAL_RUNS = 3
 # Greatest over least value of one cell from which its runs may be of several systems.
 WIDE_SPREAD = 2.0
-# Concurrency implied by rate and latency, over the one stated. Mean latency is over operations that overlap
-# with nothing else of their thread, so more than stated means a wrong unit or another count of threads.
-LITTLE_EXCESS = 2.0
+# Concurrency implied by rate and latency, over the one stated. A thread has one operation in flight at a time, so more
+# than stated means a wrong unit or another count of threads; the factor leaves room for rounding.
+CONCURRENCY_EXCESS = 2.0
 # How near a ratio must lie to 1.048576, 1024 or 1000 to look like a unit and not like a result.
 UNIT_TOLERANCE = 0.001
 
@@ -106,7 +106,7 @@ class DraftFacts:
 
 @dataclass(frozen=True)
 class LintFinding:
-    """One thing that looks wrong. places : the first cells it was seen in, at most PLACES."""
+    """One thing that looks wrong. places : the first cells it was seen in, at most MAX_PLACES."""
 
     rule: str
     severity: Severity
@@ -134,7 +134,7 @@ def check(facts: DraftFacts) -> list[LintFinding]:
         for message, cells in rule.look(facts):
             places = tuple(dict.fromkeys(cell.place for cell in cells))
             more = f" ({len(cells)} cells)" if len(cells) > 1 else ""
-            findings.append(LintFinding(rule.name, rule.severity, f"{message}{more}", places[:PLACES]))
+            findings.append(LintFinding(rule.name, rule.severity, f"{message}{more}", places[:MAX_PLACES]))
     return sorted(findings, key=lambda finding: finding.severity != "error")
 
 
@@ -145,8 +145,9 @@ def impossible_throughput(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]
     """A throughput beyond what the memory of any server moves cannot have been measured: the unit is wrong."""
     cells = [
         cell
-        for cell in _throughputs(facts)
-        if convert(cell.greatest, cell.unit, "MiB/s") * _machines(cell, facts) > IMPOSSIBLE_THROUGHPUT
+        for cell in facts.cells
+        if cell.metric == "throughput"
+        and convert(cell.greatest, cell.unit, "MiB/s") * _machines(cell, facts) > IMPOSSIBLE_THROUGHPUT
     ]
     if cells:
         most = max(cells, key=lambda cell: cell.greatest)
@@ -157,10 +158,10 @@ def impossible_throughput(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]
         )
 
 
-def no_disks_number(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
-    """A value at which unequal systems stop, or above what the disks carry, was made by a clock, a limit or a cache."""
+def implausible_for_disks(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
+    """A value at which different systems stop, or above what the disks can do, shows a clock, a limit or a cache."""
     by_kind: dict[str, list[tuple[plausibility.MeasuredValue, plausibility.Flag]]] = defaultdict(list)
-    for value, flag in plausibility.implausible(_value(cell, facts) for cell in facts.cells):
+    for value, flag in plausibility.implausible(_measured_value(cell, facts) for cell in facts.cells):
         by_kind[flag.kind].append((value, flag))
     for kind, flagged in sorted(by_kind.items()):
         most, flag = max(flagged, key=lambda pair: (pair[0].moved or 0.0, pair[1].reason, pair[0].configuration))
@@ -168,13 +169,13 @@ def no_disks_number(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
         yield f"{kind}: {most.configuration}, {most.key.workload}: {flag.reason}", cells
 
 
-def _value(cell: Cell, facts: DraftFacts) -> plausibility.MeasuredValue:
+def _measured_value(cell: Cell, facts: DraftFacts) -> plausibility.MeasuredValue:
     described = facts.configurations.get(cell.configuration, {})
     is_uncached = not described.get("hypervisor") or described.get("cache_mode") in UNCACHED
     return plausibility.MeasuredValue(
         key=cell,
         configuration=cell.configuration,
-        load=_place_of(cell)[1:7],
+        load=_run_key(cell)[1:7],
         group=(cell.vm_count, cell.machine, cell.metric, cell.unit),
         value=cell.mean,
         unit=cell.unit,
@@ -189,7 +190,7 @@ def _value(cell: Cell, facts: DraftFacts) -> plausibility.MeasuredValue:
 def fits_into_memory(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
     """A working set smaller than the memory of the guest or of the host can be read from it: the disk was
     hardly measured."""
-    for (configuration, workload), cells in _by(facts, "configuration", "workload").items():
+    for (configuration, workload), cells in _group_by(facts, "configuration", "workload").items():
         described = facts.configurations.get(configuration, {})
         guest, host = described.get("vm_ram_gib"), facts.server_ram_gib
         sized = [(working_set_bytes(cell), cell) for cell in cells]
@@ -204,8 +205,8 @@ def fits_into_memory(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
             where = f"the {host:g} GiB of the server"
         else:
             continue
-        told = f"{size / 2**20:.4g} MiB" + (f" on each of {machines} machines" if machines > 1 else "")
-        yield f"{configuration}, {workload}: the files take {told}, less than {where}", [c for _, c in sizes]
+        amount = f"{size / 2**20:.4g} MiB" + (f" on each of {machines} machines" if machines > 1 else "")
+        yield f"{configuration}, {workload}: the files take {amount}, less than {where}", [c for _, c in sizes]
 
 
 def identical_repetitions(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
@@ -227,11 +228,11 @@ def wide_spread(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
 
 
 def littles_law(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
-    """Rate times latency is how many operations were under way; more than there were threads cannot be."""
+    """Rate times latency is the number of operations in flight, which cannot exceed threads times queue depth."""
     pairs: dict[tuple[Any, ...], dict[str, Cell]] = defaultdict(dict)
     for cell in facts.cells:
         if cell.metric in ("operation_rate", "latency"):
-            pairs[_place_of(cell)][cell.metric] = cell
+            pairs[_run_key(cell)][cell.metric] = cell
     broken = []
     for by_metric in pairs.values():
         if len(by_metric) < 2:
@@ -240,9 +241,9 @@ def littles_law(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
         stated = concurrency(rate.parameters)
         if stated is None or rate.parameters.get("latency_of") == "reads and writes":
             continue  # that latency leaves operations out (Filebench up to 1.5)
-        most = stated * (1 if _is_of_one(rate, facts) else max(rate.vm_count, 1))
+        most = stated * (1 if _is_single_machine(rate, facts) else max(rate.vm_count, 1))
         implied = rate.mean * latency.mean / 1000
-        if implied > LITTLE_EXCESS * most:
+        if implied > CONCURRENCY_EXCESS * most:
             broken.append((implied / most, implied, most, rate))
     if broken:
         _, implied, most, rate = max(broken, key=lambda excess: excess[0])
@@ -254,13 +255,13 @@ def littles_law(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
 
 
 def unit_suspicion(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
-    """Throughput that differs from rate times block size by a power of 1000 or 1024 is in another unit than it
-    says; so is a case study that mixes MB/s and MiB/s for one workload, perhaps."""
+    """Throughput that differs from rate times block size by a power of 1000 or 1024 is in another unit than it says;
+    so may be throughput of one workload that is given in MB/s and in MiB/s."""
     factors = {1000.0: "KB for MB", 1024.0: "KiB for MiB", 2**20 / 1e6: "MB for MiB", 8.0: "bits for bytes"}
     pairs: dict[tuple[Any, ...], dict[str, Cell]] = defaultdict(dict)
     for cell in facts.cells:
         if cell.metric in ("operation_rate", "throughput") and cell.block_size_bytes:
-            pairs[_place_of(cell)][cell.metric] = cell
+            pairs[_run_key(cell)][cell.metric] = cell
     wrong: dict[str, list[Cell]] = defaultdict(list)
     for by_metric in pairs.values():
         if len(by_metric) < 2:
@@ -274,7 +275,7 @@ def unit_suspicion(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
                 wrong[words].append(throughput)
     for words, cells in wrong.items():
         yield f"throughput and rate times block size disagree as {words} do", cells
-    for (workload,), cells in _by(facts, "workload").items():
+    for (workload,), cells in _group_by(facts, "workload").items():
         units = {cell.unit for cell in cells if cell.metric == "throughput"}
         if len(units) > 1:
             yield (
@@ -284,7 +285,7 @@ def unit_suspicion(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
 
 
 def different_machines(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
-    """Virtual machines of different sizes, or other guest systems, are not a fair comparison of what lies below."""
+    """Virtual machines of different sizes or with different guest systems do not compare their storage fairly."""
     used = {cell.configuration for cell in facts.cells}
     for name, words in (
         ("vm_vcpus", "virtual processors"),
@@ -298,15 +299,15 @@ def different_machines(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
             if slug in used and fields.get("hypervisor") and fields.get(name) not in (None, ""):
                 values[fields[name]].append(slug)
         if len(values) > 1:
-            told = "; ".join(f"{value} in {', '.join(slugs[:3])}" for value, slugs in values.items())
+            sizes = "; ".join(f"{value} in {', '.join(slugs[:3])}" for value, slugs in values.items())
             slugs = {slug for group in values.values() for slug in group}
-            yield f"{words}: {told}", [cell for cell in facts.cells if cell.configuration in slugs]
+            yield f"{words}: {sizes}", [cell for cell in facts.cells if cell.configuration in slugs]
 
 
 def mixed_versions(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
     """Two versions of a benchmark are two benchmarks: Filebench 1.4.9.1 and 1.5 differ by a factor of four on
     the same disk."""
-    for (workload, benchmark), cells in _by(facts, "workload", "benchmark").items():
+    for (workload, benchmark), cells in _group_by(facts, "workload", "benchmark").items():
         versions = sorted({cell.benchmark_version or "not stated" for cell in cells})
         if len(versions) > 1:
             yield f"{workload}: {benchmark} {' and '.join(versions)} are not compared with each other", cells
@@ -314,21 +315,21 @@ def mixed_versions(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
 
 def changed_parameters(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
     """The same load with other parameters is another load: its values are not compared."""
-    for (workload, benchmark, version), cells in _by(facts, "workload", "benchmark", "benchmark_version").items():
+    for (workload, benchmark, version), cells in _group_by(facts, "workload", "benchmark", "benchmark_version").items():
         variants = {tuple(sorted(cell.parameters.items(), key=str)): cell.parameters for cell in cells}
         if len(variants) > 1:
             names = {name for parameters in variants.values() for name in parameters}
-            told = []
+            differences = []
             for name in sorted(names):
                 values = {str(parameters.get(name, "not stated")) for parameters in variants.values()}
                 if len(values) > 1:
-                    told.append(f"{name} {', '.join(sorted(values)[:4])}")
-            yield f"{workload} by {benchmark} {version}: {'; '.join(told[:4])}".replace(" :", ":"), cells
+                    differences.append(f"{name} {', '.join(sorted(values)[:4])}")
+            yield f"{workload} by {benchmark} {version}: {'; '.join(differences[:4])}".replace(" :", ":"), cells
 
 
 def below_minimum(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
-    """A number that was neither repeated nor measured for long, of which nothing is said, is an anecdote: it is kept
-    and shown, and no answer counts it."""
+    """A number that was neither repeated, nor measured for long, nor described is an anecdote: it is kept and shown,
+    and no answer counts it."""
     below = [cell for cell in facts.cells if _is_below_minimum(cell, facts)]
     if below:
         yield (
@@ -347,7 +348,7 @@ def _is_below_minimum(cell: Cell, facts: DraftFacts) -> bool:
 
 RULES = (
     Rule("impossible throughput", "error", impossible_throughput),
-    Rule("no disk's number", "warning", no_disks_number),
+    Rule("no disk's number", "warning", implausible_for_disks),
     Rule(BELOW_MINIMUM, "warning", below_minimum),
     Rule("fits into memory", "warning", fits_into_memory),
     Rule("identical repetitions", "warning", identical_repetitions),
@@ -369,7 +370,7 @@ def working_set_bytes(cell: Cell) -> int | None:
 
 
 def concurrency(parameters: Mapping[str, Any]) -> float | None:
-    """Return how many operations can be under way: threads or jobs, times queue depth; None where no threads are."""
+    """Return how many operations can be in flight: threads or jobs, times queue depth; None where neither is stated."""
     names = ("threads", "numjobs", "jobs", "clients", "processes")
     workers = next((positive(parameters[name]) for name in names if name in parameters), None)
     depth = next((positive(parameters[name]) for name in ("iodepth", "queue_depth") if name in parameters), None)
@@ -379,27 +380,23 @@ def concurrency(parameters: Mapping[str, Any]) -> float | None:
 # Cells in groups
 
 
-def _throughputs(facts: DraftFacts) -> Iterable[Cell]:
-    return (cell for cell in facts.cells if cell.metric == "throughput")
-
-
 def _machines(cell: Cell, facts: DraftFacts) -> int:
-    """Return how many machines' values make up what the storage moved: 1 where the printed one may be of all."""
-    return max(cell.vm_count, 1) if _is_of_one(cell, facts) else 1
+    """Return by how many machines a value is multiplied to get the storage's total: 1 where it may be the total."""
+    return max(cell.vm_count, 1) if _is_single_machine(cell, facts) else 1
 
 
-def _is_of_one(cell: Cell, facts: DraftFacts) -> bool:
+def _is_single_machine(cell: Cell, facts: DraftFacts) -> bool:
     return cell.machine is not None or facts.value_scope == "per-vm"
 
 
-def _by(facts: DraftFacts, *names: str) -> dict[tuple[Any, ...], list[Cell]]:
+def _group_by(facts: DraftFacts, *names: str) -> dict[tuple[Any, ...], list[Cell]]:
     groups: dict[tuple[Any, ...], list[Cell]] = defaultdict(list)
     for cell in facts.cells:
         groups[tuple(getattr(cell, name) for name in names)].append(cell)
     return dict(sorted(groups.items()))
 
 
-def _place_of(cell: Cell) -> tuple[Any, ...]:
-    """Return what a cell has in common with the other metrics of the same runs: configuration, load, machines."""
+def _run_key(cell: Cell) -> tuple[Any, ...]:
+    """Return the key that all metrics of the same runs share: configuration, load, machines."""
     variant = (cell.workload, cell.benchmark, cell.benchmark_version, str(sorted(cell.parameters.items(), key=str)))
     return (cell.configuration, *variant, cell.operation, cell.block_size_bytes, cell.vm_count, cell.machine)

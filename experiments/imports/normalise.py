@@ -1,12 +1,11 @@
-"""Turn a file's words into rows in the catalogue's names and kdb's units. No database, no Django.
+"""Convert a file's cells to rows with names of the catalogue and units of kdb. No database, no Django.
 
-Every file becomes the same thing first: named fields and text cells, one measurement a line (`Source`).
-A table brings its own fields; a run of a benchmark brings workload, parameters and figures, and what it
-cannot know (which configuration, how many machines) the user says beside the file, as `context`. A cell
-of the file stands before the context.
+Every file first becomes a `Source`: named fields and text cells, one measurement a line. A table has its own fields. A
+run of a benchmark has workload, parameters and figures; the user states what it lacks, such as the configuration and
+the number of machines, as `context`, which cells of the file override.
 
-Nothing is guessed: a name that is neither a slug nor an alias is handed back as `Unknown`, and a row that
-lacks something as a `Fault` that says what is expected.
+Nothing is guessed: a name that is neither a slug nor an alias becomes an `Unknown`, and a row that lacks a value a
+`Fault` with what is expected.
 """
 
 import json
@@ -57,7 +56,7 @@ LENGTHS = {
     "compression": 20,
     "excluded_because": 300,
 }
-NOT_STATED = "not-stated"  # said of guest_access: of the guest's file system nothing is known
+NOT_STATED = "not-stated"  # a value of guest_access: nothing is known of the guest's file system
 CHOICES = {
     "virtualisation": ("full", "para", "emulated", "container", "none"),
     "storage_kind": ("hdd", "ssd", "nvme", "mixed"),
@@ -79,7 +78,7 @@ CONFIGURATION = (
     *("guest_mkfs_options", "guest_mount_options", "guest_io_scheduler"),
     *("vm_vcpus", "vm_ram_gib", "vm_disk"),
 )
-HOST = (  # what native has as well
+HOST = (  # fields that native has, too
     *("host_os", "host_kernel", "host_fs", "host_mkfs_options", "host_mount_options", "host_io_scheduler"),
     *(setting.column for setting in SETTINGS.values() if setting.is_native and setting.column != "host_kernel"),
 )
@@ -94,10 +93,17 @@ _SIZES = tuple(setting.column for setting in SETTINGS.values() if setting.is_byt
 EMPTY: Values = {
     name: None if name in (*REFERENCES, "vm_vcpus", "vm_ram_gib", *_SIZES) else "" for name in CONFIGURATION[1:]
 }
-DESCRIBED = "the name of a configuration, or its hypervisor (or native) and file systems"
-CONTEXT = (*CONFIGURATION, *WORKLOAD, "vm_count", "operation", "source", "note")  # what a user may say beside a file
+A_CONFIGURATION = "the name of a configuration, or its hypervisor (or native) and file systems"
+CONTEXT = (
+    *CONFIGURATION,
+    *WORKLOAD,
+    "vm_count",
+    "operation",
+    "source",
+    "note",
+)  # fields that a user may state for a file
 
-LINE = "line"  # of a row in its source, beside the fields
+LINE = "line"  # of a row in its source; not a field of the template
 ROW_FIELDS = {*CONFIGURATION, *WORKLOAD, *NUMBERS, "parameters"}
 
 LARGEST = {"vm_count": 32_767, "machine": 32_767, "vm_vcpus": 32_767, "repetition": 2**31 - 1, "repetitions": 2**31 - 1}
@@ -154,8 +160,8 @@ class Row(NamedTuple):
     working_set_bytes: int | None
 
 
-# What many lines of a file share: the VM count, None where it is not stated, and a row without line, value and what the
-# value is of.
+# What many lines share, parsed once: the VM count (None: not stated), and a Row whose line, configuration, variant and
+# value are still to be filled in.
 Shared = tuple[int | None, Row]
 
 
@@ -163,7 +169,7 @@ Shared = tuple[int | None, Row]
 class Source:
     """Named cells of one file, a measurement a line: numbers where it has numbers, else texts as people typed them.
 
-    `rows` may yield faults of its own. An empty cell is "".
+    `rows` may also yield faults. An empty cell is "".
     """
 
     fields: tuple[str, ...]
@@ -183,9 +189,9 @@ FIGURES = (("throughput", "throughput_mib_s"), ("operation_rate", "ops_per_s"), 
 def source_of_reading(
     reading: Reading, context: Mapping[str, str], runs: Mapping[str, Mapping[str, str]] | None = None
 ) -> Source:
-    """Return a source in which each figure of each run is a line; the context may rename what the tool calls its load.
+    """Return a source with a line for each figure of each run; the context may rename the tool's workload.
 
-    runs : context of single runs, by the line that each stands on; it stands before the context of the file
+    runs : context of single runs, by their line in the file; it overrides the context of the file
     """
     contexts = runs or {}
     own_fields = tuple(dict.fromkeys(name for given in contexts.values() for name in given if name not in RUN_FIELDS))
@@ -193,9 +199,9 @@ def source_of_reading(
     def rows() -> Iterator[tuple[int | None, Cells] | Fault]:
         for run in reading.runs:
             own = contexts.get(str(run.line), {})
-            # The operation said of the whole file counts where a run does not tell its own.
-            said_of_all = context.get("operation") if run.operation in ("", "mixed") else ""
-            operation = own.get("operation") or said_of_all or run.operation
+            # The operation stated for the whole file counts only where a run does not name its own.
+            stated_for_all = context.get("operation") if run.operation in ("", "mixed") else ""
+            operation = own.get("operation") or stated_for_all or run.operation
             if not operation:
                 expected = f"{' or '.join(run.could_be)}, said beside the file: the file does not tell them apart"
                 yield Fault(run.line, "operation", "nothing", expected)
@@ -210,9 +216,9 @@ def source_of_reading(
                 run.working_set_bytes or "",
                 " ".join(filter(None, (run.note, own.get("note") or context.get("note")))),
             )
-            beside = tuple(own.get(name, "") for name in own_fields)
+            own_cells = tuple(own.get(name, "") for name in own_fields)
             for metric, value in figures_of(run):
-                yield run.line, (*load, metric, value, METRICS[metric].unit, *beside)
+                yield run.line, (*load, metric, value, METRICS[metric].unit, *own_cells)
 
     return Source((*RUN_FIELDS, *own_fields), rows, context)
 
@@ -225,9 +231,9 @@ def figures_of(run: Run) -> Iterator[tuple[str, float]]:
 
 
 def source_of_rows(given: Sequence[Mapping[str, Any]], context: Mapping[str, str]) -> Source:
-    """Return rows of a program of ours as a source. Raises ValueError where one has a field that no row has.
+    """Return rows that KDB itself made as a source. Raises ValueError for a field that rows do not have.
 
-    given : field to value, and where a row stands on a line of something, that as "line"
+    given : field to value; "line" is the row's line in its origin, if any
     """
     fields = tuple(dict.fromkeys(name for row in given for name in row if name != LINE))
     if unknown := {name for name in fields if not name.startswith(PARAMETER)} - ROW_FIELDS:
@@ -252,7 +258,7 @@ def _cell(name: str, value: Any) -> Cell:
 
 
 class Normaliser:
-    """The maker of rows from the lines of an import's files; it remembers the configurations that they name.
+    """Makes rows of the lines of an import's files, and collects the configurations that they name.
 
     configurations : slug to values of every configuration of the case study, new ones included
     new : slugs of those that the import adds
@@ -283,27 +289,26 @@ class Normaliser:
         if is_guest_unknown := given.get("guest_access") == NOT_STATED:
             given["guest_access"] = ""
         if slug and slug in self.configurations:
-            there = self.configurations[slug]
+            existing = self.configurations[slug]
             for name, value in given.items():
-                if value not in (None, "") and there.get(name) != value:
-                    raise WrongValue(
-                        name, _as_text(value), f"{_as_text(there.get(name))}, as configuration {slug} has it"
-                    )
+                if value not in (None, "") and existing.get(name) != value:
+                    expected = f"{_as_text(existing.get(name))}, as configuration {slug} has it"
+                    raise WrongValue(name, _as_text(value), expected)
             return slug
         if slug and not re.fullmatch(r"[a-z0-9_-]{1,80}", slug):
             raise WrongValue("configuration", slug, "up to 80 small letters, digits, hyphens and underscores")
         if not slug:
-            same = [s for s, there in self.configurations.items() if all(there.get(n) == v for n, v in given.items())]
+            same = [s for s, other in self.configurations.items() if all(other.get(n) == v for n, v in given.items())]
             if "hypervisor" not in given:
-                raise WrongValue("configuration", "nothing", DESCRIBED)
+                raise WrongValue("configuration", "nothing", A_CONFIGURATION)
             if len(same) > 1:
                 raise WrongValue("configuration", "nothing", f"one of {first_few(same)}: the columns fit all of them")
             if same:
                 return same[0]
         elif "hypervisor" not in given:
             known = first_few(self.configurations) or "none yet"
-            raise WrongValue("configuration", slug, f"one of the case study ({known}); for a new one {DESCRIBED}")
-        _check_sides(given, is_guest_unknown=is_guest_unknown)
+            raise WrongValue("configuration", slug, f"one of the case study ({known}); for a new one {A_CONFIGURATION}")
+        _check_guest_and_host(given, is_guest_unknown=is_guest_unknown)
         if "," in (given.get("cache_mode") or ""):
             raise WrongValue("cache_mode", given["cache_mode"], "a text without comma")
         slug = slug or self._free_slug(given)
@@ -323,7 +328,7 @@ class Normaliser:
         return slug
 
 
-def _check_sides(values: Values, *, is_guest_unknown: bool = False) -> None:
+def _check_guest_and_host(values: Values, *, is_guest_unknown: bool = False) -> None:
     """Raise where a virtual machine lacks a guest file system, or the bare machine has something of a guest."""
     if values["hypervisor"]:
         is_container = values.get("virtualisation") == "container"
@@ -353,11 +358,11 @@ def _check_sides(values: Values, *, is_guest_unknown: bool = False) -> None:
 
 
 class _Missing(Exception):  # noqa: N818 - becomes an Unknown
-    """The kind and the name that nothing is known by."""
+    """A name that the catalogue lacks: its kind and its text."""
 
 
 class _LineReader:
-    """The reader of one source's lines. What many lines share is worked out once."""
+    """Reads the lines of one source; cells that many lines share are parsed once."""
 
     def __init__(self, source: Source, normaliser: Normaliser) -> None:
         self.normaliser = normaliser
@@ -388,9 +393,9 @@ class _LineReader:
         variant = self._cached(self.variants, self.pick_variant(cells), self._variant)
         shared, value = self._numbers(self.pick_numbers(cells))
         wrong = [part for part in (configuration, variant, shared, value) if isinstance(part, list)]
-        if not (wrong or isinstance(shared, list) or isinstance(value, list)):  # said again for mypy
+        if not (wrong or isinstance(shared, list) or isinstance(value, list)):  # the last two for mypy
             stated_count, pattern = shared
-            vm_count = self._machines(configuration, stated_count)
+            vm_count = self._effective_vm_count(configuration, stated_count)
             if pattern.machine and isinstance(vm_count, int) and pattern.machine > vm_count:
                 expected = f"a number from 1 to the {vm_count} that ran together"
                 wrong = [[WrongValue("machine", str(pattern.machine), expected)]]
@@ -408,14 +413,13 @@ class _LineReader:
                 yield Unknown(line, *problem.args)
 
     @staticmethod
-    def _cached(kept: dict[tuple[Any, ...], Any], key: Cells, work_out: Callable[[Cells], Any]) -> Any:
-        value = kept.get(key)
-        if value is None:
-            value = kept[key] = work_out(key)
-        return value
+    def _cached(cache: dict[tuple[Any, ...], Any], key: Cells, parse: Callable[[Cells], Any]) -> Any:
+        if key not in cache:
+            cache[key] = parse(key)
+        return cache[key]
 
     def _with_context(self, names: tuple[str, ...], cells: Cells, wanted: Iterable[str]) -> dict[str, Any]:
-        """Return field to cell: the file's own, else the context's; fields that neither has are left out.
+        """Return field to cell, of the file or else of the context; fields that neither has are left out.
 
         A cell is a text, but may be a number in a field of NUMERIC.
         """
@@ -458,7 +462,7 @@ class _LineReader:
             return _volume_block(name, str(text))
         if name == "guest_access" and fold(str(text)) == fold(NOT_STATED):
             return NOT_STATED
-        text = value_of(name, str(text)) or text
+        text = value_of_spelling(name, str(text)) or text
         if name in CHOICES and text not in ("", *CHOICES[name]):
             raise WrongValue(name, text, f"one of {', '.join(CHOICES[name])}")
         return _text(name, text)
@@ -488,7 +492,7 @@ class _LineReader:
         return problems or Variant(slugs["workload"], slugs["benchmark"], version, packed)
 
     def _numbers(self, cells: Cells) -> tuple[Shared | list[Exception], float | list[Exception]]:
-        """Return what the line shares with others, and its value; in place of each, what is wrong with it."""
+        """Return what the line shares with others, and its value; or the problems of either in its place."""
         if self.value_at is None:
             return [], [WrongValue("value", "nothing", "a column with the measured values")]
         # All but the value repeats from line to line.
@@ -569,7 +573,7 @@ class _LineReader:
         )
         return problems or (vm_count, pattern)
 
-    def _machines(self, configuration: str, vm_count: int | None) -> int | WrongValue:
+    def _effective_vm_count(self, configuration: str, vm_count: int | None) -> int | WrongValue:
         """Return the VM count: native has zero virtual machines, stated or not; a hypervisor has at least one."""
         if not self.normaliser.configurations[configuration]["hypervisor"]:
             return WrongValue("vm_count", str(vm_count), "0 or nothing: the configuration is native") if vm_count else 0
@@ -589,7 +593,7 @@ class _LineReader:
 
 
 def first_few(names: Iterable[str]) -> str:
-    """Return a few of the names, for a sentence."""
+    """Return the first 20 names, comma-separated, and how many more there are."""
     names = [*names]
     return ", ".join(names[:20]) + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")
 
@@ -611,14 +615,13 @@ def _volume_block(name: str, text: str) -> int:
     return size
 
 
-def value_of(column: str, text: str) -> str:
-    """Return the value of a setting or of a closed list that a spelling means: "writeback" of "Write-Back"; "" where it
-    means none."""
-    return _values(column).get(fold(text), "")
+def value_of_spelling(column: str, text: str) -> str:
+    """Return the value that a spelling stands for: "writeback" for "Write-Back"; "" for none."""
+    return _values_by_spelling(column).get(fold(text), "")
 
 
 @cache
-def _values(column: str) -> dict[str, str]:
+def _values_by_spelling(column: str) -> dict[str, str]:
     words = WORDS.get("storage" if column == "storage_kind" else column, {})
     known = {fold(word): value for value, phrases in words.items() for word in phrases}
     known |= {fold(word): value for word, value in SETTINGS[column].spellings.items()} if column in SETTINGS else {}

@@ -1,13 +1,12 @@
-"""Results into a draft: receive, read, correct, confirm, discard. Pages, API, commands and campaigns call these.
+"""Import results into a draft: receive, read, correct, confirm, discard. Pages, API, commands and campaigns use this.
 
-    receive    the bytes are kept, and a job reads them
-    read       (job) every line becomes a row or a fault; the report says what would come in
-    correct    names are mapped, context is given, files are left out; the job reads again
-    confirm    the job reads once more and files the rows: all of them with their configurations, or none
-    discard    the files are forgotten, and rows that were filed are taken out of the draft again
+    receive    store the bytes, and enqueue a job that reads them
+    read       (job) make a row or a fault of every line, and a report of what would be imported
+    correct    map names, give context, leave files out; the job reads again
+    confirm    the job reads again and files the rows: all of them with their configurations, or none
+    discard    delete the files, and filed rows from the draft
 
-A job that dies begins again from the bytes: before the commit nothing is in the case study, after it
-everything is.
+A job that dies starts again from the bytes. Rows are filed in one transaction.
 """
 
 import hashlib
@@ -47,7 +46,7 @@ from experiments.readers.reading_process import (
     ReadingProcess,
     keep_waiting,
 )
-from experiments.readers.table_columns import FIELDS, IGNORED, PARAMETER, may_stand_for
+from experiments.readers.table_columns import FIELDS, IGNORED, PARAMETER, is_column_role
 from experiments.records.files import raw_files
 from experiments.records.files.raw_files import Upload, UploadError
 from kdb.jobs import jobs
@@ -62,13 +61,13 @@ logger = logging.getLogger(__name__)
 
 READ_JOB = "read_import"
 MAX_FILES = 1_000  # of one import
-MAX_RUNS_SAID = 1_000  # of one file, each with context of its own
+MAX_RUN_CONTEXTS = 1_000  # of one file, each with context of its own
 
 State = ImportBatch.State
 
 
 class ImportRefused(Exception):  # noqa: N818 - the user's matter, not a failure of ours
-    """An import cannot go where it was asked to go; the text is fit to show."""
+    """The step cannot be taken in the import's present state; the message may be shown to users."""
 
 
 class Unusable(ImportRefused):
@@ -99,19 +98,18 @@ def receive(
     idempotency_key: str = "",
     wait: Callable[[], None] = keep_waiting,
 ) -> tuple[ImportBatch, bool]:
-    """Keep the files and have them read. Returns the import and whether it is new.
+    """Store the files and enqueue their reading. Return the import and whether it is new.
 
-    A ZIP stands for its members. Bytes that the case study has already are not taken again: where
-    that is all of them, the latest of the imports that brought them is returned, read again with these
-    answers unless it was filed.
-    uploads : taken one by one; wait : called each second while an archive is opened, raises to give up
+    A ZIP is replaced by its members. Bytes that the case study has already are skipped; if all are, the latest of
+    their imports is returned, and read again with these answers unless it was filed.
+    uploads : consumed one by one; wait : called each second while an archive is opened, raises to give up
     Raises ImportRefused where the case study takes no imports, Unusable, KeyReused.
     """
     with ExitStack() as stack:
         try:
-            given = [stack.enter_context(closing(upload)) for upload in uploads]
+            received = [stack.enter_context(closing(upload)) for upload in uploads]
             answers = checked_answers({} if answers is None else answers)
-            files = [stack.enter_context(closing(file)) for file in _expand_archives(given, wait)]
+            files = [stack.enter_context(closing(file)) for file in _expand_archives(received, wait)]
         except (UploadError, archives.ArchiveError) as error:
             raise Unusable(str(error)) from error
         if not files:
@@ -133,7 +131,7 @@ def receive(
         )
         try:
             return _receive_once(wanted(), files)
-        except IntegrityError:  # the same request or the same bytes came in meanwhile: now they are found
+        except IntegrityError:  # the same request or bytes arrived concurrently: the second attempt sees them
             return _receive_once(wanted(), files)
 
 
@@ -150,25 +148,24 @@ def _receive_once(batch: ImportBatch, files: list[Upload]) -> tuple[ImportBatch,
         return _read_once_more(_lock(earlier.pk), batch), False  # its worker died, or its job failed
     _lock_draft(case_study.pk)
     same_bytes = RawFile.objects.filter(case_study=case_study, sha256__in=[file.sha256 for file in files])
-    there = dict(same_bytes.values_list("sha256", "batch_id"))
-    fresh = {file.sha256: file for file in files if file.sha256 not in there}
-    if not fresh:
-        return _read_once_more(_lock(max(there.values())), batch), False
-    known = [{"name": file.name, "import": there[file.sha256]} for file in files if file.sha256 in there]
+    imports = dict(same_bytes.values_list("sha256", "batch_id"))
+    new_files = {file.sha256: file for file in files if file.sha256 not in imports}
+    if not new_files:
+        return _read_once_more(_lock(max(imports.values())), batch), False
+    known = [{"name": file.name, "import": imports[file.sha256]} for file in files if file.sha256 in imports]
     batch.report = {"known": known}
     batch.save()
-    for file in fresh.values():
+    for file in new_files.values():
         raw_files.store(batch, file)
     _enqueue(batch)
-    logger.info("received import=%s case_study=%s files=%s door=%s", batch.pk, case_study.slug, len(fresh), batch.door)
+    logger.info(
+        "received import=%s case_study=%s files=%s door=%s", batch.pk, case_study.slug, len(new_files), batch.door
+    )
     return batch, True
 
 
 def _read_once_more(batch: ImportBatch, wanted: ImportBatch) -> ImportBatch:
-    """Read the same bytes once more; filed rows stay, and so does a reading under way with the same answers.
-
-    Anything else is read again with the new ones.
-    """
+    """Read an import again with the answers and choice of `wanted`, unless it was filed or is being read with them."""
     is_the_same = batch.answers == wanted.answers and batch.is_confirmed == wanted.is_confirmed
     if batch.state != State.FILED and not (is_the_same and batch.is_being_read):
         batch.answers, batch.is_confirmed, batch.state = wanted.answers, wanted.is_confirmed, State.READING
@@ -231,16 +228,16 @@ def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
     for digest, of_file in _mapping(answers, "files").items():
         if not isinstance(of_file, Mapping) or set(of_file) - {"context", "leave_out", "parts", "runs"}:
             raise UnusableAnswers("files: each is named by its SHA-256 and has context, leave_out, parts and runs.")
-        files[digest] = _answers_about(of_file)
+        files[digest] = _checked_part(of_file)
         parts = _mapping(of_file, "parts")
         if any(not isinstance(part, Mapping) or set(part) - {"context", "leave_out"} for part in parts.values()):
             raise UnusableAnswers("parts: each is named as in the report and has context and leave_out.")
         if parts:
-            files[digest]["parts"] = {str(name): _answers_about(part) for name, part in parts.items()}
+            files[digest]["parts"] = {str(name): _checked_part(part) for name, part in parts.items()}
         runs = {str(line): _context(given) for line, given in _mapping(of_file, "runs").items()}
-        if len(runs) > MAX_RUNS_SAID or not all(re.fullmatch("[0-9]{1,9}", line) for line in runs):
+        if len(runs) > MAX_RUN_CONTEXTS or not all(re.fullmatch("[0-9]{1,9}", line) for line in runs):
             raise UnusableAnswers(
-                f"runs: {{line: {{field: text}}}}, a line is a number, and at most {MAX_RUNS_SAID:,} are said."
+                f"runs: {{line: {{field: text}}}}, a line is a number, and at most {MAX_RUN_CONTEXTS:,} are said."
             )
         if runs:
             files[digest]["runs"] = runs
@@ -259,7 +256,7 @@ def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
         create[kind] = dict(wanted)
     columns = {header: name for header, name in _mapping(answers, "columns").items() if name not in (None, "")}
     for header, name in columns.items():
-        if not (_is_text(name) and may_stand_for(name)):
+        if not (_is_text(name) and is_column_role(name)):
             raise UnusableAnswers(
                 f"columns: {header!r} may be {IGNORED}, pair, {PARAMETER}<name>, or one of {', '.join(FIELDS)}."
             )
@@ -267,7 +264,7 @@ def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
     return {**checked, "columns": columns} if columns else checked
 
 
-def _answers_about(answers: Mapping[str, Any]) -> dict[str, Any]:
+def _checked_part(answers: Mapping[str, Any]) -> dict[str, Any]:
     leave_out = answers.get("leave_out", False)
     if not isinstance(leave_out, bool):
         raise UnusableAnswers(f"leave_out: found {leave_out!r:.60}; true or false is allowed.")
@@ -310,7 +307,7 @@ def correct(batch: ImportBatch, answers: Mapping[str, Any]) -> None:
 
 
 def confirm(batch: ImportBatch) -> None:
-    """Have it read once more and filed. Raises ImportRefused where it was not read without errors."""
+    """Enqueue a job that reads it again and files its rows. Raises ImportRefused unless it was read without errors."""
     with transaction.atomic():
         batch = _lock_in_state(batch, State.READY)
         batch.state, batch.is_confirmed = State.READING, True
@@ -319,20 +316,20 @@ def confirm(batch: ImportBatch) -> None:
 
 
 def finish(batch: ImportBatch, *, tell: Callable[[Job], None] = lambda job: None) -> ImportBatch:
-    """Wait until the import is read, and return it. Run its job here unless a worker has it; where that worker falls
-    silent, queue the job again.
+    """Wait until the import is read, and return it. Raises ImportRefused where the job failed.
 
-    Raises ImportRefused where its job failed.
+    Its job is run here unless a worker has it, and queued again if that worker died.
+    tell : called with the job every half second of waiting
     """
     while True:
-        # With its job, as of one moment: somebody may have asked for another reading meanwhile.
+        # Import and job in one query: another reading may be queued between two.
         batch.refresh_from_db(from_queryset=ImportBatch.objects.select_related("job"))
         if batch.state != State.READING:
             return batch
         if batch.job is None or batch.job.state not in (Job.State.QUEUED, Job.State.RUNNING):
             raise ImportRefused(f"{str(batch).capitalize()} could not be read: {batch.why_not_read}")
         if not batch.is_being_read:
-            with suppress(ImportRefused):  # somebody was quicker
+            with suppress(ImportRefused):  # another process was faster
                 read_again(batch)
         elif not jobs.run(batch.job.pk):
             tell(batch.job)
@@ -340,7 +337,7 @@ def finish(batch: ImportBatch, *, tell: Callable[[Job], None] = lambda job: None
 
 
 def read_again(batch: ImportBatch) -> None:
-    """Ask once more for what a job failed to do, or did not end. Raises ImportRefused where one is at it."""
+    """Queue the reading again after its job failed or its worker died. Raises ImportRefused while one reads."""
     with transaction.atomic():
         batch = _lock_in_state(batch, State.READING)
         if batch.is_being_read:
@@ -349,11 +346,11 @@ def read_again(batch: ImportBatch) -> None:
 
 
 def discard(batch: ImportBatch, *, user: User | None) -> None:
-    """Forget the files, and take what they brought out of the draft again. Raises ImportRefused."""
+    """Delete the files, and their rows from the draft. Raises ImportRefused where it is discarded already."""
     with transaction.atomic():
         batch = _lock_in_state(batch, State.READING, State.FAULTY, State.READY, State.FILED)
         if batch.state == State.FILED:
-            left = ownership.owned_by(batch.case_study)
+            owned = ownership.owned_by(batch.case_study)
             files = list(batch.files.values_list("pk", flat=True))
             rows = Measurement.objects.filter(configuration__case_study=batch.case_study_id, raw_file__in=files)
             count = rows.count()
@@ -364,8 +361,8 @@ def discard(batch: ImportBatch, *, user: User | None) -> None:
             ).exclude(
                 pk__in=Measurement.objects.filter(configuration__case_study=batch.case_study_id).values("configuration")
             ).delete()
-            _forget_vm_counts(batch.case_study, vm_counts)
-            ownership.delete_unused(left)
+            _remove_unused_vm_counts(batch.case_study, vm_counts)
+            ownership.delete_unused(owned)
             audit(batch.case_study, user, AuditEntry.Action.WITHDRAWN, f"{batch}: {count:,} measurements")
         batch.files.all().delete()
         batch.state, batch.filed_at = State.DISCARDED, None
@@ -373,19 +370,19 @@ def discard(batch: ImportBatch, *, user: User | None) -> None:
     logger.info("discarded import=%s", batch.pk)
 
 
-def _forget_vm_counts(case_study: CaseStudy, gone: set[int]) -> None:
-    """Remove these numbers of machines from the case study if nothing in it has them any more."""
-    left = {count for counts in case_study.printed_ratios.values_list("vm_counts", flat=True) for count in counts}
+def _remove_unused_vm_counts(case_study: CaseStudy, candidates: set[int]) -> None:
+    """Remove from the case study those of these VM counts that nothing in it has any more."""
+    used = {count for counts in case_study.printed_ratios.values_list("vm_counts", flat=True) for count in counts}
     for model in (Measurement, DerivedValue):
-        rows = model.objects.filter(configuration__case_study=case_study, vm_count__in=gone)
-        left.update(rows.values_list("vm_count", flat=True).distinct())
-    case_study.vm_counts = [count for count in case_study.vm_counts if count not in gone - left]
+        rows = model.objects.filter(configuration__case_study=case_study, vm_count__in=candidates)
+        used.update(rows.values_list("vm_count", flat=True).distinct())
+    case_study.vm_counts = [count for count in case_study.vm_counts if count not in candidates - used]
     case_study.save(update_fields=["vm_counts"])
 
 
 def _lock_in_state(batch: ImportBatch, *states: State) -> ImportBatch:
     """Return the import, locked, in one of these states and of a draft. Raises ImportRefused."""
-    case_study = _lock_draft(batch.case_study_id)  # first, as whoever files does
+    case_study = _lock_draft(batch.case_study_id)  # first, in the order in which filing locks
     batch = _lock(batch.pk)
     batch.case_study = case_study
     if batch.state not in states:
@@ -422,7 +419,7 @@ def read(run: jobs.JobRun, import_id: int) -> None:
     """Read the import of a job and keep the report; file the rows where that was confirmed."""
     batch = ImportBatch.objects.select_related("case_study").filter(pk=import_id).first()
     if batch is None or batch.state != State.READING or batch.job_id != run.job_id:
-        return  # decided otherwise meanwhile, or deleted with its draft
+        return  # discarded, queued again, or deleted with its draft meanwhile
     try:
         with FileContents(batch, run.job_id, run.step) as contents:
             _read(batch, run, contents)
@@ -435,20 +432,20 @@ def read(run: jobs.JobRun, import_id: int) -> None:
 
 
 def _read(batch: ImportBatch, run: jobs.JobRun, contents: FileContents) -> None:
-    def tell(rows: int) -> None:
-        run.step(rows, 0)  # of how many is not known before
+    def report_progress(rows: int) -> None:
+        run.step(rows, 0)  # how many there will be is not known yet
 
     if not batch.is_confirmed:
-        report = ImportReader(batch, contents, tell).read()
+        report = ImportReader(batch, contents, report_progress).read()
         with transaction.atomic():
             _save_report(batch, run, report, report.state)
         return
     for attempt in count(1):
-        # An import that others into the draft overtook twice keeps them out meanwhile.
-        with TemporaryFile() as kept, transaction.atomic() if attempt > 2 else nullcontext():
+        # Other imports into the draft made two readings outdated: hold its lock during the third.
+        with TemporaryFile() as row_file, transaction.atomic() if attempt > 2 else nullcontext():
             with transaction.atomic():
                 batch.case_study = _lock_draft(batch.case_study_id)
-            filing = ImportFiler(batch, contents, tell, kept)
+            filing = ImportFiler(batch, contents, report_progress, row_file)
             report = filing.read()
             try:
                 with transaction.atomic():
@@ -458,7 +455,7 @@ def _read(batch: ImportBatch, run: jobs.JobRun, contents: FileContents) -> None:
                 return
             except Outdated:
                 logger.info("reading anew import=%s: the draft or the catalogue changed meanwhile", batch.pk)
-            except IntegrityError:  # who deleted another draft took along what this one has begun to use
+            except IntegrityError:  # deleting another draft deleted catalogue entries that this import uses
                 if attempt > 2:
                     raise
                 logger.info("reading anew import=%s: what it uses was deleted meanwhile", batch.pk)
@@ -470,13 +467,13 @@ def _save_report(batch: ImportBatch, run: jobs.JobRun, report: Report, state: St
     for file in batch.files.all():
         if file.format != formats[file.sha256]:
             RawFile.objects.filter(pk=file.pk).update(format=formats[file.sha256])
-    kept = ImportBatch.objects.filter(pk=batch.pk, job_id=run.job_id, state=State.READING).update(
+    updated = ImportBatch.objects.filter(pk=batch.pk, job_id=run.job_id, state=State.READING).update(
         state=state,
         is_confirmed=state == State.FILED,
         report=asdict(report),
         filed_at=now() if state == State.FILED else None,
     )
-    if not kept:
+    if not updated:
         raise jobs.LeaseLost(f"import {batch.pk} was decided otherwise")
     run.step(report.rows, report.rows)
     logger.info("read import=%s state=%s rows=%s faults=%s", batch.pk, state, report.rows, report.fault_count)

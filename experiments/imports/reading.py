@@ -1,4 +1,4 @@
-"""One reading of one import: from kept bytes to a report, and where it was confirmed to rows.
+"""Read one import: from stored bytes to a report and, where it was confirmed, to rows.
 
 Reading and filing are the same walk over the files. What differs is that filing keeps the rows, and writes them where
 the report has no faults.
@@ -63,28 +63,28 @@ from .report import MAX_FAULTS, FoundFault, ListedPart, NewName, ReadFile, Repor
 ROWS_AT_ONCE = 5_000
 SAMPLE_ROWS = 50  # shown in the report
 _VARIANT = Row._fields.index("variant")
-COLUMN = "column"  # beside the kinds of names, what may be unknown
+COLUMN = "column"  # a kind of unknown name, in addition to the kinds of the catalogue
 
 State = ImportBatch.State
 
 
 class NoLongerWanted(Exception):  # noqa: N818 - an event, not a mistake
-    """The import was discarded, or is read by another job, while this one read it."""
+    """The import was discarded, or given to another job, during the reading."""
 
 
 class FileContents:
-    """The content of an import's files, as far as nobody said it with them: read in a process that has limits.
+    """The content of an import's files, parsed in a process with limits; files that came with rows are not parsed.
 
-    Used as a context, inside the attempt of the job that reads.
+    Used as a context manager, inside the attempt of the job that reads.
     """
 
     def __init__(
         self, batch: ImportBatch, job_id: int, progress: Callable[[int, int], None] = lambda done, total: None
     ) -> None:
-        """progress : is told how many files are read, and of how many"""
+        """progress : called with the number of files read and their total"""
         self.batch, self.job_id, self.progress = batch, job_id, progress
         self.deadline = monotonic() + settings.KDB_READ_SECONDS
-        self.places: dict[int, int | NotRead] = {}
+        self.outcomes: dict[int, int | NotRead] = {}
         self.process = ReadingProcess()
 
     def __enter__(self) -> "FileContents":
@@ -99,11 +99,11 @@ class FileContents:
                 try:
                     self.check()
                     columns = self.batch.answers.get("columns")
-                    self.places[file.pk] = self.process.read(raw_files.chunks(file), self.check, columns=columns)
+                    self.outcomes[file.pk] = self.process.read(raw_files.chunks(file), self.check, columns=columns)
                 except RawChunk.DoesNotExist as gone:
                     raise NoLongerWanted from gone
                 except NotRead as problem:
-                    self.places[file.pk] = problem
+                    self.outcomes[file.pk] = problem
             self.check_wanted()
             stack.pop_all()
         return self
@@ -112,7 +112,7 @@ class FileContents:
         self.process.__exit__(*error)
 
     def check(self) -> None:
-        """Raise NoLongerWanted, and NotRead where the time is used up."""
+        """Raise NotRead where the time is used up, NoLongerWanted where nobody needs the result."""
         if monotonic() > self.deadline:
             raise NotRead(
                 f"more than {settings.KDB_READ_SECONDS} s for all files of the import",
@@ -121,13 +121,13 @@ class FileContents:
         self.check_wanted()
 
     def check_wanted(self) -> None:
-        """Raise NoLongerWanted where nobody wants the answer any more."""
+        """Raise NoLongerWanted where the import was discarded or given to another job."""
         if not ImportBatch.objects.filter(pk=self.batch.pk, job_id=self.job_id, state=State.READING).exists():
             raise NoLongerWanted
 
-    def of(self, file: RawFile) -> Reading | Table:
+    def content_of(self, file: RawFile) -> Reading | Table:
         """Return the content of a file that was read. Raises NotRead."""
-        place = self.places[file.pk]
+        place = self.outcomes[file.pk]
         if isinstance(place, NotRead):
             raise place
         return self.process.content(place)
@@ -146,14 +146,15 @@ class ImportReader:
         self.faults: dict[tuple[Any, ...], FoundFault] = {}
         self.unknown: dict[tuple[Any, ...], UnknownName] = {}
         self.cells = Cells(self.case_study)
-        self.alike: dict[tuple[Any, ...], list[RawFile]] = {}  # files with the same figures first
+        # Files by the line and the figures of their first run: only such can have the same text.
+        self.alike: dict[tuple[Any, ...], list[RawFile]] = {}
         self.texts: dict[int, bytes] = {}
         answers = batch.answers
         self.names = Names(services.spellings(self.case_study), self._mapped_names(answers))
         self.normaliser = Normaliser(self.names, _configurations(self.case_study))
 
     def _mapped_names(self, answers: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-        """Return what the user mapped, and what is to be created, by folded name."""
+        """Return kind to folded name to slug, of the names that the user mapped or wants created."""
         mapped: dict[str, dict[str, str]] = {kind: {} for kind in KINDS}
         slugs = services.slugs(self.case_study)
         for kind, names in answers.get("names", {}).items():
@@ -177,20 +178,20 @@ class ImportReader:
         self.report.new_names.append(NewName(kind, entry.slug, entry.name))
 
     def read(self) -> Report:
-        """Read every file that is not left out, and say what would come in."""
+        """Read every file that is not left out, and return the report of what would be imported."""
         for file in self.batch.files.order_by("pk"):
             self.read_file(file)
         report = self.report
         report.faults = list(self.faults.values())
         report.unknown = list(self.unknown.values())
-        report.suggested = self.suggested()
+        report.suggested = self.suggest_context()
         report.new_configurations = list(self.normaliser.new)
         if not report.fault_count and not report.unknown:
-            report.lint = lint.check(self.facts())
+            report.lint = lint.check(self.draft_facts())
         return report
 
-    def suggested(self) -> dict[str, str]:
-        """Return context by the facts of all files, where they agree and the catalogue knows the name."""
+    def suggest_context(self) -> dict[str, str]:
+        """Return the context that facts in the files suggest, where they agree and the catalogue knows the name."""
         values: dict[str, set[str]] = {}
         for about in self.report.files:
             for fact in about.facts:
@@ -218,7 +219,7 @@ class ImportReader:
         return answers
 
     def read_rows(self, file: RawFile, context: Mapping[str, str], about: ReadFile) -> None:
-        """Take the rows of a file in. Raises NotRead."""
+        """Read the rows of a file into the report. Raises NotRead."""
         lines = chain.from_iterable(map(self.normaliser.rows, self.sources(file, context, about)))
         while chunk := list(islice(lines, ROWS_AT_ONCE)):
             rows = [item for item in chunk if isinstance(item, Row)]
@@ -227,7 +228,7 @@ class ImportReader:
                     self.fault(file.name, item)
                 elif isinstance(item, Unknown):
                     self.unknown_name(file.name, item)
-            self.take(file, rows)
+            self.number_repetitions(file, rows)
             about.rows += len(rows)
             self.report.rows += len(rows)
             self.progress(self.report.rows)
@@ -238,7 +239,7 @@ class ImportReader:
             about.format = "campaign" if self.batch.door == ImportBatch.Door.CAMPAIGN else "table"
             yield source_of_rows(file.rows, context)
             return
-        content = self.contents.of(file)
+        content = self.contents.content_of(file)
         if isinstance(content, Table):
             about.format = content.format
             for fault in content.faults:
@@ -266,7 +267,7 @@ class ImportReader:
     def sources_of_parts(
         self, file_name: str, parts: Sequence[Part], context: Mapping[str, str], answers: Mapping[str, Any]
     ) -> Iterator[Source]:
-        """Yield each part as a source: the context of a run goes before its part's, and that before the file's."""
+        """Yield each part as a source; the context of a run overrides its part's, and that the file's."""
         runs, of_parts, known = dict(answers.get("runs", {})), answers.get("parts", {}), list[str]()
         for name in of_parts.keys() - {part.name for part in parts}:
             self.fault(file_name, Fault(None, "parts", name, f"one of {', '.join(part.name for part in parts)}"))
@@ -289,7 +290,7 @@ class ImportReader:
             )
 
     def find_twin(self, file: RawFile, format_name: str, run: Run) -> str | None:
-        """Return the name of another file with the same text in other line ends or another encoding; run : its first"""
+        """Return the name of a file with the same text but other line ends or encoding. run : the first of the file"""
         figures = [*figures_of(run)]
         metric, value = figures[0]
         rows = Measurement.objects.filter(line=run.line, metric=metric, value=value)
@@ -301,14 +302,14 @@ class ImportReader:
         return next((other.name for other in others if self.text_of(other) == self.text_of(file)), None)
 
     def text_of(self, file: RawFile) -> bytes:
-        """Return what stands for a file's text, whatever its line ends and encoding; each is read once."""
+        """Return the SHA-256 of a file's text, the same for all line ends and encodings; each file is read once."""
         if file.pk not in self.texts:
             lines = text_of(raw_files.content(file)).splitlines()
             self.texts[file.pk] = hashlib.sha256("\n".join(lines).encode(errors="replace")).digest()
         return self.texts[file.pk]
 
-    def take(self, file: RawFile, rows: list[Row]) -> list[tuple[Row, int]]:
-        """Count the rows into their cells; each with the number of its repetition."""
+    def number_repetitions(self, file: RawFile, rows: list[Row]) -> list[tuple[Row, int]]:
+        """Add the rows to their cells; return each with its repetition number, but for those that do not fit."""
         numbered = []
         for row in rows:
             outcome = self.cells.add(row, file.name)
@@ -337,9 +338,9 @@ class ImportReader:
         elif len(self.unknown) < MAX_FAULTS:
             self.unknown[key] = UnknownName(file=file_name, **unknown._asdict())
 
-    def facts(self) -> lint.DraftFacts:
+    def draft_facts(self) -> lint.DraftFacts:
         return lint.DraftFacts(
-            cells=tuple(self.cells.counting()),
+            cells=tuple(self.cells.counted()),
             configurations=self.normaliser.configurations,
             server_ram_gib=self.case_study.server.ram_gib,
             disks=disks_of(self.case_study),
@@ -352,40 +353,40 @@ class ImportReader:
 
 
 class Outdated(Exception):  # noqa: N818
-    """Somebody changed what the walk rested on: it has to be done again."""
+    """The draft or the catalogue changed during the reading: it has to be done again."""
 
 
 class ImportFiler(ImportReader):
-    """A walk that keeps the rows it would write, so that the transaction which writes them does nothing else.
+    """A reader that writes its rows to a file first, so that the transaction which files them is short.
 
-    Others wait for that transaction, on SQLite whoever writes anything at all.
+    On SQLite, all other writers wait for that transaction.
     """
 
     def __init__(
-        self, batch: ImportBatch, contents: FileContents, progress: Callable[[int], None], kept: IO[bytes]
+        self, batch: ImportBatch, contents: FileContents, progress: Callable[[int], None], row_file: IO[bytes]
     ) -> None:
-        """kept : an empty file, for the rows"""
-        self.basis = _basis(batch.case_study)
+        """row_file : an empty file, for the rows"""
+        self.dependencies = _dependencies(batch.case_study)
         self.new_entries: list[services.NewEntry] = []
-        self.kept = kept
+        self.row_file = row_file
         super().__init__(batch, contents, progress)
 
     def new_name(self, kind: str, entry: services.NewEntry) -> None:
         super().new_name(kind, entry)
         self.new_entries.append(entry)
 
-    def take(self, file: RawFile, rows: list[Row]) -> list[tuple[Row, int]]:
-        numbered = super().take(file, rows)
+    def number_repetitions(self, file: RawFile, rows: list[Row]) -> list[tuple[Row, int]]:
+        numbered = super().number_repetitions(file, rows)
         if not self.report.fault_count and not self.unknown:
-            self.kept.write(json.dumps([file.pk, numbered]).encode() + b"\n")
+            self.row_file.write(json.dumps([file.pk, numbered]).encode() + b"\n")
         return numbered
 
     def write(self, case_study: CaseStudy) -> None:
-        """Write what the walk found, which had no faults. Raises Outdated.
+        """Write the rows of a reading without faults. Raises Outdated.
 
-        case_study : locked by the transaction that this is part of
+        case_study : locked by the caller's transaction
         """
-        if _basis(case_study) != self.basis:
+        if _dependencies(case_study) != self.dependencies:
             raise Outdated
         self.case_study = case_study
         for entry in self.new_entries:
@@ -396,16 +397,16 @@ class ImportFiler(ImportReader):
             configuration_ids[slug] = self.add_configuration(slug)
         variant_ids: dict[Variant, int] = {}
         vm_counts = set(self.case_study.vm_counts)
-        self.kept.seek(0)
-        for line in self.kept:
+        self.row_file.seek(0)
+        for line in self.row_file:
             file_id, rows = json.loads(line)
             numbered = [(Row._make(row)._replace(variant=Variant._make(row[_VARIANT])), number) for row, number in rows]
             for variant in dict.fromkeys(row.variant for row, _ in numbered):  # in the order of the files, on every run
                 if variant not in variant_ids:
-                    variant_ids[variant] = self.variant(variant)
+                    variant_ids[variant] = self.variant_id(variant)
             vm_counts.update(row.vm_count for row, _ in numbered)
             measurement_rows.write(
-                _stored(row, repetition, file_id, configuration_ids[row.configuration], variant_ids[row.variant])
+                _stored_row(row, repetition, file_id, configuration_ids[row.configuration], variant_ids[row.variant])
                 for row, repetition in numbered
             )
         CaseStudy.objects.filter(pk=self.case_study.pk).update(vm_counts=sorted(vm_counts - {0}))
@@ -421,7 +422,7 @@ class ImportFiler(ImportReader):
         return Configuration.objects.create(case_study=self.case_study, slug=slug, **values).pk
 
     @staticmethod
-    def variant(variant: Variant) -> int:
+    def variant_id(variant: Variant) -> int:
         return WorkloadVariant.objects.for_parameters(
             workload=Workload.objects.get(slug=variant.workload),
             benchmark=Benchmark.objects.get(slug=variant.benchmark),
@@ -430,8 +431,8 @@ class ImportFiler(ImportReader):
         ).pk
 
 
-def _basis(case_study: CaseStudy) -> tuple[Any, ...]:
-    """Return everything besides the files that a walk over them depends on."""
+def _dependencies(case_study: CaseStudy) -> tuple[Any, ...]:
+    """Return everything besides the files that a reading depends on."""
     rows = Measurement.objects.filter(configuration__case_study=case_study)
     study = CaseStudy.objects.values("value_scope", "storage_id", "vm_counts").get(pk=case_study.pk)
     return (
@@ -440,7 +441,7 @@ def _basis(case_study: CaseStudy) -> tuple[Any, ...]:
     )
 
 
-def _stored(row: Row, repetition: int, file_id: int, configuration_id: int, variant_id: int) -> MeasurementRow:
+def _stored_row(row: Row, repetition: int, file_id: int, configuration_id: int, variant_id: int) -> MeasurementRow:
     columns = row._asdict()
     for name in ("configuration", "variant", "working_set_bytes"):
         del columns[name]

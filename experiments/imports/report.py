@@ -1,4 +1,4 @@
-"""The report of an import: what a reading found, kept as JSON, shown by pages and given by the API."""
+"""The report of an import: the findings of a reading, stored as JSON, shown by pages and returned by the API."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ class RefusedRun:
 
 @dataclass
 class RunWarning:
-    """What a reader doubts of a run."""
+    """A doubt that a reader has about a run."""
 
     line: int | None
     warning: str
@@ -124,7 +124,7 @@ class NewName:
 
 @dataclass
 class Report:
-    """The findings of a reading. Empty until the files were read."""
+    """The findings of a reading; empty until the files were read."""
 
     rows: int = 0
     files: list[ReadFile] = field(default_factory=list[ReadFile])

@@ -1,4 +1,4 @@
-"""The words of an import's report, for pages and terminals."""
+"""Put an import's report into sentences, for pages and terminals."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -23,18 +23,18 @@ def unknown_sentence(unknown: dict[str, Any]) -> str:
 
 
 def summary(batch: ImportBatch) -> str:
-    """Return one sentence on where the import stands."""
+    """Return the state of the import as one sentence."""
     if batch.state == ImportBatch.State.FILED and "rows" not in batch.report:
-        return f"{_files(batch.files.count())} of a bundle: in the case study {batch.case_study.slug}."
+        return f"{_file_count(batch.files.count())} of a bundle: in the case study {batch.case_study.slug}."
     rows, files = batch.report.get("rows", 0), batch.report.get("files", [])
-    amount = f"{rows:,} {'measurement' if rows == 1 else 'measurements'} from {_files(len(files))}"
+    amount = f"{rows:,} {'measurement' if rows == 1 else 'measurements'} from {_file_count(len(files))}"
     match batch.state:
         case ImportBatch.State.FILED:
             return f"{amount}: in the case study {batch.case_study.slug}."
         case ImportBatch.State.READY:
             return f"{amount} would come in; nothing is filed before it is confirmed."
         case ImportBatch.State.FAULTY:
-            return f"Nothing was filed: {_faults(batch.report)}."
+            return f"Nothing was filed: {_error_count(batch.report)}."
         case ImportBatch.State.DISCARDED:
             return "Discarded: nothing of it is in the case study."
         case _:
@@ -52,9 +52,9 @@ def report_lines(batch: ImportBatch) -> Iterator[str]:
         for part in file.get("parts", []):
             yield f"    part {part['name']}, line {part['line']}: runs {part['runs']:,}"
         for refusal in file["refused"]:
-            yield f"    refused{_at(refusal['line'])}: {refusal['reason']}"
+            yield f"    refused{_on_line(refusal['line'])}: {refusal['reason']}"
         for warning in file["warnings"]:
-            yield f"    warning{_at(warning['line'])}: {warning['warning']}"
+            yield f"    warning{_on_line(warning['line'])}: {warning['warning']}"
     for known in report.get("known", []):
         yield f"  {known['name']}: the same bytes came in with import {known['import']}"
     for fault in report.get("faults", []):
@@ -67,15 +67,15 @@ def report_lines(batch: ImportBatch) -> Iterator[str]:
         yield f"  new configurations: {', '.join(report['new_configurations'])}"
 
 
-def _at(line: int | None) -> str:
+def _on_line(line: int | None) -> str:
     return f", line {line}" if line else ""
 
 
-def _files(count: int) -> str:
+def _file_count(count: int) -> str:
     return "1 file" if count == 1 else f"{count:,} files"
 
 
-def _faults(report: dict[str, Any]) -> str:
+def _error_count(report: dict[str, Any]) -> str:
     errors = report.get("fault_count", 0) + sum(finding["severity"] == "error" for finding in report.get("lint", []))
     parts = []
     if errors:

@@ -1,4 +1,4 @@
-"""What several commands share: options, and the rows that their arguments name."""
+"""Options that several commands share, and look-ups of the rows that arguments name."""
 
 from argparse import ArgumentParser
 from contextlib import AbstractContextManager, nullcontext
@@ -14,7 +14,7 @@ from experiments.models import Host
 
 
 def add_authorized_key(parser: ArgumentParser) -> None:
-    """Add the option for the keys that a guest image lets in; guest_image.public_keys reads them."""
+    """Add the option for the public keys that may log in to a guest image; guest_image.public_keys reads it."""
     parser.add_argument(
         "--authorized-key",
         type=Path,
@@ -36,7 +36,7 @@ def add_record(parser: ArgumentParser) -> None:
 
 
 def recording(file: Path | None) -> AbstractContextManager[None]:
-    """Return a context that records into the new file, if one is named. Raises CommandError."""
+    """Return a context that records commands and answers to a new file, if one is named. Raises CommandError."""
     if file is None:
         return nullcontext()
     if file.exists():
@@ -61,7 +61,7 @@ def find_user(name: str | None) -> User | None:
     return user
 
 
-def finish(host: Host) -> None:
-    """Do here what was asked of the host. Raises CommandError."""
+def finish_host_job(host: Host) -> None:
+    """Run the host's job here, or wait for the worker that has it. Raises CommandError."""
     if why := hosts.wait_for_job(host):
         raise CommandError(with_diagnosis(why, host))

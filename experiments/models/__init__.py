@@ -1,4 +1,4 @@
-"""The facts the knowledge base holds, one file a subject."""
+"""Models of the evidence, one file for each subject."""
 
 from .campaign import Campaign, CampaignRun, RunArtifact, RunLine
 from .case_study import CaseStudy, Ending, KnowledgeRevision, Publication

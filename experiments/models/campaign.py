@@ -17,7 +17,7 @@ from .fields import check_slug
 
 
 class Campaign(models.Model):
-    """Host FS x guest FS x workload x number of machines x disk x repetition, by one protocol, on one host."""
+    """A matrix of runs on one host by one protocol: host FS x guest FS x workload x VM count x disk x repetition."""
 
     class State(models.TextChoices):
         PLANNED = "planned", "planned"
@@ -49,8 +49,8 @@ class Campaign(models.Model):
     disk_mib = models.PositiveIntegerField(default=8192, help_text="MiB: each file system under test.")
     vm_ram_mib = models.PositiveIntegerField(default=2048, help_text="MiB")
     vm_vcpus = models.PositiveSmallIntegerField(default=1)
-    # Of the virtual disks that a campaign makes: the values of each option, in the words of a configuration; and, for
-    # what was planned before there could be several and for whoever reads only these, the first of each.
+    # The options of the virtual disks that the campaign makes, as a configuration names them: all values of each in
+    # `disk_values`, and the first in its column, for campaigns older than `disk_values` and for clients of the columns.
     disk_values = models.JSONField(
         null=True, blank=True, help_text="Option to its values; what is not in it: as the columns say."
     )
@@ -119,7 +119,7 @@ class Campaign(models.Model):
 
     @property
     def run_count(self) -> int:
-        """Return the number of runs of the whole matrix, with the combinations that are left out."""
+        """Return the number of runs of the whole matrix, including the combinations that are left out."""
         varied = prod(map(len, self.disk.values()))
         machines = len(self.guest_file_systems) * len(self.vm_counts) * varied if self.guest_file_systems else 1
         return len(self.host_file_systems) * machines * len(self.workloads) * self.repetitions
@@ -127,15 +127,14 @@ class Campaign(models.Model):
 
 class CampaignRunQuerySet(models.QuerySet["CampaignRun"]):
     def counting(self) -> Self:
-        """Return the runs whose figures count: done, and not done again since."""
+        """Return the runs whose figures count: done, and not repeated by a run that is done."""
         return self.filter(state=CampaignRun.State.DONE).exclude(repeated_by__state=CampaignRun.State.DONE)
 
 
 class CampaignRun(models.Model):
-    """One benchmark run. This row is the truth of it; its job holds the lease, heartbeat and attempt.
+    """One benchmark run. Its state is this row's; its job holds the lease, heartbeat and attempt.
 
-    waiting -> active -> done, failed, or waiting again where the attempt was lost; cancelled and unneeded
-    from waiting.
+    waiting -> active -> done or failed, or waiting again after a lost attempt; waiting -> cancelled or unneeded.
     """
 
     class State(models.TextChoices):
@@ -218,13 +217,12 @@ class CampaignRun(models.Model):
 
     @property
     def options(self) -> disks.Options:
-        """Return the options of its virtual disks."""
         planned = {name: chosen[0] for name, chosen in self.campaign.disk.items()}
         return disks.Options(**planned | disks.parse_combination(self.disk))
 
     @property
     def configuration(self) -> str:
-        """Return the file systems and the settings that are its own, in words."""
+        """Return the file systems, and the disk options in which the campaign's runs differ, in words."""
         systems = pair_key(self.guest_fs, self.host_fs) if self.guest_fs else f"native {self.host_fs}"
         return ", ".join(filter(None, [systems, disks.describe(self.disk)]))
 
@@ -236,7 +234,7 @@ class CampaignRun(models.Model):
 
     @property
     def counts(self) -> bool:
-        """Tell whether the run's figures count, as `counting` does."""
+        """Tell whether the run's figures count; the same rule as `counting`, which is for lists."""
         again = getattr(self, "repeated_by", None)
         return self.state == self.State.DONE and (again is None or again.state != self.State.DONE)
 
@@ -256,7 +254,7 @@ class RunLine(models.Model):
 
 
 class RunArtifact(models.Model):
-    """A file that a run left, byte for byte: stored before anything reads it."""
+    """A file that a run wrote, byte for byte, stored before anything parses it."""
 
     run = models.ForeignKey(CampaignRun, on_delete=models.CASCADE, related_name="artifacts")
     attempt = models.PositiveIntegerField(help_text="Of the run; only the last one's count.")

@@ -1,4 +1,4 @@
-"""The origin of evidence: publications, case studies, and the revisions of the knowledge."""
+"""Publications, case studies, and the revisions of the knowledge."""
 
 from django.conf import settings
 from django.core.validators import RegexValidator, validate_slug
@@ -9,7 +9,7 @@ from django.db.models.functions import Coalesce, NullIf
 from .catalogue import SharedRow
 from .fields import TypedJSONField, check_slug, texts, whole_numbers
 
-LICENCE = r"^[A-Za-z0-9][A-Za-z0-9.+-]*\Z"  # as the SPDX list spells it
+LICENCE = r"^[A-Za-z0-9][A-Za-z0-9.+-]*\Z"  # an identifier of the SPDX list
 
 
 class Publication(SharedRow):
@@ -60,7 +60,7 @@ class Publication(SharedRow):
 
     class Meta:
         ordering = ["slug"]
-        constraints = [  # pages lead there, so nothing that a browser would run
+        constraints = [  # pages link to it: a javascript: address would run in the reader's browser
             models.CheckConstraint(
                 condition=Q(address="") | Q(address__startswith="https://") | Q(address__startswith="http://"),
                 name="experiments_publication_address_is_of_the_web",
@@ -78,7 +78,7 @@ class Publication(SharedRow):
 
 
 class KnowledgeRevision(models.Model):
-    """One change of what counts. Rankings name the revision they were computed from."""
+    """One change of the evidence that counts. Rankings name the revision that they were computed from."""
 
     class Action(models.TextChoices):
         PUBLISHED = "published", "published"
@@ -99,7 +99,7 @@ class KnowledgeRevision(models.Model):
 
     @classmethod
     def now(cls) -> int:
-        """Return the number of the latest; 0 before the first publication."""
+        """Return the number of the latest revision; 0 before the first publication."""
         return cls._default_manager.aggregate(last=models.Max("number"))["last"] or 0
 
 
@@ -114,15 +114,15 @@ class CaseStudyQuerySet(models.QuerySet["CaseStudy"]):
         return self.filter(still, published_revision__lte=revision)
 
     def visible(self) -> "CaseStudyQuerySet":
-        """Return what every reader may see: published ones, and those that count no longer, with the reason."""
+        """Return what every reader may see: case studies that are published or, shown with the reason, ended."""
         return self.filter(status__in=CaseStudy.VISIBLE)
 
 
 def laboratory(path: str = "") -> Coalesce:
-    """Return the laboratory of the case study at this path, as an expression: results of one are not independent.
+    """Return the laboratory of a case study as an expression: the one stated, else its publication, else itself.
 
-    path : "" of a case study itself, else the lookup that leads to it with its underscores, "case_study__"
-    The one it states, else the publication it is from, else itself.
+    path : "" in a query of case studies, else the prefix of lookups that lead to one, "case_study__"
+    Results of one laboratory are not independent of each other.
     """
     return Coalesce(
         NullIf(F(f"{path}laboratory"), Value("")),
@@ -147,7 +147,7 @@ class CaseStudy(models.Model):
         SUPERSEDED = "superseded", "superseded by later numbers"
         DOUBTED = "doubted", "doubted"
 
-    ENDED = (Status.RETRACTED, Status.SUPERSEDED, Status.DOUBTED)  # shown with the reason; counts nowhere
+    ENDED = (Status.RETRACTED, Status.SUPERSEDED, Status.DOUBTED)  # shown with the reason, but counted nowhere
     VISIBLE = (Status.PUBLISHED, *ENDED)  # to every reader
 
     class Scope(models.TextChoices):
@@ -291,7 +291,7 @@ class CaseStudy(models.Model):
 
 
 class Ending(models.Model):
-    """One decision that a published case study, or rows of it, count no longer although nobody took them back."""
+    """One decision that a published case study, or rows of it, no longer count although they were not retracted."""
 
     class Kind(models.TextChoices):
         SUPERSEDED = "superseded", "superseded"

@@ -1,7 +1,7 @@
 """The catalogue: the names that evidence is filed under.
 
-Each entry has a stable slug (used in addresses and by the API) and aliases that are accepted in
-its place. An entry is shared by all case studies; what one laboratory installed is a Configuration.
+Each entry has a stable slug, which URLs and the API use, and aliases that imports accept in its place. All case
+studies share the entries; what one laboratory installed is a Configuration.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from .fields import TypedJSONField, texts
 
 
 class SharedRow(models.Model):
-    """A row that case studies name in common. One that a draft brings is the draft's until that is published."""
+    """A row that case studies share. One that a draft adds belongs to the draft until that is published."""
 
     is_draft = models.BooleanField(
         default=False,
@@ -31,7 +31,7 @@ class SharedRow(models.Model):
 
 
 class CatalogueEntry(SharedRow):
-    """The fields that every named thing of the catalogue has."""
+    """The fields that every entry of the catalogue has."""
 
     slug = models.SlugField(max_length=40, unique=True, help_text="Stable name in addresses and the API.")
     name = models.CharField(max_length=80, help_text="As the vendor or its authors write it.")
@@ -57,7 +57,7 @@ class CatalogueEntry(SharedRow):
         return self.name
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Save the entry. Raises ValidationError where slug, name or an alias may not be what they are."""
+        """Save the entry. Raises ValidationError where its slug, name or an alias is not allowed."""
         self.check_names()
         super().save(*args, **kwargs)
 
@@ -66,11 +66,13 @@ class CatalogueEntry(SharedRow):
         self.check_names()
 
     def check_names(self) -> None:
-        """Raise ValidationError, by field. Another entry with the same slug is left to the database."""
+        """Raise ValidationError by field. The database refuses a second entry with the same slug."""
         others = type(self)._default_manager.exclude(pk=self.pk).exclude(slug=self.slug)
         taken = entry_names.owners(others.values_list("slug", "name", "aliases"))
         texts = [text for text in self.aliases if isinstance(text, str)] if isinstance(self.aliases, list) else []
-        faults = entry_names.faults(self.slug, self.name, texts, taken)  # the field refuses what is no text
+        faults = entry_names.faults(
+            self.slug, self.name, texts, taken
+        )  # aliases that are no text are refused by the field
         if faults:
             raise ValidationError(faults)
 
@@ -91,7 +93,7 @@ class Hypervisor(CatalogueEntry):
 
 
 class FileSystem(CatalogueEntry):
-    """One file system. Its seven mechanisms are rows of MechanismCost, where a source states them."""
+    """One file system. MechanismCost has its seven mechanisms where a source states them."""
 
     letter = models.CharField(
         max_length=1, blank=True, help_text="The papers' abbreviation (E, X, B); empty if they use none."
@@ -107,7 +109,7 @@ class FileSystem(CatalogueEntry):
 
 
 class MechanismCost(models.Model):
-    """The way one file system does one kind of operation: one cell C1.1-C3.7 of the cost matrix."""
+    """The mechanism by which a file system does one kind of operation: one cell C1.1-C3.7 of the cost matrix."""
 
     class Operation(models.IntegerChoices):
         UPDATE_METHOD = 1, "update method"
@@ -155,10 +157,9 @@ class Benchmark(CatalogueEntry):
 
 
 class Workload(CatalogueEntry):
-    """One load a user would name (mail server), whatever benchmark imitates it.
+    """One load as users name it, "mail server", whichever benchmark imitates it.
 
-    The profile fields say in words what the papers state about the access pattern; empty means
-    the papers are silent.
+    The profile fields have what the papers state about its access pattern, in words; empty where they state nothing.
     """
 
     class Share(models.TextChoices):
@@ -207,7 +208,7 @@ def parameters_digest(parameters: dict[str, Any]) -> str:
 class WorkloadVariant(models.Model):
     """One workload as one benchmark version runs it with one set of parameters.
 
-    The same name with other parameters is another variant, never silently the same.
+    The same name with other parameters is another variant.
     """
 
     workload = models.ForeignKey(Workload, on_delete=models.PROTECT, related_name="variants")
@@ -253,7 +254,7 @@ class ModelComponent(models.Model):
 
 
 class ComponentName(models.Model):
-    """The name that one paper gives a component, and its place in that paper's equation."""
+    """The name that one paper gives a component, and the position in that paper's equation."""
 
     component = models.ForeignKey(ModelComponent, on_delete=models.CASCADE, related_name="names")
     publication = models.ForeignKey("experiments.Publication", on_delete=models.CASCADE, related_name="component_names")

@@ -1,4 +1,4 @@
-"""Fields that every model may use."""
+"""Fields, and schemas of JSON fields, that several models use."""
 
 import json
 import logging
@@ -14,21 +14,21 @@ from experiments.rules import entry_names
 
 logger = logging.getLogger(__name__)
 
-_MOST_REMEMBERED = 1_000  # texts of a column that are known to have its shape
-_LONGEST_REMEMBERED = 200  # characters
+_MAX_REMEMBERED = 1_000  # texts of a column that are known to have its shape
+_MAX_REMEMBERED_LENGTH = 200  # characters
 
 
 def check_slug(slug: str) -> None:
-    """Raise ValidationError where a page has the address that the slug would make (experiments.rules.entry_names)."""
+    """Raise ValidationError where the slug would make the URL of an existing page (experiments.rules.entry_names)."""
     if fault := entry_names.word_fault(slug, entry_names.PAGES):
         raise ValidationError(fault, code="reserved")
 
 
 class TypedJSONField(models.JSONField):
-    """JSON of the one shape that `schema` (JSON Schema; its title says it in words) allows. Bundles publish it too.
+    """JSON of the shape that `schema` allows, a JSON Schema whose title describes it in words; bundles publish it.
 
-    Nothing else is written, whichever the door: ValidationError. A row that has something else all the same (SQL put
-    it there) reads as the default, and the log says so: one row must not take every page down.
+    Writing anything else raises ValidationError. A row that SQL wrote otherwise reads as the default and is logged,
+    because one row must not break every page.
     """
 
     def __init__(self, *args: Any, schema: dict[str, Any], **kwargs: Any) -> None:
@@ -40,8 +40,8 @@ class TypedJSONField(models.JSONField):
         return name, path, list(args), {**kwargs, "schema": self.schema}
 
     @cached_property
-    def _valid(self) -> set[str]:
-        """Return the set that remembers texts of columns that have the shape."""
+    def _valid_texts(self) -> set[str]:
+        """Return the texts of the column that are known to have the shape."""
         return set()
 
     @cached_property
@@ -65,14 +65,14 @@ class TypedJSONField(models.JSONField):
         return super().get_db_prep_save(value, connection)
 
     def _has_shape(self, text: str, value: Any) -> bool:
-        """Tell whether a value has the shape; remembered, as rows mostly say the same and a check costs 20 reads."""
-        if len(text) > _LONGEST_REMEMBERED:
+        """Tell whether a value has the shape. Short texts are remembered: a check costs as much as 20 reads."""
+        if len(text) > _MAX_REMEMBERED_LENGTH:
             return self._validator.is_valid(value)
-        if text not in self._valid and self._validator.is_valid(value):
-            if len(self._valid) >= _MOST_REMEMBERED:
-                self._valid.clear()
-            self._valid.add(text)
-        return text in self._valid
+        if text not in self._valid_texts and self._validator.is_valid(value):
+            if len(self._valid_texts) >= _MAX_REMEMBERED:
+                self._valid_texts.clear()
+            self._valid_texts.add(text)
+        return text in self._valid_texts
 
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
         parsed = super().from_db_value(value, expression, connection)
@@ -83,26 +83,26 @@ class TypedJSONField(models.JSONField):
 
 
 def texts(longest: int) -> dict[str, Any]:
-    """Return the schema of a list of texts."""
+    """Return the schema of a list of texts of at most `longest` characters."""
     item = {"type": "string", "minLength": 1, "maxLength": longest}
     title = f"a list of at most 500 texts, each of 1 to {longest} characters"
     return {"type": "array", "maxItems": 500, "items": item, "title": title}
 
 
 def whole_numbers(largest: int) -> dict[str, Any]:
-    """Return the schema of a list of whole numbers that are not negative."""
+    """Return the schema of a list of whole numbers from 0 to `largest`."""
     item = {"type": "integer", "minimum": 0, "maximum": largest}
     return {"type": "array", "items": item, "title": f"a list of whole numbers from 0 to {largest:,}"}
 
 
 def column(model: type[models.Model], name: str) -> "models.Field[Any, Any]":
-    """Return the field of the model that is a column of its table."""
+    """Return the model's field of this name, which must be a column of its table."""
     field = model._meta.get_field(name)
     assert isinstance(field, models.Field)
     return field
 
 
 def related(field: "models.Field[Any, Any]") -> type[models.Model]:
-    """Return the model that a foreign key, or a many-to-many field, leads to."""
+    """Return the model that a foreign key or a many-to-many field refers to."""
     assert isinstance(field.related_model, type)
     return field.related_model

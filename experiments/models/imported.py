@@ -1,4 +1,4 @@
-"""The origin of numbers: uploaded files, the imports that read them, and who did what to a case study."""
+"""Uploaded files, the imports that read them, and the audit trail of case studies."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from django.db.models import Q
 
 
 class ImportBatch(models.Model):
-    """One upload into one draft: all of its files become measurements together, or none does.
+    """One upload into one draft. All of its files become measurements together, or none does.
 
     reading -> ready or faulty -> (corrected: reading) -> (confirmed: reading) -> filed; discarded from any.
     """
@@ -75,19 +75,19 @@ class ImportBatch(models.Model):
 
     @property
     def is_being_read(self) -> bool:
-        """Tell whether a job is at it; not where its job ended without a result, or its worker fell silent for good."""
+        """Tell whether a job is reading it; not where that ended without a result, or its worker is presumed dead."""
         return self.state == self.State.READING and self.job is not None and self.job.is_alive
 
     @property
     def why_not_read(self) -> str:
-        """Return why the reading left it in this state; empty where that is under way, or came to an end."""
+        """Return why the reading broke off; empty while it is under way and after it ended."""
         if self.state != self.State.READING or self.is_being_read:
             return ""
         return (self.job and self.job.error) or "Its reading was broken off."
 
     @property
     def how_far(self) -> str:
-        """Return what is done of a reading that is under way: "3 of 12 files are read." """
+        """Return the progress of the reading in words: "3 of 12 files are read." """
         if self.job is None or self.job.state == self.job.State.QUEUED:
             return "It waits for a worker."
         if self.job.total:
@@ -96,13 +96,13 @@ class ImportBatch(models.Model):
 
     @property
     def full_report(self) -> dict[str, Any]:
-        """Return the report with everything a page asks of it, also before there is one."""
+        """Return the report with empty values for the keys that it lacks, as it does before the reading."""
         lists = ("files", "known", "faults", "unknown", "lint", "sample", "new_configurations", "new_names")
         return {"rows": 0, "fault_count": 0, "suggested": {}, **{name: [] for name in lists}, **self.report}
 
 
 class RawFile(models.Model):
-    """One uploaded file, byte for byte. The same bytes are held once in a case study."""
+    """One uploaded file, byte for byte. A case study stores the same bytes once."""
 
     case_study = models.ForeignKey("experiments.CaseStudy", on_delete=models.CASCADE, related_name="raw_files")
     batch = models.ForeignKey(ImportBatch, on_delete=models.CASCADE, related_name="files")
@@ -127,7 +127,7 @@ class RawFile(models.Model):
 
 
 class RawChunk(models.Model):
-    """A part of a file's bytes, so that no process ever holds a whole file that it only hands on."""
+    """A part of a file's bytes, so that a process that only forwards a file need not hold all of it."""
 
     file = models.ForeignKey(RawFile, on_delete=models.CASCADE, related_name="chunks", db_index=False)
     number = models.PositiveIntegerField()
@@ -144,7 +144,7 @@ class RawChunk(models.Model):
 
 
 class PastedTable(models.Model):
-    """One published table on its way into a draft: what was pasted, and what its owner has said of it so far."""
+    """One published table that is to become a draft: the pasted text, and what its owner has stated so far."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="pasted_tables")
     name = models.CharField(max_length=200, help_text="Of the file; of pasted text what it is called in the draft.")
@@ -171,12 +171,12 @@ class PastedTable(models.Model):
         ordering = ["-pk"]
 
     def __str__(self) -> str:
-        """Return the title of the study, once it has one."""
+        """Return the title of the case study, if one is stated."""
         return str(self.conditions.get("case_study", {}).get("title") or self.name)
 
 
 class AuditEntry(models.Model):
-    """One deed to a case study, with who did it and when; written in the transaction of the deed, never changed."""
+    """One action on a case study, with who did it and when. Written in the transaction of the action, never changed."""
 
     class Action(models.TextChoices):
         CREATED = "created", "created"

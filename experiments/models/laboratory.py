@@ -1,4 +1,4 @@
-"""Machines that campaigns run on, and where on them a campaign may write."""
+"""Hosts of campaigns, and the places on them where a campaign may write."""
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -12,22 +12,20 @@ from kdb.models import ApiToken, Job
 
 from .fields import check_slug
 
-# What ssh takes as a name or address; never a leading hyphen, which would be an option.
+# No leading hyphen, which ssh would take for an option.
 ADDRESS = RegexValidator(r"^[A-Za-z0-9\[][A-Za-z0-9.:\]_-]*$", "A host name or an IP address.")
 LOGIN = RegexValidator(r"^[a-z_][a-z0-9_.-]*$", "A login name: small letters, digits, hyphens, dots.")
 KEY_NAME = RegexValidator(r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", "The name of a file in the worker's folder of keys.")
-# A path that needs no quoting anywhere, and cannot climb.
+# No character that a shell would need quoted, and no "..".
 PATH = RegexValidator(r"^(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)+$", "An absolute path of letters, digits, . _ + and -.")
-
-
-# As Proxmox VE names its storages.
+# The rule of Proxmox VE for names of storages.
 STORAGE = RegexValidator(r"^[A-Za-z][A-Za-z0-9._-]*[A-Za-z0-9]$", "The name of a storage: letters, digits, . _ and -.")
 
 
 def check_pool(path: str) -> None:
-    """Raise ValidationError where the folder is the system's (laboratory.transport.pools), or no path.
+    """Raise ValidationError where the folder belongs to the system (laboratory.transport.pools) or is no path.
 
-    Without a slash in front it is the name of a storage.
+    A text without a leading slash is the name of a storage.
     """
     if not path.startswith("/"):
         STORAGE(path)
@@ -41,9 +39,9 @@ def check_pool(path: str) -> None:
 
 
 class Host(models.Model):
-    """A machine reached by OpenSSH, its runner or its API: a bare one, one with a hypervisor, or a machine of another.
+    """A machine that is reached by OpenSSH, by its runner or by an API: bare metal, a hypervisor, or a guest of one.
 
-    Private keys are files or an agent on the worker: `key_name` is all that is known of them here.
+    Private keys are files or an ssh agent of the worker; the database has their `key_name` alone.
     """
 
     class Driver(models.TextChoices):
@@ -53,7 +51,7 @@ class Host(models.Model):
         XEN = "xen", "Xen, by xl: the campaign makes its virtual machines"
         ATTACHED = "attached", "attached: virtual machines that exist"
 
-    # By whose programs the machines of others are listed, watched and moved.
+    # The drivers that can list, watch and move virtual machines which no campaign made.
     MANAGERS = (Driver.PROXMOX, Driver.LIBVIRT)
 
     slug = models.SlugField(max_length=60, unique=True, validators=[check_slug])
@@ -168,14 +166,14 @@ class Host(models.Model):
 
     @property
     def manager(self) -> str:
-        """Return the driver by which the machines of others are listed and moved here; "" where there is none."""
+        """Return the driver that lists and moves the host's other virtual machines; "" where there is none."""
         return next((driver for driver in self.MANAGERS if driver in self.drivers), "")
 
 
 class AskedCommand(models.Model):
-    """One row is one command for a host's runner. It is deleted when its answer was read, or nobody waits any more.
+    """One command for a host's runner, deleted once its answer was read or nobody waits for it any more.
 
-    Words are those of a program, or of the script with this digest.
+    The words are a program with its arguments, or arguments of the script with this digest.
     """
 
     class Outcome(models.TextChoices):
@@ -213,7 +211,7 @@ class AskedCommand(models.Model):
 
 
 class PrivateKey(models.Model):
-    """A private key of the workers, for hosts of one operator alone: who named it first."""
+    """A private key of the workers, which only hosts of its owner may use: the operator who named it first."""
 
     name = models.CharField(
         max_length=80, unique=True, blank=True, help_text="A file in the worker's folder of keys; empty: its ssh agent."
@@ -235,10 +233,10 @@ class PrivateKey(models.Model):
 
 
 class StoragePool(models.Model):
-    """A folder of a host that campaigns may write in, and the only place where they do, or a storage of its hypervisor.
+    """A folder of a host, or a storage of its hypervisor: the only places where campaigns write.
 
-    Everything a campaign makes lies in `path`/.kdb; nothing else is ever formatted, mounted or removed. Of a storage,
-    the hypervisor gives each machine of a campaign a disk, and takes it back with the machine.
+    In a folder, a campaign formats, mounts and removes nothing outside `path`/.kdb. In a storage, the hypervisor makes
+    a disk for each virtual machine of a campaign, and removes it with the machine.
     """
 
     class Kind(models.TextChoices):

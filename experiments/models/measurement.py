@@ -1,4 +1,4 @@
-"""Numbers: what a benchmark reported, and what follows from a paper's text by arithmetic."""
+"""Measured values, and values that follow from a paper's text by arithmetic."""
 
 from django.db import models
 from django.db.models import F, Q
@@ -9,7 +9,7 @@ from kdb.units import METRICS, UNITS
 
 
 class Observation(models.Model):
-    """The coordinates that measured and derived values share."""
+    """The coordinates that measured and derived values have in common."""
 
     # Every table's unique index begins with the configuration; a second index would only cost writes.
     configuration = models.ForeignKey("experiments.Configuration", on_delete=models.CASCADE, db_index=False)
@@ -30,7 +30,7 @@ class Observation(models.Model):
 
 
 class Measurement(Observation):
-    """One row is one number as a benchmark or a paper's table reports it."""
+    """One number as a benchmark or a paper's table reports it."""
 
     class Quality(models.TextChoices):
         EXACT = "exact", "as reported"
@@ -57,7 +57,7 @@ class Measurement(Observation):
         max_length=300, blank=True, help_text="Why it is shown but counts nowhere; empty: it counts."
     )
     excluded_by = models.CharField(max_length=80, blank=True, help_text="Who excluded it: the source, or a person.")
-    # No constraint and no index, as for files below: an ending stays as long as its case study.
+    # No constraint and no index, as for raw_file below: an ending stays as long as its case study.
     ending = models.ForeignKey(
         "experiments.Ending",
         null=True,
@@ -85,8 +85,8 @@ class Measurement(Observation):
 
     class Meta:
         ordering = ["pk"]
-        # Lists are in the order of configurations. With these, one by any filter reads what it shows and no more. What
-        # each is for and takes: docs/scale.md, "Indexes of measurements".
+        # Lists are sorted by configuration. With these indexes, a list by any filter reads only the rows that it shows.
+        # The purpose and size of each: docs/scale.md, "Indexes of measurements".
         indexes = [
             models.Index(fields=[name, "configuration"], name=f"measured_by_{name}")
             for name in ("variant", "metric", "operation", "vm_count")

@@ -1,6 +1,6 @@
-"""The rows of an observed host: its pools, its virtual machines, their disks, and the sums of what those disks do.
+"""An observed host's pools and virtual machines, and the sums of what their disks do.
 
-Nothing of what the machines store is here: counts, bytes and times of the block layer only. Operators alone see it.
+These are counts, bytes and times of the block layer, never contents of a disk. Only operators see them.
 """
 
 from django.conf import settings
@@ -17,9 +17,9 @@ from .testbed import Storage
 
 
 class ObservedPool(models.Model):
-    """A place on a host where images of virtual machines lie or could lie.
+    """A place on a host where disk images of virtual machines lie or could lie.
 
-    Of Proxmox VE it is a storage: path and name are both its name, which begins with no slash.
+    For Proxmox VE it is a storage, and both path and name are the storage's name, without a leading slash.
     """
 
     host = models.ForeignKey(Host, on_delete=models.CASCADE, related_name="observed_pools")
@@ -55,9 +55,9 @@ class ObservedPool(models.Model):
 
 
 class ObservedMachine(models.Model):
-    """A virtual machine of somebody else's on a host: never made, changed or stopped by a campaign.
+    """A virtual machine that no campaign made, and that no campaign changes or stops.
 
-    It is known by its UUID. Its name may be another machine's once it is gone.
+    Its UUID identifies it; another machine may get its name once it is gone.
     """
 
     class GuestSource(models.TextChoices):
@@ -99,7 +99,7 @@ class ObservedMachine(models.Model):
 
 
 class ObservedDisk(models.Model):
-    """A writable disk of an observed machine, and what it lies on."""
+    """A writable disk of an observed machine, and the pool that it is stored in."""
 
     machine = models.ForeignKey(ObservedMachine, on_delete=models.CASCADE, related_name="disks")
     target = models.CharField(max_length=20, help_text='As the machine\'s definition names it: "vda".')
@@ -135,7 +135,7 @@ class ObservedDisk(models.Model):
 
 
 class HostAuditEntry(models.Model):
-    """One deed to a host or to what is observed on it, with who did it; written in its transaction, never changed."""
+    """One action on a host or on what is observed there, with who did it. Written in its transaction, never changed."""
 
     host = models.ForeignKey(
         Host, null=True, blank=True, on_delete=models.CASCADE, related_name="audit_entries", help_text="Empty: deleted."
@@ -164,7 +164,7 @@ class HostAuditEntry(models.Model):
 
 
 class BlockSums(models.Model):
-    """The work of a disk in a span of time: differences of the hypervisor's counters, summed."""
+    """Sums of the requests of a disk in a span of time, from differences of the hypervisor's counters."""
 
     seconds = models.FloatField(help_text="s that were watched; less than the span where some were missed.")
     reads = models.PositiveBigIntegerField(help_text="Requests.")
@@ -214,7 +214,7 @@ class DiskStatistics(BlockSums):
 
 
 class Signature(BlockSums):
-    """The block statistics of one machine under a load that is known: what detection learns from."""
+    """The block statistics of one machine under a known load, from which the detection of workloads is trained."""
 
     run = models.ForeignKey(
         CampaignRun, null=True, blank=True, on_delete=models.CASCADE, related_name="signatures", help_text="Where from."

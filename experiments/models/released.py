@@ -1,4 +1,4 @@
-"""The case studies that came from other installations, by releases of their evidence."""
+"""Case studies that were loaded from releases of other installations."""
 
 from django.db import models
 
@@ -24,7 +24,7 @@ class Origin(models.Model):
 
 
 class LoadedCaseStudy(models.Model):
-    """A case study as one release of its origin had it. The newest row of an origin's slug is what counts here."""
+    """A case study as it was in one release of its origin. For each origin and slug the newest row counts."""
 
     case_study = models.OneToOneField("experiments.CaseStudy", on_delete=models.CASCADE, related_name="loaded")
     origin = models.ForeignKey(Origin, on_delete=models.PROTECT, related_name="case_studies")

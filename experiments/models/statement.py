@@ -12,10 +12,9 @@ from .fields import TypedJSONField, whole_numbers
 
 
 class OrdinalFinding(models.Model):
-    """A publication's place for one pair for one workload, without a number.
+    """The tier in which a publication places one pair for one workload, without a number.
 
-    The text list, its outstanding marks and the summary table are kept apart, because they
-    disagree in places.
+    The list in the text, its outstanding marks and the summary table have fields of their own: they disagree in places.
     """
 
     class Tier(models.TextChoices):
@@ -56,9 +55,9 @@ class OrdinalFinding(models.Model):
 
 
 class PrintedRatio(models.Model):
-    """A ratio of two throughputs as a text prints it, where the throughputs stand in charts alone.
+    """A ratio of two throughputs that a text prints, where the throughputs themselves are in charts only.
 
-    Claims are checked with it; rankings use the values derived from it (DerivedValue).
+    Claims are checked against it; rankings use the values derived from it (DerivedValue).
     """
 
     class Trend(models.TextChoices):
@@ -122,7 +121,7 @@ class PrintedRatio(models.Model):
 
 
 class Claim(models.Model):
-    """A checkable statement someone published about results, in the words of this project."""
+    """A statement about results that somebody published, in this project's words and with the checks of it."""
 
     class Kind(models.TextChoices):
         ORDERING = "ordering", "ordering"
@@ -160,7 +159,7 @@ class Claim(models.Model):
         return self.code
 
     def clean(self) -> None:
-        """Raise ValidationError where its checks say nothing, or more than can be asked."""
+        """Raise ValidationError where a check is empty or names something that cannot be queried."""
         try:
             parse_checks(self.checks)
         except CheckError as error:

@@ -1,4 +1,4 @@
-"""The things that were measured on: server, storage, and the configurations between benchmark and disk."""
+"""What measurements were made on: servers, storage, and the configurations between benchmark and disk."""
 
 from functools import partial
 
@@ -68,17 +68,20 @@ class Storage(models.Model):
 
 
 def storage_kind(path: str = "") -> Coalesce:
-    """Return the kind of storage of the configuration at this path, as an expression: its own or its case study's.
+    """Return a configuration's kind of storage as an expression: its own, else its case study's.
 
-    path : "" of a configuration itself, else the lookup that leads to it with its underscores, "configuration__"
+    path : "" in a query of configurations, else the prefix of lookups that lead to one, "configuration__"
     """
     own = NullIf(F(f"{path}storage_kind"), Value(""))
     return Coalesce(own, f"{path}case_study__storage__kind", output_field=models.CharField())
 
 
 def setting_keys(path: str = "") -> dict[str, Expression]:
-    """Return annotations, "cache_mode_as_key", that give each setting as keys and addresses have it: a number as its
-    digits, a text without what parts keys and filters; "" where it is not stated. path : as for storage_kind"""
+    """Return annotations such as "cache_mode_as_key": each setting as text that keys and URLs may contain.
+
+    A number is its digits; in a text, the separators of keys and filters are replaced; "" where it is not stated.
+    path : as for storage_kind
+    """
     return {
         f"{column}_as_key": Coalesce(Cast(f"{path}{column}", models.CharField()), Value(""))
         if setting.is_bytes
@@ -87,17 +90,17 @@ def setting_keys(path: str = "") -> dict[str, Expression]:
     }
 
 
-def _closed(column: str, help_text: str) -> "models.CharField[str, str]":
-    """Return the field of a setting with the values that it may have (kdb.disk_path)."""
-    choices = partial(choices_of, column)  # called, so that one more value needs no migration
+def _setting_field(column: str, help_text: str) -> "models.CharField[str, str]":
+    """Return the field of a setting whose values are those of kdb.disk_path."""
+    choices = partial(choices_of, column)  # a callable, so that a new value needs no migration
     return models.CharField(max_length=20, choices=choices, blank=True, default="", db_default="", help_text=help_text)
 
 
 class Configuration(models.Model):
-    """Everything that stands between benchmark and disk in one case study.
+    """All layers between benchmark and disk in one case study.
 
-    Native is a configuration without hypervisor and guest: its file system is `host_fs`.
-    Empty text or a missing reference: the source does not say.
+    A native configuration has neither hypervisor nor guest; its file system is `host_fs`. Empty text or a missing
+    reference means that the source does not state it.
     """
 
     class Virtualisation(models.TextChoices):
@@ -161,19 +164,19 @@ class Configuration(models.Model):
     below = models.CharField(
         max_length=200, blank=True, help_text="What lies below the backend (RAID, layout of the pool), as stated."
     )
-    pool_layout = _closed("pool_layout", "How the disks below are put together.")
-    pool_devices = _closed("pool_devices", "Of the pool, beside its data disks.")
+    pool_layout = _setting_field("pool_layout", "How the disks below are put together.")
+    pool_devices = _setting_field("pool_devices", "Of the pool, beside its data disks.")
     compression = models.CharField(
         max_length=20, blank=True, default="", db_default="", help_text='Of the host, "lz4"; "off" where there is none.'
     )
-    encryption = _closed("encryption", "Where data are encrypted.")
+    encryption = _setting_field("encryption", "Where data are encrypted.")
     volume_block_bytes = models.PositiveIntegerField(
         null=True,
         blank=True,
         help_text="Bytes: volblocksize of a ZFS volume, recordsize of a dataset, cluster size of a qcow2 image, chunk "
         "size of a thin pool.",
     )
-    snapshot = _closed("snapshot", "What kept an earlier state of the disk meanwhile.")
+    snapshot = _setting_field("snapshot", "What kept an earlier state of the disk meanwhile.")
     storage_kind = models.CharField(
         max_length=10, choices=Storage.Kind, blank=True, help_text="Of these disks; empty: as the case study's storage."
     )
@@ -235,8 +238,8 @@ class Configuration(models.Model):
 
     class Meta:
         ordering = ["case_study__slug", "slug"]
-        # Lists are in the order of keys. With these, one by any filter, of configurations or of their measurements,
-        # reads what it shows and no more; and whether a case study has one is one look.
+        # Lists are sorted by key. With these indexes, a list by any filter, of configurations or of their measurements,
+        # reads only the rows that it shows, and one look-up tells whether a case study has any.
         indexes = [
             *(
                 models.Index(fields=[name, "id"], name=f"configurations_by_{name}")
@@ -277,7 +280,7 @@ class Configuration(models.Model):
                 condition=Q(hypervisor__isnull=False) | Q(backend=""),
                 name="experiments_configuration_native_has_no_backend",
             ),
-            models.CheckConstraint(  # it stands in keys, and a comma parts keys
+            models.CheckConstraint(  # keys contain it, and a comma separates keys
                 condition=~Q(cache_mode__contains=","), name="experiments_configuration_cache_mode_has_no_comma"
             ),
         ]
@@ -293,7 +296,7 @@ class Configuration(models.Model):
 
     @property
     def guest(self) -> str:
-        """Return what the load works on inside: its file system, the raw device, or that it is not stated."""
+        """Return what the load uses inside the guest, in words: its file system, or "raw device"."""
         if self.guest_fs is not None:
             return self.guest_fs.name
         if self.guest_access == self.GuestAccess.RAW_DEVICE:
@@ -314,7 +317,7 @@ class Configuration(models.Model):
 
     @property
     def pair(self) -> str:
-        """Return "xfs-on-ext4", guest first; empty for a native configuration or an unknown host FS."""
+        """Return the pair's key, guest first: "xfs-on-ext4"; empty for native configurations and unknown host FS."""
         if self.guest_fs is None or self.host_fs is None:
             return ""
         return pair_key(self.guest_fs.slug, self.host_fs.slug)

@@ -1,8 +1,7 @@
-"""The abilities of choices besides speed, as their makers document them: read from fixtures/abilities.csv. No Django.
+"""Read fixtures/abilities.csv: what choices can do besides speed, as their makers document it. No Django.
 
-The facts are read from the file when they are first asked for, and stand in no table: they belong to no case study, no
-draft brings any, and the whole file is a few hundred lines. Another fact is another version of KDB. Columns and rules:
-fixtures/README.md.
+The file is read on first use and not stored in the database: its few hundred lines belong to no case study, and change
+only with the version of KDB. Columns and rules: fixtures/README.md.
 """
 
 import re
@@ -22,7 +21,7 @@ from .files import Entry, read_csv
 PATH = Path(__file__).resolve().parents[2] / "fixtures" / "abilities.csv"
 COLUMNS = ("kind", "choice", "name", "ability", "found", "limit", "through", "source", "read_on")
 FOUND = YES, WITH_LIMITS, NO = "yes", "with limits", "no"
-# Parts of an entry, and the kinds of choices in the file that stand for them.
+# Parts of an entry; _PARTS_OF says which kind of choice in the file may be which part.
 HYPERVISOR, HOST, IMAGE, GUEST = PARTS = "hypervisor", "host", "image-format", "guest-fs"
 KINDS = {
     "hypervisor": "Hypervisors",
@@ -37,8 +36,8 @@ LONGEST_LIMIT = 160  # characters: a short sentence
 class Ability:
     """One thing that a choice can do.
 
-    question : in plain words; all_of : parts of an entry of which each that is named has to have it
-    any_of : parts of which one that is named is enough, beside `all_of`
+    all_of : parts of an entry that must all have it, as far as they are named
+    any_of : parts of which one must have it, besides all_of
     """
 
     slug: str
@@ -52,80 +51,52 @@ class Ability:
         return (*self.all_of, *self.any_of)
 
 
-ABILITIES: Mapping[str, Ability] = MappingProxyType(
-    {
-        ability.slug: ability
-        for ability in (
-            Ability(
-                "snapshot",
-                "Snapshots",
-                "Can I take a snapshot of a running machine?",
-                all_of=(HYPERVISOR,),
-                any_of=(HOST, IMAGE),
-            ),
-            Ability(
-                "live-migration",
-                "Live migration",
-                "Can a running machine move to another host?",
-                all_of=(HYPERVISOR, HOST),
-            ),
-            Ability(
-                "shared-access",
-                "Shared access",
-                "Can several hosts use the place of the images at the same time?",
-                all_of=(HOST,),
-            ),
-            Ability(
-                "checksums",
-                "Checksums of data",
-                "Is it noticed when the disk gives back other data than was written?",
-                any_of=(GUEST, HOST),
-            ),
-            Ability(
-                "replication",
-                "Replication",
-                "Is there a built-in way to keep a copy on another host?",
-                any_of=(HOST, HYPERVISOR),
-            ),
-            Ability(
-                "encryption", "Encryption", "Can the data be encrypted where it lies?", any_of=(GUEST, HOST, IMAGE)
-            ),
-            Ability(
-                "thin-provisioning",
-                "Thin provisioning",
-                "Does a disk take only the space that was written?",
-                all_of=(HOST, IMAGE),
-            ),
-            Ability("compression", "Compression", "Is data compressed as it is written?", any_of=(GUEST, HOST)),
-            Ability(
-                "online-growth",
-                "Online growth",
-                "Can a disk and its file system grow while the machine runs?",
-                all_of=PARTS,
-            ),
-            Ability(
-                "trim",
-                "Trim",
-                "Does space that the guest frees come back to the host?",
-                all_of=(GUEST, IMAGE, HOST),
-            ),
-            Ability("windows-boot", "Windows boot", "Can Windows start from it?", all_of=(HYPERVISOR, GUEST)),
-            Ability(
-                "little-memory",
-                "Little memory",
-                "Does it do without a large cache of its own in memory?",
-                all_of=(HOST,),
-            ),
-            Ability(
-                "support",
-                "Paid support",
-                "Does somebody sell support for it?",
-                all_of=(HYPERVISOR, HOST, GUEST),
-            ),
-        )
-    }
+_ABILITIES = (
+    Ability(
+        "snapshot",
+        "Snapshots",
+        "Can I take a snapshot of a running machine?",
+        all_of=(HYPERVISOR,),
+        any_of=(HOST, IMAGE),
+    ),
+    Ability(
+        "live-migration", "Live migration", "Can a running machine move to another host?", all_of=(HYPERVISOR, HOST)
+    ),
+    Ability(
+        "shared-access",
+        "Shared access",
+        "Can several hosts use the place of the images at the same time?",
+        all_of=(HOST,),
+    ),
+    Ability(
+        "checksums",
+        "Checksums of data",
+        "Is it noticed when the disk gives back other data than was written?",
+        any_of=(GUEST, HOST),
+    ),
+    Ability(
+        "replication",
+        "Replication",
+        "Is there a built-in way to keep a copy on another host?",
+        any_of=(HOST, HYPERVISOR),
+    ),
+    Ability("encryption", "Encryption", "Can the data be encrypted where it lies?", any_of=(GUEST, HOST, IMAGE)),
+    Ability(
+        "thin-provisioning",
+        "Thin provisioning",
+        "Does a disk take only the space that was written?",
+        all_of=(HOST, IMAGE),
+    ),
+    Ability("compression", "Compression", "Is data compressed as it is written?", any_of=(GUEST, HOST)),
+    Ability(
+        "online-growth", "Online growth", "Can a disk and its file system grow while the machine runs?", all_of=PARTS
+    ),
+    Ability("trim", "Trim", "Does space that the guest frees come back to the host?", all_of=(GUEST, IMAGE, HOST)),
+    Ability("windows-boot", "Windows boot", "Can Windows start from it?", all_of=(HYPERVISOR, GUEST)),
+    Ability("little-memory", "Little memory", "Does it do without a large cache of its own in memory?", all_of=(HOST,)),
+    Ability("support", "Paid support", "Does somebody sell support for it?", all_of=(HYPERVISOR, HOST, GUEST)),
 )
-
+ABILITIES: Mapping[str, Ability] = MappingProxyType({ability.slug: ability for ability in _ABILITIES})
 ABILITY_CHOICES = [(slug, slug) for slug in ABILITIES]  # as the API's document names them
 FOUND_CHOICES = [(finding, finding) for finding in FOUND]
 
@@ -148,7 +119,7 @@ class Fact:
 
     @property
     def sentence(self) -> str:
-        """Say it in one line: "ext4: with limits. Through the image format alone." """
+        """Return one line: "ext4: with limits. Through the image format alone." """
         return f"{self.name}: {self.found}.{f' {self.limit}' if self.limit else ''}"
 
 
@@ -178,9 +149,9 @@ def read(path: Path) -> Facts:
 
 def _fact(entry: Entry) -> Fact:
     fields = entry.fields
-    _among(entry, "kind", KINDS)
-    _among(entry, "ability", ABILITIES)
-    _among(entry, "found", FOUND)
+    _check_allowed(entry, "kind", KINDS)
+    _check_allowed(entry, "ability", ABILITIES)
+    _check_allowed(entry, "found", FOUND)
     if not re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*+", fields["choice"]):
         raise entry.error("choice", "a slug of small letters, digits and single hyphens")
     if not fields["name"].strip():
@@ -212,7 +183,7 @@ _PARTS_OF = {
 }
 
 
-def _among(entry: Entry, field: str, allowed: Collection[str]) -> None:
+def _check_allowed(entry: Entry, field: str, allowed: Collection[str]) -> None:
     if entry.fields[field] not in allowed:
         raise entry.error(field, f"one of {', '.join(allowed)}")
 

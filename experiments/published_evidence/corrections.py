@@ -1,4 +1,4 @@
-"""Apply fixtures/endings.csv: published evidence that later numbers of its own source replaced, or that is doubted.
+"""Apply fixtures/endings.csv, which ends published evidence that its source replaced or that is doubted.
 
 A line names a case study, or single measurements of it by their configuration, their place in the source, or both.
 `replaced_by` names the case study in which the source measured again, and is empty where the numbers are doubted.
@@ -24,9 +24,9 @@ COLUMNS = ("case_study", "configuration", "source", "replaced_by", "reason")
 
 
 def apply_corrections(directory: Path = DIRECTORY) -> list[str]:
-    """End what the file names and still counts, all or nothing. Return a sentence for each line that was applied.
+    """End everything in the file that still counts, all or nothing. Return a sentence for each line applied.
 
-    A line whose case studies are not loaded is passed over. Raises EvidenceError.
+    Lines about case studies that are not loaded are skipped. Raises EvidenceError.
     """
     path = directory / FILE
     if not path.exists():

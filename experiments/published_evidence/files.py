@@ -1,6 +1,6 @@
 """Read the files of published evidence into entries that know their place in the file. No Django.
 
-What the words mean is decided in load.
+The module load gives the words their meaning.
 """
 
 import csv
@@ -15,7 +15,7 @@ LONGEST_SHOWN = 120  # characters of a value in an error
 
 
 class EvidenceError(ValueError):
-    """A file of evidence cannot be used as it is. The text names file, line and field, and is fit to show."""
+    """A file of evidence cannot be used as it is. The message names file, line and field, and may be shown to users."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,11 @@ def as_entries(parent: Entry, name: str) -> list[Entry]:
     if not isinstance(objects, list) or not all(isinstance(item, dict) for item in objects):
         raise parent.error(name, "a list of objects")
     return [
-        Entry(f"{parent.place}, {_named(name, number, item)}", item) for number, item in enumerate(objects, start=1)
+        Entry(f"{parent.place}, {_label(name, number, item)}", item) for number, item in enumerate(objects, start=1)
     ]
 
 
-def _named(section: str, number: int, fields: dict[str, Any]) -> str:
+def _label(section: str, number: int, fields: dict[str, Any]) -> str:
     """Return how an object is named in messages: "hypervisors kvm", or by its number where it has no name."""
     names = (fields.get(key) for key in ("slug", "code", "claim"))
     return f"{section} {next(filter(None, names), number)}"

@@ -1,7 +1,6 @@
 """Load the published evidence from its files into the database.
 
-Loading a file again adds nothing. What it says differently by then is taken over where it describes, and refused where
-rankings rest on it already.
+Loading a file again adds nothing. Changed descriptions are updated; a changed value that rankings use is an error.
 """
 
 import logging
@@ -45,7 +44,7 @@ from kdb.jobs.locks import exclusive_lock
 
 from . import studies
 from .files import Entry, EvidenceError, as_entries, read_csv, read_json
-from .rows import Saved, WantedRow, referred, referred_list, save, values_of
+from .rows import Saved, WantedRow, resolve, resolve_list, save, values_of
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +77,7 @@ RATIO_KEY = ("case_study", "numerator", "denominator", "guest_fs")
 RATIO = ("vm_counts", "is_overall", "least", "least_rounding", "greatest", "greatest_rounding", "trend", "printed")
 CLAIM = ("code", "publication", "location", "kind", "scope", "statement", "predicate", "checkable_from")
 
-# The files do not say what becomes of a case study after it was loaded.
+# Fields that the files do not govern: they change after a case study was loaded.
 LIFE = ("owner", "status", "published_revision", "retracted_revision", "retraction_reason")
 
 # The fields of a configuration that rankings hold equal or compare.
@@ -92,7 +91,7 @@ COMPARED = (
 class Report:
     """The rows that one load added and changed, by model, and the revision it published.
 
-    passed_over : case studies that could not be brought, as a draft has their slug
+    passed_over : case studies that were not loaded, as a draft has their slug
     """
 
     added: Counter[type[models.Model]] = field(default_factory=Counter)
@@ -119,7 +118,7 @@ class Report:
 
 
 def load(directory: Path = DIRECTORY) -> Report:
-    """Bring the database to what the files in `directory` say, all or nothing; new case studies become one revision.
+    """Load the papers' files in `directory`, all or nothing; new case studies become one revision.
 
     Raises EvidenceError where a file is wrong or contradicts what is published already.
     """
@@ -133,7 +132,7 @@ def load(directory: Path = DIRECTORY) -> Report:
 
 
 def load_outside(directory: Path) -> Report:
-    """Do the same for what others published, after the papers were loaded. Raises EvidenceError."""
+    """Load what others published, after `load` has loaded the papers. Raises EvidenceError."""
     with _loader() as loader:
         loader.load_studies(studies.read(directory, DIRECTORY))
         loader.publish("The published evidence was loaded")
@@ -143,8 +142,8 @@ def load_outside(directory: Path) -> Report:
 def load_new(directory: Path, outside_directory: Path | None, *, reason: str) -> Report:
     """Publish the case studies of both folders that the database lacks, as one revision, and change nothing else.
 
-    What is stored stays as it is although the files may say it differently by now: answers were made of it. Raises
-    EvidenceError where something new cannot stand beside it.
+    Stored rows stay even where the files differ, as answers were computed from them. Raises EvidenceError where a new
+    row contradicts a stored one.
     """
     files = read_json(directory / "case_studies.json", [*SOURCES, "case_studies"])["case_studies"]
     others = studies.read(outside_directory, directory) if outside_directory else None
@@ -165,7 +164,7 @@ def load_new(directory: Path, outside_directory: Path | None, *, reason: str) ->
 
 @contextmanager
 def _loader(*, only_new: bool = False) -> Iterator["_Loader"]:
-    """Load in one transaction, and in one process at a time."""
+    """Provide a loader inside a transaction, in one process at a time."""
     with exclusive_lock("load"), transaction.atomic():
         loader = _Loader(only_new=only_new)
         yield loader
@@ -180,7 +179,7 @@ def _case_studies_of(entry: Entry) -> set[str]:
 def _check_names(model: type[CatalogueEntry], wanted: list[WantedRow], *, only_new: bool) -> None:
     """Raise EvidenceError where an entry's name is not allowed, or is that of another entry of its kind.
 
-    only_new : stored entries keep their names, whatever is wanted, but for those that only drafts brought
+    only_new : stored entries keep their names, except those of drafts
     """
     spelled: dict[str, tuple[str, str, list[str]]] = {
         row[0]: row for row in model._default_manager.values_list("slug", "name", "aliases")
@@ -199,7 +198,7 @@ def _check_names(model: type[CatalogueEntry], wanted: list[WantedRow], *, only_n
 class _Loader:
     """One load: the rows that later entries refer to, and the report.
 
-    only_new : stored rows stay as they are, and whatever belongs to a stored case study is passed over
+    only_new : stored rows are not changed, and entries of stored case studies are skipped
     """
 
     def __init__(self, *, only_new: bool = False) -> None:
@@ -225,28 +224,28 @@ class _Loader:
         claims = read_csv(directory / "claims.csv", ("case_studies", "workloads", *CLAIM))
         checks = read_json(directory / "claim_checks.json", ["claims"])["claims"]
         for name, (model, key) in CATALOGUE.items():
-            self.describe(model, catalogue[name], key)
+            self.save_described(model, catalogue[name], key)
         for name, (model, key) in SOURCES.items():
-            self.describe(model, sources[name], key)
-        self.describe(ComponentName, catalogue["component_names"], "component", "publication")
-        self.case_studies(sources["case_studies"])
-        self.observations(Measurement, measurements, key=("repetition",), fixed=MEASURED)
-        self.observations(DerivedValue, derived, key=("route",), fixed=DERIVED)
-        self.findings(findings)
-        self.ratios(ratios)
-        self.claims(claims, checks)
+            self.save_described(model, sources[name], key)
+        self.save_described(ComponentName, catalogue["component_names"], "component", "publication")
+        self.save_case_studies(sources["case_studies"])
+        self.save_observations(Measurement, measurements, key=("repetition",), fixed=MEASURED)
+        self.save_observations(DerivedValue, derived, key=("route",), fixed=DERIVED)
+        self.save_findings(findings)
+        self.save_ratios(ratios)
+        self.save_claims(claims, checks)
 
     def load_studies(self, published: studies.Studies) -> None:
         for name, entries in published.catalogue.items():
             model, key = CATALOGUE[name]
             self.rows[model] = {row.slug: row for row in cast(Any, model)._default_manager.all()}
-            self.describe(model, entries, key)
+            self.save_described(model, entries, key)
         for name, (model, key) in SOURCES.items():
-            self.describe(model, published.sources[name], key)
-        self.case_studies(published.sources["case_studies"])
-        self.observations(Measurement, published.measurements, key=("repetition",), fixed=MEASURED)
+            self.save_described(model, published.sources[name], key)
+        self.save_case_studies(published.sources["case_studies"])
+        self.save_observations(Measurement, published.measurements, key=("repetition",), fixed=MEASURED)
 
-    def describe(
+    def save_described(
         self, model: type[models.Model], entries: list[Entry], *key: str, without: Collection[str] = ()
     ) -> None:
         """Save rows that the files may correct at any time."""
@@ -254,30 +253,30 @@ class _Loader:
         if issubclass(model, CatalogueEntry):
             _check_names(model, wanted, only_new=self.only_new)
         saved = save(model, wanted, key, only_new=self.only_new)
-        self.count(model, saved)
+        self.count_saved(model, saved)
         self.rows.setdefault(model, {}).update({row.slug: row for row in saved.rows if hasattr(row, "slug")})
         if brought := [row.pk for row in saved.rows if isinstance(row, SharedRow) and row.is_draft]:
             model._default_manager.filter(pk__in=brought).update(is_draft=False)
 
-    def case_studies(self, entries: list[Entry]) -> None:
+    def save_case_studies(self, entries: list[Entry]) -> None:
         """Save case studies, each with its workloads and configurations."""
         parts = ("workloads", "shared_by_configurations", "configurations")
         entries = [entry for entry in entries if not (self.only_new and entry.fields["slug"] in self.known)]
         plain = [Entry(e.place, {name: e.fields[name] for name in e.fields if name not in parts}) for e in entries]
-        self.describe(CaseStudy, plain, "slug", without=LIFE)
+        self.save_described(CaseStudy, plain, "slug", without=LIFE)
         before = WorkloadVariant.objects.count()
         configurations = []
         for entry in entries:
             case_study = self.rows[CaseStudy][entry.fields["slug"]]
-            self.variants[case_study.slug] = self.workloads(entry)
+            self.variants[case_study.slug] = self.save_workloads(entry)
             configurations += self.wanted_configurations(entry, case_study)
         self.report.added[WorkloadVariant] = WorkloadVariant.objects.count() - before
         saved = save(Configuration, configurations, ("case_study", "slug"), fixed=COMPARED)
-        self.count(Configuration, saved)
+        self.count_saved(Configuration, saved)
         for want, row in zip(configurations, saved.rows, strict=True):
             self.configurations.setdefault(want.values["case_study"].slug, {})[row.slug] = row
 
-    def workloads(self, case_study: Entry) -> dict[str, WorkloadVariant]:
+    def save_workloads(self, case_study: Entry) -> dict[str, WorkloadVariant]:
         variants = {}
         for entry in as_entries(case_study, "workloads"):
             values = values_of(WorkloadVariant, entry, self.rows, others=("key",))
@@ -288,7 +287,7 @@ class _Loader:
         return variants
 
     def wanted_configurations(self, entry: Entry, case_study: CaseStudy) -> list[WantedRow]:
-        """Return the configurations; the file says once what all virtual machines share, native shares nothing."""
+        """Return the configurations; virtual ones get the fields that the file states once for all of them."""
         shared = entry.fields.get("shared_by_configurations", {})
         if not isinstance(shared, dict):
             raise entry.error("shared_by_configurations", "an object")
@@ -300,28 +299,28 @@ class _Loader:
             wanted.append(WantedRow(part, {"case_study": case_study, **values}, is_closed=self.is_closed(case_study)))
         return wanted
 
-    def observations(
+    def save_observations(
         self, model: type[models.Model], entries: list[Entry], *, key: tuple[str, ...], fixed: Collection[str]
     ) -> None:
         """Save measured or derived values, filed under a configuration and a workload of their case study."""
         wanted = []
-        for entry in self.selected(entries):
-            case_study = referred(entry, "case_study", self.rows[CaseStudy])
+        for entry in self.without_known(entries):
+            case_study = resolve(entry, "case_study", self.rows[CaseStudy])
             values = {
-                "configuration": referred(entry, "configuration", self.configurations[case_study.slug]),
-                "variant": referred(entry, "workload", self.variants[case_study.slug]),
+                "configuration": resolve(entry, "configuration", self.configurations[case_study.slug]),
+                "variant": resolve(entry, "workload", self.variants[case_study.slug]),
                 **values_of(model, entry, self.rows, without=("configuration", "variant"), others=OWNERS),
             }
             wanted.append(WantedRow(entry, values, is_closed=self.is_closed(case_study)))
         key = ("configuration", "variant", *COORDINATES, *key)
-        published = model._default_manager.filter(configuration__case_study__in=self.loaded())
-        self.count(model, save(model, wanted, key, fixed=fixed, all_of=published))
+        published = model._default_manager.filter(configuration__case_study__in=self.loaded_case_studies())
+        self.count_saved(model, save(model, wanted, key, fixed=fixed, all_of=published))
 
-    def findings(self, entries: list[Entry]) -> None:
+    def save_findings(self, entries: list[Entry]) -> None:
         wanted = []
-        for entry in self.selected(entries):
-            case_studies = referred_list(entry, "case_studies", self.rows[CaseStudy])
-            variants = {referred(entry, "workload", self.variants[case_study.slug]) for case_study in case_studies}
+        for entry in self.without_known(entries):
+            case_studies = resolve_list(entry, "case_studies", self.rows[CaseStudy])
+            variants = {resolve(entry, "workload", self.variants[case_study.slug]) for case_study in case_studies}
             if len(variants) > 1:
                 raise entry.error("workload", "one that these case studies ran with the same parameters")
             values = values_of(
@@ -331,17 +330,17 @@ class _Loader:
             wanted.append(
                 WantedRow(entry, {"variant": variants.pop(), **values}, {"case_studies": case_studies}, is_closed)
             )
-        published = OrdinalFinding.objects.filter(case_studies__in=self.loaded()).distinct()
+        published = OrdinalFinding.objects.filter(case_studies__in=self.loaded_case_studies()).distinct()
         key, fixed = (*FINDING_KEY, "variant"), (*FINDING, "case_studies")
-        self.count(
+        self.count_saved(
             OrdinalFinding, save(OrdinalFinding, wanted, key, fixed=fixed, all_of=published, linkable=self.linkable())
         )
 
-    def ratios(self, entries: list[Entry]) -> None:
+    def save_ratios(self, entries: list[Entry]) -> None:
         """Save printed ratios, also of a published case study: only claims are checked with them."""
         wanted = []
-        for entry in self.selected(entries):
-            case_study = referred(entry, "case_study", self.rows[CaseStudy])
+        for entry in self.without_known(entries):
+            case_study = resolve(entry, "case_study", self.rows[CaseStudy])
             counts = entry.fields["vm_counts"].split()
             if not counts or not all(count.isdecimal() for count in counts):
                 raise entry.error("vm_counts", "whole numbers with spaces between")
@@ -349,32 +348,32 @@ class _Loader:
                 **values_of(
                     PrintedRatio, entry, self.rows, without=("variant", "vm_counts"), others=("workload", "vm_counts")
                 ),
-                "variant": referred(entry, "workload", self.variants[case_study.slug]),
+                "variant": resolve(entry, "workload", self.variants[case_study.slug]),
                 "vm_counts": sorted(map(int, counts)),
             }
             wanted.append(WantedRow(entry, values))
         key = ("case_study", "variant", "numerator", "denominator", "guest_fs")
-        stored = PrintedRatio.objects.filter(case_study__in=self.loaded())
-        self.count(PrintedRatio, save(PrintedRatio, wanted, key, all_of=stored))
+        stored = PrintedRatio.objects.filter(case_study__in=self.loaded_case_studies())
+        self.count_saved(PrintedRatio, save(PrintedRatio, wanted, key, all_of=stored))
 
-    def claims(self, entries: list[Entry], checks: list[Entry]) -> None:
+    def save_claims(self, entries: list[Entry], checks: list[Entry]) -> None:
         """Save claims; they may be reworded, and added to a published case study: nothing rests on them."""
-        check_of = self.checks(checks)
+        check_of = self.parse_checks_of_claims(checks)
         wanted = []
-        for entry in self.selected(entries):
+        for entry in self.without_known(entries):
             links = {
-                "case_studies": referred_list(entry, "case_studies", self.rows[CaseStudy]),
-                "workloads": referred_list(entry, "workloads", self.rows[Workload]),
+                "case_studies": resolve_list(entry, "case_studies", self.rows[CaseStudy]),
+                "workloads": resolve_list(entry, "workloads", self.rows[Workload]),
             }
             values = values_of(Claim, entry, self.rows, without=("checks",), others=tuple(links))
             wanted.append(WantedRow(entry, {**values, "checks": check_of.get(values["code"], {})}, links))
-        self.count(Claim, save(Claim, wanted, ("code",), linkable=self.linkable()))
+        self.count_saved(Claim, save(Claim, wanted, ("code",), linkable=self.linkable()))
         codes = {entry.fields["code"] for entry in entries}
         for entry in checks:
             if entry.fields["claim"] not in codes:
                 raise entry.error("claim", "the code of a claim")
 
-    def checks(self, entries: list[Entry]) -> dict[str, dict[str, Any]]:
+    def parse_checks_of_claims(self, entries: list[Entry]) -> dict[str, dict[str, Any]]:
         """Return the checks by the code of the claim. Raises EvidenceError where they cannot be read."""
         by_claim: dict[str, dict[str, Any]] = {}
         for entry in entries:
@@ -390,19 +389,18 @@ class _Loader:
             by_claim[code] = checks
         return by_claim
 
-    def selected(self, entries: list[Entry]) -> list[Entry]:
-        """Return the entries that this load takes."""
+    def without_known(self, entries: list[Entry]) -> list[Entry]:
+        """Return the entries, without those of stored case studies where only_new is set."""
         if not self.only_new:
             return entries
         return [entry for entry in entries if not self.known & _case_studies_of(entry)]
 
-    def loaded(self) -> list[CaseStudy]:
-        """Return the case studies of the files that this load takes."""
+    def loaded_case_studies(self) -> list[CaseStudy]:
         return list(self.rows[CaseStudy].values())
 
     def linkable(self) -> dict[str, list[CaseStudy]]:
-        """Return the rows whose links the files govern: other case studies may have a finding of theirs too."""
-        return {"case_studies": self.loaded()}
+        """Return the rows whose links this load may change: other case studies may share a finding."""
+        return {"case_studies": self.loaded_case_studies()}
 
     def publish(self, reason: str) -> None:
         """Publish what is new, as one revision."""
@@ -415,6 +413,6 @@ class _Loader:
     def is_closed(self, case_study: CaseStudy) -> bool:
         return case_study.slug in self.known
 
-    def count(self, model: type[models.Model], saved: Saved) -> None:
+    def count_saved(self, model: type[models.Model], saved: Saved) -> None:
         self.report.added[model] += saved.added
         self.report.updated[model] += saved.updated

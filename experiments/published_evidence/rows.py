@@ -1,4 +1,4 @@
-"""Turn the words of an evidence file into values, and save the values as rows, each once."""
+"""Convert the words of an evidence file to values, and save these as rows."""
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -16,7 +16,7 @@ from .files import Entry, EvidenceError
 
 @dataclass(frozen=True)
 class WantedRow:
-    """One row as a file wants it, and where the file says so."""
+    """One row as a file states it, and its place in the file."""
 
     entry: Entry
     values: dict[str, Any]  # by field name; a foreign key holds its row
@@ -46,8 +46,8 @@ def values_of(
 ) -> dict[str, Any]:
     """Return the entry's fields as the model holds them; what it leaves out gets the model's default.
 
-    `rows` are what a foreign key can name, by model and slug. `without` are fields of the model that
-    the entry may not give, `others` are names in the entry that are no fields of the model.
+    rows : what a foreign key may name, by model and slug
+    without : fields of the model that the entry must not have; others : names in the entry that are no fields
     Raises EvidenceError for a field the model does not have and for a value it does not allow.
     """
     fields = {
@@ -59,7 +59,7 @@ def values_of(
     return {name: _value(f, entry, rows) for name, f in fields.items()}
 
 
-def referred(entry: Entry, name: str, rows: Mapping[str, Any]) -> Any:
+def resolve(entry: Entry, name: str, rows: Mapping[str, Any]) -> Any:
     """Return the one of `rows` whose key the entry gives as `name`. Raises EvidenceError for another word."""
     key = entry.fields.get(name)
     if not isinstance(key, str) or key not in rows:
@@ -67,8 +67,8 @@ def referred(entry: Entry, name: str, rows: Mapping[str, Any]) -> Any:
     return rows[key]
 
 
-def referred_list(entry: Entry, name: str, rows: Mapping[str, Any]) -> list[Any]:
-    """Return the rows of several keys with spaces between, as `referred`: at least one, each once."""
+def resolve_list(entry: Entry, name: str, rows: Mapping[str, Any]) -> list[Any]:
+    """Return the rows of several keys with spaces between, as `resolve`: at least one, each once."""
     words = entry.fields[name].split()
     if not words or len(set(words)) < len(words) or not set(words) <= rows.keys():
         raise entry.error(name, f"these with spaces between, each once: {', '.join(sorted(rows))}")
@@ -85,7 +85,7 @@ def _value(
     if word == "" and f.null:  # an empty cell of a CSV file
         return None
     if f.is_relation:
-        return referred(entry, f.name, rows[related(f)])
+        return resolve(entry, f.name, rows[related(f)])
     if isinstance(f, models.BooleanField) and isinstance(word, str):
         word = {"true": True, "false": False}.get(word, word)
     try:
@@ -135,12 +135,11 @@ def save(
 ) -> Saved:
     """Find each wanted row by the fields `key`, or add it.
 
-    Stored rows are updated, but for the fields in `fixed`, which never change. The stored rows in
-    `all_of` must all be wanted. Of a many-to-many field in `linkable` only links to these rows are the files'
-    business. Raises EvidenceError otherwise, and where a row repeats another,
-    breaks a rule of the model, or would join a case study that was there before.
-
-    only_new : leave every stored row as it is, but for what only drafts brought: nobody has published that
+    fixed : fields that must not change; all_of : stored rows that must all be wanted
+    linkable : of many-to-many fields, the rows to which links may change
+    only_new : leave stored rows as they are, except those of drafts, which nobody has published
+    Raises EvidenceError otherwise, and where a row repeats another, breaks a constraint of the model, or would be added
+    to a case study that was stored before.
     """
     identify = _identifier(model, key)
     same = model._default_manager.filter(**{f"{key[0]}__in": {want.values[key[0]] for want in wanted}})
@@ -184,7 +183,7 @@ def _identifier(model: type[models.Model], key: Iterable[str]) -> Callable[[mode
 
 
 def _is_updated(stored: models.Model, wanted_row: models.Model, want: WantedRow, fixed: Collection[str]) -> bool:
-    """Give `stored` the wanted values. Return whether it had others."""
+    """Set the wanted values on `stored`. Return whether any differed."""
     is_updated = False
     for name in want.values:
         attribute = column(type(stored), name).attname
@@ -207,7 +206,7 @@ def _write(
     entries: list[tuple[Entry, models.Model]],
     write: Callable[[list[models.Model]], object],
 ) -> None:
-    """Write the rows; where the database refuses them, name the first that breaks a rule, and the rule."""
+    """Write the rows. Raises EvidenceError that names the first row to break a constraint."""
     try:
         with transaction.atomic():
             write([row for _, row in entries])
@@ -230,7 +229,7 @@ def _link(
     fixed: Collection[str],
     linkable: Mapping[str, Iterable[models.Model]],
 ) -> set[int]:
-    """Set the many-to-many rows of each row. Return the keys of stored rows that had others before."""
+    """Set the many-to-many links of each row. Return the primary keys of stored rows whose links changed."""
     relinked = set()
     for name in wanted[0].links if wanted else ():
         relation = model._meta.get_field(name)

@@ -1,4 +1,4 @@
-"""The signatures that come with KDB, of runs elsewhere: fixtures/signatures.csv into the database."""
+"""Load fixtures/signatures.csv: signatures of known loads, recorded on other machines."""
 
 import math
 from pathlib import Path
@@ -20,16 +20,16 @@ _FIELDS = (*_TEXTS, *_WHOLE, *_SECONDS, "offsets")
 
 
 def load(path: Path) -> int:
-    """Bring the signatures without a run here to those of the file, all or nothing; how many were added.
+    """Replace the signatures that no run here made by those of the file, all or nothing; return how many were added.
 
-    Loaded again, it adds nothing; what the file holds no longer is removed. Raises EvidenceError.
+    Raises EvidenceError.
     """
     wanted = {_key(row): row for row in read(path)}
     with transaction.atomic():
         known = {row.slug: row for row in FileSystem.objects.all()}
-        held = {_key(_fields(row)): row.pk for row in Signature.objects.filter(run=None).select_related("guest_fs")}
-        Signature.objects.filter(pk__in=[pk for key, pk in held.items() if key not in wanted]).delete()
-        new = [row for key, row in wanted.items() if key not in held]
+        stored = {_key(_fields(row)): row.pk for row in Signature.objects.filter(run=None).select_related("guest_fs")}
+        Signature.objects.filter(pk__in=[pk for key, pk in stored.items() if key not in wanted]).delete()
+        new = [row for key, row in wanted.items() if key not in stored]
         Signature.objects.bulk_create(
             Signature(**{name: known.get(value) if name == "guest_fs" else value for name, value in row.items()})
             for row in new

@@ -1,7 +1,7 @@
 """Read what others published: a folder for each case study, with table.csv and conditions.toml. No Django.
 
-They are read as everybody's tables are (experiments.imports.tables), and become entries for the loader. What is left
-out has its reason in its conditions. Source: fixtures/outside/README.md.
+The tables are read like those of users (experiments.imports.tables) and become entries for the loader. The conditions
+give a reason for each row that is left out. Source: fixtures/outside/README.md.
 """
 
 import json
@@ -34,10 +34,9 @@ SECTIONS = {  # kind of a name to the section of a catalogue
 
 @dataclass(frozen=True)
 class Studies:
-    """sources : sections of the loader's case_studies.json to their entries; measurements : entries of its rows
+    """The entries of a folder. catalogue, sources : section of the loader's files to entries
 
-    catalogue : section to entries that the folder needs
-    unused : reason to the lines that are in no entry for it; rows : lines there are
+    unused : reason to the lines left out for it; rows : number of lines
     """
 
     catalogue: Mapping[str, list[Entry]]
@@ -100,7 +99,7 @@ def read(folder: Path, papers: Path) -> Studies:
             unused.setdefault(left_out.reason, []).append(f"{study.slug}/{TABLE}, line {left_out.line}")
         for section, entry in _entries(study, Names(names), measurements):
             sources[section].append(entry)
-    sources["publications"] = list(_each_once(sources["publications"]))
+    sources["publications"] = list(_unique_publications(sources["publications"]))
     if wrong := [error for study in studies for error in study.errors]:
         raise EvidenceError("\n".join(wrong))
     return Studies(catalogue, sources, measurements, unused, sum(len(study.table.rows) for study in studies))
@@ -123,10 +122,8 @@ def _study(folder: Path, slug: str) -> _Study:
 
 
 def _entries(study: _Study, names: Names, measurements: list[Entry]) -> Iterator[tuple[str, Entry]]:
-    """Yield the sections of one case study with their entries; adds its measurements, and what is wrong with it.
-
-    Nothing, where all of its rows are left out.
-    """
+    """Yield section and entry of one case study, nothing where all its rows are left out; append to `measurements` and
+    to the study's errors."""
     normaliser = Normaliser(names, {})
     variants: dict[str, dict[str, Any]] = {}
     cells: Counter[tuple[Any, ...]] = Counter()
@@ -144,7 +141,7 @@ def _entries(study: _Study, names: Names, measurements: list[Entry]) -> Iterator
             fields = {name: getattr(row, name) for name in NUMBERS}
             fields |= {"case_study": study.slug, "configuration": row.configuration, "workload": key}
             fields["repetition"] = row.repetition or cells[cell]
-            measurements.append(Entry(place, _filled(fields)))
+            measurements.append(Entry(place, _without_empty(fields)))
     if not study.rows:
         return
     counts = sorted({vm_count for *_, vm_count, _ in cells if vm_count})
@@ -160,14 +157,16 @@ def _entries(study: _Study, names: Names, measurements: list[Entry]) -> Iterator
         "storage": slug,
         "vm_counts": counts or [1],
         "workloads": [{**variant, "key": key} for key, variant in variants.items()],
-        "configurations": [{"slug": name, **_filled(fields)} for name, fields in normaliser.configurations.items()],
+        "configurations": [
+            {"slug": name, **_without_empty(fields)} for name, fields in normaliser.configurations.items()
+        ],
         **conditions.case_study,
     }
     yield "case_studies", Entry(place, case_study)
 
 
-def _each_once(publications: Sequence[Entry]) -> Iterator[Entry]:
-    """Yield each publication once: two case studies of one publication say the same of it. Raises EvidenceError."""
+def _unique_publications(publications: Sequence[Entry]) -> Iterator[Entry]:
+    """Yield each publication once. Raises EvidenceError where two case studies describe it differently."""
     entries: dict[str, Entry] = {}
     for entry in publications:
         first = entries.setdefault(entry.fields["slug"], entry)
@@ -177,5 +176,5 @@ def _each_once(publications: Sequence[Entry]) -> Iterator[Entry]:
             raise EvidenceError(f"{entry.place}, source: says otherwise of {entry.fields['slug']} than {first.place}")
 
 
-def _filled(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _without_empty(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value not in ("", None)}

@@ -39,7 +39,7 @@ from .reader import Reader
 from .several_systems import divide_by_system
 from .unknown_formats import describe_content
 
-# Each looks at the content alone, and no two of them claim the same; a test holds them to it.
+# Readers look at the content alone, not at the name, and no two recognise the same file; a test checks it.
 READERS: tuple[Reader, ...] = (
     Filebench(),
     FioJson(),
@@ -68,30 +68,31 @@ READERS: tuple[Reader, ...] = (
     *FACT_READERS,
 )
 
-# Scripts run these before the benchmark proper: to lay out a file, to look whether the disk is awake, to say where.
+# Scripts run these before the benchmark itself, to lay out a file or show the machine: beside another result they count
+# for nothing.
 PREPARATIONS = {"dd", "ioping", *(reader.name for reader in FACT_READERS)}
 
 
 def read(data: bytes) -> Reading:
     """Return what a result file holds, whatever its format. Never raises."""
     if not data.strip():
-        return _refuse("the file is empty")
+        return _refused_reading("the file is empty")
     if len(data) > MAX_BYTES:
-        return _refuse(f"the file has {len(data):,} bytes; one file has at most {MAX_BYTES:,}")
+        return _refused_reading(f"the file has {len(data):,} bytes; one file has at most {MAX_BYTES:,}")
     if data.startswith(UTF_16):
         data = text_of(data).encode(errors="replace")
     plain = without_quotes_and_tags(data)
     readings = [reader.read(plain) for reader in READERS if reader.recognises(plain)]
     if not readings:
         names = ", ".join(reader.name for reader in READERS)
-        return _refuse(f"this is {describe_content(data)}; formats that are read: {names}, and tables")
+        return _refused_reading(f"this is {describe_content(data)}; formats that are read: {names}, and tables")
     results = [reading for reading in readings if reading.format not in PREPARATIONS] if len(readings) > 1 else readings
     preparations = [reading for reading in readings if reading not in results] if results else []
     first, *others = results or readings
     twins = [other for other in others if _has_same_runs(other, first)]
     others = [other for other in others if other not in twins]
-    why = f"of {first.format} again in another form: they count once"
-    first = replace(first, refused=(*first.refused, *(Refusal(_first_line(twin), why) for twin in twins)))
+    reason = f"of {first.format} again in another form: they count once"
+    first = replace(first, refused=(*first.refused, *(Refusal(_first_line(twin), reason) for twin in twins)))
     if others:
         return _divide_by_format(plain, [first, *others])
     passed_over = (
@@ -102,7 +103,7 @@ def read(data: bytes) -> Reading:
 
 
 def _has_same_runs(other: Reading, reading: Reading) -> bool:
-    """Tell whether two readings are of the same runs: one program can print them in several forms."""
+    """Tell whether two readings are of the same runs, which one program printed in two forms."""
     if not reading.runs or other.benchmark != reading.benchmark or len(other.runs) != len(reading.runs):
         return False
     return all(
@@ -130,5 +131,5 @@ def _first_line(reading: Reading) -> int:
     return min((line for line in lines if line), default=1)
 
 
-def _refuse(reason: str) -> Reading:
+def _refused_reading(reason: str) -> Reading:
     return Reading("", refused=(Refusal(None, reason),))

@@ -1,6 +1,6 @@
-"""What readers yield. Standard library only: no database, no Django, no files.
+"""The results of readers. Standard library only: no database, no Django, no files.
 
-Units are converted here, once: throughput in MiB/s, rates in operations a second, times in milliseconds and seconds.
+Readers convert units: throughput in MiB/s, rates in operations a second, times in milliseconds and seconds.
 What a tool does not print is None, never zero.
 """
 
@@ -23,7 +23,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Fact:
-    """One thing that a file says of a machine, or of what went on; shown, and nothing else until somebody confirms it.
+    """One fact about a machine, or about what ran on it. It is only shown until a user confirms it.
 
     about : "sda", "scsi0", "pool tank", "machine", as the program names it
     name : with its unit: "size_bytes", "cache_mode", "busy_percent"
@@ -52,20 +52,19 @@ class Operation:
 
 @dataclass(frozen=True)
 class Run:
-    """One finished run of one workload: the figures become up to six measurements.
+    """One finished run of one workload. Its figures become up to six measurements.
 
     workload : as the tool names it; the catalogue's name is found later (experiments.imports.normalise)
     line : of the summary the figures stand on
     operation : "read", "write", "random-read" ... where the run did nothing else; "mixed" is the whole load
-    could_be : what the operation may have been where the file does not say which, and operation is ""; it is asked
+    could_be : possible operations where the file does not tell and operation is ""; the user is asked
     benchmark, tool_version : of this run; empty where the Reading's own hold for it
     working_set_bytes : size of all files it works on, where the file tells; it may vary from run to run
-    parameters : what the file itself says of the load and what is the same in every run of it, because
-        runs are compared where these are equal: threads, files, queue depth ...
+    parameters : settings of the load that the file states, like threads and queue depth; runs are compared only where
+        all of them are equal, so nothing that varies from run to run belongs here
     percentiles_ms : "p50", "p95", "p99" of the latency, ms, above zero; each becomes a measurement of its own metric
     operations : the breakdown, in printed order; shown, and kept with the file, never a measurement
-    note : what stays with each of its measurements
-    warnings : sentences that stay with the import
+    note : kept with each of its measurements; warnings : sentences kept with the import
     """
 
     workload: str
@@ -106,7 +105,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Part:
-    """The runs of one system among several in a file; which system it is, people say.
+    """The runs of one of several systems in a file; the user says which system it is.
 
     name : what the file calls it: a file system, a machine, a format
     line : the first that names it
@@ -119,7 +118,7 @@ class Part:
 
 
 class FileRefusedError(ValueError):
-    """A whole file is refused; the text is fit to show."""
+    """A whole file is refused; the message may be shown to users."""
 
     def __init__(self, reason: str | Refusal, line: int | None = None) -> None:
         self.refusal = reason if isinstance(reason, Refusal) else Refusal(line, reason)
@@ -134,7 +133,7 @@ class TooMuchError(FileRefusedError):
 
 
 def lines_of(text: str, limit: int = MAX_LINES) -> Iterator[tuple[int, str]]:
-    """Yield the lines as str.splitlines has them, with their numbers, and never all at once. Raises TooMuchError."""
+    """Yield number and line, as str.splitlines would, without a list of all of them. Raises TooMuchError."""
     number = start = 0
     while start < len(text):
         end = text.find("\n", start + _LINES_AT_ONCE) + 1 or len(text)
@@ -147,7 +146,7 @@ def lines_of(text: str, limit: int = MAX_LINES) -> Iterator[tuple[int, str]]:
 
 
 class LineNumbers:
-    """The line numbers of places that are asked for in their order: one pass for all of them."""
+    """Finds the line numbers of ascending positions in a text, in one pass."""
 
     def __init__(self, text: str) -> None:
         self.text, self.place, self.number = text, 0, 1
@@ -159,7 +158,7 @@ class LineNumbers:
 
 
 def text_of(data: bytes) -> str:
-    """Return the bytes as text: UTF-8, UTF-16 by its mark, else Latin-1, so that no byte is lost; no NULs."""
+    """Decode as UTF-8, as UTF-16 where it has the mark, else as Latin-1, which any bytes are; NULs are replaced."""
     if data.startswith(UTF_16):
         text = data.decode("utf-16", errors="replace")
     else:
@@ -171,5 +170,5 @@ def text_of(data: bytes) -> str:
 
 
 def whole_number(text: str, digits: int = 18) -> int | None:
-    """Return a number of ASCII digits, at most so many; None for anything else."""
+    """Return a number of at most so many ASCII digits; None for anything else."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= digits else None

@@ -15,17 +15,16 @@ DOCUMENT, MEASUREMENTS, DERIVED, FILES = "case-study.json", "measurements.csv", 
 MAX_DOCUMENT_BYTES = 4 * 2**20
 MAX_VALUES = 100_000  # in the document, at any depth; the depth has its limit in refuse_unkeepable
 MAX_ENTRIES = 5_000  # in all lists of the document: each becomes a row
-MAX_FAULTS = 10  # that are looked for, and shown
-_SHOWN = 200  # characters of one
+MAX_FAULTS = 10  # of the schema, that are listed
+_MAX_MESSAGE = 200  # characters of one fault
 
 
 class BundleError(ValueError):
-    """A bundle cannot be taken in; the text names the place in it and is fit to show."""
+    """The bundle cannot be used; the message names the place in it and may be shown to users."""
 
 
 class Bundle(NamedTuple):
-    """digest : SHA-256 of document and tables, whatever wrote the ZIP
-    lines : of both tables"""
+    """A checked bundle. digest : SHA-256 of document and tables, whatever wrote the ZIP; lines : of both tables"""
 
     document: dict[str, Any]
     digest: str
@@ -36,7 +35,7 @@ class Bundle(NamedTuple):
 def read(data: bytes, schema: dict[str, Any]) -> Bundle:
     """Return the bundle in a ZIP. Raises BundleError."""
     members = members_of(data)
-    document = _checked(members, schema)
+    document = _checked_document(members, schema)
     tables = [members[name].replace(b"\r\n", b"\n") for name in (MEASUREMENTS, DERIVED)]
     digest = hashlib.sha256(b"\0".join([json.dumps(document, sort_keys=True).encode(), *tables])).hexdigest()
     del members[DOCUMENT]
@@ -58,7 +57,7 @@ def members_of(data: bytes) -> dict[str, bytes]:
     return members
 
 
-def _checked(members: dict[str, bytes], schema: dict[str, Any]) -> dict[str, Any]:
+def _checked_document(members: dict[str, bytes], schema: dict[str, Any]) -> dict[str, Any]:
     document = parse_document(DOCUMENT, members[DOCUMENT], schema, max_bytes=MAX_DOCUMENT_BYTES, max_values=MAX_VALUES)
     entries = sum(len(rows) for rows in (*document.values(), *document["catalogue"].values()) if isinstance(rows, list))
     if entries > MAX_ENTRIES:
@@ -78,26 +77,26 @@ def parse_document(
     name: str, data: bytes, schema: dict[str, Any], *, max_bytes: int, max_values: int
 ) -> dict[str, Any]:
     """Return the content of a JSON file that obeys the schema. Raises BundleError, whose text begins with the name."""
-    import jsonschema  # here: other formats are read without it
+    import jsonschema  # here: slow to import, and other formats do not need it
 
     if len(data) > max_bytes:
         raise BundleError(f"{name} has more than {max_bytes:,} bytes.")
     try:
-        document = json.loads(data, parse_constant=_not_a_number)
+        document = json.loads(data, parse_constant=_refuse_constant)
         refuse_unkeepable(document)
     except (ValueError, RecursionError) as error:
         raise BundleError(f"{name}: {error}") from error
-    if _count(document, max_values) > max_values:
+    if _count_values(document, max_values) > max_values:
         raise BundleError(f"{name} holds more than {max_values:,} values.")
     faults = [*islice(jsonschema.Draft202012Validator(schema).iter_errors(document), MAX_FAULTS + 1)]
     if faults:
-        listed = "; ".join(f"{fault.json_path}: {fault.message[:_SHOWN]}" for fault in faults[:MAX_FAULTS])
+        listed = "; ".join(f"{fault.json_path}: {fault.message[:_MAX_MESSAGE]}" for fault in faults[:MAX_FAULTS])
         raise BundleError(f"{name}: {listed}{'; and more' if len(faults) > MAX_FAULTS else ''}")
     return dict(document)
 
 
-def _count(document: Any, most: int) -> int:
-    """Count the values at every depth, up to some more than `most`."""
+def _count_values(document: Any, most: int) -> int:
+    """Count the values at every depth, level by level until there are more than `most`."""
     level, count = [document], 0
     while level and count <= most:
         count += len(level)
@@ -110,5 +109,5 @@ def _count(document: Any, most: int) -> int:
     return count
 
 
-def _not_a_number(name: str) -> None:
+def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number of JSON")

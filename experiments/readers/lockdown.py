@@ -1,8 +1,7 @@
-"""Give up every right that reading does not need, for good: whatever a file makes of a reader stays in its process.
+"""Give up every right that reading does not need, for good, so that a hostile file can harm only its own process.
 
-It keeps the files that are open and its memory. It opens nothing, starts nothing, reaches no network and no other
-process; its system calls are those of the list below (seccomp, where the processor is in it), its user is nobody's
-(where it was root's), and new rights are none.
+The process keeps its open files and its memory. It can open no file, start no process and reach no network: it may only
+make the system calls listed below (seccomp, on the processors listed), and where it was root it becomes nobody.
 """
 
 import ctypes
@@ -14,12 +13,12 @@ import struct
 from contextlib import suppress
 
 NOBODY = 65534
-_NICENESS = 10  # whoever asks for a page goes before
+_NICENESS = 10  # requests for pages come first
 _PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 22, 38  # linux/prctl.h
 _FILTER = 2  # SECCOMP_MODE_FILTER
 _ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050001, 0x80000000  # linux/seccomp.h; refused with EPERM
 _LOAD, _IF_EQUAL, _RETURN = 0x20, 0x15, 0x06  # linux/bpf_common.h
-# Of each processor its number (linux/audit.h) and those of: read write close fstat newfstatat lseek pread64 pwrite64
+# By processor: its number (linux/audit.h), and those of read write close fstat newfstatat lseek pread64 pwrite64
 # ftruncate; mmap mprotect munmap mremap madvise brk; futex sched_yield rt_sigaction rt_sigprocmask rt_sigreturn
 # sigaltstack; getpid gettid getrusage getrandom gettimeofday clock_gettime; restart_syscall exit exit_group.
 _CALLS = {
@@ -35,19 +34,19 @@ _CALLS = {
 
 
 def lock_down(seconds: int, memory_bytes: int, file_bytes: int) -> None:
-    """Set the limits and give the rights up. seconds : of a processor; memory_bytes : of addresses
+    """Set the limits and give up the rights. seconds : of processor time; memory_bytes : of address space
 
-    What a system does not know is left out: each of the limits holds without the others.
+    What a system does not support is skipped: each limit helps without the others.
     """
     for what, most in (
         *((resource.RLIMIT_CORE, 0), (resource.RLIMIT_AS, memory_bytes), (resource.RLIMIT_FSIZE, file_bytes)),
         *((resource.RLIMIT_NPROC, 0), (resource.RLIMIT_NOFILE, 0)),
     ):
         _limit(what, most, most)
-    _limit(resource.RLIMIT_CPU, seconds, seconds + 1)  # the first one is told as such
+    _limit(resource.RLIMIT_CPU, seconds, seconds + 1)  # the soft limit's SIGXCPU tells the parent why
     os.nice(_NICENESS)
     if os.geteuid() == 0:
-        with suppress(PermissionError):  # root without the rights of root
+        with suppress(PermissionError):  # root in a container without these capabilities
             os.setgroups([])
             os.setresgid(NOBODY, NOBODY, NOBODY)
             os.setresuid(NOBODY, NOBODY, NOBODY)
@@ -58,20 +57,20 @@ def lock_down(seconds: int, memory_bytes: int, file_bytes: int) -> None:
     if platform.machine() in _CALLS:
         program = _program(*_CALLS[platform.machine()])
         code = ctypes.create_string_buffer(program)
-        named = ctypes.create_string_buffer(struct.pack("@HP", len(program) // 8, ctypes.addressof(code)))
-        prctl(_PR_SET_SECCOMP, _FILTER, ctypes.addressof(named), 0, 0)
+        header = ctypes.create_string_buffer(struct.pack("@HP", len(program) // 8, ctypes.addressof(code)))
+        prctl(_PR_SET_SECCOMP, _FILTER, ctypes.addressof(header), 0, 0)
 
 
 def _program(processor: int, *calls: int) -> bytes:
-    """Return the filter of system calls, in the language of linux/filter.h: code, two jumps, an operand."""
+    """Return the filter of system calls as BPF instructions (linux/filter.h): code, two jumps, operand."""
     lines = [(_LOAD, 0, 0, 4), (_IF_EQUAL, 1, 0, processor), (_RETURN, 0, 0, _KILL), (_LOAD, 0, 0, 0)]
-    lines += [(_IF_EQUAL, len(calls) - at, 0, call) for at, call in enumerate(calls)]
+    lines += [(_IF_EQUAL, len(calls) - number, 0, call) for number, call in enumerate(calls)]
     lines += [(_RETURN, 0, 0, _REFUSE), (_RETURN, 0, 0, _ALLOW)]
     return b"".join(struct.pack("@HBBI", *line) for line in lines)
 
 
 def _limit(what: int, soft: int, hard: int) -> None:
-    """Set the limit, within what the system allows."""
+    """Set a limit of the process, at most the one it has."""
     _, most = resource.getrlimit(what)
     if most != resource.RLIM_INFINITY:
         soft, hard = min(soft, most), min(hard, most)

@@ -1,4 +1,4 @@
-"""Texts that people copied: quoted in a message, or the source of a web page.
+"""Recover the plain text of what people copied: a quoted message, or the source of a web page.
 
 > CrystalDiskMark 8.0.4 ...                 quoted: read without the marks
 <p>CPU BOGOMIPS: 6451.20<br>                a web page: read as a browser shows it, and its lines are counted so
@@ -9,7 +9,7 @@ import re
 
 from .base import text_of
 
-_LOOKED_AT = 2**16  # bytes
+_SNIFFED_BYTES = 2**16
 _QUOTED = re.compile(r"(?m)^[ \t]{0,8}>[> \t]{0,8}?(?: |$)")
 _HTML = re.compile(r"(?i)<(?:!doctype html|html|body|p|br|pre|div|blockquote|h[1-6]|td|li)(?:\s[^<>]{0,500})?/?>")
 _UNSHOWN = re.compile(r"(?is)<(script|style|head)\b[^<>]{0,500}>.{0,20000}?</\1\s{0,9}>|<!--.{0,20000}?-->")
@@ -18,8 +18,8 @@ _TAG = re.compile(r"</?[A-Za-z!][^<>]{0,500}>")
 
 
 def without_quotes_and_tags(data: bytes) -> bytes:
-    """Return a text without marks of quotes and tags of HTML; anything else as it is."""
-    start = text_of(data[:_LOOKED_AT])
+    """Return a text without quotation marks of mails and HTML tags; other content unchanged."""
+    start = text_of(data[:_SNIFFED_BYTES])
     if start.lstrip("\ufeff \t\r\n")[:1] in "{[" or start.startswith("<?xml"):
         return data
     if _HTML.search(start):

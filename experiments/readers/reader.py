@@ -1,7 +1,7 @@
-"""The skeleton of all readers: a format says what it looks like, and yields what it holds.
+"""Base classes of readers. A format states how it is recognised, and yields runs, refusals and facts.
 
-Reader parses bytes, LineReader lines, ReportReader reports of labelled lines. None raises on any input or hangs: time
-and memory are bounded by the size of the input, and a file that holds too much is refused whole.
+Reader parses bytes, LineReader lines, ReportReader reports of labelled lines. None raises or hangs on any input: time
+and memory are linear in its size, and a file that holds too much is refused as a whole.
 """
 
 import re
@@ -33,11 +33,11 @@ class Reader(ABC):
 
     name: str  # "filebench", "fio-json"
     benchmark: str | None = None  # the catalogue's name of the tool; None: the format's; empty: it is no benchmark
-    counted, limit = "figures", 10_000  # of one file; more are refused
-    nothing: str  # why a file without any outcome is refused
+    counted, limit = "figures", 10_000  # most outcomes of one file, and what messages call them
+    nothing: str  # reason for refusing a file without any outcome
     systems = ""  # what System names: "devices"
-    signs: tuple[tuple[bytes, ...], ...] = ()  # a file is recognised by all of one of these groups
-    signs_within = 2**20  # bytes from the begin of a file
+    signs: tuple[tuple[bytes, ...], ...] = ()  # a file has all the signs of at least one group
+    signs_within = 2**20  # first bytes of a file, in which signs are looked for
 
     def recognises(self, data: bytes) -> bool:
         """Tell whether the content, not the name, looks like this format; quick, and never raises."""
@@ -93,7 +93,7 @@ class LineReader(Reader):
     """A format that is read line by line."""
 
     longest_line = 500  # characters that are looked at
-    is_indented = False  # else white space at the begin of a line says nothing
+    is_indented = False  # False: white space before a line is stripped
 
     def parse(self, data: bytes) -> Iterator[Outcome]:
         strip = str.rstrip if self.is_indented else str.strip
@@ -165,7 +165,7 @@ class ReportReader(LineReader):
 
     @abstractmethod
     def judge(self, report: Report) -> Iterator[Outcome]:
-        """Yield what one report holds. The lines before the first report come as one that does not begin."""
+        """Yield the outcomes of one report; the lines before the first report come as one without its first line."""
 
     def parse_lines(self, lines: Iterator[tuple[int, str]]) -> Iterator[Outcome]:
         for report in self.reports(lines):
@@ -175,7 +175,7 @@ class ReportReader(LineReader):
                 yield report
 
     def reports(self, lines: Iterator[tuple[int, str]]) -> Iterator[Report | ToolVersion | Refusal]:
-        """Yield the reports, and what is to be said of the program's version; a second version ends the file."""
+        """Yield the reports and the program's version; end with a refusal at a second version."""
         report, version = Report(), ""
         for number, line in lines:
             if self.versions and (match := self.versions.match(line)):
@@ -199,6 +199,6 @@ class ReportReader(LineReader):
 
 
 def two_installations(line: int, program: str, version: str, version_above: str) -> Refusal:
-    """Return the refusal of what a second version of a program wrote into the same file."""
+    """Return the refusal of results by a second version of a program in the same file."""
     reason = f"{program} {version} here and {version_above} above: two installations in one file; give each its own"
     return Refusal(line, reason)

@@ -1,11 +1,11 @@
-"""Reading in a process of its own without rights: whatever a hostile file does to a reader ends in an error message.
+"""Read files in processes without rights, so that a hostile file can cause an error message and no more.
 
-    server            forks, and never looks at what comes from outside; each process of KDB has its own
-      |  guard          waits for the reader, and ends it when nobody waits for its answer any more
+    server            forks, and never reads uploaded data; each process of KDB has its own
+      |  guard          waits for the reader, and ends it when nobody waits for its result any more
       |  reader         reads one file, without rights and within limits (experiments.readers.lockdown)
 
 The input is one unnamed file, the results are another: a sequence of parts, JSON or plain bytes, so that neither side
-holds a large table in memory. The caller trusts no result: it is checked against the dataclasses it has to be. The
+holds a large table in memory. The caller trusts no result: each is checked against its dataclass. The
 server knows no database and no settings, and ends when it is idle.
 """
 
@@ -48,35 +48,35 @@ from .table import Fault, Table
 SECONDS = 60  # of a processor, for one file; 64 MiB of the slowest format take a third of it
 MEMORY_BYTES = 3 * 2**30
 RESULT_BYTES = 4 * 2**30  # of all files of an import
-SECONDS_OF_A_PAGE, MEMORY_BYTES_OF_A_PAGE, RESULT_BYTES_OF_A_PAGE = 10, 2**30, 2**26  # where somebody waits for it
-MOST_OF_A_PART = 2**27  # bytes
-PATIENCE = 10  # times its seconds, until a reader that does nothing is ended
-AT_ONCE = 4  # readers of one process of KDB
-IDLE_SECONDS = 300  # until a server that nobody needs ends
+SECONDS_OF_A_PAGE, MEMORY_BYTES_OF_A_PAGE, RESULT_BYTES_OF_A_PAGE = 10, 2**30, 2**26  # for a page, whose user waits
+MAX_PART_BYTES = 2**27
+CLOCK_FACTOR = 10  # times `seconds`, after which a reader is ended, however little processor time it used
+MAX_READERS = 4  # at the same time, of one process of KDB
+IDLE_SECONDS = 300  # without a request, after which a server ends
 _ROWS_AT_ONCE = 5_000
-_NUMBER = 8  # bytes of one
-_JSON, _BYTES, _END = b"J", b"B", b"E"  # what a part begins with; its size follows
+_NUMBER_BYTES = 8  # of a size or status
+_JSON, _BYTES, _END = b"J", b"B", b"E"  # the first byte of a part, before its size
 _CELLS = frozenset((str, int, float))
 _LONGEST_TRACEBACK = 4_000
 
-_WHERE = Path(__file__).resolve().parents[2]
-_PASSED_ON = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL")
+_ROOT = Path(__file__).resolve().parents[2]
+_ENVIRONMENT = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL")
 _PREPARED = ("openpyxl", "lxml.etree", "jsonschema", "tomllib", "_strptime")  # a reader can import nothing
 
 logger = logging.getLogger(__name__)
 Wanted = TypeVar("Wanted")
 
 
-# The functions below that a process may be asked to run: _result, _bundle, _members, _array.
+# The functions below that a process may be request to run: _result, _bundle, _members, _array.
 RESULTS, BUNDLES, ARCHIVES, ARRAYS = (f"{__name__}:_{name}" for name in ("result", "bundle", "members", "array"))
 
 
 class NotRead(Exception):  # noqa: N818 - the file's matter, not a failure of ours
-    """A file was not read to its end; its arguments, found and expected, say why and are fit to show."""
+    """A file was not read to its end; its arguments, found and expected, say why and may be shown to users."""
 
 
 class ProcessEndedError(RuntimeError):
-    """A reader crashed or was killed, or its results are not what they had to be."""
+    """A reader crashed or was killed, or its results have the wrong form."""
 
 
 class _Exit(IntEnum):
@@ -86,7 +86,7 @@ class _Exit(IntEnum):
 
 
 def keep_waiting() -> None:
-    """Do nothing: nobody can cancel this caller, so the reader has as long as it takes."""
+    """Do nothing, for callers that never give up waiting."""
 
 
 class ReadingProcess:
@@ -107,7 +107,7 @@ class ReadingProcess:
         self._results.close()
 
     def read(self, chunks: Iterable[bytes], wait: Callable[[], None], reader: str = RESULTS, **arguments: Any) -> int:
-        """Have a file read; returns the place of its results, for `content` and the like.
+        """Read a file in a process; return the place of its results, for `content`, `bundle`, `members` or `lines`.
 
         wait : called each second; what it raises ends the reader
         reader : "module:function", of bytes and the arguments to an iterator of parts: bytes, and what JSON can say
@@ -120,15 +120,15 @@ class ReadingProcess:
             self._input.write(chunk)
         self._input.flush()
         place = self._end
-        asked = json.dumps([reader, place, self.seconds, self.memory_bytes, self.result_bytes]).encode()
-        while not _at_once.acquire(timeout=1):
+        request = json.dumps([reader, place, self.seconds, self.memory_bytes, self.result_bytes]).encode()
+        while not _reader_slots.acquire(timeout=1):
             wait()
         try:
-            status = self._ask(asked, wait)
+            status = self._run_reader(request, wait)
             if status is None:  # its server had just ended
-                status = self._ask(asked, wait)
+                status = self._run_reader(request, wait)
         finally:
-            _at_once.release()
+            _reader_slots.release()
         self._end = os.fstat(self._results.fileno()).st_size
         match status:
             case _Exit.READ:
@@ -141,29 +141,29 @@ class ReadingProcess:
             raise NotRead(f"more than {self.seconds} s of work", "a file that is read in that time: split it")
         raise ProcessEndedError(f"the process that reads results ended with status {status}")
 
-    def _ask(self, asked: bytes, wait: Callable[[], None]) -> int | None:
-        """Return the exit status of a reader; None where nobody waited for it."""
-        ours, theirs = socket.socketpair()
+    def _run_reader(self, request: bytes, wait: Callable[[], None]) -> int | None:
+        """Return the exit status of a reader; None where its server ended before it took the request."""
+        ours, other_end = socket.socketpair()
         with ours:
-            with theirs:
-                _send(asked, [theirs.fileno(), self._input.fileno(), self._results.fileno()])
+            with other_end:
+                _send(request, [other_end.fileno(), self._input.fileno(), self._results.fileno()])
             answers = select.poll()
             answers.register(ours, select.POLLIN)
-            until = monotonic() + PATIENCE * self.seconds
+            until = monotonic() + CLOCK_FACTOR * self.seconds
             try:
                 while not answers.poll(1000):  # ms
                     wait()
                     if monotonic() > until:
-                        raise NotRead(f"more than {PATIENCE * self.seconds} s", "a file that is read in that time")
+                        raise NotRead(f"more than {CLOCK_FACTOR * self.seconds} s", "a file that is read in that time")
             except BaseException:
                 ours.shutdown(socket.SHUT_WR)
-                ours.recv(_NUMBER)  # the reader has ended: the files are ours again
+                ours.recv(_NUMBER_BYTES)  # the reader has ended: the files are ours again
                 raise
-            status = ours.recv(_NUMBER)
+            status = ours.recv(_NUMBER_BYTES)
         return int.from_bytes(status, "big", signed=True) if status else None
 
     def forget(self) -> None:
-        """Free the space of all results: their places mean nothing any more."""
+        """Free the space of all results, whose places become invalid."""
         self._end = 0
         self._results.truncate(0)
 
@@ -180,12 +180,12 @@ class ReadingProcess:
         """Yield kind, beginning and size of each part. Raises ProcessEndedError."""
         file = self._results.fileno()
         while True:
-            head = os.pread(file, 1 + _NUMBER, place)
+            head = os.pread(file, 1 + _NUMBER_BYTES, place)
             kind, start, size = head[:1], place + len(head), int.from_bytes(head[1:], "big")
             if kind == _END:
                 return
             place = start + size
-            if kind not in (_JSON, _BYTES) or size > MOST_OF_A_PART or place > os.fstat(file).st_size:
+            if kind not in (_JSON, _BYTES) or size > MAX_PART_BYTES or place > os.fstat(file).st_size:
                 raise ProcessEndedError(f"what a reader left has no part at byte {start:,}")
             yield kind, start, size
 
@@ -236,7 +236,7 @@ class ReadingProcess:
 def read_isolated(
     data: bytes, reader: str, wanted: type[Wanted], wait: Callable[[], None] = keep_waiting, **arguments: Any
 ) -> list[Wanted]:
-    """Return all parts of a reader's result, checked to be of a type, while somebody waits for it. Raises NotRead."""
+    """Return all parts of a reader's result, each checked to be of a type, for a waiting user. Raises NotRead."""
     try:
         with ReadingProcess(SECONDS_OF_A_PAGE, MEMORY_BYTES_OF_A_PAGE, RESULT_BYTES_OF_A_PAGE) as process:
             place = process.read([data], wait, reader, **arguments)
@@ -254,7 +254,7 @@ class StoredBundle:
         self._file, self._places = file, places
 
     def open(self, name: str) -> io.BufferedReader:
-        return io.BufferedReader(_Part(self._file, *self._places[name]))
+        return io.BufferedReader(_Section(self._file, *self._places[name]))
 
 
 @dataclass(frozen=True)
@@ -277,8 +277,8 @@ class _AboutBundle:
     members: list[str]
 
 
-class _Part(io.RawIOBase):
-    """A stretch of a file: so many bytes from a place on."""
+class _Section(io.RawIOBase):
+    """A section of a file, as a file: `size` bytes from `place` on."""
 
     def __init__(self, file: int, place: int, size: int) -> None:
         self.file, self.place, self.end = file, place, place + size
@@ -294,7 +294,7 @@ class _Part(io.RawIOBase):
 
 
 def structured(value: Any, wanted: type[Wanted]) -> Wanted:
-    """Return a part of a result as the type it has to be, without conversions. Raises ProcessEndedError."""
+    """Return a part of a result as an object of a type; values are never converted. Raises ProcessEndedError."""
     try:
         return _converter().structure(value, wanted)
     except Exception as error:  # cattrs raises many kinds
@@ -308,68 +308,68 @@ def _converter() -> Any:
 
     converter = cattrs.Converter(forbid_extra_keys=True, detailed_validation=False)
 
-    def as_it_is(value: Any, wanted: Any) -> Any:
+    def check_type(value: Any, wanted: Any) -> Any:
         if type(value) is wanted or (wanted is float and type(value) is int):
             return value
         raise TypeError(f"{value!r:.80} is no {wanted.__name__}")
 
     for kind in (str, int, float, bool, bytes):
-        converter.register_structure_hook(kind, as_it_is)
+        converter.register_structure_hook(kind, check_type)
     configure_union_passthrough(str | int | float | bool | None, converter)
     return converter
 
 
 # The server of this process, which is started when it is needed
 
-_at_once = threading.BoundedSemaphore(AT_ONCE)
+_reader_slots = threading.BoundedSemaphore(MAX_READERS)
 _lock = threading.Lock()
-_servers: dict[int, tuple[subprocess.Popen[bytes], socket.socket]] = {}  # of this process: what it forks has its own
+_servers: dict[int, tuple[subprocess.Popen[bytes], socket.socket]] = {}  # by process id, as a fork must start its own
 
 
 @atexit.register
 def end_server() -> None:
-    """End the server of this process, where it has one. What is being read is read to its end."""
+    """End the server of this process, if any; readers at work finish."""
     if os.getpid() in _servers:
         process, control = _servers.pop(os.getpid())
         with process, control:
             process.kill()
 
 
-def _send(asked: bytes, files: list[int]) -> None:
+def _send(request: bytes, files: list[int]) -> None:
     with _lock:
         if os.getpid() in _servers:
             with suppress(OSError):  # it was idle, or somebody ended it
-                socket.send_fds(_servers[os.getpid()][1], [asked], files)
+                socket.send_fds(_servers[os.getpid()][1], [request], files)
                 return
             end_server()
-        control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
+        control, other_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with other_end:
             process = subprocess.Popen(  # noqa: S603 - Python and a module of ours
-                [sys.executable, "-c", f"from {__name__} import serve; serve({theirs.fileno()})"],
-                cwd=_WHERE,
-                env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
+                [sys.executable, "-c", f"from {__name__} import serve; serve({other_end.fileno()})"],
+                cwd=_ROOT,
+                env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
+                pass_fds=[other_end.fileno()],
                 process_group=0,  # a signal to the worker's group is the worker's matter; it ends with the worker
             )
         _servers[os.getpid()] = process, control
-        socket.send_fds(control, [asked], files)
+        socket.send_fds(control, [request], files)
 
 
 def serve(control: int) -> None:
-    """Fork a guard and a reader for each message, until none comes. It says what reads, and brings three files."""
+    """Fork a guard and a reader for each message, which names the reader and brings three files, until none comes."""
+    # openpyxl imports numpy where it can, which would start threads: a process with threads must not fork.
     sys.modules["numpy"] = None  # type: ignore[assignment]
-    # openpyxl does without it, and it would start threads.
-    encodings_there = {module.name for module in pkgutil.iter_modules(encodings.__path__)} - {"mbcs", "oem"}
-    for name in (*_PREPARED, *(f"encodings.{name}" for name in encodings_there)):
+    encoding_names = {module.name for module in pkgutil.iter_modules(encodings.__path__)} - {"mbcs", "oem"}
+    for name in (*_PREPARED, *(f"encodings.{name}" for name in encoding_names)):
         import_module(name)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    asking = socket.socket(fileno=control)
-    asking.settimeout(IDLE_SECONDS)
+    connection = socket.socket(fileno=control)
+    connection.settimeout(IDLE_SECONDS)
     while True:
         try:
-            message, files, _, _ = socket.recv_fds(asking, 4096, 3)
+            message, files, _, _ = socket.recv_fds(connection, 4096, 3)
         except TimeoutError:
             return
         if not message:
@@ -379,7 +379,7 @@ def serve(control: int) -> None:
         reader = getattr(import_module(module), function)
         if os.fork() == 0:
             try:
-                asking.close()
+                connection.close()
                 _guard(reader, *files, *limits)
             finally:
                 os._exit(1)
@@ -388,7 +388,7 @@ def serve(control: int) -> None:
 
 
 def _guard(reader: Callable[..., Iterator[Any]], connection: int, source: int, results: int, *limits: int) -> None:
-    """Say to `connection` how the reader ended; end it where nobody listens there any more."""
+    """Fork the reader and send its exit status to `connection`; kill it when the other end closes."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     process = os.fork()
     if process == 0:
@@ -401,7 +401,7 @@ def _guard(reader: Callable[..., Iterator[Any]], connection: int, source: int, r
     if any(file == connection for file, _ in either.poll()):
         os.kill(process, signal.SIGKILL)
     _, status = os.waitpid(process, 0)
-    os.write(connection, os.waitstatus_to_exitcode(status).to_bytes(_NUMBER, "big", signed=True))
+    os.write(connection, os.waitstatus_to_exitcode(status).to_bytes(_NUMBER_BYTES, "big", signed=True))
 
 
 # In the reader
@@ -416,7 +416,7 @@ def _read(
     memory_bytes: int,
     result_bytes: int,
 ) -> _Exit:
-    """Read what is in `source` and put what that says into `results`, from `place` on."""
+    """Run the reader on `source` and write its parts to `results`, from `place` on."""
     lock_down(seconds, memory_bytes, result_bytes)
     at = place
     try:
@@ -429,25 +429,25 @@ def _read(
         limit, least = f"more than {memory_bytes // 2**20:,} MiB of memory", "a file that needs less: split it"
     except OSError as error:
         if error.errno not in (errno.EFBIG, errno.ENOSPC, errno.EDQUOT):
-            return _failed(results, place)
+            return _write_traceback(results, place)
         limit, least = f"more than can be put aside ({error.strerror})", "less in one import: split it"
     except Exception:
-        return _failed(results, place)
+        return _write_traceback(results, place)
     os.truncate(results, place)
     _write_part(results, place, [limit, least])
     return _Exit.LIMIT
 
 
-def _failed(results: int, place: int) -> _Exit:
+def _write_traceback(results: int, place: int) -> _Exit:
     os.truncate(results, place)
     _write_part(results, place, traceback.format_exc()[-_LONGEST_TRACEBACK:])
     return _Exit.FAILED
 
 
 def _write_part(file: int, place: int, part: Any) -> int:
-    """Write a part of the result, its kind and length before it, at `place` of the file; return where it ends."""
+    """Write kind, length and bytes of a part of the result at `place` of the file; return where it ends."""
     data = part if isinstance(part, bytes) else json.dumps(part, default=_as_json).encode()
-    head = (_BYTES if isinstance(part, bytes) else _JSON) + len(data).to_bytes(_NUMBER, "big")
+    head = (_BYTES if isinstance(part, bytes) else _JSON) + len(data).to_bytes(_NUMBER_BYTES, "big")
     return _write(file, _write(file, place, head), data)
 
 
@@ -463,7 +463,7 @@ def _write(file: int, place: int, data: bytes) -> int:
 
 
 def _result(data: bytes, columns: Mapping[str, str] | None = None) -> Iterator[Any]:
-    """Yield what a file of results holds: a Reading, or a table without its rows and then these."""
+    """Yield the Reading of a file of results; of a table first its header, then its rows in chunks."""
     if not table.recognises(data):
         yield readers.read(data)
         return
@@ -475,7 +475,7 @@ def _result(data: bytes, columns: Mapping[str, str] | None = None) -> Iterator[A
 
 
 def _bundle(data: bytes, schema: dict[str, Any]) -> Iterator[Any]:
-    """Yield a bundle without its members, and then these."""
+    """Yield the description of a bundle, then the bytes of its members."""
     try:
         read = bundle.read(data, schema)
     except BundleError as error:
@@ -502,7 +502,7 @@ def _members(data: bytes, name: str) -> Iterator[Any]:
 
 
 def _array(data: bytes) -> Iterator[Any]:
-    """Yield the objects of a JSON array as lines; where it is none, why at last."""
+    """Yield the objects of a JSON array as lines; at last a text, where the array is wrong."""
     lines = json_array.lines_of(data)
     try:
         while chunk := b"".join(islice(lines, _ROWS_AT_ONCE)):

@@ -1,19 +1,19 @@
-"""Files with results of several systems, which are no repetitions of one another: what tells their runs apart.
+"""Tell the runs of several systems in one file apart: they are no repetitions of one another.
 
     ### Ext4                                    or, after each run:
     62.232: IO Summary: ...                     ===== btrfs, iteration 0 done =====
     ### XFS
     62.232: IO Summary: ...
 
-First the file systems that lines between the runs name: headings, mkfs and mount, a path. Where the first run has such
-lines above it and the last has none below, they are headings, and each run belongs to the nearest above; the other way
-round they stand below their runs. Else nothing tells which run is of which, and the file is refused.
+First by the file systems that lines between the runs name (headings, mkfs, mount, paths). Where one stands above the
+first run and none below the last, they are headings: each run belongs to the nearest above. In the opposite case
+they stand below their runs. Otherwise nothing tells which run is of which, and the file is refused.
 
     $ fio --rw=randrw --rwmixread=70 --direct=1 ...   what it says of the load and the output does not
     Now with the virtio drivers:
 
-Then headings, sentences and commands: a run that comes once more below new words may be of another system, and is no
-repetition before somebody says so.
+Then by headings, sentences and commands: a run that appears again below new words may be of another system, so the user
+is asked before it counts as a repetition.
 """
 
 import re
@@ -36,8 +36,8 @@ _TOOLS = r"fio|diskspd(?:\.exe)?|bonnie\+\+|sysbench|dd|iozone|ioping|hdparm|pgb
 _COMMAND = re.compile(rf"(?:.{{0,200}}[$#>%]|sudo|time)? ?(?:\S{{0,100}}[/\\])?(?:{_TOOLS}) .{{0,200}}", re.IGNORECASE)
 _HEADING = re.compile(r"#{1,6} \S.{0,200}|(={2,}|-{2,}|\*{2,}) ?\S.{0,200} ?\1|\*\*\S.{0,200}\*\*:?")
 _WORD = re.compile(r"[\"'(]?[A-Za-zÀ-ÿ/][\w'’+./,;:!?)\"-]{0,40}")
-# What tells repetitions apart and no systems: numbers, ordinals, days and months.
-_COUNTED = re.compile(
+# These tell repetitions apart, not systems: numbers, ordinals, days and months.
+_COUNTING_WORDS = re.compile(
     r"\d{1,20}|\b(?:one|two|three|four|five|first|second|third|fourth|fifth|last|next|again|once|more|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may"
     r"|jun|jul|aug|sep|oct|nov|dec)\w{0,6}\b"
 )
@@ -75,10 +75,10 @@ def _divide_by_file_system(text: str, reading: Reading, ends: list[int]) -> Read
         refused = (refuse_several("file systems", first_lines), *reading.refused)
         return replace(reading, runs=(), refused=refused)
     is_above = bool(named[0])
-    beside = named[:-1] if is_above else named[:0:-1]  # each run, from the side where the first name is
+    sides = named[:-1] if is_above else named[:0:-1]  # from the end of the file at which a name stands
     name_of: dict[int | None, str] = {}
     nearest = ""
-    for end, name in zip(ends if is_above else reversed(ends), beside, strict=True):
+    for end, name in zip(ends if is_above else reversed(ends), sides, strict=True):
         nearest = name_of[end] = name or nearest
     name_of[None] = name_of[ends[0]]
     runs: dict[str, list[Run]] = {name: [] for name in first_lines}
@@ -89,9 +89,9 @@ def _divide_by_file_system(text: str, reading: Reading, ends: list[int]) -> Read
 
 
 def _divide_by_words(text: str, reading: Reading, ends: set[int]) -> Reading:
-    """Return the reading with what commands say of its runs, in parts where words stand between runs that are alike."""
+    """Add the options of commands to the runs, and divide the reading where new words stand between equal runs."""
     of_line: dict[int, dict[str, str | int]] = {}
-    words: dict[int, dict[str, tuple[int, str]]] = {}  # line of a run to new words since the run before it
+    words: dict[int, dict[str, tuple[int, str]]] = {}  # line of a run to new words last_words the run before it
     seen: set[str] = set()
     command: dict[str, str | int] = {}
     new: dict[str, tuple[int, str]] = {}
@@ -108,36 +108,36 @@ def _divide_by_words(text: str, reading: Reading, ends: set[int]) -> Reading:
             words[number] = {folded: place for folded, place in new.items() if folded not in seen}
             seen.update(new)
             new = {}
-        elif folded := _words(line):
+        elif folded := _label_of_line(line):
             new.setdefault(folded, (number, line))
     runs = [_with_command(run, of_line.get(run.line or 0, {})) for run in reading.runs]
-    # What comes once more below the last run stands below each of them: "run 1 done".
-    above = {line: [place for folded, place in of_run.items() if folded not in new] for line, of_run in words.items()}
-    new_words = {line: places[0] for line, places in above.items() if places}
+    # Words that also follow the last run, like "run 1 done", follow each run and name no system.
+    kept = {line: [at for folded, at in of_run.items() if folded not in new] for line, of_run in words.items()}
+    new_words = {line: places[0] for line, places in kept.items() if places}
     return _divide_where_runs_repeat(replace(reading, runs=tuple(runs)), new_words)
 
 
-def _words(line: str) -> str:
-    """Return a heading, a command or a sentence, without what tells repetitions apart; "" for another line."""
+def _label_of_line(line: str) -> str:
+    """Return a heading, command or sentence in lower case and without counting words; "" for any other line."""
     parts = line.split()
     is_sentence = len(parts) > 3 and all(map(_WORD.fullmatch, parts))
     if not (is_sentence or _HEADING.fullmatch(line) or _COMMAND.fullmatch(line)):
         return ""
-    return " ".join(_COUNTED.sub("", line.casefold()).split())
+    return " ".join(_COUNTING_WORDS.sub("", line.casefold()).split())
 
 
 def _divide_where_runs_repeat(reading: Reading, words: dict[int, tuple[int, str]]) -> Reading:
-    """Return the reading, in parts where a run comes once more below new words."""
+    """Return the reading, divided into parts where a run is repeated below new words."""
     parts: list[tuple[tuple[int, str], list[Run]]] = []
     known: set[tuple[object, ...]] = set()
-    since: tuple[int, str] | None = None  # the last new words
+    last_words: tuple[int, str] | None = None  # line and text of the last new words
     last: int | None = None
     for run in sorted(reading.runs, key=lambda run: run.line or 0):
         if run.line != last:
-            since = words.get(run.line or 0) or since
+            last_words = words.get(run.line or 0) or last_words
         key = (run.workload, run.operation, run.block_size_bytes, *sorted(run.parameters.items()))
-        if not parts or (since and key in known and since[0] > max(r.line or 0 for r in parts[-1][1])):
-            parts.append((since or (run.line or 1, "the first runs"), []))
+        if not parts or (last_words and key in known and last_words[0] > max(r.line or 0 for r in parts[-1][1])):
+            parts.append((last_words or (run.line or 1, "the first runs"), []))
             known = set()
         parts[-1][1].append(run)
         known.add(key)
@@ -152,7 +152,7 @@ def _divide_where_runs_repeat(reading: Reading, words: dict[int, tuple[int, str]
 
 
 def _options(text: str) -> dict[str, str | int]:
-    """Return what a command of fio says of every job: its options before a second job begins."""
+    """Return the options of a fio command; none where it has several jobs, as they may hold for one only."""
     try:
         words = iter(shlex.split(text))
     except ValueError:
@@ -172,7 +172,7 @@ def _options(text: str) -> dict[str, str | int]:
 
 
 def _with_command(run: Run, options: dict[str, str | int]) -> Run:
-    """Return the run with what its command says and it does not; as it is where the two disagree."""
+    """Return the run with the options of its command that the output lacks; unchanged where the two disagree."""
     if not options or any(str(run.parameters.get(name, value)) != str(value) for name, value in options.items()):
         return run
     run = replace(run, parameters={**options, **run.parameters})

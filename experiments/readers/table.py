@@ -7,9 +7,9 @@ Wide tables, as papers print them, have a column a VM count or a run; each of th
 
     pair;workload;Throughput (MB/s) ...        or:   pair;workload;unit;1 VM;2 VMs;3 VMs;Native
 
-What is read are named cells, a measurement a line; what they mean is decided by experiments.imports.normalise.
-An empty cell of a wide column, or one with a dash or "n/a", was not measured: no row.
-Rows are streamed. Nothing here raises on any input; what is wrong with a line is a Fault in its place.
+A row is named cells of one measurement; experiments.imports.normalise decides what they mean. An empty cell of a wide
+column, or one with a dash or "n/a", was not measured and gives no row. Rows are streamed. Nothing here raises on any
+input: a line that is wrong is yielded as a Fault.
 """
 
 import codecs
@@ -30,7 +30,7 @@ from kdb.csv_cells import unescaped
 from kdb.pairs import LONGEST_PAIR, written_pair
 
 from .archives import check_directory
-from .table_columns import COLUMNS, FIELDS, IGNORED, MAX_HEADER, NUMERIC, PARAMETER, Header, UnknownHeader, meaning
+from .table_columns import COLUMNS, FIELDS, IGNORED, MAX_HEADER, NUMERIC, PARAMETER, Header, UnknownHeader, parse_header
 
 MAX_HEADER_LINES = 20  # title lines that may stand before the header
 MAX_COLUMNS = 500
@@ -39,7 +39,7 @@ MAX_LINE = 2**20  # of a CSV or a JSON line
 MAX_INFLATED = 256 * 2**20  # bytes that an XLSX may unpack to
 MAX_XLSX_ROWS = 200_000  # more are read from CSV, which is a hundred times quicker
 MAX_XLSX_CELLS = 5_000_000
-MAX_XLSX_TEXTS = 1_000_000  # shared by the cells: each becomes an object, used or not
+MAX_XLSX_TEXTS = 1_000_000  # of the table of shared strings: openpyxl makes an object of each, used or not
 MAX_SHEETS = 50
 LONGEST_SHOWN = 120
 NOT_MEASURED = frozenset(("", "-", "–", "—", "x", "n/a", "na", "n.a.", "--", "not measured"))
@@ -51,7 +51,7 @@ _XLSX_SIGN = b"PK\x03\x04"
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that keeps a line, or the whole file, from being read. The texts are fit to show."""
+    """One thing that keeps a line, or the whole file, from being read. The texts may be shown to users."""
 
     line: int | None
     field: str
@@ -68,7 +68,7 @@ Lines = Iterator[tuple[int, list[Any]] | Fault]  # of CSV texts, of XLSX a Cell 
 class Table:
     """One table. fields : names of the cells that rows() yields; with faults there are no rows.
 
-    unknown : faults that name columns which are none of ours; the rows come without them
+    unknown : faults naming columns that are not of the template; the rows come without them
     """
 
     format: str
@@ -83,10 +83,10 @@ class Table:
 
 
 def recognises(data: bytes) -> bool:
-    """Tell whether there is a header of ours, or a first JSON line with our names. Never raises."""
+    """Tell whether the file has a header, or a first JSON line, with names of the template. Never raises."""
     if data.startswith(_XLSX_SIGN):
         return _is_xlsx(data)
-    text = _start(data)
+    text = _first_text(data)
     if text.lstrip().startswith("{"):
         return _first_object(text) is not None
     return _find_header(_csv_lines(text, _delimiter(text))) is not None
@@ -95,26 +95,26 @@ def recognises(data: bytes) -> bool:
 def read_table(data: bytes, columns: Mapping[str, str] | None = None) -> Table:
     """Return the table in a file that `recognises` knows. Never raises.
 
-    columns : what is said of headers that are none of ours: header to field, or IGNORED
+    columns : header that is not of the template, to field or IGNORED
     """
     columns = columns or {}
     if data.startswith(_XLSX_SIGN):
         return _read_xlsx(data, columns)
-    if _start(data).lstrip().startswith("{"):
+    if _first_text(data).lstrip().startswith("{"):
         return _read_json_lines(data, columns)
-    delimiter = _delimiter(_start(data))
+    delimiter = _delimiter(_first_text(data))
 
     def lines() -> Lines:
-        return _csv_lines(_stream(data), delimiter)
+        return _csv_lines(_open_text(data), delimiter)
 
     return _table("csv", lines, columns, decimal_comma=delimiter == ";")
 
 
-# What the three have in common: a header, and lines of cells
+# Shared by the three kinds: a header, and lines of cells
 
 
 def _find_header(lines: Lines) -> tuple[int, list[str]] | None:
-    """Return the first of the first lines that has the column of values and another one of ours."""
+    """Return the first of MAX_HEADER_LINES lines that has a column of values and another one of the template."""
     for item in islice(lines, MAX_HEADER_LINES):
         if isinstance(item, Fault):
             return None
@@ -122,7 +122,7 @@ def _find_header(lines: Lines) -> tuple[int, list[str]] | None:
         known = set()
         for cell in cells[:MAX_COLUMNS]:
             try:
-                known.add(meaning(cell).name)
+                known.add(parse_header(cell).name)
             except UnknownHeader as unknown:
                 if unknown.is_value:
                     known.add("value")
@@ -144,7 +144,7 @@ def _table(kind: str, lines: Callable[[], Lines], columns: Mapping[str, str], *,
 
     def rows() -> Iterator[tuple[int, Cells] | Fault]:
         width, repeated = len(cells), cells
-        layout.look_for_decimal_comma(lines())
+        layout.find_decimal_comma(lines())
         for item in lines():
             if isinstance(item, Fault):
                 yield item
@@ -170,7 +170,7 @@ def _table(kind: str, lines: Callable[[], Lines], columns: Mapping[str, str], *,
 def _headers(
     line: int, cells: list[str], columns: Mapping[str, str]
 ) -> tuple[list[Header | None], list[Fault], list[Fault]]:
-    """Return the meaning of each column (None: it holds nothing for us), what is wrong, and foreign columns."""
+    """Return the meaning of each column (None: ignored), the faults, and the columns that are not of the template."""
     headers: list[Header | None] = []
     faults: list[Fault] = []
     unknown: list[Fault] = []
@@ -216,7 +216,7 @@ def _is_short(header: str) -> bool:
 def _meaning(cell: str, columns: Mapping[str, str]) -> Header | None:
     """Return what a header means, or is said to mean; None for a column to ignore. Raises UnknownHeader."""
     try:
-        return meaning(cell)
+        return parse_header(cell)
     except UnknownHeader as unknown:
         if unknown.is_value or cell not in columns:
             raise
@@ -224,7 +224,7 @@ def _meaning(cell: str, columns: Mapping[str, str]) -> Header | None:
 
 
 class _Layout:
-    """The way that the cells of a line become one row, or several in a wide table."""
+    """Turns the cells of a line into one row, or several in a wide table."""
 
     def __init__(self, headers: list[Header | None], decimal_comma: bool) -> None:
         plain = [(index, header) for index, header in enumerate(headers) if header and not header.is_wide]
@@ -255,8 +255,8 @@ class _Layout:
         self.is_simple = not extra and not self.decimal and self.plain == list(range(len(headers)))
         self.is_numeric = [header is not None and header.name in NUMERIC for header in headers]
 
-    def look_for_decimal_comma(self, lines: Lines) -> None:
-        """Find the first number with a decimal comma, beside which 1.085 may be a thousand."""
+    def find_decimal_comma(self, lines: Lines) -> None:
+        """Remember the first number with a decimal comma: in such a file 1.085 may mean a thousand."""
         if not self.decimal:
             return
         for item in lines:
@@ -297,22 +297,22 @@ class _Layout:
                 yield Fault(line, self.names[index], texts[index][:LONGEST_SHOWN], expected)
                 return
         if not self.wide:
-            yield line, self._numbers(own)
+            yield line, self._with_decimal_points(own)
         for index, header in self.wide:
             if texts[index].casefold() not in NOT_MEASURED:
                 row = [*own, cells[index], header.vm_count or header.repetition]
                 if len(row) < len(self.fields):
                     row.append(header.unit)
-                yield line, self._numbers(self._native(row) if header.vm_count == "0" else row)
+                yield line, self._with_decimal_points(self._make_native(row) if header.vm_count == "0" else row)
 
-    def _native(self, row: list[Cell]) -> list[Cell]:
+    def _make_native(self, row: list[Cell]) -> list[Cell]:
         """Make the row native: a column "Native" is the bare machine, whatever the rest of its line says."""
         for name, text in (("hypervisor", "native"), ("guest_fs", "")):
             if name in self.native_at:
                 row[self.native_at[name]] = text
         return row
 
-    def _numbers(self, row: list[Any]) -> Cells:
+    def _with_decimal_points(self, row: list[Any]) -> Cells:
         for index in self.decimal:
             if _DECIMAL_COMMA.fullmatch(row[index]):
                 row[index] = row[index].replace(",", ".")
@@ -342,17 +342,17 @@ def _encoding(data: bytes) -> str:
     return "utf-8-sig"
 
 
-def _stream(data: bytes) -> io.TextIOWrapper:
+def _open_text(data: bytes) -> io.TextIOWrapper:
     return io.TextIOWrapper(io.BytesIO(data), _encoding(data), errors="replace", newline="")
 
 
-def _start(data: bytes) -> str:
-    """Return the first lines, to see what the file is."""
-    return _stream(data[: 2**16]).read()
+def _first_text(data: bytes) -> str:
+    """Return the first 64 KiB as text, to recognise the format."""
+    return _open_text(data[: 2**16]).read()
 
 
 def _delimiter(text: str) -> str:
-    """Return the delimiter that the first line with any has most of."""
+    """Return the most frequent delimiter of the first line that has any."""
     for line in text.splitlines()[:MAX_HEADER_LINES]:
         counts = {sign: line.count(sign) for sign in ",;\t"}
         if max(counts.values()):
@@ -363,7 +363,7 @@ def _delimiter(text: str) -> str:
 
 
 def _csv_lines(text: str | io.TextIOBase, delimiter: str) -> Lines:
-    """Yield line number and stripped cells of each line that holds anything and is no comment."""
+    """Yield line number and stripped cells of each line that is neither empty nor a comment."""
     stream = io.StringIO(text, newline="") if isinstance(text, str) else text
     reader = csv.reader(_without_nul(stream), delimiter=delimiter, strict=True)
     try:
@@ -396,14 +396,14 @@ def _first_object(text: str) -> dict[str, Any] | None:
 
 
 def _json_names(document: dict[str, Any], columns: Mapping[str, str]) -> dict[str, str]:
-    """Return key to field, for keys that are ours or said to be; IGNORED for those that are said to be nothing."""
+    """Return key to field, or to IGNORED, for the keys of the template and those in `columns`."""
     names = {}
     for key in document:
         if key == "parameters":
             names[key] = key
             continue
         try:
-            header = meaning(key)
+            header = parse_header(key)
         except UnknownHeader:
             if columns.get(key, "pair") != "pair":  # which is for tables with a header
                 names[key] = columns[key]
@@ -414,7 +414,7 @@ def _json_names(document: dict[str, Any], columns: Mapping[str, str]) -> dict[st
 
 
 def _read_json_lines(data: bytes, columns: Mapping[str, str]) -> Table:
-    first = _first_object(_start(data))
+    first = _first_object(_first_text(data))
     if first is None:
         return Table("jsonl", faults=(Fault(1, "line", "no object of ours", "an object with a value on each line"),))
     names = _json_names(first, columns)
@@ -425,14 +425,14 @@ def _read_json_lines(data: bytes, columns: Mapping[str, str]) -> Table:
     expected_name = f"one of {', '.join(FIELDS)}, parameters"
     faults += [Fault(1, key[:LONGEST_SHOWN], "this name", expected_name) for key in foreign if not _is_short(key)]
     unknown = [Fault(1, "header", key, expected_name) for key in foreign if _is_short(key)]
-    passed_over = {*foreign, *(key for key, name in names.items() if name == IGNORED)}
+    ignored = {*foreign, *(key for key, name in names.items() if name == IGNORED)}
     at = {name: index for index, name in enumerate(fields)}
     expected = f"one of the first line: {', '.join(names)}"
 
     def row(number: int, line: str) -> tuple[int, Cells] | Fault:
         try:
-            document = json.loads(line, object_pairs_hook=_once_each)
-        except _TwiceError as twice:
+            document = json.loads(line, object_pairs_hook=_refuse_duplicates)
+        except _DuplicateNameError as twice:
             return Fault(number, str(twice)[:LONGEST_SHOWN], "this name twice", "each name once")
         except (ValueError, RecursionError):
             document = None
@@ -441,7 +441,7 @@ def _read_json_lines(data: bytes, columns: Mapping[str, str]) -> Table:
         cells: list[Cell] = [""] * len(fields)
         taken = set()
         for key, value in document.items():
-            if key in passed_over:
+            if key in ignored:
                 continue
             if key not in names:
                 return Fault(number, key[:LONGEST_SHOWN], "this name", expected)
@@ -457,7 +457,7 @@ def _read_json_lines(data: bytes, columns: Mapping[str, str]) -> Table:
         return number, tuple(cells)
 
     def rows() -> Iterator[tuple[int, Cells] | Fault]:
-        stream = _stream(data)
+        stream = _open_text(data)
         for number, line in enumerate(iter(lambda: stream.readline(MAX_LINE + 1), ""), start=1):
             if len(line) > MAX_LINE:
                 yield Fault(number, "line", f"more than {MAX_LINE:,} characters", f"at most {MAX_LINE:,}")
@@ -468,15 +468,15 @@ def _read_json_lines(data: bytes, columns: Mapping[str, str]) -> Table:
     return Table("jsonl", fields, tuple(faults), tuple(unknown), rows)
 
 
-class _TwiceError(ValueError):
-    """A name that an object has twice: one of the two values would be lost."""
+class _DuplicateNameError(ValueError):
+    """An object has a name twice: one of the two values would be lost."""
 
 
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name, value in pairs:
         if name in values:
-            raise _TwiceError(name)
+            raise _DuplicateNameError(name)
         values[name] = value
     return values
 
@@ -509,12 +509,12 @@ def _is_xlsx(data: bytes) -> bool:
 
 
 def sheets(data: bytes) -> Iterator[tuple[str, Lines]]:
-    """Yield name and lines of each sheet of a workbook; without a name its Fault if it cannot be read."""
+    """Yield name and lines of each sheet of a workbook; "" and a Fault where it cannot be read."""
     import openpyxl
 
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            fault = _too_large(archive) or _unreadable_rows(archive)
+            fault = _workbook_fault(archive)
         if fault:
             yield "", iter((fault,))
             return
@@ -525,13 +525,6 @@ def sheets(data: bytes) -> Iterator[tuple[str, Lines]]:
         raise
     except Exception as error:  # whatever a broken or hostile workbook makes of openpyxl
         yield "", iter((_broken_workbook(error),))
-
-
-def _too_large(archive: zipfile.ZipFile) -> Fault | None:
-    inflated = sum(entry.file_size for entry in archive.infolist())
-    if inflated > MAX_INFLATED:
-        return Fault(None, "workbook", f"{inflated:,} bytes when unpacked", f"at most {MAX_INFLATED:,}")
-    return None
 
 
 def _broken_workbook(error: Exception) -> Fault:
@@ -571,11 +564,14 @@ _ATTRIBUTES = re.compile(
 _ROW_NUMBER = re.compile(rb"\sr\s*=\s*[\"']([^\"']*)")
 
 
-def _unreadable_rows(archive: zipfile.ZipFile) -> Fault | None:
-    """Return why a workbook's rows are not read: too many, too far down, or out of order. One pass, before any parser.
+def _workbook_fault(archive: zipfile.ZipFile) -> Fault | None:
+    """Return why a workbook is not read: too large, or rows too many, too far down or out of order.
 
-    openpyxl makes up every row of a gap, and leaves out without a word what stands below its place.
+    This is one pass before any parser, because openpyxl fills each gap with rows and silently drops rows out of order.
     """
+    inflated = sum(entry.file_size for entry in archive.infolist())
+    if inflated > MAX_INFLATED:
+        return Fault(None, "workbook", f"{inflated:,} bytes when unpacked", f"at most {MAX_INFLATED:,}")
     cells = texts = 0
     for name in archive.namelist():
         if not name.endswith(".xml"):
@@ -627,7 +623,7 @@ def _sheet_lines(book: Any, name: str) -> Lines:
 def _rows(sheet: Any) -> Lines:
     if not hasattr(sheet, "reset_dimensions"):  # a chart
         return
-    sheet.reset_dimensions()  # what a sheet claims of its size is not to be trusted
+    sheet.reset_dimensions()  # the stated size of a sheet may be false
     width = 0
     for number, row in enumerate(sheet.iter_rows(values_only=True, max_col=MAX_COLUMNS + 1), start=1):
         if row.count(None) == len(row):
@@ -648,7 +644,7 @@ def _rows(sheet: Any) -> Lines:
 
 
 def _sheet_cell(value: Any) -> Cell | None:
-    """Return a cell, "" where it is empty; None for what is neither a text nor a number."""
+    """Return a cell, "" where it is empty; None for dates, errors and other values."""
     match value:
         case None:
             return ""

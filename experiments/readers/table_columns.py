@@ -120,7 +120,7 @@ _COLUMNS = (
     Column("source", "Where it stands in a paper.", "Table 3", ("table", "figure")),
     Column("note", "Anything a reader should know.", "", ("notes", "comment", "remark")),
 )
-# A setting that has no words of its own above has those of its row.
+# Settings without an entry above are described as in kdb.disk_path.
 COLUMNS = (
     *_COLUMNS,
     *(
@@ -135,7 +135,7 @@ COLUMNS = (
     ),
 )
 FIELDS = {column.name: column for column in COLUMNS}
-IGNORED = "ignore"  # said of a column that is none of ours and shall not come in
+IGNORED = "ignore"  # declared of a column that shall not be imported
 NUMERIC = frozenset(
     (
         *("vm_vcpus", "vm_ram_gib", "vm_count", "machine", "block_size_bytes", "value", "repetition", "repetitions"),
@@ -143,7 +143,7 @@ NUMERIC = frozenset(
     )
 )
 
-# A header that names a quantity stands for the value, and its unit for the unit.
+# A header that names a metric is a column of values, and may have their unit in brackets.
 METRIC_HEADERS = {
     "throughput": "throughput",
     "bandwidth": "throughput",
@@ -165,8 +165,8 @@ ALIASES = {
 } | {"pair": "pair", "fspair": "pair", "filesystempair": "pair", "parameters": "parameters"}
 
 
-def may_stand_for(name: str) -> bool:
-    """Tell whether somebody may say this of a column that is none of ours."""
+def is_column_role(name: str) -> bool:
+    """Tell whether this is something that a user may declare a column to be."""
     return name in (*FIELDS, "pair", IGNORED) or (name.startswith(PARAMETER) and len(name) > len(PARAMETER))
 
 
@@ -191,9 +191,9 @@ class Header:
 
 
 class UnknownHeader(ValueError):  # noqa: N818 - becomes a fault
-    """No column here has this header; the text says what is expected.
+    """The header is of no column; the text says what is expected.
 
-    is_value : it names a quantity of ours, in a unit that is none of ours
+    is_value : it names a known metric, in an unknown unit
     """
 
     def __init__(self, expected: str, *, is_value: bool = False) -> None:
@@ -201,8 +201,8 @@ class UnknownHeader(ValueError):  # noqa: N818 - becomes a fault
         self.is_value = is_value
 
 
-def meaning(text: str) -> Header:
-    """Return what a header cell means. Raises UnknownHeader."""
+def parse_header(text: str) -> Header:
+    """Parse a header cell. Raises UnknownHeader."""
     unit, bare = "", text.strip()
     if len(bare) > MAX_HEADER:
         raise UnknownHeader(f"at most {MAX_HEADER} characters, not {len(bare):,}")

@@ -1,10 +1,10 @@
-"""Well-known contents that are no results, or have no reader: what to tell whoever sends them."""
+"""Recognise well-known files that are no results or have no reader, to tell the user what to send instead."""
 
 import re
 
 TABLE = "enter the figures into the table template"
 
-# What the first bytes show, and what to do about it.
+# First bytes, and what to tell the user.
 _BINARY = (
     (b"\x89PNG", "a PNG picture; " + TABLE),
     (b"\xff\xd8\xff", "a JPEG picture; " + TABLE),
@@ -40,12 +40,12 @@ _TEXT = (
     (r"\A[\[{]", "JSON that is neither fio's nor lines of the table template"),
     (r"\A[^\n,;\t]*[,;\t][^\n]*\n", "a table without the headers of the table template"),
 )
-_LOOKED_AT = 2**16  # bytes
+_SNIFFED_BYTES = 2**16
 
 
 def describe_content(data: bytes) -> str:
     """Return what content without a reader looks like, and what to send instead."""
-    start = data[:_LOOKED_AT]
+    start = data[:_SNIFFED_BYTES]
     for sign, words in _BINARY:
         if start.startswith(sign):
             return words

@@ -1,4 +1,4 @@
-"""XML of results, parsed with bounds; what defines or refers to anything is refused."""
+"""Parse XML of results within bounds; documents with entities or references are refused."""
 
 import re
 from xml.etree.ElementTree import Element, ParseError
@@ -13,7 +13,7 @@ MAX_XML = 16 * 2**20  # bytes; a thousand results are three
 
 
 class NoTreeError(FileRefusedError):
-    """The XML is not read; the text is fit to show."""
+    """The XML is not read; the message may be shown to users."""
 
 
 def root_of(data: bytes) -> Element:

@@ -1,4 +1,4 @@
-"""A case study held against the protocol that a result needs to count, and against what its disks can do."""
+"""Check the numbers of a case study against the protocol, and against what its disks can do."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -13,20 +13,20 @@ from experiments.rules.protocol import Number, Protocol
 from kdb.fair_play import MEASUREMENT_FIELDS
 from kdb.units import convert
 
-MOST_NUMBERS = 5_000  # that are looked at, so that a page costs the same for a million rows
+MAX_NUMBERS = 5_000  # that are checked: a page must not slow down with a million rows
 
 _CELL = ("configuration_id", *MEASUREMENT_FIELDS)
 
 
 def protocol_of(case_study: CaseStudy) -> Protocol:
-    """Judge the first MOST_NUMBERS numbers of a case study by protocol and plausibility; five queries."""
-    looked_at = list(islice(_numbers(case_study), MOST_NUMBERS))
+    """Judge the first MAX_NUMBERS numbers of a case study by protocol and plausibility; five queries."""
+    numbers = list(islice(_numbers(case_study), MAX_NUMBERS))
     flagged = [
         plausibility.FlaggedNumber(**value.key, value=value.value, unit=value.unit, flag=flag.kind, reason=flag.reason)
-        for value, flag in plausibility.implausible(value for _, value in looked_at)
+        for value, flag in plausibility.implausible(value for _, value in numbers)
     ]
     in_order = tuple(sorted(flagged, key=repr))
-    return protocol.judge((number for number, _ in looked_at), settings.KDB_WHOLE_RUN_SECONDS, in_order)
+    return protocol.judge((number for number, _ in numbers), settings.KDB_WHOLE_RUN_SECONDS, in_order)
 
 
 def disks_of(case_study: CaseStudy) -> plausibility.Disks:
@@ -47,13 +47,13 @@ def disks_of(case_study: CaseStudy) -> plausibility.Disks:
 
 
 def implausible_cells(case_study: CaseStudy) -> set[tuple[Any, ...]]:
-    """Return the configuration and MEASUREMENT_FIELDS of each number of a case study that looks like no disk's."""
+    """Return configuration and MEASUREMENT_FIELDS of each implausible number of a case study."""
     flagged = plausibility.implausible(value for _, value in _numbers(case_study, most=None))
     return {(value.configuration, *value.load, *value.group) for value, _ in flagged}
 
 
 def _numbers(
-    case_study: CaseStudy, most: int | None = MOST_NUMBERS
+    case_study: CaseStudy, most: int | None = MAX_NUMBERS
 ) -> Iterator[tuple[Number, plausibility.MeasuredValue]]:
     rows = Measurement.objects.filter(configuration__case_study=case_study, excluded_because="")
     cells = (
@@ -79,7 +79,7 @@ def _numbers(
         has_spread = repeated >= protocol.LEAST_RUNS or bool(deviations and runs)
         where, load = configurations[configuration], variants[variant]
         number = _number(case_study, where, load.parameters, vm_count, runs, has_spread)
-        is_of_one = of_one is not None or case_study.value_scope == CaseStudy.Scope.PER_VM
+        is_single_machine = of_one is not None or case_study.value_scope == CaseStudy.Scope.PER_VM
         value = plausibility.MeasuredValue(
             key={
                 **{"case_study": case_study.slug, "configuration": where.slug, "workload": load.workload.slug},
@@ -92,7 +92,7 @@ def _numbers(
             unit=unit,
             metric=metric,
             block_size_bytes=block_size,
-            machines=max(vm_count, 1) if is_of_one else 1,
+            machines=max(vm_count, 1) if is_single_machine else 1,
             is_direct=number.passes_caches,
             fits=number.fits_memory,
             disks=disks.under(where.storage_kind, where.below),

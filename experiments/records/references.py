@@ -1,4 +1,4 @@
-"""The things that case studies refer to and bring along: variants, entries, publications, claims and findings."""
+"""Find the rows that case studies refer to: variants, catalogue entries and publications."""
 
 from typing import Any
 
@@ -22,14 +22,14 @@ from experiments.models import (
 )
 from experiments.models.catalogue import SharedRow
 
-# Models whose rows several case studies may name. A draft's own are marked as such (SharedRow.is_draft).
+# Models whose rows several case studies may share. SharedRow.is_draft marks those that only drafts use.
 SHARED: tuple[type[SharedRow], ...] = (Publication, Hypervisor, FileSystem, OperatingSystem, Benchmark, Workload)
 
 
 def variants(case_studies: QuerySet[CaseStudy]) -> QuerySet[WorkloadVariant]:
     """Return the variants that a number, a printed ratio or a finding of these case studies was made with.
 
-    Asked by way of the configurations, which are few, so that a million rows of another case study cost nothing.
+    The query starts at the configurations, which are few, so that the rows of other case studies are not read.
     """
     configurations = Configuration.objects.filter(case_study__in=case_studies)
     used = Q()
@@ -42,7 +42,7 @@ def variants(case_studies: QuerySet[CaseStudy]) -> QuerySet[WorkloadVariant]:
 
 
 def used_by(model: type[SharedRow], case_studies: QuerySet[CaseStudy]) -> QuerySet[Any]:
-    """Return rows of one of SHARED that these case studies refer to, themselves or by what belongs to them."""
+    """Return rows of a model of SHARED that these case studies, or rows that belong to them, refer to."""
     rows_of: tuple[QuerySet[Any], ...] = (
         case_studies,
         Configuration.objects.filter(case_study__in=case_studies),

@@ -1,7 +1,7 @@
 """The rows that every reader may see: those of published and of retracted case studies, and the catalogue.
 
-Drafts and submitted case studies, and whatever only they refer to, are in none of these; nor is what belongs to
-no case study at all. Every door that reads for everybody asks here.
+Drafts, submitted case studies and what only they refer to are left out, and so is what belongs to no case study. All
+public pages and API views read through these functions.
 """
 
 from typing import Any
@@ -35,13 +35,12 @@ def configurations() -> QuerySet[Configuration]:
 
 
 def measurements() -> QuerySet[Measurement]:
-    return Measurement.objects.filter(_is_of_no_draft())
+    return Measurement.objects.filter(_not_of_drafts())
 
 
-def _is_of_no_draft() -> Q:
-    """Return the condition that a row's configuration is no draft's. A subquery excludes drafts, not a join: with a
-    join PostgreSQL may begin with all configurations instead of reading the rows in their own order.
-    """
+def _not_of_drafts() -> Q:
+    """Return the condition that a row's configuration is of no draft."""
+    # A subquery and no join: with a join PostgreSQL may scan all configurations first, not the rows in their order.
     drafts = Configuration.objects.exclude(case_study__status__in=CaseStudy.VISIBLE)
     return ~Q(Exists(drafts.filter(pk=OuterRef("configuration_id"))))
 
@@ -51,7 +50,7 @@ def raw_files() -> QuerySet[RawFile]:
 
 
 def derived_values() -> QuerySet[DerivedValue]:
-    return DerivedValue.objects.filter(_is_of_no_draft())
+    return DerivedValue.objects.filter(_not_of_drafts())
 
 
 def printed_ratios() -> QuerySet[PrintedRatio]:
@@ -72,7 +71,7 @@ def entries(model: type[CatalogueEntry]) -> QuerySet[Any]:
 
 
 def publications(as_of: int | None = None) -> QuerySet[Publication]:
-    """Return the publications that something published is cited from, and those of the model of components."""
+    """Return the publications that published case studies cite, and those of the model of components."""
     seen = _published_by(as_of)
     return Publication.objects.filter(
         Exists(seen.filter(publication=OuterRef("pk")))
@@ -87,14 +86,13 @@ def findings() -> QuerySet[OrdinalFinding]:
 
 
 def claims(as_of: int | None = None) -> QuerySet[Claim]:
-    """Return the claims on what is published; with a knowledge revision `as_of`, on what was published by then."""
+    """Return the claims on published case studies; as_of : only those published by this knowledge revision"""
     return Claim.objects.filter(Exists(_published_by(as_of).filter(claims=OuterRef("pk"))))
 
 
 def workload_variants() -> QuerySet[WorkloadVariant]:
-    """Return the variants that something visible is about. The subquery is ordered, so that PostgreSQL takes the index
-    to a variant's first measurement, as a rule a visible one, and does not scan the table for one.
-    """
+    """Return the variants that visible numbers or findings have."""
+    # Ordered, so that PostgreSQL takes the index to a variant's first measurement and does not scan the table.
     measured = measurements().filter(variant=OuterRef("pk")).order_by("configuration_id").values("pk")[:1]
     seen = Q(first_measured__isnull=False)
     for rows in (derived_values(), findings(), printed_ratios()):

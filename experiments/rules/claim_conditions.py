@@ -1,7 +1,7 @@
-"""The conditions that would have to hold for a claim, from JSON to dataclasses.
+"""Parse the conditions of claims, from JSON to dataclasses. docs/models/claims.md has the grammar.
 
-docs/models/claims.md has the grammar. Loops (`for`) are written out and `where` is passed down here, so what is parsed
-has no names left to replace. modelling.claims.evaluation puts it to the facts.
+The parser expands loops (`for`) and passes `where` down, so that conditions have no variables left.
+modelling.claims.evaluation evaluates them.
 
     {"for": {"vm_count": [1, 2, 3]}, "where": {"workload": "varmail"},
      "ratio": [{"hypervisor": "hyper-v"}, {"hypervisor": "kvm"}], "is": [1.1, null]}
@@ -13,8 +13,8 @@ from itertools import product
 from math import inf, prod
 from typing import Any
 
-MOST_PARTS = 10_000  # conditions, quantities and coordinates of one check, loops written out; published ones have 600
-DEEPEST_NESTING = 20  # objects and lists inside each other; published ones have 11
+MAX_PARTS = 10_000  # conditions, quantities and coordinates of one check, loops expanded; published ones have 600
+MAX_DEPTH = 20  # objects and lists inside each other; published ones have 11
 
 Scalar = str | int | None
 Coordinates = Mapping[str, Scalar]
@@ -25,7 +25,7 @@ COORDINATES = (
 ANY = "*"  # names a coordinate without fixing it: it may differ between the two sides
 LAST = "last"  # as VM count: the greatest of the case study
 WHOLE_NUMBERS = ("block_size", "vm_count")
-WORDS: Mapping[str, tuple[str, ...]] = {  # of coordinates that take not any name
+WORDS: Mapping[str, tuple[str, ...]] = {  # of coordinates that do not take every name
     "block_size": (ANY,),
     "vm_count": (ANY, LAST),
     "side": ("guest", "host"),
@@ -45,7 +45,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {  # of each kind of condition, besides 
 
 
 class CheckError(ValueError):
-    """A check that says nothing, or too much: the text names the place in it, and is fit to show."""
+    """The check is not valid; the message names the place in it, and may be shown to users."""
 
 
 # Quantities
@@ -105,7 +105,7 @@ Quantity = Throughput | Limit | Ratio | Listed | Rank | Aggregate
 
 
 def placed(quantity: Quantity, at: Coordinates) -> Quantity:
-    """Return the quantity at further coordinates; where it names one of them itself, its own counts."""
+    """Return the quantity at further coordinates; its own take precedence."""
     match quantity:
         case Limit():
             return quantity
@@ -157,7 +157,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Premise:
-    """A condition `then` that is asked only where `given` holds."""
+    """A condition `then` that is evaluated only where `given` holds."""
 
     given: "Condition"
     then: "Condition"
@@ -175,8 +175,8 @@ Condition = Order | Within | All | Share | Premise
 class Checks:
     """The conditions that are stored with a claim.
 
-    own, others : what its own paper and everybody else's facts are asked
-    case_studies : those it speaks of, where they are not the paper's
+    own, others : evaluated with the facts of its own paper, and with those of all others
+    case_studies : those it is about, where they are not the paper's
     """
 
     own: Condition | Untestable
@@ -185,7 +185,7 @@ class Checks:
 
 
 def workloads_of(condition: Condition) -> frozenset[str] | None:
-    """Return the workloads that decide a condition; None where it leaves open which."""
+    """Return the workloads that a condition is about; None where it does not fix them."""
     names = {
         "" if workload in (None, ANY) else str(workload)
         for quantity, where in _placed_quantities(condition)
@@ -236,7 +236,7 @@ def parse_checks(raw: object) -> Checks:
     if raw == {}:
         return Checks(UNWRITTEN, UNWRITTEN)
     if not is_shallow(raw):
-        raise CheckError(f"checks: it is nested more than {DEEPEST_NESTING} deep, the most allowed")
+        raise CheckError(f"checks: it is nested more than {MAX_DEPTH} deep, the most allowed")
     fields = _object(raw, "checks", ("own", "others", "in"))
     if "own" not in fields:
         raise CheckError('checks: "own", the condition for its own paper, is missing')
@@ -260,14 +260,14 @@ def _parse_whole(raw: object, place: str) -> Condition | Untestable:
 
 
 def parse(raw: object, place: str = "condition") -> Condition:
-    """Return one condition, its loops written out. Raises CheckError, which names the place in it."""
+    """Return one condition, its loops expanded. Raises CheckError, which names the place in it."""
     return _Parser().condition(raw, place, {})
 
 
 def is_shallow(raw: object) -> bool:
-    """Tell whether a stored JSON value is nested little enough to be read and written."""
+    """Tell whether a JSON value is nested at most MAX_DEPTH deep, so that recursion over it is safe."""
     level = [raw]
-    for _ in range(DEEPEST_NESTING + 1):
+    for _ in range(MAX_DEPTH + 1):
         level = [part for item in level if isinstance(item, dict | list) for part in _children(item)]
     return not level
 
@@ -277,21 +277,21 @@ def _children(item: dict[str, Any] | list[Any]) -> list[Any]:
 
 
 class _Parser:
-    """Reads one condition; `count` are its parts so far."""
+    """Parses one condition. count : its parts so far"""
 
     def __init__(self) -> None:
         self.count = 0
 
-    def spend(self, parts: int, place: str) -> None:
+    def count_parts(self, parts: int, place: str) -> None:
         self.count += parts
-        if self.count > MOST_PARTS:
+        if self.count > MAX_PARTS:
             raise CheckError(
-                f"{place}: with its loops written out it has more than {MOST_PARTS:,} parts, the most allowed"
+                f"{place}: with its loops written out it has more than {MAX_PARTS:,} parts, the most allowed"
             )
 
     def condition(self, raw: object, place: str, where: Coordinates) -> Condition:
         """Return the condition. `where` are the coordinates that conditions and loops around it fix."""
-        self.spend(1, place)
+        self.count_parts(1, place)
         fields = _object(raw, place)
         if "untestable" in fields:
             raise CheckError(f"{place}: untestable is the whole of a check, never a part of one")
@@ -300,7 +300,7 @@ class _Parser:
             for values in _combinations(self.choices(fields["for"], f"{place}.for")):
                 fixed = {name: value for name, value in values.items() if name in COORDINATES}
                 here = {**where, **self.coordinates(fixed, f"{place}.for")}
-                parts.append(self.condition(_filled(body, values, place), place, here))
+                parts.append(self.condition(_substitute(body, values, place), place, here))
             return All(tuple(parts))
         kinds = [kind for kind in FIELDS if kind in fields]
         if len(kinds) != 1:
@@ -337,11 +337,11 @@ class _Parser:
         if len(parts) < least or (most and len(parts) > most):
             how_many = "exactly" if most else "at least"
             raise CheckError(f"{place}: {how_many} {least} quantities belong here, not {len(parts)}")
-        self.spend(len(parts) * (len(parts) - 1) // 2, place)  # others are asked for each two
+        self.count_parts(len(parts) * (len(parts) - 1) // 2, place)  # the facts of others are compared pair by pair
         return tuple(self.quantity(part, f"{place}[{i}]") for i, part in enumerate(parts))
 
     def quantity(self, raw: object, place: str) -> Quantity:
-        self.spend(1, place)
+        self.count_parts(1, place)
         fields = _object(raw, place)
         if "of" in fields:
             how = _word(fields["of"], AGGREGATES, f"{place}.of")
@@ -374,11 +374,11 @@ class _Parser:
     def over(self, raw: object, place: str) -> tuple[tuple[Coordinates, ...], ...]:
         """Return the coordinates that an aggregate or a rank goes over."""
         choices = self.choices(raw, place)
-        self.spend(prod(map(len, choices)), place)
+        self.count_parts(prod(map(len, choices)), place)
         return tuple(tuple(self.coordinates(row, place) for row in rows) for rows in choices)
 
     def choices(self, raw: object, place: str) -> list[list[dict[str, Any]]]:
-        """Return for each name its values; the two of "a,b" are taken together."""
+        """Return the values of each name; the names in "a,b" take their values together."""
         choices = []
         for names, rows in sorted(_object(raw, place).items()):
             keys, here, choice = names.split(","), f"{place}.{names}", []
@@ -387,7 +387,7 @@ class _Parser:
                 if len(values) != len(keys):
                     raise CheckError(f"{here}: {_shown(row)} is no list of {len(keys)} values")
                 parts = [part for value in values for part in (value if isinstance(value, list) else [value])]
-                self.spend(len(parts), here)
+                self.count_parts(len(parts), here)
                 if any(isinstance(part, dict | list) for part in parts):  # with these loops could multiply lists
                     raise CheckError(f"{here}: {_shown(row)} is neither a value nor a list of values")
                 choice.append(dict(zip(keys, values, strict=True)))
@@ -398,7 +398,7 @@ class _Parser:
 
     def coordinates(self, raw: object, place: str) -> dict[str, Scalar]:
         fields = _object(raw, place)
-        self.spend(len(fields), place)
+        self.count_parts(len(fields), place)
         return {name: _coordinate(name, value, place) for name, value in fields.items()}
 
 
@@ -444,20 +444,20 @@ def _word(raw: object, known: tuple[str, ...], place: str) -> str:
     return raw
 
 
-def _filled(raw: Any, values: Mapping[str, Any], place: str) -> Any:
-    """Return the JSON with a loop's values in place of "$name"."""
+def _substitute(raw: Any, values: Mapping[str, Any], place: str) -> Any:
+    """Replace each "$name" in the JSON by its value in a loop."""
     if isinstance(raw, dict):
         for names in raw["for"] if isinstance(raw.get("for"), dict) else ():
             for name in values.keys() & set(names.split(",")):
                 raise CheckError(f"{place}: a loop in this one has the name {_shown(name)}, too")
-        return {key: _filled(value, values, place) for key, value in raw.items()}
+        return {key: _substitute(value, values, place) for key, value in raw.items()}
     if isinstance(raw, list):
-        return [_filled(value, values, place) for value in raw]
+        return [_substitute(value, values, place) for value in raw]
     return values.get(raw[1:], raw) if isinstance(raw, str) and raw.startswith("$") else raw
 
 
 def _combinations(choices: Any) -> Iterator[dict[str, Any]]:
-    """Yield each combination of a row of each choice, as one."""
+    """Yield each combination of one row of every choice, merged."""
     for combination in product(*choices):
         yield {name: value for row in combination for name, value in row.items()}
 
@@ -482,7 +482,7 @@ def _without(fields: Mapping[str, object], *names: str) -> dict[str, object]:
 
 
 def _shown(raw: object) -> str:
-    """Return a value as an error shows it: never long, and never walked through when it is large."""
+    """Return a value, shortened for an error; large ones are only counted."""
     if isinstance(raw, dict | list):
         return f"{'an object' if isinstance(raw, dict) else 'a list'} of {len(raw)}"
     return f'"{raw[:60]}"' if isinstance(raw, str) else str(raw)[:60]

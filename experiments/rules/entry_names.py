@@ -1,7 +1,7 @@
-"""The rules of what an entry of the catalogue may be called. No database, no Django.
+"""Validate slugs, names and aliases of catalogue entries. No database, no Django.
 
-A slug stands in addresses and in keys ("kvm:btrfs-on-ext4", "varmail:60,webserver:40"); names and aliases are what
-people and files write in its place. One spelling means one entry of its kind, else nobody could ask for either.
+Slugs are used in addresses and keys ("kvm:btrfs-on-ext4", "varmail:60,webserver:40"); people and files write names and
+aliases. A spelling must mean one entry of its kind, otherwise nobody could refer to either.
 """
 
 import re
@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from kdb.disk_path import SETTINGS
 
-# Written so that PostgreSQL and Python, which reads them for SQLite, find the same: constraints use them too.
+# Constraints use these, too: they must match alike in PostgreSQL and in Python, which evaluates them for SQLite.
 SLUG = r"\A[a-z0-9][a-z0-9_-]*\Z"
 JOINING_WORD = r"(\A|-)on(-|\Z)"
-# Names of the parameters beside which a question puts slugs, and words that stand for no entry or every one.
+# Parameters of questions, which stand beside slugs in addresses, and words for no entry or for all.
 RESERVED = (
     *("axis", "workload", "hypervisor", "guest_fs", "host_fs", "host_storage", "vm_count", "storage", "benchmark"),
     *("guest_os_family", "grade", "as_of", "entries", "weights", "format", "method", "metric", "evidence"),
@@ -21,16 +21,16 @@ RESERVED = (
     *SETTINGS,
 )
 
-# Pages beside those of case studies, hosts and campaigns, which are addressed by their slugs (experiments.urls).
+# Addresses of pages where otherwise a slug of a case study, host or campaign stands (experiments.urls).
 PAGES = ("new", "bundle")
 
-NATIVE = {"native", "none", "baremetal", "nohypervisor"}  # folded; what a table writes where no hypervisor is
+NATIVE = {"native", "none", "baremetal", "nohypervisor"}  # folded; how tables write that there is no hypervisor
 
 Spelled = tuple[str, str, Iterable[str]]  # slug, name, aliases
 
 
 def fold(name: str) -> str:
-    """Return what spellings of one name have in common: "Proxmox VE", "proxmox-ve" and "PROXMOX_VE" are one."""
+    """Fold a name so that "Proxmox VE", "proxmox-ve" and "PROXMOX_VE" are equal."""
     return re.sub(r"[\s_.\-/()]+", "", name.casefold())
 
 
@@ -97,5 +97,5 @@ def _slug_fault(slug: str) -> str:
 
 
 def word_fault(slug: str, words: Collection[str]) -> str:
-    """Return a sentence where the slug is one of the words that addresses have in its place; else empty."""
+    """Return a sentence where the slug is one of these reserved words, else ""."""
     return f"{slug!r} is a word of the addresses here, as are {', '.join(words)}." if slug in words else ""

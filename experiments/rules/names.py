@@ -1,7 +1,7 @@
-"""What people write for the names of the catalogue and of closed lists, beside slug, name and alias. No Django.
+"""Further spellings of catalogue entries and of closed lists, beside slug, name and alias. No Django.
 
-Imports, tables, forms and questions read this one table. Words of settings are in kdb.disk_path, of what images lie on
-in kdb.host_storage.
+Imports, tables, forms and questions share this table. Words for settings are in kdb.disk_path, for host storage in
+kdb.host_storage.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,11 +11,11 @@ from kdb.host_storage import WORDS as HOST_STORAGES
 
 
 def _words(text: str) -> tuple[str, ...]:
-    """Return phrases that stand between semicolons."""
+    """Return the phrases between semicolons."""
     return tuple(text.split("; "))
 
 
-# Kind of name, or column with a closed list: slug to other words for the same thing, which files may use.
+# Kind of name, or column with a closed list, to slug to other words for it, which files may use.
 WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "hypervisor": {
         "kvm": _words("qemu kvm; libvirt kvm; linux kvm; kvm/qemu; qemu/kvm"),
@@ -48,7 +48,7 @@ WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "guest_access": {"raw-device": ("raw", "raw disk", "block device"), "file-system": ("filesystem", "files")},
 }
-# What a question is read as, and a file is not: it may mean something else there ("qemu" without KVM).
+# Words that only questions may use: in a file they may mean something else ("qemu" without KVM).
 ASKED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "hypervisor": {
         "kvm": _words(
@@ -140,7 +140,7 @@ ASKED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 
 def spelled(kind: str, entries: Iterable[Spelled], *, in_question: bool = False) -> dict[str, str]:
-    """Return folded spelling to slug of the entries of a kind: what they are called, then the words of this table."""
+    """Return folded spelling to slug for the entries of a kind: their own names, then the words of this table."""
     entries = list(entries)
     slugs = {slug for slug, _, _ in entries}
     tables = (ASKED, WORDS) if in_question else (WORDS,)

@@ -1,4 +1,4 @@
-"""How numbers are written: the template's plain cells, and cells as papers and web pages print them. No Django.
+"""Parse numbers: plain cells of the template, and cells as papers and web pages print them. No Django.
 
 A template's cell   123.4, 16 (also as the numbers of a spreadsheet, like 16.0)
 A printed cell      123.4, 1,234, 145K, 1.2 GB/s, 120-140 (its middle, with least and greatest), 120 ± 5, ~500, 85 %
@@ -83,7 +83,9 @@ class PrintedNumber:
     notes: tuple[str, ...] = ()
     text: str = ""
 
-    def times(self, base: float, unit: SpelledUnit) -> "PrintedNumber":
+    def scaled_by(self, base: float, unit: SpelledUnit) -> "PrintedNumber":
+        """Return the number times `base`, in another unit."""
+
         def scaled(number: float | None) -> float | None:
             return None if number is None else number * base
 
@@ -110,23 +112,23 @@ def printed_number(
         bound = "; a bound is no value: leave the row out, or say it in words" if cell[:1] in "<>≤≥" else ""
         allowed = "a number such as 123.4, 145K, 1.2 GB/s, 120-140 or 120 ± 5; n/a for none"
         raise WrongValue(column, cell[:80], allowed + bound)
-    own, space = match["own"] or "", match["own_space"]
-    if (last := (match["unit"] or "").strip()) and last != own:
-        if own and (match["high"] or match["deviation"]):
+    unit_text, space = match["own"] or "", match["own_space"]
+    if (last := (match["unit"] or "").strip()) and last != unit_text:
+        if unit_text and (match["high"] or match["deviation"]):
             raise WrongValue(column, cell[:80], "one unit for all of a cell")
-        own, space = f"{own} {last}".strip(), space if own else match["space"]
+        unit_text, space = f"{unit_text} {last}".strip(), space if unit_text else match["space"]
     prefix = match["high_prefix"] or match["low_prefix"]
-    if own in PREFIXES and own:  # "145 K"
-        prefix, own = own, ""
-    elif own and not space and prefix and own != "%":  # "1.2GB/s"
-        own, prefix = prefix + own, ""
-    is_percent = own == "%" or (unit_of_column == "%" and not own)
+    if unit_text in PREFIXES and unit_text:  # "145 K"
+        prefix, unit_text = unit_text, ""
+    elif unit_text and not space and prefix and unit_text != "%":  # "1.2GB/s"
+        unit_text, prefix = prefix + unit_text, ""
+    is_percent = unit_text == "%" or (unit_of_column == "%" and not unit_text)
     if match["sign"] and not is_percent:
         raise WrongValue(column, cell[:80], "a number above zero")
-    unit = None if is_percent else spelled_unit(own or unit_of_column)
+    unit = None if is_percent else spelled_unit(unit_text or unit_of_column)
     if unit is None and not is_percent:
         allowed = f"one of {', '.join(UNITS)}, with a prefix or without, like GB/s, kIOPS or ns"
-        raise WrongValue("unit", own or unit_of_column, allowed)
+        raise WrongValue("unit", unit_text or unit_of_column, allowed)
 
     def in_unit(name: str) -> float | None:
         if not match[name]:

@@ -1,7 +1,7 @@
-"""Plausibility checks: find values that a clock, a cache or a shared limit produced, and no disk. No Django.
+"""Find values that a clock, a cache or a shared limit produced, not a disk. No Django.
 
-The cells of a case study are held against each other, against what its disks can carry, and against the reference load
-of its campaign. A flag drops nothing. Thresholds, sources and what each flag costs: docs/models/lint.md.
+Cells of a case study are compared with one another, with what its disks can do, and with the reference load of its
+campaign. Flagged values stay. docs/models/lint.md has the thresholds, their sources, and how often each flag is wrong.
 """
 
 import math
@@ -20,12 +20,12 @@ CEILING: Kind = "ceiling"
 ABOVE_INTERFACE: Kind = "above the interface"
 ABOVE_REFERENCE: Kind = "above the reference load"
 
-SAME = 1.002  # greatest over least of values that are one: repetitions of one run on one disk differ by more
+SAME = 1.002  # greatest over least of equal values: repetitions of one run on one disk differ by more
 FEWEST_AT_CLOCK = 3
 NEARLY_SAME = 1.01
 FEWEST_AT_CEILING = 5
-TOLD_APART = 1.1  # greatest over least under another load, from which systems are unequal
-MOST_LOADS = 50  # other loads that are looked at for it: a long table takes no longer a row than a short one
+DIFFERENT = 1.1  # least ratio under another load at which systems count as different
+MAX_LOADS = 50  # other loads that are compared for it, which bounds the time for a row
 REFERENCE_MARGIN = 1.5  # a short load with one request at a time asks less of a disk than many requests do
 
 # MB/s that one disk's interface carries. Serial ATA 3 and SAS-3 after their line code of 8b/10b; no single hard disk
@@ -41,10 +41,10 @@ _SEVERAL = re.compile(r"raid|mirror|array|stripe|vsan|ceph|\bsan\b|cluster|disks
 
 @dataclass(frozen=True)
 class Disks:
-    """What a cell was measured on. kind, description, raid : as of Storage; year : of measuring or publishing
+    """The disks of a cell. kind, description, raid : as in Storage; year : of measuring or publishing
 
-    interface_limit, sequential_limit : MB/s, as stated; the second is the faster direction; source : where they stand
-    reference_load : MB/s, the faster direction of the campaign's own reference load; None: not stated, each
+    interface_limit, sequential_limit : MB/s as stated, the latter of the faster direction; source : of these limits
+    reference_load : MB/s of the faster direction of the campaign's reference load. None: not stated
     """
 
     kind: str = ""
@@ -67,9 +67,9 @@ class Disks:
 class MeasuredValue:
     """One cell: the mean of all values of one configuration in a fair-play group.
 
-    key : what the caller knows it by; load : workload variant and operation; group : what else agrees in the group
-    machines : whose values make up what the disks moved
-    is_direct : whether the load passes all caches by; fits : whether its files are known to fit into memory
+    key : of the caller; load : workload variant and operation; group : the other coordinates of the fair-play group
+    machines : by how many `value` is multiplied to get the total of the disks
+    is_direct : whether the load bypasses all caches; fits : whether its files are known to fit into memory
     """
 
     key: Any
@@ -87,7 +87,7 @@ class MeasuredValue:
 
     @property
     def moved(self) -> float | None:
-        """Return the MB/s of all machines together; None for what is neither a throughput nor a rate of blocks."""
+        """Return the MB/s of all machines together; None where it is neither a throughput nor a rate of blocks."""
         if self.metric == THROUGHPUT:
             return convert(self.value, self.unit, "MB/s") * self.machines
         if self.metric == OPERATION_RATE and self.block_size_bytes:
@@ -97,7 +97,7 @@ class MeasuredValue:
 
 @dataclass(frozen=True)
 class Flag:
-    """Why a cell is no disk's, in one sentence."""
+    """The reason, in one sentence, why a disk did not produce the value."""
 
     kind: Kind
     reason: str
@@ -123,33 +123,33 @@ class FlaggedNumber:
 def implausible(values: Iterable[MeasuredValue]) -> list[tuple[MeasuredValue, Flag]]:
     """Return the implausible values of one case study, each with the first flag that applies."""
     groups: dict[Hashable, list[MeasuredValue]] = defaultdict(list)
-    of_system: dict[Hashable, list[list[MeasuredValue]]] = defaultdict(list)
+    groups_of_system: dict[Hashable, list[list[MeasuredValue]]] = defaultdict(list)
     for value in values:
         group = groups[value.load, value.group]
         group.append(value)
-        of_system[value.configuration].append(group)
+        groups_of_system[value.configuration].append(group)
     flagged: dict[int, tuple[MeasuredValue, Flag]] = {}
     for group in groups.values():
-        for value, flag in (*_shared(group, of_system), *_above(group)):
+        for value, flag in (*_shared_ceilings(group, groups_of_system), *_above_limits(group)):
             flagged.setdefault(id(value), (value, flag))
     return list(flagged.values())
 
 
-def _shared(
-    group: list[MeasuredValue], of_system: Mapping[Hashable, list[list[MeasuredValue]]]
+def _shared_ceilings(
+    group: list[MeasuredValue], groups_of_system: Mapping[Hashable, list[list[MeasuredValue]]]
 ) -> Iterator[tuple[MeasuredValue, Flag]]:
-    """Yield the cells at the best value of a group, where several unequal configurations stop at it.
+    """Yield the cells at the best value of a group where several different configurations reach exactly that.
 
-    Equal values below the best are chance: nothing kept the others from going beyond.
+    Equal values below the best are chance, as others went beyond them.
     """
     if group[0].metric == RELATIVE:
-        return  # what ratios are ratios to is 1 by itself
+        return  # the reference itself always has the ratio 1
     positive = [value for value in group if value.value > 0]
     best = (max if METRICS[group[0].metric].higher_is_better else min)((value.value for value in positive), default=0.0)
     for kind, tolerance, fewest in ((CLOCK, SAME, FEWEST_AT_CLOCK), (CEILING, NEARLY_SAME, FEWEST_AT_CEILING)):
         near = [value for value in positive if max(value.value / best, best / value.value) <= tolerance]
         systems = dict.fromkeys(value.configuration for value in near)
-        if len(systems) < fewest or not _are_unequal(systems, group[0].load, of_system):
+        if len(systems) < fewest or not _are_unequal(systems, group[0].load, groups_of_system):
             continue
         number = next((word.capitalize() for word, count in _WORDS.items() if count == len(systems)), len(systems))
         exactly = "exactly" if kind == CLOCK else "nearly"
@@ -160,21 +160,21 @@ def _shared(
 
 
 def _are_unequal(
-    systems: Collection[Hashable], load: Hashable, of_system: Mapping[Hashable, list[list[MeasuredValue]]]
+    systems: Collection[Hashable], load: Hashable, groups_of_system: Mapping[Hashable, list[list[MeasuredValue]]]
 ) -> bool:
-    """Tell whether some other load of the case study tells these configurations apart; MOST_LOADS are looked at.
+    """Tell whether these configurations differ under one of at most MAX_LOADS other loads of the case study.
 
-    of_system : configuration to the groups that have it
+    groups_of_system : configuration to the groups that have it
     """
-    others = chain.from_iterable(of_system[system] for system in systems)
-    for group in islice((group for group in others if group[0].load != load), MOST_LOADS):
+    others = chain.from_iterable(groups_of_system[system] for system in systems)
+    for group in islice((group for group in others if group[0].load != load), MAX_LOADS):
         speeds = [value.value for value in group if value.configuration in systems]
-        if max(speeds) >= TOLD_APART * min(speeds) and len(speeds) > 1:
+        if max(speeds) >= DIFFERENT * min(speeds) and len(speeds) > 1:
             return True
     return False
 
 
-def _above(group: list[MeasuredValue]) -> Iterator[tuple[MeasuredValue, Flag]]:
+def _above_limits(group: list[MeasuredValue]) -> Iterator[tuple[MeasuredValue, Flag]]:
     """Yield the cells that moved more than their disks can, or than the campaign's reference load did."""
     for value in group:
         if value.moved is None:
@@ -190,10 +190,10 @@ def _above(group: list[MeasuredValue]) -> Iterator[tuple[MeasuredValue, Flag]]:
 
 
 def disk_limit(disks: Disks) -> tuple[float, str] | None:
-    """Return what the disks carry at most, MB/s, and where that is from; None where nothing tells.
+    """Return the most that the disks can do, MB/s, and in words why; None where it is not known.
 
-    A stated limit is of all disks together, unless its source says "one disk". Without one, it is that of one disk by
-    its kind, times their number; where there are several and their number is not stated, nothing is said.
+    A stated limit is of all disks together, unless its source says "one disk". Without one, the limit is that of a disk
+    of the kind times the number of disks, unless there are several and their number is not stated.
     """
     if disks.interface_limit:
         return disks.interface_limit, f"the {disks.interface_limit:,.0f} MB/s of the interface, as stated"

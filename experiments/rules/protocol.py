@@ -1,6 +1,6 @@
-"""The protocol that a result needs to count: conditions, each with its minimum, held against numbers. No Django.
+"""Check numbers against the protocol: conditions that a result needs to count. No Django.
 
-Missing is missing: what a source does not state is neither met nor broken. Sources: docs/models/protocol.md.
+A condition about something that the source does not state is neither met nor failed. Sources: docs/models/protocol.md.
 """
 
 import re
@@ -15,26 +15,25 @@ MET: State = "met"
 NOT_MET: State = "not met"
 NOT_STATED: State = "not stated"
 
-BELOW_MINIMUM = "below the minimum"  # how the lint of an import names what is an anecdote
-LEAST_RUNS = 2  # the fewest that show a spread
-WHOLE_SECONDS = 30.0  # `KDB_WHOLE_RUN_SECONDS`, unless told
-UNCACHED = ("none", "directsync")  # cache modes of QEMU that pass the host's page cache by
+BELOW_MINIMUM = "below the minimum"  # the lint rule of imports that finds anecdotes
+LEAST_RUNS = 2  # a spread needs at least two
+WHOLE_SECONDS = 30.0  # the default of KDB_WHOLE_RUN_SECONDS
+UNCACHED = ("none", "directsync")  # cache modes of QEMU that bypass the host's page cache
 _SECONDS = re.compile(r"\b(\d+(?:\.\d+)?) ?s\b")
 _DIRECT = re.compile(r"\b(O_DIRECT|direct=1|direct)\b")
 
 
 @dataclass(frozen=True)
 class Number:
-    """The conditions under which one number came about; a mean over runs is one number.
+    """The conditions under which one number, or one mean over runs, was measured. None and "": not stated
 
-    runs : behind it; seconds : length of a run; None: not stated
-    is_described : whether its case study says in words how it was measured
-    warm_up_seconds : left out, or run before; quiet : whether nothing else ran on the host, "yes", "no", "": not stated
-    fits_cache : whether the files of the load fit into memory, as stated, "yes", "no", "": not stated
-    files_bytes : that the load of one machine works on; machines : that ran it at once, 0 on the host itself
-    guest_bytes, host_bytes : memory; is_direct : whether the load passes caches by
-    cache_mode : of the virtual disk, "": not stated, None: it has none
-    unstated : what of its configuration is not stated, in words
+    runs : behind the number; seconds : length of a run; warm_up_seconds : not counted, or run before
+    is_described : whether its case study describes the procedure in words
+    quiet : whether nothing else ran on the host, "yes" or "no"; fits_cache : the same of files that fit into memory
+    files_bytes : size of the files of one machine's load; machines : that ran it at once, 0 on the host itself
+    guest_bytes, host_bytes : memory; is_direct : whether the load uses direct I/O
+    cache_mode : of the virtual disk; None: there is no virtual disk
+    unstated : names of settings that are not stated
     """
 
     runs: int | None = None
@@ -58,13 +57,13 @@ class Number:
 
     @property
     def fits_memory(self) -> bool:
-        """Tell whether a cache may answer; where it is not stated, it is not said to."""
+        """Tell whether the files are known to fit into memory, so that a cache may answer."""
         return _memory(self, WHOLE_SECONDS) == NOT_MET
 
 
 @dataclass(frozen=True)
 class Condition:
-    """One row of the table. asked : the minimum; remedy : what would make it met; judge : None: it does not apply"""
+    """One condition. asked : the minimum; remedy : how to meet it; judge : returns None where it does not apply"""
 
     name: str
     asked: str
@@ -74,7 +73,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class ChecklistItem:
-    """One condition held against all numbers of a case study."""
+    """The state of one condition over all numbers of a case study."""
 
     component = "ProtocolTick"
 
@@ -88,7 +87,7 @@ class ChecklistItem:
 
 @dataclass(frozen=True)
 class Protocol:
-    """A case study held against what a result needs to count."""
+    """The states of all conditions over the numbers of a case study."""
 
     ticks: tuple[ChecklistItem, ...]
     numbers: Annotated[int, "Looked at, a mean over runs being one; at most 5,000."]
@@ -105,7 +104,7 @@ class Protocol:
 def is_anecdote(
     runs: int | None, has_spread: bool, seconds: float | None, is_described: bool, whole_seconds: float = WHOLE_SECONDS
 ) -> bool:
-    """Tell whether a number is below the minimum: neither repeated, nor of a run that is long enough, nor, where the
+    """Tell whether a number is below the minimum: neither repeated, nor of a run that is long enough or, where its
     length is not stated, described in words."""
     is_repeated = has_spread or (runs is not None and runs >= LEAST_RUNS)
     is_enough = is_described if seconds is None else seconds >= whole_seconds
@@ -115,7 +114,7 @@ def is_anecdote(
 def judge(
     numbers: Iterable[Number], whole_seconds: float = WHOLE_SECONDS, flagged: tuple[FlaggedNumber, ...] = ()
 ) -> Protocol:
-    """Hold all numbers of a case study against the table."""
+    """Judge all numbers of a case study by every condition."""
     numbers = list(numbers)
     ticks = []
     for condition in TABLE:
@@ -165,7 +164,7 @@ def _cache(number: Number, whole_seconds: float) -> State | None:
 
 
 def _memory(number: Number, whole_seconds: float) -> State:
-    """Judge by the sizes of this load where they are known, else by what the case study says of all its loads."""
+    """Judge by the sizes of this load where they are known, else by what the case study states of all loads."""
     if number.passes_caches:
         return MET
     files = number.files_bytes
@@ -212,11 +211,11 @@ TABLE = (
 )
 
 
-# What the parameters of a load say
+# Parameters of a load
 
 
 def seconds_of(parameters: Mapping[str, Any]) -> float | None:
-    """Return the length of a run that the parameters of a load state: a field, or "60 s" in the words of its job."""
+    """Return the length of a run, s, from a field of the parameters, or from "60 s" in their description of the job."""
     for name in ("run_seconds", "runtime"):
         match = re.fullmatch(r"(\d+(?:\.\d+)?) ?(ms|s|m)?", str(parameters.get(name, "")).strip().lower())
         if match:
@@ -226,19 +225,19 @@ def seconds_of(parameters: Mapping[str, Any]) -> float | None:
 
 
 def warm_up_of(parameters: Mapping[str, Any]) -> float | None:
-    """Return the warm-up that the parameters of a load state, s."""
+    """Return the warm-up in the parameters of a load, s."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?) ?s?", str(parameters.get("ramp_time", "")).strip().lower())
     return float(match[1]) if match else None
 
 
 def is_direct(parameters: Mapping[str, Any]) -> bool:
-    """Tell whether the parameters of a load state that it passes caches by."""
+    """Tell whether the parameters of a load state direct I/O."""
     stated = str(parameters.get("direct", "")).strip().lower()
     return stated in ("1", "true", "yes") or bool(_DIRECT.search(str(parameters.get("job", ""))))
 
 
 def files_bytes(parameters: Mapping[str, Any]) -> int | None:
-    """Return the size of all files that a load works on; None where its parameters do not say."""
+    """Return the size of all files that a load works on, bytes; None where the parameters do not state it."""
     named = ("file_size_bytes", "mean_file_size", "size")
     sizes = {name: _bytes(parameters[name]) for name in named if name in parameters}
     if kib := positive(parameters.get("mean_file_kib")):  # of campaigns

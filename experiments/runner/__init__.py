@@ -1,1 +1,1 @@
-"""Keeps what is asked of hosts that no worker can reach until their own runners come for it."""
+"""Queues commands for hosts that no worker can reach; a runner on each host polls for them."""

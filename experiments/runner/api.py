@@ -1,4 +1,4 @@
-"""Gives a runner the commands for its one host, by a token that is good for nothing else, and takes its answers."""
+"""The API of runners: a runner leases the commands for its host, with a token for nothing else, and sends answers."""
 
 import base64
 import binascii
@@ -27,10 +27,10 @@ from . import queue
 from .scripts import SCRIPTS
 
 TAGS = ["runner"]
-MOST_AT_ONCE = 16
-_MOST_HELD = 10 * MOST_AT_ONCE
-_MOST_NUMBER = 2**63
-_MOST_A_MINUTE = 1200  # requests of a runner: ten commands a second
+MAX_LEASED = 16
+_MAX_HELD = 10 * MAX_LEASED
+_MAX_ID = 2**63
+_MAX_PER_MINUTE = 1200  # requests of a runner: ten commands a second
 
 
 class RunnerScriptSerializer(Fields):
@@ -77,10 +77,10 @@ class RunnerTakenSerializer(Fields):
 
 
 class RunnerThrottle(BaseThrottle):
-    """Limit a runner by itself: an operator may have many, and their questions are none of a person's."""
+    """Limits each runner separately: an operator may have many, which must not use up the operator's own rate."""
 
     def allow_request(self, request: Request, view: Any) -> bool:
-        return is_within(_MOST_A_MINUTE, 60, "runner", str(getattr(request.auth, "pk", "")), str(request.user.pk))
+        return is_within(_MAX_PER_MINUTE, 60, "runner", str(getattr(request.auth, "pk", "")), str(request.user.pk))
 
 
 class _LongJsonParser(JsonParser):
@@ -90,7 +90,7 @@ class _LongJsonParser(JsonParser):
 class AnswerParser(BaseParser):
     """JSON with as much output as a command may have, in base64.
 
-    No JSONParser itself: of those REST framework reads the whole body first, by Django's limit for forms.
+    It is no subclass of JSONParser, whose bodies REST framework reads whole, within Django's limit for forms.
     """
 
     media_type = "application/json"
@@ -100,7 +100,7 @@ class AnswerParser(BaseParser):
 
 
 class RunnerView(APIView):
-    """Views of a runner, which is known by its token."""
+    """Base of the views of runners, which are authenticated by their token."""
 
     permission_classes = [IsAuthenticated]
     throttle_classes = [RunnerThrottle]
@@ -133,18 +133,18 @@ class LeaseView(RunnerView):
         operation_id="runner_lease", tags=TAGS, request=RunnerLeaseFieldsSerializer, responses=RunnerLeaseSerializer
     )
     def post(self, request: Request) -> Response:
-        """Take commands; where there is none, the answer may take ten seconds. It is the sign of life, too."""
+        """Lease commands; where there is none, the answer may take ten seconds. It is also the runner's heartbeat."""
         if idle := queue.idle_host(request.auth):
             return Response({"host": idle, "commands": [], "pause_seconds": queue.PAUSE_SECONDS})
         host, data = self.host(), fields_of(request, RunnerLeaseFieldsSerializer)
         runner, held, room = data.get("runner", ""), data.get("held", []), data.get("room", 0)
         if not 1 <= len(runner) <= 36:
             raise FaultyRequest([{"field": "runner", "message": "1 to 36 characters are expected."}])
-        if len(held) > _MOST_HELD or not all(0 < number < _MOST_NUMBER for number in held):
-            raise FaultyRequest([{"field": "held", "message": f"At most {_MOST_HELD} numbers are expected."}])
-        commands, pause = queue.lease(host, runner, held, min(room, MOST_AT_ONCE))
-        shown = [_shown(command) for command in commands]
-        return Response({"host": host.slug, "commands": shown, "pause_seconds": pause})
+        if len(held) > _MAX_HELD or not all(0 < number < _MAX_ID for number in held):
+            raise FaultyRequest([{"field": "held", "message": f"At most {_MAX_HELD} numbers are expected."}])
+        commands, pause = queue.lease(host, runner, held, min(room, MAX_LEASED))
+        items = [_command_data(command) for command in commands]
+        return Response({"host": host.slug, "commands": items, "pause_seconds": pause})
 
 
 class AnswerView(RunnerView):
@@ -156,7 +156,7 @@ class AnswerView(RunnerView):
         operation_id="runner_answer", tags=TAGS, request=RunnerAnswerFieldsSerializer, responses=RunnerTakenSerializer
     )
     def post(self, request: Request) -> Response:
-        """Bring an answer."""
+        """Send the answer to a command."""
         host, data = self.host(), fields_of(request, RunnerAnswerFieldsSerializer)
         outcome, status = data.get("outcome"), data.get("status")
         if outcome not in AskedCommand.Outcome.values:
@@ -169,11 +169,11 @@ class AnswerView(RunnerView):
         except binascii.Error:
             raise FaultyRequest([{"field": "output", "message": "Base64 is expected."}]) from None
         number, errors = data.get("id", 0), data.get("error_output", "")
-        is_one = 0 < number < _MOST_NUMBER
+        is_one = 0 < number < _MAX_ID
         return Response({"is_taken": is_one and queue.answer(host, number, outcome, status, output, errors)})
 
 
-def _shown(command: AskedCommand) -> dict[str, Any]:
+def _command_data(command: AskedCommand) -> dict[str, Any]:
     names = ("script", "name", "words", "seconds", "most_bytes")
     given = base64.b64encode(bytes(command.given)).decode()
     return {"id": command.pk, "given": given, **{name: getattr(command, name) for name in names}}

@@ -1,4 +1,4 @@
-"""The way to a host by its runner: the same commands as over ssh, put where the runner comes for them."""
+"""Run commands on a host through its runner: the same commands as over ssh, queued for the runner."""
 
 from collections.abc import Sequence
 from types import TracebackType
@@ -13,7 +13,7 @@ Outcome = AskedCommand.Outcome
 
 
 class RunnerConnection(ssh.Connection):
-    """Commands on a host that is not logged in to. Nothing is opened: each command waits for the runner by itself."""
+    """A connection without a login: each command is queued and waits for the runner."""
 
     def __init__(self, host: Host, owner: str) -> None:
         super().__init__(address_of(host), owner=owner)
@@ -55,5 +55,5 @@ class RunnerConnection(ssh.Connection):
 
 
 def address_of(host: Host) -> ssh.Address:
-    """Return what stands for the host's address: it has none, and is called by its name."""
+    """Return an address for messages: a host with a runner has only a name."""
     return ssh.Address("", 0, host.login, "", label=host.name)

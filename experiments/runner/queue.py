@@ -1,7 +1,7 @@
-"""Commands for runners, from their question to their answer. Each is a row; nobody holds a transaction while they wait.
+"""Queue commands for runners. Each command is a row; nobody holds a transaction while waiting.
 
-A worker asks and waits for the answer. The host's runner comes for commands, says which it has, and brings answers. A
-command is given to one runner only, and again to the same where it does not have it: the answer was lost on the way.
+A worker adds a command and waits for its answer. The host's runner polls for commands, states which it has, and sends
+answers. A command is leased to one runner, and sent to the same again where it was lost on the way.
 """
 
 import math
@@ -18,32 +18,32 @@ from experiments.models import AskedCommand, Host
 from kdb.models import ApiToken
 from kdb.web.rates import spend, spent
 
-HOLD_SECONDS = 10  # that a runner's question is held open where there is nothing to do
-MOST_HELD = 8  # questions in a process, each of which takes one of its 32 threads
-PAUSE_SECONDS = 15  # after which a runner asks again whose question was not held
-BUSY_PAUSE_SECONDS = 1  # where its host had a command of late
+HOLD_SECONDS = 10  # that a poll is held open while there is no command
+MAX_HELD_POLLS = 8  # in a process, each of which takes one of its 32 threads
+PAUSE_SECONDS = 15  # until the next poll of a runner whose poll was not held
+BUSY_PAUSE_SECONDS = 1  # the same where its host had a command within BUSY_SECONDS
 BUSY_SECONDS = 60
-NOTED_EVERY = timedelta(seconds=40)  # that a runner was heard
-SILENT_SECONDS = 90  # after which a runner that was not heard is taken to be gone
-TAKEN_SECONDS = 30  # within which a runner that is there takes a command
-GRACE_SECONDS = 15  # beyond the time that a command may take, for the ways there and back
+NOTED_EVERY = timedelta(seconds=40)  # how often a poll is noted as a heartbeat
+SILENT_SECONDS = 90  # without a poll, after which a runner counts as gone
+TAKEN_SECONDS = 30  # within which a live runner leases a command
+GRACE_SECONDS = 15  # beyond a command's own time limit, for transport
 MOST_BYTES = 16 * 2**20  # of a command's input, and of its output
 MOST_ERROR_BYTES = 2**16
-_SHORT, _LONG = 0.05, 0.5  # s between two looks
-_may_hold = threading.BoundedSemaphore(MOST_HELD)
+_SHORT, _LONG = 0.05, 0.5  # s between two queries
+_may_hold = threading.BoundedSemaphore(MAX_HELD_POLLS)
 
 
 def is_heard(host: Host) -> bool:
-    """Tell whether the host's runner asked of late."""
+    """Tell whether the host's runner polled within SILENT_SECONDS."""
     return host.runner_heard_at is not None and now() - host.runner_heard_at < timedelta(seconds=SILENT_SECONDS)
 
 
 def ask(
     host_id: int, words: Sequence[str], *, script: str, name: str, given: bytes, seconds: float, most: int
 ) -> AskedCommand | None:
-    """Ask and wait; return the answered command, None where none came in time.
+    """Queue a command and wait; return it with its answer, or None after its time.
 
-    Raises RuntimeError inside a transaction: nobody else would see the command before it ends.
+    Raises RuntimeError inside a transaction, which would hide the command from the runner.
     """
     with transaction.atomic(durable=True):
         asked = AskedCommand.objects.create(
@@ -56,22 +56,22 @@ def ask(
             most_bytes=min(most, MOST_BYTES),
             expires_at=now() + timedelta(seconds=TAKEN_SECONDS),
         )
-    mine, pause = AskedCommand.objects.filter(pk=asked.pk), _SHORT
+    own, pause = AskedCommand.objects.filter(pk=asked.pk), _SHORT
     try:
-        while expires := mine.filter(outcome="").values_list("expires_at", flat=True).first():
+        while expires := own.filter(outcome="").values_list("expires_at", flat=True).first():
             if expires < now():
                 return None
             time.sleep(pause)
             pause = min(pause * 1.2, _LONG)
-        return mine.first()
+        return own.first()
     finally:
-        mine.delete()
+        own.delete()
 
 
 def idle_host(token: object) -> str:
-    """Return the slug of a token's host that has no command, by one query; "" where more is to be done or noted.
+    """Return the slug of a token's host where it has no command; "" where the full way has to be leased.
 
-    Most questions are those of idle runners, when others are held open.
+    This is the fast path, one query, for the most frequent case: idle runners, while other polls are held open.
     """
     if not isinstance(token, ApiToken):
         return ""
@@ -88,46 +88,45 @@ def _is_busy(host_id: int | None) -> bool:
 
 
 def lease(host: Host, runner: str, held: Collection[int], room: int) -> tuple[list[AskedCommand], int]:
-    """Return commands for the runner, as soon as there are some, and the seconds until it shall ask again.
+    """Wait up to HOLD_SECONDS for commands; return them, and the seconds until the runner shall poll again.
 
-    There are none after HOLD_SECONDS, and at once where so many other runners wait that pages would have to.
-
-    runner : which of the host's runners it is; held : what it has; room : how many more it takes
+    It does not wait where MAX_HELD_POLLS do already, as pages need the other threads.
+    runner : identity of the runner; held : commands that it has; room : how many more it takes
     """
     Host.objects.filter(pk=host.pk).update(runner_heard_at=now())
     AskedCommand.objects.filter(host=host, expires_at__lt=now()).delete()  # of workers that died
-    taken = _taken(host, runner, held, room)
-    if taken or room < 1:
-        return taken, 0
+    leased = _lease_now(host, runner, held, room)
+    if leased or room < 1:
+        return leased, 0
     if not _may_hold.acquire(blocking=False):
         return [], BUSY_PAUSE_SECONDS if _is_busy(host.pk) else PAUSE_SECONDS
     try:
         until, pause = time.monotonic() + HOLD_SECONDS, _SHORT
-        while not taken and time.monotonic() < until:
+        while not leased and time.monotonic() < until:
             time.sleep(pause)
             pause = min(pause * 1.2, _LONG)
-            taken = _taken(host, runner, held, room)
+            leased = _lease_now(host, runner, held, room)
     finally:
         _may_hold.release()
-    return taken, 0
+    return leased, 0
 
 
-def _taken(host: Host, runner: str, held: Collection[int], room: int) -> list[AskedCommand]:
+def _lease_now(host: Host, runner: str, held: Collection[int], room: int) -> list[AskedCommand]:
     free = Q(leased_by="") | Q(leased_by=runner)
     rows = AskedCommand.objects.filter(free, host=host, outcome="", expires_at__gt=now()).exclude(pk__in=held)
-    taken = []
+    leased = []
     for row in rows.order_by("pk")[:room]:
         end = now() + timedelta(seconds=row.seconds + GRACE_SECONDS)
         is_mine = AskedCommand.objects.filter(pk=row.pk, leased_by="").update(leased_by=runner, expires_at=end)
         if is_mine or row.leased_by:
-            taken.append(row)
-    if taken:
+            leased.append(row)
+    if leased:
         spend(1, BUSY_SECONDS, "asked", str(host.pk))
-    return taken
+    return leased
 
 
 def answer(host: Host, number: int, outcome: str, status: int | None, output: bytes, errors: str) -> bool:
-    """Keep what a runner brings; False where nobody waits for it: no command of the host's, or one that is over."""
+    """Store a runner's answer; return False where no command of the host waits for it any more."""
     row = AskedCommand.objects.filter(pk=number, host=host).first()
     if row is None:
         return False
@@ -135,7 +134,7 @@ def answer(host: Host, number: int, outcome: str, status: int | None, output: by
         outcome, output, errors = AskedCommand.Outcome.TOO_MUCH, b"", ""
     waiting = AskedCommand.objects.filter(pk=number, outcome="", expires_at__gt=now()).exclude(leased_by="")
     is_done = outcome == AskedCommand.Outcome.DONE
-    kept = waiting.update(
+    updated = waiting.update(
         outcome=outcome, status=status if is_done else None, output=output, errors=errors.replace("\0", "")
     )
-    return bool(kept)
+    return bool(updated)

@@ -1,4 +1,4 @@
-"""The print of numbers, units and what a source leaves open. Full precision is the API's."""
+"""Format numbers and units for pages, and mark what a source does not state. The API keeps full precision."""
 
 import math
 from typing import Any, TypeGuard
@@ -33,20 +33,20 @@ def number(value: float | None) -> str:
 
 @register.filter
 def derivation(value: Any) -> str:
-    """Return how a derived value came about: "Follows from Section 6.1; used by rankings"."""
+    """Return the origin and use of a derived value: "Follows from Section 6.1; used by rankings"."""
     use = "used by rankings" if value.is_evidence else "kept for checking"
     return f"Follows from {value.source}; {use}; not printed by the source"
 
 
 @register.filter
 def exact(value: float | None) -> str:
-    """Return a number as the API gives it, for what reads the page: exports."""
+    """Return a number in full precision, as the API does, for scripts that read the page."""
     return "" if is_missing(value) else repr(value)
 
 
 @register.filter
 def number_to(value: float, places: int) -> str:
-    """Return a number of a table, whose column has this many decimals: 1 is "1.0" beside 1.5."""
+    """Return a number with as many decimals as its column has: 1 is "1.0" beside 1.5."""
     return f"{value:,.{places}f}"
 
 
@@ -66,7 +66,7 @@ def quantity(value: float | None, unit: str) -> str | SafeString:
 
 @register.filter
 def ratio(value: float | None) -> str:
-    """Return "1.63×"; three significant digits, and never fewer than the whole number."""
+    """Return "1.63×", with three significant digits, or more where the integer part has more."""
     return f"{_significant(value)}{TIMES}" if _is_number(value) else NOT_STATED
 
 
@@ -107,7 +107,7 @@ def stated(value: Any) -> str | SafeString:
 
 @register.filter
 def block_size(size: int | None) -> str:
-    """Return bytes as benchmarks name them: 4096 is "4 KiB"."""
+    """Return a number of bytes in the largest unit that divides it: 4096 is "4 KiB"."""
     if size is None:
         return NOT_STATED
     for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
@@ -118,7 +118,7 @@ def block_size(size: int | None) -> str:
 
 @register.filter
 def data_size(size: int | None) -> str:
-    """Return bytes of a file or disk, to a tenth: 10**10 is "9.3 GiB"."""
+    """Return the size of a file or disk in bytes, to a tenth of a unit: 10**10 is "9.3 GiB"."""
     if size is None:
         return NOT_STATED
     for unit, factor in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
@@ -129,7 +129,7 @@ def data_size(size: int | None) -> str:
 
 @register.filter
 def vm_count(count: int | None) -> str:
-    """Return "Native", "1 VM", "3 VMs"; None is a value over several counts."""
+    """Return "Native", "1 VM" or "3 VMs"; None stands for a value over several counts."""
     if count is None:
         return "several counts"
     if count == 0:
@@ -145,31 +145,31 @@ def item(mapping: dict[str, Any], key: Any) -> Any:
 
 @register.filter
 def words(name: str) -> str:
-    """Return a field's name as a reader would write it: "cache mode"."""
+    """Return a field's name in words: "cache mode"."""
     return name.replace("_", " ")
 
 
 @register.filter
 def anchor(source: str) -> str:
-    """Return the fragment of an address that leads to a source's table: "Section 6.1" is "section-6-1"."""
+    """Return the URL fragment of a section or table of a source: "Section 6.1" is "section-6-1"."""
     return slugify(source.replace(".", " "))
 
 
 @register.filter
 def host_of(address: str) -> str:
-    """Return the name of the site that an address leads to: "github.com"."""
+    """Return the host name of a URL: "github.com"."""
     return urlsplit(address).hostname or address
 
 
 @register.filter
 def grade_badge(grade: str) -> SafeString:
-    """Return the grade of evidence as a small mark."""
+    """Return a badge with the grade of evidence."""
     return format_html('<span class="grade grade-{}" title="Evidence grade {}">{}</span>', grade.lower(), grade, grade)
 
 
 @register.filter
 def found_tag(finding: str) -> SafeString:
-    """Return whether a choice has an ability as a small mark; what is not known or left open is no more than a word."""
+    """Return a coloured tag that tells whether a choice has an ability; where that is open, a muted word."""
     tone = {"yes": "tag tag-good", "with limits": "tag tag-open", "no": "tag tag-bad"}.get(finding, "muted")
     return format_html('<span class="{}">{}</span>', tone, finding)
 

@@ -1,1 +1,1 @@
-"""People and programs with an account: signing in, second factors, roles, tokens and what they may do."""
+"""Accounts of people and programs: signing in, second factors, roles, and API tokens with their scopes."""

@@ -1,4 +1,4 @@
-"""The forms of an account."""
+"""The form in which a user makes an API token."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -9,7 +9,7 @@ from django.utils.timezone import now
 from kdb.accounts import tokens
 from kdb.models import ApiToken
 
-_LIVES = {"30": "30 days", "365": "a year", "": "until it is revoked"}
+_LIFETIMES = {"30": "30 days", "365": "a year", "": "until it is revoked"}
 
 
 class TokenForm(forms.Form):
@@ -21,7 +21,7 @@ class TokenForm(forms.Form):
         label="It may",
     )
     laboratory = forms.SlugField(max_length=40, required=False, label="In the laboratory (short name; to measure only)")
-    days = forms.ChoiceField(choices=list(_LIVES.items()), required=False, label="Valid for", initial="365")
+    days = forms.ChoiceField(choices=list(_LIFETIMES.items()), required=False, label="Valid for", initial="365")
 
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -35,8 +35,8 @@ class TokenForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
-        if wrong := tokens.why_not(data.get("scopes", []), data.get("laboratory", "")):
-            self.add_error("laboratory", wrong)
+        if fault := tokens.scope_fault(data.get("scopes", []), data.get("laboratory", "")):
+            self.add_error("laboratory", fault)
         return data
 
     @property

@@ -1,4 +1,7 @@
-"""Letters are sent by jobs: who asks for one does not wait for the mail server, and cannot tell whether it was sent."""
+"""Send mail of accounts in jobs.
+
+So a request does not wait for the mail server, and its duration does not tell whether the address has an account.
+"""
 
 from typing import Any
 
@@ -12,7 +15,7 @@ _TEMPLATES = "accounts/password_reset"
 
 
 class _ResetForm(PasswordResetForm):
-    """Django's form, which would log and forget a letter that cannot be sent; here its job fails."""
+    """Django's form, but a failure to send raises, so that the job fails; Django would only log it."""
 
     def send_mail(
         self,
@@ -29,7 +32,7 @@ class _ResetForm(PasswordResetForm):
 
 @jobs.handler("mail_password_reset")
 def mail_password_reset(run: jobs.JobRun, *, email: str, domain: str, is_https: bool) -> None:
-    """Send a link to a new password to each account of this address that has one. Twice does no harm."""
+    """Send a reset link to each account of this address that has a password. May be repeated."""
     form = _ResetForm({"email": email})
     if form.is_valid():
         form.save(

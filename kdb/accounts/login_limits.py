@@ -1,13 +1,13 @@
-"""Limit how often a password may be guessed. django-axes counts the failures in the database; the limits are ours.
+"""Limit how often passwords may be guessed. django-axes counts failures in the database; the limits are set here.
 
-Failures count until a quarter of an hour after the last one. An address is an IPv4 address or an IPv6 /64.
+Failures count until 15 minutes after the last one. An address is an IPv4 address or an IPv6 /64.
 
-    5 for one name from one address     this address waits with this name
-    30 for any names from one address   this address waits
-    20 for one name from anywhere       who tries this name from an address it never signed in from waits
+    5 for one name from one address     locks this name for this address
+    30 for any names from one address   locks this address
+    20 for one name from anywhere       locks this name for addresses from which it has not signed in before
 
-So whoever guesses at an account from many addresses is stopped, and its owner is not: the addresses where
-they signed in before are counted by themselves, and a password reset signs in from any.
+So guessing at one account from many addresses is stopped without locking out its owner, who has signed in from their
+own address before, or can reset the password from any.
 """
 
 import hashlib
@@ -27,16 +27,16 @@ from django.utils.timezone import now
 MOST_BY_NAME_AND_ADDRESS = 5
 MOST_BY_ADDRESS = 30
 MOST_BY_NAME = 20
-KNOWN_FOR = timedelta(days=90)  # an address after a sign-in
+KNOWN_FOR = timedelta(days=90)  # how long an address is known after a sign-in
 
 
 def counted_name(request: HttpRequest, credentials: dict[str, Any] | None) -> str:
-    """Return the name typed, as its SHA-256: people type passwords there. What axes keeps (AXES_USERNAME_CALLABLE)."""
-    return hashlib.sha256(_typed(request, credentials).strip().casefold().encode()).hexdigest()
+    """Return the SHA-256 of the typed name, as people type passwords there; axes stores it (AXES_USERNAME_CALLABLE)."""
+    return hashlib.sha256(_typed_name(request, credentials).strip().casefold().encode()).hexdigest()
 
 
 class LimitHandler(AxesDatabaseHandler):
-    """Axes' own handler, with our limits (AXES_HANDLER)."""
+    """The handler of axes with the limits of this module (AXES_HANDLER)."""
 
     def get_failures(self, request: HttpRequest, credentials: dict[str, Any] | None = None) -> int:
         """Return 1 where one of the limits is reached, else 0; AXES_FAILURE_LIMIT is 1."""
@@ -54,7 +54,7 @@ class LimitHandler(AxesDatabaseHandler):
         return int(
             failures["both"] >= MOST_BY_NAME_AND_ADDRESS
             or failures["address"] >= MOST_BY_ADDRESS
-            or (failures["name"] >= MOST_BY_NAME and not _is_known(_typed(request, credentials), address))
+            or (failures["name"] >= MOST_BY_NAME and not _is_known(_typed_name(request, credentials), address))
         )
 
     def user_logged_in(self, sender: Any, request: HttpRequest, user: Any, **kwargs: Any) -> None:
@@ -63,7 +63,7 @@ class LimitHandler(AxesDatabaseHandler):
 
 
 def answer(request: HttpRequest, original: HttpResponse | None, credentials: dict[str, Any] | None) -> HttpResponse:
-    """Answer one who guessed too often (AXES_LOCKOUT_CALLABLE)."""
+    """Return the sign-in page with status 429 and the time to wait (AXES_LOCKOUT_CALLABLE)."""
     wait = settings.AXES_COOLOFF_TIME
     context = {
         "form": AuthenticationForm(request),
@@ -76,9 +76,9 @@ def answer(request: HttpRequest, original: HttpResponse | None, credentials: dic
 
 
 def _is_known(name: str, address: str) -> bool:
-    """Tell whether this account signed in from there lately."""
+    """Tell whether this account signed in from this address within KNOWN_FOR."""
     return AccessLog.objects.filter(username=name, ip_address=address, attempt_time__gt=now() - KNOWN_FOR).exists()
 
 
-def _typed(request: HttpRequest, credentials: dict[str, Any] | None) -> str:
+def _typed_name(request: HttpRequest, credentials: dict[str, Any] | None) -> str:
     return str((credentials or request.POST).get("username") or "")

@@ -1,4 +1,4 @@
-"""Roles are Django groups, brought to this table after every migration. Readers need no account."""
+"""Define the roles, which are Django groups that every migration updates. Reading needs no account."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ _RESEARCHER = ("experiments.add_casestudy",)
 _REVIEWER = ("experiments.publish_casestudy", "experiments.retract_casestudy")
 _OPERATOR = ("experiments.add_host", "experiments.add_campaign")
 
-# Group: permissions. What they allow is combined with the state of a case study in experiments.permissions.
+# Group: permissions. experiments.permissions combines them with the state and the owner of a case study.
 ROLES: dict[str, tuple[str, ...]] = {
     "researchers": _RESEARCHER,
     "reviewers": _REVIEWER,
-    "operators": (*_OPERATOR, *_RESEARCHER),  # a campaign becomes a draft of theirs
+    "operators": (*_OPERATOR, *_RESEARCHER),  # because a campaign is filed as a draft of its owner
     "administrators": (
         *_RESEARCHER,
         *_REVIEWER,
@@ -29,8 +29,8 @@ ROLES: dict[str, tuple[str, ...]] = {
 }
 
 
-def bring_up_to_date(**kwargs: Any) -> None:
-    """Make the groups what ROLES says; groups of other names are left alone."""
+def update_groups(**kwargs: Any) -> None:
+    """Create the groups of ROLES and set their permissions. Other groups stay as they are."""
     for name, labels in ROLES.items():
         group, _ = Group.objects.get_or_create(name=name)
         wanted = Q(pk__in=[])

@@ -1,7 +1,7 @@
-"""A second factor of those who want one: a one-time password (RFC 6238) of an app, or a recovery code.
+"""Check optional second factors: a one-time password (RFC 6238) of an app, or a recovery code.
 
-It is asked for after the password, on the way to pages and administration alike. Until it is given nobody is signed in.
-The secret is kept encrypted by a key made of SECRET_KEY; recovery codes are kept as their SHA-256.
+It is asked for after the password, and the user is signed in only once it was right, for pages and administration
+alike. The secret is stored encrypted with a key derived from SECRET_KEY, recovery codes as their SHA-256.
 """
 
 import base64
@@ -19,8 +19,8 @@ from django.utils.timezone import now
 
 from kdb.models import SecondFactor
 
-SECONDS = 30  # that one password counts
-_TOLERANCE = (0, -1, 1)  # steps that clocks may differ by
+SECONDS = 30  # for which one password is valid
+_TOLERANCE = (0, -1, 1)  # steps by which clocks may differ
 _DIGITS = 6
 _SECRET_BYTES = 20
 _RECOVERY_CODES = 10
@@ -31,35 +31,32 @@ def is_on(user: Any) -> bool:
 
 
 def begin(user: Any) -> SecondFactor:
-    """Return the factor that this user has begun to set up, or a new one. It counts once it is confirmed."""
+    """Return the factor that this user is setting up, or a new one. It is not asked for until it is confirmed."""
     encrypted = _cipher().encrypt(secrets.token_bytes(_SECRET_BYTES)).decode()
     factor, _ = SecondFactor.objects.get_or_create(user=user, defaults={"secret": encrypted})
     try:
         _totp(factor)
-    except InvalidToken:  # SECRET_KEY is another by now
+    except InvalidToken:  # SECRET_KEY has changed
         SecondFactor.objects.filter(pk=factor.pk, confirmed_at__isnull=True).update(secret=encrypted)
         factor.refresh_from_db()
     return factor
 
 
 def provisioning_uri(factor: SecondFactor) -> str:
-    """Return what an app reads from a QR code."""
+    """Return the otpauth: URI that an app reads from a QR code."""
     return _totp(factor).get_provisioning_uri(factor.user.get_username(), "KDB")
 
 
 def typed_secret(factor: SecondFactor) -> str:
-    """Return the secret for those who type it."""
+    """Return the secret in base32, for typing it into an app."""
     return base64.b32encode(_cipher().decrypt(factor.secret)).decode()
 
 
 def confirm(user: Any, code: str) -> list[str]:
-    """Let the factor count from now on, where this is its password now; its recovery codes, else none.
-
-    The codes are in no place but this answer.
-    """
+    """Confirm the factor by its code of now. Return recovery codes, which are not stored; none if the code is wrong."""
     with transaction.atomic():
         factor = SecondFactor.objects.select_for_update().filter(user=user, confirmed_at__isnull=True).first()
-        if factor is None or not _takes_password(factor, code):
+        if factor is None or not _accept_password(factor, code):
             return []
         codes = [secrets.token_hex(8) for _ in range(_RECOVERY_CODES)]
         factor.confirmed_at, factor.recovery_digests = now(), [_digest(recovery_code) for recovery_code in codes]
@@ -68,21 +65,21 @@ def confirm(user: Any, code: str) -> list[str]:
 
 
 def verify(user: Any, code: str) -> bool:
-    """Tell whether this is the user's password now, or a recovery code. Either counts once."""
+    """Tell whether this is the user's current one-time password or a recovery code. Each is accepted once."""
     with transaction.atomic():
         factor = SecondFactor.objects.select_for_update().filter(user=user, confirmed_at__isnull=False).first()
-        return factor is not None and (_takes_password(factor, code) or _takes_recovery(factor, code))
+        return factor is not None and (_accept_password(factor, code) or _accept_recovery_code(factor, code))
 
 
 def remove(user: Any) -> None:
     SecondFactor.objects.filter(user=user).delete()
 
 
-def _takes_password(factor: SecondFactor, code: str) -> bool:
+def _accept_password(factor: SecondFactor, code: str) -> bool:
     code = code.replace(" ", "")
     try:
         totp = _totp(factor)
-    except InvalidToken:  # SECRET_KEY is another by now; recovery codes still count
+    except InvalidToken:  # SECRET_KEY has changed; recovery codes still work
         return False
     step_now = int(time.time()) // SECONDS
     for step in (step_now + difference for difference in _TOLERANCE):
@@ -93,7 +90,7 @@ def _takes_password(factor: SecondFactor, code: str) -> bool:
     return False
 
 
-def _takes_recovery(factor: SecondFactor, code: str) -> bool:
+def _accept_recovery_code(factor: SecondFactor, code: str) -> bool:
     digest = _digest(code)
     if digest not in factor.recovery_digests:
         return False
@@ -103,7 +100,7 @@ def _takes_recovery(factor: SecondFactor, code: str) -> bool:
 
 
 def _digest(code: str) -> str:
-    """Return the SHA-256 of a code. 64 random bits are not guessed: a slow hash would add nothing."""
+    """Return the SHA-256 of a code. It has 64 random bits, so a slow hash would not make it safer."""
     return hashlib.sha256(code.strip().lower().replace(" ", "").encode()).hexdigest()
 
 

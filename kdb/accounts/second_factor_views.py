@@ -1,4 +1,4 @@
-"""Signing in with a second factor, and setting one up."""
+"""Views to sign in with a second factor, and to set one up."""
 
 import time
 from typing import Any
@@ -18,8 +18,8 @@ from django.views.decorators.http import require_http_methods
 
 from kdb.accounts import login_limits, second_factor
 
-_PENDING = "second_factor"  # in the session: who gave the password, by which backend, when, and where they wanted to
-_SECONDS = 600  # for the second step
+_PENDING = "second_factor"  # in the session: whose password was right, by which backend, when, and the page to go to
+_SECONDS = 600  # between password and second factor
 
 
 class CodeForm(forms.Form):
@@ -31,7 +31,7 @@ class CodeForm(forms.Form):
 
 
 class LoginView(views.LoginView):
-    """Django's view; who has a second factor is not signed in yet, but asked for it."""
+    """Django's view, except that users with a second factor are asked for it before they are signed in."""
 
     template_name = "accounts/login.html"
     redirect_authenticated_user = True
@@ -47,7 +47,7 @@ class LoginView(views.LoginView):
 
 
 class PasswordResetConfirmView(views.PasswordResetConfirmView):
-    """Django's view; a mailbox is one factor and does not stand for the other. An account switched off has none."""
+    """Django's view for active accounts, which does not sign in a user with a second factor: mail is no second one."""
 
     def get_user(self, uidb64: str) -> Any:
         user = super().get_user(uidb64)
@@ -62,7 +62,7 @@ class PasswordResetConfirmView(views.PasswordResetConfirmView):
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 def ask(request: HttpRequest) -> HttpResponse:
-    """Ask for the second step. A wrong guess here counts like a wrong password."""
+    """Ask for the second factor. A wrong code counts as a wrong password does (login_limits)."""
     pending = request.session.get(_PENDING)
     if not pending or pending["at"] < time.time() - _SECONDS:
         return redirect("login")
@@ -88,7 +88,7 @@ def ask(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def set_up(request: HttpRequest) -> HttpResponse:
-    """Begin, confirm by a code, or, by a code too, end it."""
+    """Show the secret of a new second factor, confirm it by a code, or remove it by a code."""
     is_on = second_factor.is_on(request.user)
     form = CodeForm(request.POST or None)
     codes: list[str] = []

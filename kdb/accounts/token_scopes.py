@@ -1,7 +1,6 @@
-"""The scopes of which a token needs one, for each address. `kdb.accounts.tokens.TokenAuthentication` asks before any
-view runs.
+"""Map each URL name to the scopes that open it to a token, which TokenAuthentication checks before any view runs.
 
-An address that is not in it is closed to tokens. Views without authentication are not in it: they are everybody's.
+URLs that are not listed are closed to tokens. Public views need no entry, as they do not authenticate.
 """
 
 from rest_framework.permissions import SAFE_METHODS
@@ -11,10 +10,10 @@ from kdb.models import ApiToken
 Scope = ApiToken.Scope
 READ, IMPORT, REVIEW, CAMPAIGN, NOTIFY = Scope.READ, Scope.IMPORT, Scope.REVIEW, Scope.CAMPAIGN, Scope.NOTIFY
 RUNNER, LABORATORY, MEASURE = Scope.RUNNER, Scope.LABORATORY, Scope.MEASURE
-Needed = Scope | tuple[Scope, ...] | None
+AnyOf = Scope | tuple[Scope, ...] | None
 
-# Name of the address: who reads there, and who does anything else there. Several: one of them. None: no token does.
-SCOPES: dict[str, tuple[Needed, Needed]] = {
+# URL name: the scope to read, and the scope for every other method. A tuple: any one of them. None: no token may.
+SCOPES: dict[str, tuple[AnyOf, AnyOf]] = {
     "metrics": (READ, None),
     "raw-file-content": (READ, None),
     "draft-list": (READ, IMPORT),
@@ -98,7 +97,7 @@ SCOPES: dict[str, tuple[Needed, Needed]] = {
     "laboratory-detail": (READ, LABORATORY),
     "laboratory-members": (None, LABORATORY),
     "laboratory-member": (None, LABORATORY),
-    # Where they are asked for a laboratory; else they are everybody's.
+    # Only asked with the parameter of a laboratory; without it they are public.
     **dict.fromkeys(("ranking", "comparison", "mix"), (READ, None)),
     "sitting-list": (READ, (MEASURE, IMPORT)),
     "sitting-detail": ((READ, MEASURE), LABORATORY),
@@ -111,11 +110,11 @@ SCOPES: dict[str, tuple[Needed, Needed]] = {
     "series-change-causes": (READ, None),
     "series-change-handle": (None, LABORATORY),
 }
-TO_DELETE: dict[str, Scope] = {"draft-detail": Scope.DELETE}  # where changing needs another
+TO_DELETE: dict[str, Scope] = {"draft-detail": Scope.DELETE}  # where DELETE needs another scope than other changes
 
 
-def needed(name: str | None, method: str | None) -> tuple[Scope, ...]:
-    """Return the scopes of which a token needs one for the address of this name; empty where no token will do."""
+def required_scopes(name: str | None, method: str | None) -> tuple[Scope, ...]:
+    """Return the scopes of which a token needs one for the URL of this name; empty where no token is accepted."""
     reading, writing = SCOPES.get(name or "", (None, None))
     if method == "DELETE":
         writing = TO_DELETE.get(name or "", writing)

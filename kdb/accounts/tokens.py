@@ -1,4 +1,4 @@
-"""API tokens: `Authorization: Bearer kdb_...`. Made once, shown once, kept as a digest."""
+"""Make and check API tokens, `Authorization: Bearer kdb_...`. A key is shown once and stored as its digest."""
 
 import hashlib
 import secrets
@@ -19,11 +19,11 @@ from kdb.models import ApiToken
 
 _SIGN = "kdb_"
 _SCHEME = "Bearer"
-_USED_WITHIN = timedelta(minutes=1)  # last_used_at is no finer, so that reading does not become writing
+_USED_WITHIN = timedelta(minutes=1)  # last_used_at is no finer, so that few requests that read also write
 
 
-def why_not(scopes: Collection[str], laboratory: str) -> str:
-    """Say what is wrong with a token of these scopes for this laboratory; "" where nothing is."""
+def scope_fault(scopes: Collection[str], laboratory: str) -> str:
+    """Return why there can be no token of these scopes for this laboratory, in words; "" where there can."""
     measures = ApiToken.Scope.MEASURE in scopes
     if measures and (len(set(scopes)) > 1 or not laboratory):
         return "A token that measures opens one laboratory, which is to be named, and has no other scope."
@@ -33,9 +33,9 @@ def why_not(scopes: Collection[str], laboratory: str) -> str:
 def make(
     user: Any, name: str, scopes: Collection[str], *, expires_at: datetime | None = None, laboratory: str = ""
 ) -> tuple[ApiToken, str]:
-    """Return a new token and its key. The key is in no place but this answer. Raises ValueError as `why_not` says."""
-    if wrong := why_not(scopes, laboratory):
-        raise ValueError(wrong)
+    """Return a new token and its key, which is not stored. Raises ValueError where there can be no such token."""
+    if fault := scope_fault(scopes, laboratory):
+        raise ValueError(fault)
     key = _SIGN + secrets.token_urlsafe(32)
     token = ApiToken.objects.create(
         user=user,
@@ -54,9 +54,9 @@ def revoke(token: ApiToken) -> None:
 
 
 class TokensEndWithPassword:
-    """A password validator in form, because Django tells these of each new password, at every door, once it is saved.
+    """Revoke a user's tokens when their password changes, as a reset often follows a leaked key.
 
-    Who resets a password may do so because somebody else has a key.
+    Django calls `password_changed` of every password validator, wherever a password is set.
     """
 
     def validate(self, password: str, user: Any = None) -> None:
@@ -69,8 +69,8 @@ class TokensEndWithPassword:
         ApiToken.objects.filter(user=user, revoked_at__isnull=True).update(revoked_at=now())
 
 
-def find(key: str) -> ApiToken | None:
-    """Return the token of this key, where it counts now."""
+def _find(key: str) -> ApiToken | None:
+    """Return the token of this key if it is valid now."""
     return (
         ApiToken.objects.filter(digest=_digest(key), revoked_at__isnull=True, user__is_active=True)
         .filter(Q(expires_at__isnull=True) | Q(expires_at__gt=now()))
@@ -79,17 +79,17 @@ def find(key: str) -> ApiToken | None:
     )
 
 
-def key_in(request: HttpRequest | Request) -> str | None:
-    """Return what a request gives as its token's key; None where it gives none."""
+def bearer_key(request: HttpRequest | Request) -> str | None:
+    """Return the token's key in the request's Authorization header; None where there is none."""
     scheme, _, key = request.headers.get("Authorization", "").partition(" ")
     return key.strip() if scheme.lower() == _SCHEME.lower() else None
 
 
-def of(request: HttpRequest) -> ApiToken | None:
-    """Return the token that a request brings, where it counts; it is looked up once."""
+def token_of(request: HttpRequest) -> ApiToken | None:
+    """Return the request's token if it is valid now. It is looked up once for each request."""
     if not hasattr(request, "kdb_token"):
-        key = key_in(request)
-        request.kdb_token = None if key is None else find(key)  # type: ignore[attr-defined]
+        key = bearer_key(request)
+        request.kdb_token = None if key is None else _find(key)  # type: ignore[attr-defined]
     return request.kdb_token  # type: ignore[attr-defined]
 
 
@@ -98,25 +98,25 @@ def _digest(key: str) -> str:
 
 
 class TokenAuthentication(BaseAuthentication):
-    """Bearer tokens within their scopes; requests without one are left to the next way of signing in."""
+    """Authenticate by bearer token, within its scopes. Requests without a token are left to the next authentication."""
 
     def authenticate(self, request: Request) -> tuple[Any, ApiToken] | None:
-        if key_in(request) is None:
+        if bearer_key(request) is None:
             return None
-        token = of(request._request)
+        token = token_of(request._request)
         if token is None:
             raise AuthenticationFailed("This token is not known, has expired, or was revoked.")
-        self._refuse_beyond(token, request)
+        self._check_scopes(token, request)
         moment = now()
         if token.last_used_at is None or moment - token.last_used_at > _USED_WITHIN:
             ApiToken.objects.filter(pk=token.pk).update(last_used_at=moment)
         return token.user, token
 
     @staticmethod
-    def _refuse_beyond(token: ApiToken, request: Request) -> None:
-        """Refuse a token what is beyond its scopes; a signed-in person needs none."""
+    def _check_scopes(token: ApiToken, request: Request) -> None:
+        """Raise PermissionDenied where the token has no scope for this URL and method."""
         match = request.resolver_match
-        scopes = token_scopes.needed(match.url_name if match else None, request.method)
+        scopes = token_scopes.required_scopes(match.url_name if match else None, request.method)
         if not scopes:
             raise PermissionDenied("No token may do this: sign in.")
         if not {*scopes} & {*token.scopes}:

@@ -1,4 +1,4 @@
-"""Addresses of accounts."""
+"""URLs of accounts."""
 
 from django.conf import settings
 from django.contrib.auth import views as django_views
@@ -8,7 +8,7 @@ from django.urls import URLPattern, URLResolver, include, path, reverse_lazy
 from kdb.accounts import second_factor_views, views
 
 _PAGES = "accounts/"
-# A password and the tokens that end with it change together or not at all: transaction.atomic.
+# Views that set a password are atomic, because a new password also revokes the tokens.
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", views.account, name="account"),
@@ -38,7 +38,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
             second_factor_views.PasswordResetConfirmView.as_view(
                 template_name=f"{_PAGES}password_reset_confirm.html",
                 success_url=reverse_lazy("account"),
-                post_reset_login=True,  # so that no guesser keeps the owner of the mail address out
+                post_reset_login=True,  # the owner of the mailbox gets in, even while login_limits locks the name
                 post_reset_login_backend="django.contrib.auth.backends.ModelBackend",
             )
         ),

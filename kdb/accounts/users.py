@@ -1,4 +1,4 @@
-"""The user who asks."""
+"""Get the user of a request."""
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied

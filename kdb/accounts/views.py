@@ -1,4 +1,4 @@
-"""Signing in, and one's own account with its API tokens. The rest is Django's."""
+"""Views of password resets, and of one's own account with its API tokens."""
 
 from typing import Any
 
@@ -21,17 +21,17 @@ from kdb.web.addresses import counted_address
 from kdb.web.rates import is_within
 
 _HOUR = 3600  # seconds
-MOST_RESETS_BY_ADDRESS = 10  # letters an hour, asked for from one place
-MOST_RESETS_BY_MAIL = 3  # and sent to one address of mail
+MOST_RESETS_BY_ADDRESS = 10  # an hour, asked for from one IP address
+MOST_RESETS_BY_MAIL = 3  # an hour, sent to one mail address
 
 
 def ways_to_sign_in(request: HttpRequest) -> dict[str, Any]:
-    """Tell templates who signs people in beside us, "" where nobody does. A context processor."""
+    """Give templates the name of the OpenID Connect provider, "" where there is none. A context processor."""
     return {"oidc_name": settings.KDB_OIDC_NAME if settings.KDB_OIDC_ISSUER else ""}
 
 
 class PasswordResetView(views.PasswordResetView):
-    """Django's view with a limit, and the letter left to a job. The answer is the same whether there is an account."""
+    """Django's view with a rate limit, sending mail by a job. The answer does not tell whether there is an account."""
 
     template_name = "accounts/password_reset.html"
 
@@ -53,7 +53,7 @@ class PasswordResetView(views.PasswordResetView):
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def account(request: HttpRequest) -> HttpResponse:
-    """Show one's own account, and make tokens. A new token's key is shown here, this once."""
+    """Show the user's own account, and make tokens. The key of a new token is shown only here and once."""
     user = user_of(request)
     suggested = {"scopes": ["measure"], "laboratory": request.GET["measure"]} if "measure" in request.GET else None
     form = TokenForm(request.POST or None, user=user, initial=suggested)

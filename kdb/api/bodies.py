@@ -1,7 +1,7 @@
-"""Hold what is sent as JSON against the types that the API's document gives, before a form sees it.
+"""Check the types of JSON bodies against the API's document, before a form reads their values.
 
-Forms read text as pages post it: to them any text ticks a box, and a line break in a name begins the next line of a
-list. So the types are checked here, once for every operation that takes an object.
+Forms expect text as browsers post it: any text ticks a checkbox, and a line break in a name starts the next line of a
+list. So types are checked here, once for every operation that takes an object.
 """
 
 import json
@@ -20,10 +20,10 @@ from kdb.api.formats import MOST_ERRORS
 
 from .faults import FaultyRequest, FieldError
 
-# Shown as a text area, as REST framework's own forms do: the only texts that may have several lines.
+# The style of REST framework for text areas, which marks the only texts that may have several lines.
 TEXT_AREA = {"base_template": "textarea.html"}
 _BREAKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_SHOWN = 60  # characters of a wrong value
+_SHOWN = 60  # characters of a faulty value that a message quotes
 
 
 @extend_schema_field({"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
@@ -37,9 +37,9 @@ class OneOrSeveral(serializers.ListField):
 
 
 class Fields(serializers.Serializer[Any]):
-    # No docstring: the API's document would give it to every shape that has none.
+    # No docstring, which the API's document would give to every subclass without one of its own.
     if TYPE_CHECKING:
-        # REST framework takes fields out of the class that declares them; the stubs see its own attributes overwritten.
+        # REST framework removes declared fields from the class; the stubs see them override attributes.
         context: Any
         create: Any
         data: Any
@@ -48,18 +48,20 @@ class Fields(serializers.Serializer[Any]):
 
 
 class FormFields(Fields):
-    # The fields of `form` as a body has them, with its limits, and those that are declared. No docstring: see above.
+    # The fields of `form` as serializer fields with the same limits, and the declared ones. No docstring: see above.
     form: Any
     names: tuple[str, ...] = ()  # of the form's fields; empty: all
     about: Mapping[str, str] = {}  # help texts by field
-    fills_in = False  # what is left out is as on the form before somebody fills it in
+    fills_in = False  # whether missing fields have the form's initial values
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        declared, like = super().get_fields(), self.form.base_fields
-        fields = {name: declared.get(name) or self._like(name, like[name]) for name in self.names or like}
+        declared, offered = super().get_fields(), self.form.base_fields
+        fields = {
+            name: declared.get(name) or self._serializer_field(name, offered[name]) for name in self.names or offered
+        }
         return fields | declared
 
-    def _like(self, name: str, field: forms.Field) -> serializers.Field[Any, Any, Any, Any]:
+    def _serializer_field(self, name: str, field: forms.Field) -> serializers.Field[Any, Any, Any, Any]:
         options: dict[str, Any] = {"required": field.required and not (self.fills_in and field.initial is not None)}
         if name in self.about:
             options["help_text"] = self.about[name]
@@ -67,11 +69,11 @@ class FormFields(Fields):
             return serializers.ListField(child=serializers.CharField(), **options)
         limits = {limit: getattr(field, limit, None) for limit in ("min_value", "max_value", "max_length")}
         options |= {limit: value for limit, value in limits.items() if value is not None}
-        kind = next(like for of, like in _LIKE if isinstance(field, of))
+        kind = next(kind for form_kind, kind in _SERIALIZER_FIELDS if isinstance(field, form_kind))
         return kind(**options)
 
 
-_LIKE: tuple[tuple[type[forms.Field], Any], ...] = (
+_SERIALIZER_FIELDS: tuple[tuple[type[forms.Field], Any], ...] = (
     (forms.FloatField, serializers.FloatField),
     (forms.IntegerField, serializers.IntegerField),
     (forms.BooleanField, serializers.BooleanField),
@@ -81,9 +83,9 @@ _LIKE: tuple[tuple[type[forms.Field], Any], ...] = (
 
 
 def fields_of(request: Request, shape: type[serializers.Serializer[Any]]) -> dict[str, Any]:
-    """Return the body's fields. Null counts as a missing field, and the form judges missing fields.
+    """Return the body's fields without those that are null, which the form then treats as missing.
 
-    Raises FaultyRequest where it is no object, has fields that `shape` does not have, or values of other types.
+    Raises FaultyRequest where the body is no object, or a field is unknown to `shape` or of another type.
     """
     if not isinstance(request.data, dict):
         raise FaultyRequest([{"field": "body", "message": "An object is expected."}])
@@ -93,37 +95,37 @@ def fields_of(request: Request, shape: type[serializers.Serializer[Any]]) -> dic
 
 
 def faults(fields: dict[str, Any], shape: type[serializers.Serializer[Any]]) -> list[FieldError]:
-    """Return the first fields that `shape` does not have, or that have values of other types."""
-    return [*islice(_of_object(shape(), fields, ""), MOST_ERRORS)]
+    """Return the first MOST_ERRORS fields that `shape` does not have or that are of other types."""
+    return [*islice(_object_faults(shape(), fields, ""), MOST_ERRORS)]
 
 
-def _of_object(shape: serializers.Serializer[Any], fields: dict[str, Any], prefix: str) -> Iterator[FieldError]:
+def _object_faults(shape: serializers.Serializer[Any], fields: dict[str, Any], prefix: str) -> Iterator[FieldError]:
     for name, value in fields.items():
         if name not in shape.fields:
             allowed = [f"{prefix}{name}" for name in shape.fields]
             message = f"There is no such field; there are {', '.join(allowed)}."
             yield {"field": f"{prefix}{name}"[:200], "message": message, "allowed": allowed}
         elif value is not None:
-            yield from _faults(shape.fields[name], value, f"{prefix}{name}")
+            yield from _field_faults(shape.fields[name], value, f"{prefix}{name}")
 
 
-def _faults(field: Any, value: Any, place: str) -> Iterator[FieldError]:
+def _field_faults(field: Any, value: Any, place: str) -> Iterator[FieldError]:
     if isinstance(field, serializers.JSONField):
         return
     is_right, allowed = next((is_right, allowed) for kind, is_right, allowed in _TYPES if isinstance(field, kind))
     if not is_right(value):
         yield _fault(place, value, allowed)
     elif isinstance(field, serializers.Serializer):
-        yield from _of_object(field, value, f"{place}.")
+        yield from _object_faults(field, value, f"{place}.")
     elif isinstance(field, serializers.ListField):
         for number, item in enumerate([value] if isinstance(value, str) else value):
-            yield from _faults(field.child, item, f"{place}[{number}]")
+            yield from _field_faults(field.child, item, f"{place}[{number}]")
     elif isinstance(field, serializers.DictField):
         for name, item in value.items():
-            yield from _of_text(name, place)
-            yield from _faults(field.child, item, f"{place}.{name}")
+            yield from _line_faults(name, place)
+            yield from _field_faults(field.child, item, f"{place}.{name}")
     elif isinstance(value, str) and field.style != TEXT_AREA:
-        yield from _of_text(value, place)
+        yield from _line_faults(value, place)
 
 
 def _is_number(value: Any) -> bool:
@@ -143,7 +145,7 @@ _TYPES: list[tuple[type[serializers.Field[Any, Any, Any, Any]], Callable[[Any], 
 ]
 
 
-def _of_text(value: str, place: str) -> Iterator[FieldError]:
+def _line_faults(value: str, place: str) -> Iterator[FieldError]:
     if _BREAKS.search(value):
         yield _fault(place, value, "a text of one line, without control characters,")
 

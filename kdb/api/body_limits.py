@@ -1,4 +1,4 @@
-"""Limit a request's body before a byte of it is read: little for strangers, much for users."""
+"""Limit the size of request bodies before they are parsed; users may send more than anonymous clients."""
 
 import tempfile
 from collections.abc import Callable
@@ -15,46 +15,46 @@ from kdb.accounts import tokens
 from kdb.api.errors import API_PREFIX, problem
 
 _CHUNK_BYTES = 2**16
-_IN_MEMORY = 4 * 2**20  # of a body without a length; the rest goes to a temporary file
+_IN_MEMORY = 4 * 2**20  # bytes; a larger body without a length goes to a temporary file
 
 
 def body_limit_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Allow KDB_BODY_BYTES with an account, else KDB_ANONYMOUS_BODY_BYTES. Stands where it is known who asks.
+    """Allow KDB_BODY_BYTES with an account, else KDB_ANONYMOUS_BODY_BYTES. Must follow the authentication middleware.
 
-    Django reads a body by its Content-Length only; one sent in chunks is counted while it is read, and then has one.
+    Django ignores a body without Content-Length, so a chunked one is buffered here, counted, and given its length.
     """
 
     def answer(request: HttpRequest) -> HttpResponse:
         if "HTTP_TRANSFER_ENCODING" in request.META and request.META.get("wsgi.input_terminated"):
-            most = _most(request)
+            most = _allowed_bytes(request)
             with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as body:
-                if not _take_in(request, body, most):
+                if not _buffer_body(request, body, most):
                     return _too_large(request, f"more than {most:,} bytes")
                 return get_response(request)
-        length = _length(request)
-        if length > settings.KDB_ANONYMOUS_BODY_BYTES and length > _most(request):
+        length = _content_length(request)
+        if length > settings.KDB_ANONYMOUS_BODY_BYTES and length > _allowed_bytes(request):
             return _too_large(request, f"{length:,} bytes")
         return get_response(request)
 
     return answer
 
 
-def _length(request: HttpRequest) -> int:
+def _content_length(request: HttpRequest) -> int:
     try:
         return int(request.META.get("CONTENT_LENGTH") or 0)
     except ValueError:
-        return 0  # as Django takes it, and reads nothing
+        return 0  # as Django does, which then reads no body
 
 
-def _most(request: HttpRequest) -> int:
+def _allowed_bytes(request: HttpRequest) -> int:
     """Return how many bytes the sender of this request may send."""
-    has_token = tokens.key_in(request) is not None
-    is_user = tokens.of(request) is not None if has_token else request.user.is_authenticated
+    has_token = tokens.bearer_key(request) is not None
+    is_user = tokens.token_of(request) is not None if has_token else request.user.is_authenticated
     return settings.KDB_BODY_BYTES if is_user else settings.KDB_ANONYMOUS_BODY_BYTES
 
 
-def _take_in(request: HttpRequest, body: Any, most: int) -> bool:
-    """Read what has no length into `body` and give it one; False where it goes on after `most` bytes."""
+def _buffer_body(request: HttpRequest, body: Any, most: int) -> bool:
+    """Buffer a chunked body and set its length. Return False where it is longer than `most` bytes."""
     size = 0
     try:
         while chunk := request.META["wsgi.input"].read(_CHUNK_BYTES):
@@ -62,7 +62,7 @@ def _take_in(request: HttpRequest, body: Any, most: int) -> bool:
             if size > most:
                 return False
             body.write(chunk)
-    except (OSError, ParseException) as error:  # the connection ended; chunks that are none
+    except (OSError, ParseException) as error:  # the connection ended, or the chunks are malformed
         raise BadRequest("The body cannot be read.") from error
     body.seek(0)
     request.META["CONTENT_LENGTH"] = str(size)

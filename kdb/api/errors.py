@@ -3,7 +3,7 @@
     {"type": "about:blank", "title": "Bad Request", "status": 400, "detail": "...",
      "errors": [{"field": "hypervisor", "message": "...", "allowed": ["esxi", "kvm"]}]}
 
-`errors` is there when something in the request is at fault by name. Pages keep their HTML.
+`errors` names the faulty fields or parameters, if there are any. Pages answer errors with HTML.
 """
 
 import json
@@ -35,7 +35,7 @@ RETRY_AFTER_SECONDS = 5
 def problem(
     status: int, detail: str, errors: list[FieldError] | None = None, further: dict[str, Any] | None = None
 ) -> HttpResponse:
-    """Return the answer to a request that failed."""
+    """Return a response with problem details. further : more keys of the body"""
     body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": int(status), "detail": detail}
     if errors:
         body["errors"] = errors
@@ -44,12 +44,12 @@ def problem(
 
 
 def database_is_down(error: BaseException | None = None, further: dict[str, Any] | None = None) -> HttpResponse:
-    """Answer as the API does where the database failed. error : as it said so; further : more keys of the body"""
+    """Return the API's 503 response where the database failed. error : it raised; further : more keys of the body"""
     return _unavailable(problem(HTTPStatus.SERVICE_UNAVAILABLE, why_unavailable(error), further=further))
 
 
 def exception_handler(exc: Exception, context: dict[str, Any]) -> HttpResponse | None:
-    """Answer an exception in a view, as Django REST framework asks; None hands it to `server_error`."""
+    """Return the response to an exception of a view, for REST framework; None leaves it to `server_error`."""
     if isinstance(exc, Http404):
         exc = exceptions.NotFound(*exc.args)
     elif isinstance(exc, PermissionDenied):
@@ -77,7 +77,7 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> HttpResponse |
 
 
 def form_errors(form: forms.BaseForm) -> list[FieldError]:
-    """List the faults that a form found, with the values it would have accepted where they can be listed."""
+    """Return the errors of a form, each with the allowed values where these can be listed."""
     entries = []
     for name, errors in form.errors.as_data().items():
         for error in errors:
@@ -94,9 +94,9 @@ def form_errors(form: forms.BaseForm) -> list[FieldError]:
 
 
 def name_errors(query: QueryDict, allowed: Iterable[str], repeated: Collection[str] = ()) -> list[FieldError]:
-    """Return the parameters that this address does not have, and parameters given more than once.
+    """Return an error for each parameter that is unknown or given more than once.
 
-    repeated : those that may be
+    repeated : parameters that may be given more than once
     """
     names = [*allowed]
     faults: list[FieldError] = []
@@ -110,8 +110,10 @@ def name_errors(query: QueryDict, allowed: Iterable[str], repeated: Collection[s
 
 
 def refuse_faults(form: forms.BaseForm, query: QueryDict | None = None, *further: str) -> None:
-    """Raise FaultyRequest where the form is not valid, or the address has parameters besides its fields, `further`
-    and the format."""
+    """Raise FaultyRequest where the form is not valid, or the query has a parameter that is no field of it.
+
+    further : parameters that are allowed besides its fields and the format
+    """
     lists = [name for name, field in form.fields.items() if isinstance(field, forms.MultipleChoiceField)]
     unknown = [] if query is None else name_errors(query, [*form.fields, *further, FORMAT_PARAMETER], lists)
     if errors := unknown + form_errors(form):
@@ -137,7 +139,7 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer an exception that nothing else answered; Django calls this while it handles one."""
+    """Return the response to an unhandled exception; Django calls this in its `except` block."""
     error = sys.exception()
     if is_unavailable(error):
         if request.path.startswith(API_PREFIX):
@@ -155,17 +157,17 @@ def _unavailable(response: HttpResponse) -> HttpResponse:
 
 
 def _allowed(field: forms.Field | None) -> list[Any] | None:
-    """Return the values a field accepts: its own `allowed`, or its choices; None where they cannot be listed."""
+    """Return the values that a field accepts, its `allowed` or its choices; None where they cannot be listed."""
     if isinstance(field, forms.ModelChoiceField):
-        return None  # keys of rows, which mean nothing outside
+        return None  # primary keys, which mean nothing to a client
     if isinstance(field, forms.ChoiceField):
-        choices: Any = field.choices  # what is read; the stub says what may be assigned
+        choices: Any = field.choices  # the stub has the type that may be assigned, not the one that is read
         return [value for value, _ in choices if value]
     return getattr(field, "allowed", None)
 
 
 def _from_detail(detail: Any) -> list[FieldError]:
-    """Return the nested details of a serializer's ValidationError as a flat list."""
+    """Return the details of a serializer's ValidationError as a list of errors."""
     if not isinstance(detail, dict):
         return []
     return [

@@ -1,4 +1,4 @@
-"""Faults of a request by the names of its fields."""
+"""Errors of a request by the names of its fields."""
 
 from http import HTTPStatus
 from typing import Any, NotRequired, TypedDict
@@ -7,17 +7,17 @@ from rest_framework.exceptions import APIException
 
 
 class FieldError(TypedDict):
-    """A fault of one name or value of a request."""
+    """An error in the name or value of one field of a request."""
 
     field: str
     message: str
     allowed: NotRequired[list[Any]]  # only where the allowed values can be listed
-    line: NotRequired[int]  # only of a text that is not understood; both count from 1
+    line: NotRequired[int]  # of a text that cannot be parsed; line and column count from 1
     column: NotRequired[int]
 
 
 class FaultyRequest(APIException):
-    """A request whose faults are known by field."""
+    """A request with errors that are known by field."""
 
     status_code = HTTPStatus.BAD_REQUEST
 

@@ -1,4 +1,4 @@
-"""JSON and CSV: how a request is read, which of them it gets, and how a row is written as CSV.
+"""Parse JSON bodies, choose between JSON and CSV, and write rows as CSV.
 
 `?format=csv` wins over the Accept header, so that a link can name its format.
 """
@@ -21,12 +21,12 @@ from kdb.csv_cells import escaped
 from kdb.json_values import refuse_half_characters, refuse_huge_integers
 
 FORMAT_PARAMETER = "format"
-MOST_JSON_BYTES = 2**20  # of a body; reading it takes half a second at worst
-MOST_ERRORS = 20  # of one body that are told
+MOST_JSON_BYTES = 2**20  # of a body, which takes half a second to parse at worst
+MOST_ERRORS = 20  # that are reported of one body
 
 
 def csv_text(columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Write a header and one line a row (RFC 4180): lists joined by spaces, what is missing left empty, no formulas."""
+    """Return a header and one line for each row (RFC 4180); lists are joined by spaces, formulas escaped."""
     columns = list(columns)
     buffer = io.StringIO()
     writer = csv.writer(buffer)
@@ -46,7 +46,7 @@ def _cell(value: Any) -> Any:
         case dict():
             return json.dumps(value)
         case _:
-            return value  # the writer gives a float its shortest exact spelling
+            return value  # the csv module writes floats in full precision
 
 
 class TooLarge(APIException):
@@ -54,7 +54,7 @@ class TooLarge(APIException):
 
 
 class JsonParser(JSONParser):
-    """JSON that is refused, not failed on, where it is too long, nested too deep or an integer is beyond all use."""
+    """Parse JSON; too long or too deeply nested bodies and huge integers are refused instead of failing with 500."""
 
     most_bytes = MOST_JSON_BYTES
 
@@ -74,7 +74,7 @@ class JsonParser(JSONParser):
 
 
 def refuse_half_names(parsed: Any) -> None:
-    """Raise FaultyRequest naming the field with half a character, or ParseError if it is in no field."""
+    """Raise FaultyRequest for fields with an unpaired surrogate, or ParseError where the body has no fields."""
     from .faults import FaultyRequest, FieldError
 
     def faults() -> Iterator[FieldError]:
@@ -93,7 +93,7 @@ def refuse_half_names(parsed: Any) -> None:
 
 
 class CsvRenderer(BaseRenderer):
-    """A page of a list, or one object, as CSV with the serializer's fields as columns."""
+    """Render a page of a list, or one object, as CSV with the serializer's fields as columns."""
 
     media_type = "text/csv"
     format = "csv"
@@ -107,7 +107,7 @@ class CsvRenderer(BaseRenderer):
 
 
 class FormatNegotiation(DefaultContentNegotiation):
-    """The format named in the address, else the one accepted; 406 where there is no such format."""
+    """Choose the format by the parameter `format`, else by the Accept header; 406 where there is no such format."""
 
     def select_renderer(
         self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None

@@ -1,4 +1,4 @@
-"""Lists come in pages, each with the address of the next one."""
+"""Cut lists into pages, each with links to the next and the previous one."""
 
 import re
 from typing import Any
@@ -16,7 +16,7 @@ _KEY = re.compile("[0-9]{1,18}")  # what fits a 64-bit column
 
 
 class PageByKey(CursorPagination):
-    """Pages in the order of keys: page 1000 costs what page 1 costs, and no row is met twice."""
+    """Pages by cursor in the order of a key: a late page costs as little as the first, and no row appears twice."""
 
     key: tuple[str, ...] = ("pk",)  # whole numbers, unique together
     page_size = 100
@@ -43,7 +43,7 @@ class PageByKey(CursorPagination):
         return rows
 
     def beyond(self, queryset: QuerySet[Any], place: list[int], is_backwards: bool) -> QuerySet[Any]:
-        """Return the rows after this key, or before it."""
+        """Return the rows after the key `place`, or before it where `is_backwards`."""
         return queryset.filter(**{f"{self.key[0]}__{'lt' if is_backwards else 'gt'}": place[0]})
 
     def get_next_link(self) -> str | None:
@@ -57,7 +57,7 @@ class PageByKey(CursorPagination):
         return self.encode_cursor(Cursor(offset=0, reverse=is_backwards, position=position))  # type: ignore[arg-type]
 
     def decode_cursor(self, request: Request) -> Cursor | None:
-        """Read the cursor. Raises FaultyRequest where it has no position, which every one given out here has."""
+        """Return the request's cursor. Raises FaultyRequest where it is none that this list gave out."""
         if not request.query_params.get(self.cursor_query_param):
             return None
         try:
@@ -71,7 +71,7 @@ class PageByKey(CursorPagination):
         return cursor
 
     def get_paginated_response(self, data: list[Any]) -> Response:
-        """Put `next` and `previous` in the body, and in the Link header for those who read CSV."""
+        """Return a response with the links in the body, and in the Link header, as CSV has no place for them."""
         response = super().get_paginated_response(data)
         links = [(self.get_next_link(), "next"), (self.get_previous_link(), "prev")]
         if header := ", ".join(f'<{address}>; rel="{relation}"' for address, relation in links if address):

@@ -1,4 +1,4 @@
-"""The base of what everybody may read by API."""
+"""Base classes of the API's public views."""
 
 from typing import Any, ClassVar
 
@@ -15,21 +15,21 @@ from .formats import FORMAT_PARAMETER
 
 
 class PublicView(APIView):
-    """A view that everyone may read; nothing depends on who asks, so nobody is looked up."""
+    """A view that everybody may read. Its answer does not depend on the user, so none is authenticated."""
 
     authentication_classes = []
     permission_classes = [AllowAny]
 
     def refuse_parameters(self) -> None:
-        """Raise FaultyRequest where there is any parameter but the format."""
+        """Raise FaultyRequest where the query has any parameter but the format."""
         if errors := name_errors(self.request.query_params, [FORMAT_PARAMETER]):
             raise FaultyRequest(errors)
 
 
 class PublicOrOwnView(PublicView):
-    """A view that everyone may read, and that tells members more where the address has the parameter `own_with`.
+    """A public view that answers members with their own data where the query has the parameter `own_with`.
 
-    Who asks is looked up only there, and no cache keeps what is said there.
+    Only then the user is authenticated, and the answer is kept from caches.
     """
 
     own_with: ClassVar[str]

@@ -1,4 +1,4 @@
-"""Add to the OpenAPI document what every operation of the API has in common."""
+"""Generate the OpenAPI document, and add to it what all operations have in common."""
 
 import json
 import threading
@@ -17,7 +17,7 @@ from drf_spectacular.renderers import (
 from .errors import MEDIA_TYPE
 from .formats import FORMAT_PARAMETER
 
-# Operation to one request and its answer, as the server gave it (tests/kdb/test_api_examples.py writes the file).
+# Operation id to an example of a request and the server's answer, written by tests/kdb/test_api_examples.py.
 EXAMPLES: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("examples.json").read_text())
 
 _ERRORS = {
@@ -53,7 +53,7 @@ _BEING_WORKED_OUT = {
         }
     },
 }
-_WITHOUT_ENTITY_TAG = {"status"}  # its answer is of this moment
+_WITHOUT_ENTITY_TAG = {"status"}  # which changes from one moment to the next
 _NOT_MODIFIED = {"description": "What you have, by If-None-Match or If-Modified-Since, is current."}
 _IF_NONE_MATCH = {
     "in": "header",
@@ -86,8 +86,8 @@ _PROBLEM = {
         },
     },
 }
-# From an answer to what it names elsewhere: operation, where the name stands, operations that take it, their parameter.
-# What has the same path, as a list and its objects, is clear without.
+# OpenAPI links: operation, the place of a value in it, operations that take the value, and their parameter. Operations
+# with a common path, such as a list and its objects, need no link.
 _LINKS = (
     ("campaigns_runs", "$response.body#/results/0/artifacts/0/id", ("campaign_outputs_content",), "id"),
     ("campaigns_draft", "$response.body#/case_study", ("drafts_retrieve", "drafts_submit"), "slug"),
@@ -104,20 +104,20 @@ _LINKS = (
 
 
 RENDERERS = [OpenApiJsonRenderer2, OpenApiJsonRenderer, OpenApiYamlRenderer2, OpenApiYamlRenderer]
-_making = threading.Lock()  # two threads that make it at the same time break each other's
+_generating = threading.Lock()  # drf-spectacular is not thread-safe
 
 
 class CachedGenerator(SchemaGenerator):
-    """The document of everything public, worked out once a process: it depends on the code alone."""
+    """Generate the public document once in each process, as it depends on the code alone."""
 
     def get_schema(self, request: Any = None, public: bool = False) -> dict[str, Any]:
-        with _making:
+        with _generating:
             return _public_schema(self.api_version) if public else super().get_schema(request, public)
 
 
 @cache
-def written(version: str, media_type: str) -> bytes:
-    """Return the document of everything public as it is sent; as YAML it takes a third of a second to write."""
+def rendered_document(version: str, media_type: str) -> bytes:
+    """Return the public document in this media type. Rendering YAML takes a third of a second, so it is cached."""
     document = CachedGenerator(api_version=version).get_schema(public=True)
     renderer = next(renderer for renderer in RENDERERS if renderer.media_type == media_type)
     text = renderer().render(document, renderer_context={})
@@ -125,9 +125,9 @@ def written(version: str, media_type: str) -> bytes:
 
 
 def prepare() -> None:
-    """Write the document in each form before anybody asks: no request is to pay for it."""
+    """Render the document in all formats in advance, so that no request has to wait for it."""
     for renderer in RENDERERS:
-        written("v1", renderer.media_type)
+        rendered_document("v1", renderer.media_type)
 
 
 @cache
@@ -138,7 +138,7 @@ def _public_schema(version: str) -> dict[str, Any]:
 def document_errors(result: dict[str, Any], generator: SchemaGenerator, **kwargs: Any) -> dict[str, Any]:
     """Add problem details, conditional requests and the format to every operation.
 
-    A hook of drf-spectacular: it gets the finished document and gives it back.
+    A hook of drf-spectacular, which is called with the finished document and returns it.
     """
     result.setdefault("components", {}).setdefault("schemas", {})["Problem"] = _PROBLEM
     problem = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
@@ -171,7 +171,7 @@ def document_errors(result: dict[str, Any], generator: SchemaGenerator, **kwargs
 
 
 def spell_out_null(result: dict[str, Any], generator: SchemaGenerator, **kwargs: Any) -> dict[str, Any]:
-    """Make what may be null one of two: OpenAPI 3.0 does not let `nullable` widen an `allOf`. A hook."""
+    """Replace nullable `allOf` by `oneOf` with null, as OpenAPI 3.0 ignores `nullable` beside `allOf`. A hook."""
     result["components"]["schemas"].setdefault("NullEnum", {"enum": [None]})
     for schema in result["components"]["schemas"].values():
         for field in schema.get("properties", {}).values():
@@ -181,7 +181,7 @@ def spell_out_null(result: dict[str, Any], generator: SchemaGenerator, **kwargs:
 
 
 def add_examples(result: dict[str, Any], generator: SchemaGenerator, **kwargs: Any) -> dict[str, Any]:
-    """Add one request with its answer to every operation. A hook, as `document_errors` is."""
+    """Add an example of a request and its answer to every operation. A hook."""
     for path in result["paths"].values():
         for operation in path.values():
             example = EXAMPLES.get(operation["operationId"])
@@ -200,7 +200,7 @@ def add_examples(result: dict[str, Any], generator: SchemaGenerator, **kwargs: A
 
 
 def link(result: dict[str, Any], generator: SchemaGenerator, **kwargs: Any) -> dict[str, Any]:
-    """Add OpenAPI's links: which operations go on from an answer, and with what of it. A hook."""
+    """Add the OpenAPI links of _LINKS to the answers. A hook."""
     operations = {
         operation["operationId"]: operation for path in result["paths"].values() for operation in path.values()
     }

@@ -1,4 +1,4 @@
-"""The shapes of content in the API's document, made from its dataclasses: what these say is written nowhere else."""
+"""Make serializers for the API's document from dataclasses of content, so that fields are described once."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -28,9 +28,9 @@ _PLAIN: dict[Any, type[_Field]] = {
 
 @cache
 def shape_of(content: type, *further: type) -> type[Fields]:
-    """Return the serializer that a dataclass or TypedDict describes (kdb.content); fields are required but NotRequired.
+    """Return the serializer that a dataclass or TypedDict describes (kdb.content). Only NotRequired is optional.
 
-    further : dataclasses whose fields stand beside, in the same object
+    further : dataclasses whose fields the same object has, too
     Raises KeyError where a field is of a type that JSON does not have.
     """
     described = {name: field for kind in (*further, content) for name, field in _fields(kind)}
@@ -45,26 +45,26 @@ def _fields(content: Any) -> list[tuple[str, _Field]]:
     return [(name, _field(hints[name])) for name in served]
 
 
-def _field(hint: Any, **told: Any) -> _Field:
-    """Return the field of a type. told : what is said beside the type, as arguments of the field"""
+def _field(hint: Any, **options: Any) -> _Field:
+    """Return the serializer field of a type. options : its arguments, from annotations of the type"""
     kind, arguments = get_origin(hint), get_args(hint)
     if kind is Annotated:
         for note in hint.__metadata__:
-            told = {**({"choices": note.values} if isinstance(note, Among) else {"help_text": note}), **told}
-        return _field(arguments[0], **told)
+            options = {**({"choices": note.values} if isinstance(note, Among) else {"help_text": note}), **options}
+        return _field(arguments[0], **options)
     if kind in (Union, UnionType):
         inner = [argument for argument in arguments if argument is not NoneType]
         if len(inner) < len(arguments):
-            told["allow_null"] = True
-        return _field(inner[0], **told) if len(inner) == 1 else serializers.DictField(**told)
-    if kind is Literal or "choices" in told:
-        return serializers.ChoiceField(**{"choices": arguments, **told})
+            options["allow_null"] = True
+        return _field(inner[0], **options) if len(inner) == 1 else serializers.DictField(**options)
+    if kind is Literal or "choices" in options:
+        return serializers.ChoiceField(**{"choices": arguments, **options})
     if kind is NotRequired:
-        return _field(arguments[0], required=False, **told)
+        return _field(arguments[0], required=False, **options)
     if is_dataclass(hint) or is_typeddict(hint):
-        return shape_of(hint)(**told)
+        return shape_of(hint)(**options)
     if kind in (tuple, list, Sequence):
-        return serializers.ListField(child=_field(arguments[0]), **told)
+        return serializers.ListField(child=_field(arguments[0]), **options)
     if kind in (dict, Mapping):
-        return serializers.DictField(child=_field(arguments[1]), **told)
-    return _PLAIN[hint](**told)
+        return serializers.DictField(child=_field(arguments[1]), **options)
+    return _PLAIN[hint](**options)

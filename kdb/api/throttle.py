@@ -1,4 +1,4 @@
-"""The API takes so many requests a minute from a user or an address; more get 429 and when to come back."""
+"""Limit the API's requests a minute by user or address; further ones get 429 with Retry-After."""
 
 import math
 import time
@@ -11,12 +11,14 @@ from rest_framework.throttling import BaseThrottle
 from kdb.web.addresses import counted_address
 from kdb.web.rates import is_within
 
-FROM_WORKER = "kdb.left"  # in the environment of a request that was counted where it was asked; no header can say so
+FROM_WORKER = (
+    "kdb.left"  # in the WSGI environment, for a deferred request, which was counted before; no header can set it
+)
 _SECONDS = 60
 
 
 class RequestThrottle(BaseThrottle):
-    """The limit of KDB_API_REQUESTS_A_MINUTE; 0 is without limit."""
+    """Apply the limit KDB_API_REQUESTS_A_MINUTE; 0 means no limit."""
 
     def allow_request(self, request: Request, view: Any) -> bool:
         if FROM_WORKER in request.META:
@@ -26,5 +28,5 @@ class RequestThrottle(BaseThrottle):
         return not most or is_within(most, _SECONDS, "api", *who)
 
     def wait(self) -> int:
-        """Return the seconds to the next minute."""
+        """Return the seconds until the next minute."""
         return max(1, math.ceil(_SECONDS - time.time() % _SECONDS))

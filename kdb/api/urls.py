@@ -1,4 +1,4 @@
-"""Everything under /api/v1/. The namespace is the version."""
+"""URLs under /api/v1/. The namespace is the version."""
 
 from django.urls import include, path
 from rest_framework.routers import SimpleRouter

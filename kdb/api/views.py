@@ -1,4 +1,4 @@
-"""The front door of the API."""
+"""The index of the API, and its OpenAPI document."""
 
 from csp.decorators import csp_update
 from django.http import HttpResponse
@@ -14,7 +14,7 @@ from rest_framework.reverse import reverse
 from kdb.api.bodies import Fields
 
 from .public import PublicView
-from .schema import RENDERERS, CachedGenerator, written
+from .schema import RENDERERS, CachedGenerator, rendered_document
 
 
 class IndexSerializer(Fields):
@@ -48,10 +48,12 @@ class SchemaView(SpectacularAPIView):
         renderer = request.accepted_renderer
         media_type = f"{renderer.media_type}; charset={renderer.charset}" if renderer.charset else renderer.media_type
         name = {"Content-Disposition": f'inline; filename="{self._get_filename(request, request.version)}"'}  # type: ignore[no-untyped-call]
-        return HttpResponse(written(request.version, renderer.media_type), content_type=media_type, headers=name)
+        return HttpResponse(
+            rendered_document(request.version, renderer.media_type), content_type=media_type, headers=name
+        )
 
 
-# Swagger UI sets style attributes; this page alone may.
+# Swagger UI sets style attributes, which the policy forbids on all other pages.
 @method_decorator(csp_update({"style-src": ["'unsafe-inline'"]}), name="dispatch")
 class DocsView(SpectacularSwaggerSplitView):
     authentication_classes = []

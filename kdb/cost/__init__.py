@@ -1,5 +1,5 @@
-"""Limit the processor time that requests of strangers may take: middleware.CostMiddleware, called for every request.
+"""Limit the processor time of anonymous requests: middleware.CostMiddleware is called for every request.
 
-budget limits one request; what takes longer deferral leaves to a worker, answered 202 until the answer is there;
-spending counts what each address, network and user had in the last minute.
+budget limits one request. deferral leaves those that take longer to a worker, and answers 202 until it has finished.
+spending counts the processor time of each address, network and user in the last minute.
 """

@@ -8,42 +8,42 @@ from typing import Any
 
 from django.db import connections
 
-Check = Callable[[float], None]  # of the seconds that the next step is known to take
-_at_work: set[object] = set()  # requests with a budget
-_MOST_PARTS = 3
+Check = Callable[[float], None]  # called with the seconds that the next step takes, as far as known
+_running: set[object] = set()  # the requests of this process that have a budget
+_MAX_DIVISOR = 3  # a request keeps a third of its seconds, however many run at the same time
 _check: ContextVar[Check | None] = ContextVar("budget", default=None)
 
 
-class TooDear(BaseException):
-    """The request costs more than the web server spends on it. Not an Exception: templates would swallow it."""
+class BudgetExceeded(BaseException):
+    """The request has used up its processor time. Not an Exception, which templates would swallow."""
 
 
 @contextmanager
 def limit_seconds(seconds: float) -> Iterator[None]:
-    """Raise TooDear inside, once, when this thread has used that much processor time.
+    """Raise BudgetExceeded inside, once, when this thread has used this much processor time.
 
-    Requests at work in this process at the same time share it, down to a third each: they wait for each other.
+    Requests that run in this process at the same time wait for each other, so each has less, down to a third.
     """
-    began, me = time.thread_time(), object()
+    began, request = time.thread_time(), object()
 
     def enforce(ahead: float) -> None:
-        if time.thread_time() - began + ahead > seconds / min(len(_at_work), _MOST_PARTS):
-            raise TooDear
+        if time.thread_time() - began + ahead > seconds / min(len(_running), _MAX_DIVISOR):
+            raise BudgetExceeded
 
-    _at_work.add(me)
+    _running.add(request)
     try:
         with call_before_queries(enforce):
             yield
     finally:
-        _at_work.discard(me)
+        _running.discard(request)
 
 
 @contextmanager
 def call_before_queries(checker: Check) -> Iterator[None]:
-    """Call the checker before each query outside of transactions that began inside, and wherever `check` is called."""
+    """Call the checker wherever `check` is called, and before each query, except in transactions that begin inside."""
     outside = {alias: _transactions(connections[alias]) for alias in connections}
 
-    def ask(execute: Any, sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
+    def check_first(execute: Any, sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
         connection = context["connection"]
         if _transactions(connection) == outside[connection.alias]:
             check()
@@ -53,21 +53,21 @@ def call_before_queries(checker: Check) -> Iterator[None]:
     try:
         with ExitStack() as stack:
             for alias in connections:
-                stack.enter_context(connections[alias].execute_wrapper(ask))
+                stack.enter_context(connections[alias].execute_wrapper(check_first))
             yield
     finally:
         _check.reset(token)
 
 
 def _transactions(connection: Any) -> tuple[bool, int]:
-    """Tell whether there is a transaction, and how many savepoints are in it."""
+    """Return whether a transaction is open, and the number of its savepoints."""
     return connection.in_atomic_block, len(connection.savepoint_ids)
 
 
 def check(ahead: float = 0.0) -> None:
-    """Raise TooDear if the budget does not last for the next step. ahead : seconds that the step takes"""
+    """Raise BudgetExceeded if the next step does not fit into the budget. ahead : seconds that the step takes"""
     if (checker := _check.get()) is not None:
-        remove_limit()  # it may ask the database itself; and where it raises, what is left may ask once more
+        remove_limit()  # the checker may query the database itself; once it raised, cleaning up is not checked
         checker(ahead)
         _check.set(checker)
 

@@ -1,10 +1,10 @@
-"""Defer requests that cost the web server too much: a worker answers them, and the client asks again for the answer.
+"""Defer requests that cost the web server too much: a worker answers them, and the client polls for the answer.
 
-A LeftRequest is a request as the view reads it, so what many ask is worked out once. Clients ask again every two
-seconds; what nobody asks for any more is not worked out, or broken off. Workers take one request at a time and charge
-its time to the address that asked and to its network. The request of whoever owes least comes first, with the time
-added that others of its kind took lately. So a hundred expensive requests of a hundred addresses delay a cheap one by
-one of them; and after as much work on cheap ones, an expensive one has its turn.
+A LeftRequest has those parts of a request that its view reads, so equal requests are computed once. Clients poll every
+two seconds; a request that nobody polls any more is not computed, or broken off. Workers take one request at a time,
+and charge its time to the client's address and network. Next is the request with the least sum of the time that its
+address owes and the time that requests to its view took lately. So a hundred expensive requests of a hundred addresses
+delay a cheap one by one of them; and after as much work on cheap ones, an expensive one has its turn.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ from django.utils.timezone import now
 
 from kdb.api.errors import API_PREFIX, problem
 from kdb.api.throttle import FROM_WORKER
-from kdb.database.written import Written
+from kdb.database.prepared_queries import PreparedQuery
 from kdb.jobs import jobs
 from kdb.models import Job, LeftRequest, Turn
 from kdb.web.addresses import counted_address
@@ -44,13 +44,13 @@ logger = logging.getLogger(__name__)
 
 JOB = "work_out_left_requests"
 ASK_AGAIN_SECONDS = 2
-RECORD_EVERY = timedelta(seconds=5)  # how often it is recorded that somebody still asks
+RECORD_EVERY = timedelta(seconds=5)  # how often it is recorded that a client still polls
 ABANDONED_AFTER = timedelta(seconds=20)
 KEPT = timedelta(minutes=10)
 MOST_WAITING = 20  # requests of one address
-MOST_OWED = 5  # times what an address may cost the web server in a minute, of the workers' time
-MOST_ROWS = 300  # that wait, and as many that do not
-MOST_BYTES = 256 * 2**20  # of all answers that are kept
+MOST_OWED = 5  # of the workers' time: this many times what an address may cost the web server in a minute
+MOST_ROWS = 300  # that wait, and again as many that do not
+MOST_BYTES = 256 * 2**20  # of all kept answers
 MOST_BYTES_OF_ONE = 32 * 2**20
 MOST_ATTEMPTS = 3
 MOST_SECONDS = 300.0  # of processor time in a worker
@@ -58,25 +58,25 @@ _READ = ("PATH_INFO", "SCRIPT_NAME", "QUERY_STRING", "HTTP_HOST", "SERVER_NAME",
 _READ_OF_API = (*_READ, "HTTP_ACCEPT")
 
 
-_of_key = Written(lambda key: LeftRequest.objects.filter(key=key).order_by(), 1)
+_rows_by_key = PreparedQuery(lambda key: LeftRequest.objects.filter(key=key).order_by(), 1)
 
 
 class Abandoned(BaseException):
-    """Nobody asks for the request any more. Not an Exception, for the reason of budget.TooDear."""
+    """Nobody polls for the request any more. Not an Exception, which templates would swallow."""
 
 
 # In the web server
 
 
 def find(request: HttpRequest) -> LeftRequest | None:
-    """Return the row of a request that was deferred, whether it waits or was answered."""
-    row = next(iter(_of_key.rows(_key(_fields_of(request)))), None)
+    """Return the row of the request if it was deferred before, waiting or answered."""
+    row = next(iter(_rows_by_key.rows(_key(_fields_of(request)))), None)
     is_wanted = row and (row.answered_at is not None or row.polled_at > now() - ABANDONED_AFTER)
     return row if is_wanted else None
 
 
 def defer(request: HttpRequest) -> HttpResponseBase:
-    """Defer the request to a worker. Return that it waits, its answer if it is there by now, or a refusal."""
+    """Defer the request to a worker. Return a 202 response, the answer if there is one by now, or a refusal."""
     fields, address = _fields_of(request), counted_address(request)
     row = LeftRequest(key=_key(fields), asked=fields, address=address, polled_at=now(), kind=_kind(request))
     others = list(_waiting().exclude(key=row.key).defer("asked", "content"))
@@ -89,10 +89,10 @@ def defer(request: HttpRequest) -> HttpResponseBase:
         why = f"Your questions have lately taken {owed:.0f} seconds of the workers; wait a little."
         return refuse(request, why, seconds=15)
     if len(others) >= MOST_ROWS:
-        last = max((other for other in others if not other.attempts), key=order.of, default=None)
-        if last is None or order.of(last) <= order.of(row):
+        last = max((other for other in others if not other.attempts), key=order.rank, default=None)
+        if last is None or order.rank(last) <= order.rank(row):
             return refuse(request, f"{MOST_ROWS} questions are being worked out; ask again when some are.")
-        LeftRequest.objects.filter(pk=last.pk, attempts=0).delete()  # who waits for it asks again
+        LeftRequest.objects.filter(pk=last.pk, attempts=0).delete()  # its client polls, and so asks again
     row, _ = LeftRequest.objects.update_or_create(
         key=row.key, defaults={"asked": fields, "address": address, "polled_at": now(), "kind": row.kind}
     )
@@ -100,9 +100,9 @@ def defer(request: HttpRequest) -> HttpResponseBase:
 
 
 def answer(request: HttpRequest, row: LeftRequest) -> HttpResponseBase:
-    """Return the worker's answer, or that the request waits for it."""
+    """Return the worker's answer, or a 202 response while there is none."""
     if row.answered_at is None:
-        _keep_waiting(row)
+        _record_poll(row)
         return _waiting_response(request)
     response = HttpResponse(row.content, status=row.status, headers=row.headers)
     if row.status != 200:
@@ -112,7 +112,7 @@ def answer(request: HttpRequest, row: LeftRequest) -> HttpResponseBase:
 
 
 def refuse(request: HttpRequest, why: str, seconds: int = ASK_AGAIN_SECONDS, status: int = 429) -> HttpResponse:
-    """Return a refusal, as a page or for programs. seconds : when to come back; 0: never"""
+    """Return a refusal, as a page or as problem details. seconds : for Retry-After; 0: without it"""
     is_api = request.path.startswith(API_PREFIX)
     response = problem(status, why) if is_api else render(request, "429.html", {"why": why}, status=status)
     if seconds:
@@ -121,7 +121,7 @@ def refuse(request: HttpRequest, why: str, seconds: int = ASK_AGAIN_SECONDS, sta
 
 
 def _fields_of(request: HttpRequest) -> dict[str, str]:
-    """Return the part of the WSGI environment that views read of a stranger's request."""
+    """Return those parts of the WSGI environment that views read of an anonymous request."""
     names = _READ_OF_API if request.path.startswith(API_PREFIX) else _READ
     fields = {name: str(request.META[name]) for name in names if name in request.META}
     fields["wsgi.url_scheme"] = request.scheme or "http"
@@ -134,12 +134,12 @@ def _key(fields: dict[str, str]) -> str:
 
 
 def _kind(request: HttpRequest) -> str:
-    """Return the name of the view: requests of one view take about as long."""
+    """Return the name of the view, as requests to one view take about the same time."""
     return request.resolver_match.view_name[:80] if request.resolver_match else ""
 
 
-def _keep_waiting(row: LeftRequest) -> None:
-    """Record now and then that somebody still waits, and make sure that a job is queued."""
+def _record_poll(row: LeftRequest) -> None:
+    """Record every RECORD_EVERY that a client polls, and enqueue a job if none is queued."""
     if row.attempts == 0:
         jobs.enqueue_once(JOB)
     if row.polled_at < now() - RECORD_EVERY:
@@ -164,14 +164,14 @@ def _waiting_response(request: HttpRequest) -> HttpResponse:
 
 def answer_waiting() -> None:
     """Answer the waiting requests, one after the other, until there are none."""
-    if Job.objects.filter(kind=JOB, state=Job.State.RUNNING).count() > 1:  # another job does it
+    if Job.objects.filter(kind=JOB, state=Job.State.RUNNING).count() > 1:  # another job answers them
         return
-    spent_on_cheapest = 0.0  # seconds since a request had its turn that was not the cheapest
+    spent_on_cheapest = 0.0  # seconds since the last turn of a request that was not the cheapest
     while waiting := list(_waiting().defer("content")):
         order = _Order()
         row = min(waiting, key=lambda waits: (order.owed(waits), waits.pk))
         if is_cheapest := spent_on_cheapest < order.expected(row):
-            row = min(waiting, key=lambda waits: (order.of(waits), waits.pk))
+            row = min(waiting, key=lambda waits: (order.rank(waits), waits.pk))
         if LeftRequest.objects.filter(pk=row.pk, attempts=row.attempts).update(attempts=F("attempts") + 1):
             spent = _answer_deferred(row)
             spent_on_cheapest = spent_on_cheapest + spent if is_cheapest else 0.0
@@ -179,7 +179,7 @@ def answer_waiting() -> None:
 
 
 def maintain() -> None:
-    """Delete what is old, and queue a job again that was lost; for the tick."""
+    """Delete old rows, and enqueue a job where one was lost; called by the tick."""
     delete_old()
     Job.objects.filter(kind=JOB, state=Job.State.DONE).delete()
     if _waiting().exists():
@@ -187,7 +187,7 @@ def maintain() -> None:
 
 
 def delete_old() -> None:
-    """Delete old answers and abandoned requests; where too many are left, the oldest answers, too."""
+    """Delete old answers and abandoned requests, and the oldest answers where too many are left."""
     LeftRequest.objects.filter(answered_at__lt=now() - KEPT).delete()
     LeftRequest.objects.filter(answered_at__isnull=True, polled_at__lt=now() - KEPT).delete()
     Turn.objects.filter(served_at__lt=now() - KEPT).delete()
@@ -200,7 +200,7 @@ def delete_old() -> None:
 
 
 def delete_all() -> None:
-    """Delete all answers, also those being worked out: the knowledge has changed."""
+    """Delete all answers, also those being computed, as the knowledge has changed."""
     LeftRequest.objects.all().delete()
 
 
@@ -211,14 +211,14 @@ def _waiting() -> QuerySet[LeftRequest]:
 
 
 class _Order:
-    """The order in which requests are answered: by what their address owes and what they are expected to take."""
+    """The order in which requests are answered: by the time that their address owes plus their own expected time."""
 
     def __init__(self) -> None:
         self._owed = {turn.address: turn.owed for turn in Turn.objects.all()}
         known = LeftRequest.objects.filter(seconds__gt=0).order_by()
         self._seconds = dict(known.values_list("kind").annotate(Avg("seconds")))
 
-    def of(self, row: LeftRequest) -> float:
+    def rank(self, row: LeftRequest) -> float:
         return self.owed(row) + self.expected(row)
 
     def owed(self, row: LeftRequest) -> float:
@@ -231,7 +231,7 @@ class _Order:
 
 
 def _answer_deferred(row: LeftRequest) -> float:
-    """Answer the request. Return the seconds that it took, which are charged in any case."""
+    """Answer the request. Return its processor time in s, which is charged even if it was abandoned."""
     began = time.thread_time()
     result: dict[str, Any] = {}
     try:
@@ -256,7 +256,7 @@ def _answer_deferred(row: LeftRequest) -> float:
 
 
 def _abandonment_check(row: LeftRequest) -> budget.Check:
-    """Return a check that raises Abandoned, looking once a second, if nobody asks any more or it takes too long."""
+    """Return a check that raises Abandoned if nobody polls any more, looked up once a second, or it takes too long."""
     looked_at, began = time.monotonic(), time.thread_time()
 
     def check(ahead: float) -> None:
@@ -272,19 +272,19 @@ def _abandonment_check(row: LeftRequest) -> budget.Check:
 
 
 def respond(environ: dict[str, Any]) -> HttpResponse:
-    """Return the view's answer to a stranger, or a refusal if it is too large to keep."""
+    """Return the view's answer to an anonymous request, or a refusal if it is too large to store."""
     request = WSGIRequest(environ | {"REQUEST_METHOD": "GET", "wsgi.input": io.BytesIO(), FROM_WORKER: True})
     request.user = AnonymousUser()
     try:
         match = request.resolver_match = resolve(request.path_info)
         response = match.func(request, *match.args, **match.kwargs)
-        return _whole(request, response.render() if hasattr(response, "render") else response)
-    except Exception as error:  # as the web server answers it, and logs it
+        return _buffer_response(request, response.render() if hasattr(response, "render") else response)
+    except Exception as error:  # answered and logged as the web server does
         return response_for_exception(request, error)
 
 
-def _whole(request: HttpRequest, response: Any) -> HttpResponse:
-    """Return the response with its content in one piece, or a refusal if that is too large to keep."""
+def _buffer_response(request: HttpRequest, response: Any) -> HttpResponse:
+    """Return the response with its content in one piece, or a refusal if that is too large to store."""
     content = bytearray()
     for chunk in response:
         content += chunk

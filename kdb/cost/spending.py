@@ -12,9 +12,9 @@ from kdb.api.errors import API_PREFIX
 from kdb.web.addresses import counted_address, network_of
 from kdb.web.rates import spend, spent
 
-SIGNED_IN = 5  # times as much as a stranger's address
-NETWORK = 5  # times as much as one of its addresses: more people than one may be in it
-RESERVED = 0.3  # seconds, for each request under way: many at once cannot all pass before the first is charged
+SIGNED_IN = 5  # times the limit of an address
+NETWORK = 5  # times the limit of an address, as several people may share a network
+RESERVED = 0.3  # seconds for each running request, so that many at once cannot all pass before one is charged
 _SECONDS = 60
 
 
@@ -28,12 +28,12 @@ class Payer(NamedTuple):
 
 
 def payer_of(request: HttpRequest) -> Payer:
-    """Return the user of a session or, at the API, of a token that counts; else the address.
+    """Return the user of a session or, at the API, of a valid token; else the address.
 
-    Without a session brought none is looked at: public answers do not vary by cookie.
+    The session is only read where the request has its cookie, so that public answers do not vary by cookie.
     """
-    if request.path.startswith(API_PREFIX) and tokens.key_in(request) is not None:
-        token = tokens.of(request)
+    if request.path.startswith(API_PREFIX) and tokens.bearer_key(request) is not None:
+        token = tokens.token_of(request)
         user = token.user_id if token else None
     else:
         user = request.user.pk if settings.SESSION_COOKIE_NAME in request.COOKIES else None
@@ -41,12 +41,12 @@ def payer_of(request: HttpRequest) -> Payer:
 
 
 def shares_of(address: str) -> dict[str, int]:
-    """Return the accounts a stranger's request is charged to, with their limits as multiples of an address's."""
+    """Return what an anonymous request is charged to, address and network, with multiples of an address's limit."""
     return {address: 1, network_of(address): NETWORK}
 
 
 def reserve(payer: Payer) -> int:
-    """Charge RESERVED in advance and return 0; or, over the limit, charge nothing and return the seconds to wait."""
+    """Charge RESERVED in advance and return 0, or charge nothing over the limit and return the seconds to wait."""
     most = settings.KDB_CPU_SECONDS_A_MINUTE
     if not most:
         return 0
@@ -58,12 +58,12 @@ def reserve(payer: Payer) -> int:
 
 
 def settle(payer: Payer, seconds: float) -> None:
-    """Charge what the request cost in place of what was reserved."""
+    """Charge the request's processor time in place of what was reserved."""
     _charge(payer, seconds - RESERVED)
 
 
-def charged(payer: Payer, chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the chunks of a streamed body, and charge what making them costs when they end."""
+def charge_chunks(payer: Payer, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the chunks of a streamed body, and charge the time of making them when they end."""
     seconds, rest = 0.0, iter(chunks)
     try:
         while True:

@@ -1,1 +1,1 @@
-"""Code that opens the databases, reads from them and fills them."""
+"""Connect to the databases, and read and write them fast."""

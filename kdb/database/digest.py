@@ -1,4 +1,4 @@
-"""Digest several values of a row, so that an index that tells rows apart by them holds eight bytes in their place."""
+"""Digest several values of a row, so that a unique index over them takes eight bytes a row."""
 
 from typing import Any
 
@@ -6,11 +6,11 @@ from django.db.models import Func, TextField
 
 
 class Digest(Func):
-    """One value of several that are never missing: on PostgreSQL a digest of 64 bits, on SQLite the text they make.
+    """The digest of several values that are not null: 64 bits on PostgreSQL, their joined text on SQLite.
 
-    Only the last may contain a blank. Beside a column that rows have in common by the thousand, as the configuration of
-    measurements, two rows that differ have the same digest once in 10^13 such thousands. PostgreSQL keeps the function
-    as it is, for tables partitioned by hash rest on it.
+    Only the last value may contain a space. Among a thousand rows with the same other indexed columns, such as the
+    configuration of measurements, two different rows collide once in 10^13 cases. PostgreSQL will not change the
+    function, as tables partitioned by hash depend on it.
     """
 
     arg_joiner = " || ' ' || "

@@ -1,4 +1,4 @@
-"""A cache of bytes in files, for all processes of a machine. Django's own has pickles, which run what was put there."""
+"""A cache of bytes in files for all processes of a machine. Django's own unpickles, and so runs, what the files say."""
 
 import struct
 import time
@@ -11,7 +11,7 @@ _EXPIRY = struct.Struct("<d")
 
 
 class BytesInFiles(FileBasedCache):
-    """A Django cache whose files hold the time of expiry, then the bytes of the value."""
+    """A Django cache whose files have the time of expiry (s since 1970, 8 bytes), then the bytes of the value."""
 
     def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
         try:
@@ -28,7 +28,7 @@ class BytesInFiles(FileBasedCache):
         return len(head) < _EXPIRY.size or _EXPIRY.unpack(head)[0] < time.time()
 
     def touch(self, key: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
-        """Let what is kept expire later; tell whether it is there."""
+        """Postpone the expiry of a value. Return whether there is one."""
         value = self.get(key, version=version)
         if value is not None:
             self.set(key, value, timeout, version)

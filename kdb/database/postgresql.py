@@ -1,18 +1,18 @@
-"""Open PostgreSQL: say what its planner is told, and how long a request may keep it busy."""
+"""Set the options of PostgreSQL connections: of its planner, and time limits of requests."""
 
 from typing import Any
 
-# Lists end after a page, so what counts is where a plan begins. A merge join begins at the beginning of both its sides,
-# and a page far away for the planner is not far on an SSD or in memory: with its defaults it walks a table from its
-# first row to where a filter's first hit is (docs/scale.md).
+# Lists end after a page, so a plan must find its first rows fast. A merge join reads both its sides from their first
+# row. A random page costs little more than the next one on an SSD or in memory; with the default cost, the planner
+# prefers to read a table from its first row until a filter matches (docs/scale.md).
 PLANNER = {"random_page_cost": "1.1", "enable_mergejoin": "off"}
 
 
 def open_with(database: dict[str, Any], **settings: str) -> None:
-    """Have every connection of `database`, Django's settings of one, begin with these settings of PostgreSQL.
+    """Make every connection of `database`, an entry of DATABASES, start with these settings of PostgreSQL.
 
-    A pooler that hands connections from one client to the next takes no settings from them: there the role has them
-    (docs/deployment.md). Such a database says so by `disable_server_side_cursors=true` in its address.
+    A pooler that shares connections between clients takes none; there the role has them (docs/deployment.md). Such a
+    database is known by `disable_server_side_cursors=true` in its URL.
     """
     if database.get("DISABLE_SERVER_SIDE_CURSORS"):
         return
@@ -22,8 +22,10 @@ def open_with(database: dict[str, Any], **settings: str) -> None:
 
 
 def limit_requests(databases: dict[str, dict[str, Any]], seconds: int) -> None:
-    """Let nothing keep a web request for longer; called before the processes of the server connect. Locks come in two
-    thirds of that, so that whoever waits for another is told so, and not that he asked for too much."""
+    """Limit the time of statements of web requests; called before the processes of the server connect.
+
+    Waiting for a lock is limited to two thirds of it, so that the error names the lock and not a slow query.
+    """
     for database in databases.values():
         if database["ENGINE"] == "django.db.backends.postgresql":
             open_with(

@@ -1,7 +1,7 @@
-"""Open SQLite so that readers never wait for the writer, and writers queue up instead of failing."""
+"""Options of SQLite by which readers do not wait for the writer, and writers wait for each other instead of failing."""
 
-# The cache is each connection's own, and up to 64 threads of the web server keep one. Pages are read by the mapping,
-# which all share, so the cache holds little more than what a transaction writes.
+# Up to 64 threads of the web server have a connection each, with a cache of its own. Pages are read by the memory
+# mapping, which all share, so the cache need only hold what a transaction writes.
 SQLITE_OPTIONS = {
     "transaction_mode": "IMMEDIATE",
     "timeout": 20,

@@ -1,7 +1,6 @@
-"""Tell whether a process of this machine lives: `python -I -S kdb/jobs/health_check.py web|worker|beat`.
+"""Check whether a process of this machine is alive: `python -I -S kdb/jobs/health_check.py web|worker|beat`.
 
-Containers' health checks run it twice a minute, so it imports nothing of KDB or Django: starting those takes four
-seconds of a processor.
+Containers run it twice a minute, so it imports neither KDB nor Django, whose start takes four seconds of a processor.
 """
 
 import os
@@ -11,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-SIGN_SECONDS = 10  # between two signs of life of a worker
+SIGN_SECONDS = 10  # between two touches of a worker's ALIVE_FILE
 STALE_SECONDS = 60
 TIMEOUT_SECONDS = 3
 
@@ -31,7 +30,7 @@ def web_answers(port: int, host: str, timeout: float = TIMEOUT_SECONDS) -> bool:
 
 
 def first_host(allowed_hosts: list[str]) -> str:
-    """Return a name that the web server answers to."""
+    """Return a host name that the web server accepts."""
     return next((host for host in allowed_hosts if host[:1] not in ("", "*", ".")), "localhost")
 
 
@@ -45,12 +44,12 @@ def _web() -> bool:
 
 
 def _worker() -> bool:
-    """Tell whether the worker touched ALIVE_FILE lately, which it does while its main loop runs (kdb/celery.py)."""
+    """Tell whether the worker touched ALIVE_FILE recently, as it does while its main loop runs (kdb/celery.py)."""
     return is_fresh([Path(os.environ["ALIVE_FILE"])])
 
 
 def _beat() -> bool:
-    """Tell whether beat wrote its schedule lately, as after each task it sends (CELERY_BEAT_SYNC_EVERY)."""
+    """Tell whether beat touched its schedule recently, as it does after each task (CELERY_BEAT_SYNC_EVERY)."""
     return is_fresh(list(Path(os.environ["DATA_DIR"]).glob("beat-schedule*")))
 
 

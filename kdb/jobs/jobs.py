@@ -1,27 +1,27 @@
 """Enqueue and run background jobs. A Job row is the job; workers poll for queued rows, and Redis only wakes them.
 
-    @jobs.handler("recompute_rankings")          # in the module `job_handlers` of any installed app
+    @jobs.handler("recompute_rankings")          # in the module `job_handlers` of an installed app
     def recompute_rankings(run: jobs.JobRun, *, revision: int) -> None:
         for done, question in enumerate(questions, start=1):
             with transaction.atomic():
                 store(question)
-                run.step(done, len(questions))   # in the transaction: another's job is rolled back
+                run.step(done, len(questions))   # in the transaction, which rolls back if the lease is lost
 
     jobs.enqueue("recompute_rankings", revision=7)
 
-What can go wrong, and what happens then:
+Failures, and what happens then:
 
-* A message of Redis is lost, or Redis is down: `reap` sends it again while the row is queued.
-* A message comes twice, or two workers see a row: one UPDATE claims it for one of them.
-* The database's connection dies under a handler, or the worker dies and its lease runs out: the row is queued
-  again, with the next attempt number.
-* A worker is slow: a thread renews its lease. If all of it was stopped, its attempt number is stale when it goes
-  on: `step` raises LeaseLost, and what it writes to the row has no effect.
+* A message of Redis is lost, or Redis is down: `reap` sends it again as long as the row is queued.
+* A message arrives twice, or two workers see a row: one UPDATE claims it for one of them.
+* A handler loses the database, or its worker dies and the lease expires: the row is queued again with the next
+  attempt number.
+* A worker is slow: a thread renews its lease. If the whole process was suspended, its attempt number is outdated when
+  it continues: `step` raises LeaseLost, and its updates of the row have no effect.
 * The database is migrated to a later version meanwhile: the row is queued for a worker of that version.
-* A job kills each worker that takes it: it fails after MAX_ATTEMPTS.
+* A job kills each worker that runs it: it fails after MAX_ATTEMPTS.
 
-So a handler may begin again at any point: a step done twice must do no harm, and it may continue from
-`run.progress`. Times are the database's own, so the machines' clocks may differ.
+So a handler may be started again after any step: steps must be idempotent, and it may continue from `run.progress`.
+Times are the database's own, so the machines' clocks may differ.
 """
 
 import gc
@@ -63,7 +63,7 @@ _expected: dict[str, tuple[type[Exception], ...]] = {}
 
 
 class LeaseLost(Exception):  # noqa: N818 - an event, not a mistake
-    """This run no longer owns its job and must stop; another worker does it."""
+    """This attempt lost its job to another worker, and must stop."""
 
 
 class UnknownKind(LookupError):  # noqa: N818
@@ -71,9 +71,9 @@ class UnknownKind(LookupError):  # noqa: N818
 
 
 def handler(kind: str, *, expects: tuple[type[Exception], ...] = ()) -> Callable[[Handler], Handler]:
-    """Register the function that does jobs of this kind. It gets a JobRun and the job's arguments.
+    """Register a function as the handler of this kind of job. It is called with a JobRun and the job's arguments.
 
-    expects : errors whose text tells an operator what is the matter: the log has it, and no traceback
+    expects : errors whose message is enough for an operator: they are logged without a traceback
     """
 
     def register(function: Handler) -> Handler:
@@ -92,7 +92,7 @@ def load_handlers() -> None:
 
 
 def preload() -> None:
-    """Load what jobs need before a fork, and freeze it, as the garbage collector's marks would copy its pages."""
+    """Load what jobs need before a fork, and freeze it, as the garbage collector would write to the shared pages."""
     memory.share_between_threads()
     load_handlers()
     gc.collect()
@@ -100,9 +100,9 @@ def preload() -> None:
 
 
 def enqueue(kind: str, *, queue: str = "", **arguments: Any) -> Job:
-    """Queue a job, which begins once the surrounding transaction is committed.
+    """Queue a job, which starts once the surrounding transaction is committed.
 
-    queue : of the workers that can do it, such as lab-NAME; empty: any worker
+    queue : whose workers can run it, such as lab-NAME; empty: any worker
     """
     load_handlers()
     if kind not in _handlers:
@@ -113,15 +113,15 @@ def enqueue(kind: str, *, queue: str = "", **arguments: Any) -> Job:
 
 
 def enqueue_once(kind: str) -> None:
-    """Queue a job unless one of its kind is queued, which would do the same."""
+    """Queue a job, unless one of its kind is queued already."""
     if not Job.objects.filter(kind=kind, state=Job.State.QUEUED).exists():
         enqueue(kind)
 
 
 def enqueue_with_backoff(kind: str) -> None:
-    """Queue a job unless one of its kind is queued or running, or the last ones failed just now.
+    """Queue a job, unless one of its kind is queued or running, or the last one failed recently.
 
-    After failures in a row the next is queued a minute later, then two, four, and ten minutes at most.
+    After consecutive failures the delay is 1, 2, 4, ... minutes, at most ten.
     """
     latest = list(Job.objects.filter(kind=kind).order_by("-pk")[:5])
     if any(job.finished_at is None for job in latest):
@@ -133,13 +133,13 @@ def enqueue_with_backoff(kind: str) -> None:
 
 
 def _wake(job_id: int, queue: str) -> None:
-    if not settings.REDIS_URL:  # workers ask for what waits
+    if not settings.REDIS_URL:  # workers poll
         return
-    from kdb.celery import app  # other processes do without Celery
+    from kdb.celery import app  # imported late, as processes without Redis do not need Celery
 
     try:
         app.send_task(RUN_TASK, [job_id], **({"queue": queue} if queue else {}))
-    except Exception as error:  # whatever is wrong with Redis, the row is safe and is sent again
+    except Exception as error:  # whatever is wrong with Redis, `reap` wakes a worker later
         logger.warning("could not wake a worker job=%s reason=%r", job_id, error)
 
 
@@ -156,10 +156,9 @@ class JobRun:
         return f"job={self.job_id} attempt={self.attempt}"
 
     def step(self, done: int, total: int | None = None) -> None:
-        """Record that `done` steps (of `total`) are done and renew the lease.
+        """Record that `done` steps of `total` are done, and renew the lease.
 
-        Inside `transaction.atomic()` it also guards what the transaction wrote. Raises LeaseLost
-        where the job was given to another worker.
+        Raises LeaseLost where another worker has the job, which rolls back a surrounding transaction.
         """
         self.progress, self.total = done, total if total is not None else self.total
         if not self._update(progress=self.progress, total=self.total, heartbeat_at=Now()):
@@ -171,11 +170,11 @@ class JobRun:
     def finish(self, state: Job.State, error: str = "") -> bool:
         return self._update(state=state, error=error, finished_at=Now())
 
-    def give_back(self) -> bool:
+    def requeue(self) -> bool:
         return self._update(state=Job.State.QUEUED, owner="", heartbeat_at=None)
 
     def try_again(self, error: str) -> bool:
-        """Queue the next attempt, which the tick wakes a worker for; after the last one the job has failed."""
+        """Queue the next attempt, which starts after a lease's time; after the last one the job has failed."""
         if self.attempt >= MAX_ATTEMPTS:
             return self.finish(Job.State.FAILED, f"Given up after {self.attempt} attempts: {error}")
         return self._update(state=Job.State.QUEUED, owner="", attempt=self.attempt + 1, heartbeat_at=Now())
@@ -192,7 +191,7 @@ def run(job_id: int) -> bool:
     if job is None:
         logger.debug("no such job is queued job=%s", job_id)
         return False
-    with request_ids.under(job.request_id):
+    with request_ids.use_id(job.request_id):
         return _run(job)
 
 
@@ -202,7 +201,7 @@ def _run(job: Job) -> bool:
     try:
         if job.kind not in _handlers:
             raise UnknownKind(f"no handler for jobs of kind {job.kind}")
-        with _lease_kept(attempt):
+        with _renew_lease(attempt):
             _handlers[job.kind](attempt, **job.arguments)
     except LeaseLost:
         logger.warning("lost the lease %s", attempt)
@@ -211,20 +210,20 @@ def _run(job: Job) -> bool:
         if is_unavailable(error):
             logger.exception("lost the database kind=%s %s", job.kind, attempt)
             if not connection.in_atomic_block:
-                connection.close()  # a dead connection would not even take the news
+                connection.close()  # a dead connection could not store the failure
             attempt.try_again(f"{NO_DATABASE}: {failure_behind(error) or error}")
             return False
         if isinstance(error, _expected.get(job.kind, ())):
             logger.warning("failed kind=%s %s reason=%r", job.kind, attempt, str(error))
         else:
             logger.exception("failed kind=%s %s", job.kind, attempt)
-        if not connection.in_atomic_block and upgrades.is_newer():  # this code cannot do it, the new one may
-            attempt.give_back()
+        if not connection.in_atomic_block and upgrades.is_newer():  # newer code may be able to run it
+            attempt.requeue()
             return False
         return attempt.finish(Job.State.FAILED, str(error) or type(error).__name__)
-    except BaseException:  # the worker is told to stop
+    except BaseException:  # the worker is being stopped
         logger.warning("interrupted %s", attempt)
-        attempt.give_back()
+        attempt.requeue()
         raise
     ended = attempt.finish(Job.State.DONE)
     logger.info("ended %s" if ended else "lost the lease at the end %s", attempt)
@@ -232,7 +231,7 @@ def _run(job: Job) -> bool:
 
 
 def next_waiting(queue: str) -> int | None:
-    """Return the oldest job of a queue that may begin: one that lost the database waits for as long as a lease."""
+    """Return the id of the oldest job of a queue that may start; one that lost the database waits a lease."""
     waiting = Job.objects.filter(state=Job.State.QUEUED, queue=queue)
     is_due = Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=_silent_since())
     return waiting.filter(is_due).order_by("pk").values_list("pk", flat=True).first()
@@ -253,22 +252,22 @@ def _claim(job_id: int) -> Job | None:
 
 
 @contextmanager
-def _lease_kept(mine: JobRun) -> Iterator[None]:
-    """Renew the lease in a thread, so that a handler may compute for long between two steps."""
+def _renew_lease(attempt: JobRun) -> Iterator[None]:
+    """Renew the lease in a thread, so that steps of a handler may take longer than a lease."""
     stop = threading.Event()
 
     def renew() -> None:
         try:
             while not stop.wait(settings.KDB_JOB_LEASE_SECONDS / 4):
                 try:
-                    if not mine.renew():
-                        return  # the handler learns of it at its next step
+                    if not attempt.renew():
+                        return  # the handler's next step raises LeaseLost
                 except DatabaseError as error:
-                    logger.warning("could not renew the lease %s reason=%r", mine, error)
+                    logger.warning("could not renew the lease %s reason=%r", attempt, error)
         finally:
             connection.close()  # this thread's own
 
-    thread = threading.Thread(target=renew, name=f"lease of {mine}", daemon=True)
+    thread = threading.Thread(target=renew, name=f"lease of {attempt}", daemon=True)
     thread.start()
     try:
         yield
@@ -278,16 +277,16 @@ def _lease_kept(mine: JobRun) -> Iterator[None]:
 
 
 def reap() -> list[int]:
-    """Requeue the jobs of silent workers. With Redis, wake workers for jobs that wait too long, and return these."""
+    """Requeue the jobs of silent workers. With Redis, wake workers for jobs that wait too long; return their ids."""
     silent_since = _silent_since()
     with transaction.atomic():
         silent = _skip_locked(Job.objects.filter(state=Job.State.RUNNING, heartbeat_at__lt=silent_since))
         for pk, attempt, owner in silent.values_list("pk", "attempt", "owner"):
-            _take_from(pk, attempt, owner)
+            _requeue_silent(pk, attempt, owner)
 
         if not settings.REDIS_URL:
             return []
-        # A waiting row's heartbeat is the last time a worker was woken for it.
+        # The heartbeat of a queued row is the last time that a worker was woken for it.
         forgotten = _skip_locked(Job.objects.filter(state=Job.State.QUEUED)).annotate(
             woken_at=Coalesce("heartbeat_at", "created_at")
         )
@@ -298,7 +297,7 @@ def reap() -> list[int]:
     return list(overdue)
 
 
-def _take_from(pk: int, attempt: int, owner: str) -> None:
+def _requeue_silent(pk: int, attempt: int, owner: str) -> None:
     job = Job.objects.filter(pk=pk, attempt=attempt, state=Job.State.RUNNING)
     if attempt >= MAX_ATTEMPTS:
         error = f"Given up after {attempt} attempts: {GIVEN_UP}, last {owner}."
@@ -310,5 +309,5 @@ def _take_from(pk: int, attempt: int, owner: str) -> None:
 
 
 def _skip_locked(rows: QuerySet[Job]) -> QuerySet[Job]:
-    """Let two reapers share the rows on PostgreSQL; SQLite has one writer at a time anyway."""
+    """Skip rows that another reaper has locked on PostgreSQL; SQLite has one writer at a time."""
     return rows.select_for_update(skip_locked=True)

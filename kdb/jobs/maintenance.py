@@ -1,4 +1,4 @@
-"""The tick: every 15 seconds a worker takes back lost jobs, and the applications do their own maintenance."""
+"""The tick: every 15 s, a worker requeues lost jobs, and the apps do their own maintenance."""
 
 from datetime import timedelta
 
@@ -11,13 +11,13 @@ from kdb.signals import ticked
 
 _FORGET_WORKER_AFTER = timedelta(days=1)
 _BETWEEN_TICKS = timedelta(seconds=10)
-CLOCK = "tick"  # among the names of workers, for no worker is called so
+CLOCK = "tick"  # the name of the row for clocks, which no worker has
 
 
 def maintain(worker: str, *, of_beat: bool) -> None:
-    """Record that the worker lives, take back lost jobs, and send the signal `ticked`.
+    """Record that the worker is alive, requeue lost jobs, and send the signal `ticked`.
 
-    of_beat : sent by a clock; of several clocks' ticks within ten seconds, only the first counts
+    of_beat : whether a clock sent it; of several clocks, only the first tick within ten seconds counts
     """
     if upgrades.end_outdated_worker():
         return
@@ -30,7 +30,7 @@ def maintain(worker: str, *, of_beat: bool) -> None:
 
 
 def _is_first() -> bool:
-    """Tell whether no other clock ticked just now; one UPDATE decides between two."""
+    """Tell whether no other clock ticked within _BETWEEN_TICKS; one UPDATE decides between two."""
     _, is_new = WorkerHeartbeat.objects.get_or_create(name=CLOCK, defaults={"seen_at": now()})
     lately = now() - _BETWEEN_TICKS
     return is_new or WorkerHeartbeat.objects.filter(name=CLOCK, seen_at__lte=lately).update(seen_at=now()) == 1

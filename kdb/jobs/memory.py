@@ -1,4 +1,4 @@
-"""Return freed memory to the system: glibc keeps it, for each thread, unless it is told otherwise."""
+"""Return freed memory to the system, which glibc otherwise keeps for each thread."""
 
 import ctypes
 import platform
@@ -8,12 +8,12 @@ _IS_GLIBC = platform.libc_ver()[0] == "glibc"
 
 
 def share_between_threads() -> None:
-    """Let all threads of this process and its children share one heap: ten heaps hold 60 MiB of free memory."""
+    """Let all threads of this process and its children share one heap, as ten heaps keep 60 MiB of free memory."""
     if _IS_GLIBC:
         ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
 
 
-def give_back() -> None:
-    """Return free memory to the system, which takes some milliseconds."""
+def release() -> None:
+    """Return free memory to the system; this takes some milliseconds."""
     if _IS_GLIBC:
         ctypes.CDLL(None).malloc_trim(0)

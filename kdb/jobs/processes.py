@@ -1,7 +1,7 @@
-"""The long-running processes of KDB. docker-compose.yml starts the same commands one by one."""
+"""Commands of KDB's long-running processes. docker-compose.yml starts the same ones."""
 
 WEB = ["gunicorn", "kdb.wsgi", "--config", "python:kdb.gunicorn_settings"]
-# With Redis: Celery, woken by messages.
+# With Redis: Celery's workers, which messages wake.
 WORKER = [
     *("celery", "--app", "kdb", "--quiet", "worker", "--concurrency", "2", "--hostname", "kdb@%h"),
     *("--without-gossip", "--without-mingle", "--without-heartbeat"),  # nobody listens to its events
@@ -12,5 +12,5 @@ LABORATORY = [
     *("--queues", "lab-local", "--without-gossip", "--without-mingle", "--without-heartbeat"),
 ]
 BEAT = ["celery", "--app", "kdb", "--quiet", "beat"]
-# Without: one worker with a clock of its own, which asks the database.
+# Without Redis: one worker with a clock of its own, which polls the database.
 POLLING_WORKER = ["django", "work"]

@@ -1,6 +1,6 @@
 """Keep the web server and the workers running: the process that `manage.py serve` becomes after preparing the database.
 
-It imports nothing of Django: a process that only waits would hold 150 MiB for as long as KDB runs.
+It does not import Django, which would take 150 MiB of memory in a process that only waits.
 """
 
 import json
@@ -17,17 +17,17 @@ from kdb.jobs.starting_page import StartingPage
 from kdb.jobs.supervisor import STOPPING_SIGNALS, CannotStartError, Child, Supervisor
 from kdb.operations.log_lines import log_to_stderr
 
-WEB_ALONE_SECONDS = 10  # at most; the others wait for it to answer, who needs them is there only then
-READY_WITHIN_SECONDS = 300  # a few on a machine of its own, and no reason to begin again on one that has much to do
+WEB_ALONE_SECONDS = 10  # at most, before the others start, as nothing needs them until the web server answers
+READY_WITHIN_SECONDS = 300  # a few suffice on an idle machine, but a busy one must not be given up early
 
 
 class Serving(NamedTuple):
     """The settings of the process, passed on its command line."""
 
     port: int
-    listener: int  # the descriptor of the socket, which the web server inherits, also when it is started again
-    lock: int  # the descriptor of the file that is locked while this runs
-    host: str  # a name that the web server answers to
+    listener: int  # the descriptor of the socket, which each web server inherits
+    lock: int  # the descriptor of the file that stays locked while this runs
+    host: str  # a host name that the web server accepts
     data_dir: str
     with_redis: bool
     log_form: str
@@ -35,33 +35,33 @@ class Serving(NamedTuple):
 
 
 def replace_process(serving: Serving) -> None:
-    """Replace this process by one that serves. A signal meanwhile is pending until that one handles it."""
+    """Replace this process by one that serves. Signals in between stay pending until it handles them."""
     for descriptor in (serving.listener, serving.lock):
         os.set_inheritable(descriptor, True)
     signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING_SIGNALS)
     arguments = json.dumps(serving._asdict())
-    os.execv(sys.executable, [sys.executable, "-m", __name__, arguments])  # noqa: S606 - our own words, without a shell
+    os.execv(sys.executable, [sys.executable, "-m", __name__, arguments])  # noqa: S606 - no user input, no shell
 
 
 def children(serving: Serving) -> list[Child]:
-    """Return the web server, then those that start after it."""
+    """Return the web server, then the children that start after it."""
     python = [sys.executable, "-m"]
     web = [*python, *processes.WEB, "--bind", f"fd://{serving.listener}"]
-    # Celery warns of root because of pickled messages; ours are JSON.
+    # Celery warns against running as root because of pickled messages; ours are JSON.
     celery = [sys.executable, "-W", "ignore:You're running the worker", "-m"]
     others = [Child("worker", [*python, *processes.POLLING_WORKER])]
     if serving.with_redis:
         others = [
             Child("worker", [*celery, *processes.WORKER]),
             Child("laboratory", [*celery, *processes.LABORATORY]),
-            # Beat has nothing to lose, and may hang when a second SIGTERM interrupts how it takes the first.
+            # Short patience: beat has no work to finish, and may hang when a second SIGTERM interrupts its handler.
             Child("beat", [*python, *processes.BEAT], patience_seconds=2),
         ]
     return [Child("web server", web, pass_fds=[serving.listener]), *others]
 
 
 def serve(serving: Serving) -> None:
-    """Serve until told to stop. Raises CannotStartError. In either case no child is left."""
+    """Serve until stopped by a signal. Raises CannotStartError. In either case, no child is left running."""
     web, *others = kept = children(serving)
     listener = socket.socket(fileno=serving.listener)
     starting: StartingPage | None = StartingPage(listener)
@@ -95,7 +95,7 @@ def serve(serving: Serving) -> None:
 
 def main() -> None:
     serving = Serving(**json.loads(sys.argv[1]))
-    os.set_inheritable(serving.lock, False)  # no child is to hold it longer than this process
+    os.set_inheritable(serving.lock, False)  # no child may hold the lock longer than this process
     os.set_inheritable(serving.listener, False)
     log_to_stderr(serving.log_form, serving.log_level)
     try:

@@ -1,4 +1,4 @@
-"""Answer 503 while the web server starts, so that nobody's connection is refused or hangs."""
+"""Answer 503 while the web server starts, so that no connection is refused or hangs."""
 
 import json
 import select
@@ -7,8 +7,8 @@ import threading
 import time
 from contextlib import suppress
 
-PATIENCE_SECONDS = 0.1  # for the web server, which shares the port, to take a connection itself
-CLIENT_SECONDS = 2  # for a request to arrive, and for its answer to be taken
+PATIENCE_SECONDS = 0.1  # in which the web server, which shares the socket, may accept a connection itself
+CLIENT_SECONDS = 2  # for a client to send its request and read the answer
 MOST_AT_ONCE = 32
 _MOST_BYTES = 64 * 1024
 _WHY = "KDB is starting. That takes seconds; at the first start and after an upgrade minutes, to prepare its database."
@@ -24,14 +24,16 @@ _PROBLEM = json.dumps({"type": "about:blank", "title": "Service Unavailable", "s
 
 
 class StartingPage:
-    """A thread that answers the connections which the web server does not take, until `end` is called."""
+    """A thread that answers connections which the web server does not accept, until `end` is called."""
 
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener
-        self._listener.setblocking(False)  # as the web server does: it may have taken what was there a moment ago
+        self._listener.setblocking(
+            False
+        )  # as the web server may accept the connection first, and then `accept` would block
         self._ended = threading.Event()
         self._free = threading.Semaphore(MOST_AT_ONCE)
-        self._thread = threading.Thread(target=self._take, name="answer that KDB is starting", daemon=True)
+        self._thread = threading.Thread(target=self._accept, name="answer that KDB is starting", daemon=True)
         self._thread.start()
 
     def end(self) -> None:
@@ -39,12 +41,12 @@ class StartingPage:
         self._ended.set()
         self._thread.join()
 
-    def _take(self) -> None:
+    def _accept(self) -> None:
         while not self._ended.is_set():
             if not self._is_connection_waiting(0.2) or self._ended.wait(PATIENCE_SECONDS):
                 continue
             while self._is_connection_waiting(0) and self._free.acquire(timeout=CLIENT_SECONDS):
-                with suppress(OSError):  # they are gone, or taken by the web server
+                with suppress(OSError):  # the client is gone, or the web server accepted it
                     client, _ = self._listener.accept()
                     threading.Thread(target=self._answer, args=(client,), daemon=True).start()
                     continue
@@ -59,21 +61,21 @@ class StartingPage:
             with client, suppress(OSError):
                 client.settimeout(CLIENT_SECONDS)
                 head = b""
-                while b"\r\n\r\n" not in head and len(head) < _MOST_BYTES and (more := _more(client, until)):
+                while b"\r\n\r\n" not in head and len(head) < _MOST_BYTES and (more := _receive(client, until)):
                     head += more
-                client.sendall(_answer_to(head))
+                client.sendall(_response_to(head))
                 client.shutdown(socket.SHUT_WR)
-                while _more(client, until):
-                    pass  # what is left unread would take the answer back
+                while _receive(client, until):
+                    pass  # closing with unread data would reset the connection and lose the answer
         finally:
             self._free.release()
 
 
-def _more(client: socket.socket, until: float) -> bytes:
+def _receive(client: socket.socket, until: float) -> bytes:
     return client.recv(_MOST_BYTES) if time.monotonic() < until else b""
 
 
-def _answer_to(head: bytes) -> bytes:
+def _response_to(head: bytes) -> bytes:
     method, _, rest = head.partition(b" ")
     is_api = rest.startswith(b"/api/")
     body = (_PROBLEM if is_api else _PAGE).encode()

@@ -1,9 +1,9 @@
-"""Keep a few child processes running, and take them along when it ends, however it ends.
+"""Keep a few child processes running, and end them with this process, however it ends.
 
-Each child has a session of its own. Where it ends, whatever is left of its session ends with it; what a child put into
-the background in another session (the connection that ssh shares between commands) is of use to the others and stays.
-On Linux a child is told to stop when this process is killed (PR_SET_PDEATHSIG), and a grandchild whose parent has ended
-becomes ours (PR_SET_CHILD_SUBREAPER), so that none runs on unseen and each is collected when it ends.
+Each child has a session of its own. When it ends, the rest of its session is killed; background processes in other
+sessions stay, such as the connection that ssh shares between commands, as other children use them. On Linux, children
+get SIGTERM when this process is killed (PR_SET_PDEATHSIG), and orphaned grandchildren become its children
+(PR_SET_CHILD_SUBREAPER), so that all are reaped and none keeps running unseen.
 """
 
 import ctypes
@@ -22,20 +22,20 @@ from pathlib import Path
 logger = logging.getLogger(__name__)
 
 LONGEST_BACKOFF_SECONDS = 30
-SETTLED_AFTER_SECONDS = 20  # a child that lived this long could start
-MAX_FAILED_STARTS = 3  # of a child that never stayed up
-PATIENCE_SECONDS = 10  # for what is under way, before it is interrupted
+SETTLED_AFTER_SECONDS = 20  # after which a child counts as started
+MAX_FAILED_STARTS = 3  # of a child that never settled
+PATIENCE_SECONDS = 10  # for running work to finish, before it is interrupted
 LAST_PATIENCE_SECONDS = 5  # after the interruption, before the kill
 
 STOPPING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-SUPERVISED_BY = "KDB_SUPERVISED_BY"  # in a child's environment: the number of its supervisor's process
+SUPERVISED_BY = "KDB_SUPERVISED_BY"  # in a child's environment: the process id of its supervisor
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
 class CannotStartError(Exception):
-    """A child that never stayed up ends by itself again and again."""
+    """A child ended by itself at each of its first starts."""
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Child:
     patience_seconds: float = PATIENCE_SECONDS
     process: subprocess.Popen[bytes] | None = None
     started_at: float = 0.0
-    start_again_at: float = 0.0  # time.monotonic(), of the first start too
+    start_again_at: float = 0.0  # by time.monotonic(); also delays the first start
     has_stayed_up: bool = False
     ends_in_a_row: int = 0
     failed_starts: int = 0
@@ -59,8 +59,8 @@ class Child:
             pass_fds=self.pass_fds,
             stdin=subprocess.DEVNULL,
             env=os.environ | {SUPERVISED_BY: str(os.getpid())},
-            start_new_session=True,  # Ctrl-C is for us: the children wait for the SIGTERM that `stop` sends
-            preexec_fn=_end_with(os.getpid()),
+            start_new_session=True,  # so that Ctrl-C reaches only the supervisor, which then sends SIGTERM
+            preexec_fn=_request_end_with(os.getpid()),
         )
         self.started_at = time.monotonic()
 
@@ -71,10 +71,10 @@ class Child:
         if self.process is not None and self.is_running():
             self.process.send_signal(number)
 
-    def look_after(self) -> None:
-        """Start again what has ended, for ever, and later each time.
+    def restart_if_ended(self) -> None:
+        """Restart the child if it has ended, after a delay that grows with each end in a row.
 
-        Raises CannotStartError where it never stayed up and ended three times by itself: it would not tomorrow either.
+        Raises CannotStartError where it never settled and has ended by itself MAX_FAILED_STARTS times.
         """
         if self.is_running():
             return
@@ -85,7 +85,7 @@ class Child:
             if now - self.started_at > SETTLED_AFTER_SECONDS:
                 self.has_stayed_up, self.ends_in_a_row = True, 0
             self.ends_in_a_row += 1
-            self.failed_starts += status >= 0  # a kill says nothing of whether it can start
+            self.failed_starts += status >= 0  # one that was killed may be able to start
             if not self.has_stayed_up and self.failed_starts >= MAX_FAILED_STARTS:
                 raise CannotStartError(f"the {self.name} does not stay up (exit status {status}); its words are above.")
             delay = min(2 ** min(self.ends_in_a_row - 1, 10), LONGEST_BACKOFF_SECONDS)
@@ -105,20 +105,17 @@ class Supervisor:
         if _libc:
             _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
         for number in STOPPING_SIGNALS:
-            signal.signal(number, self._on_signal)
-
-    def _on_signal(self, number: int, frame: object) -> None:
-        self._stop.set()
+            signal.signal(number, lambda *_: self._stop.set())
 
     def run(self, each_turn: Callable[[], None]) -> None:
-        """Start the children and keep them running; `each_turn` is called a few times a second.
+        """Start the children and keep them running; `each_turn` is called ten times a second.
 
-        Returns when told to stop, with no child left. Raises CannotStartError, with none left either.
+        Returns after a signal to stop. Raises CannotStartError. In either case, no child is left running.
         """
         try:
             while not self._stop.is_set():
                 for child in self._children:
-                    child.look_after()
+                    child.restart_if_ended()
                 self._collect_orphans()
                 each_turn()
                 self._stop.wait(0.1)
@@ -126,7 +123,7 @@ class Supervisor:
             self.stop()
 
     def stop(self) -> None:
-        """End the children: politely, then firmly, then without asking."""
+        """End the children by SIGTERM, later SIGQUIT, and at last SIGKILL."""
         begin = time.monotonic()
         hurried = set()
         for child in self._children:
@@ -145,20 +142,22 @@ class Supervisor:
             if child.process is not None:
                 child.process.wait()
         while _libc and (orphans := _processes(lambda parent, session: parent == os.getpid())):
-            for pid in orphans:  # they may leave orphans of their own
+            for pid in orphans:  # in a loop, as their own children become orphans, too
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
 
     def _collect_orphans(self) -> None:
-        """Collect what became ours and has ended; how a child ended is asked by `Popen.poll`."""
+        """Reap ended orphans. Children of our own are reaped by `Popen.poll`, which needs their exit status."""
         ours = {child.process.pid for child in self._children if child.process}
         while _libc and (orphan := _ended_child()) is not None and orphan not in ours:
             os.waitpid(orphan, 0)
 
 
 def end_with_supervisor() -> None:
-    """End this child, which may wait for ever where it is told to stop, once its supervisor was killed and nobody would
-    hurry it: after the time that the supervisor would have given it."""
+    """Make this child exit some time after its supervisor was killed, as it may wait for ever after its SIGTERM.
+
+    It has as much time as the supervisor would have given it.
+    """
     supervisor = os.environ.get(SUPERVISED_BY)
     if supervisor is None:
         return
@@ -173,18 +172,18 @@ def end_with_supervisor() -> None:
     threading.Thread(target=watch, name="end with the supervisor", daemon=True).start()
 
 
-def _end_with(parent: int) -> Callable[[], None]:
+def _request_end_with(parent: int) -> Callable[[], None]:
     def before_exec() -> None:
         if _libc:
             _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != parent:  # it ended before that call
+        if os.getppid() != parent:  # the parent ended before prctl
             os._exit(1)
 
     return before_exec
 
 
 def _ended_child() -> int | None:
-    """Return the number of a child that has ended and was not collected yet."""
+    """Return the process id of a child that has ended and is not reaped yet, without reaping it."""
     try:
         ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:  # there are no children
@@ -193,14 +192,14 @@ def _ended_child() -> int | None:
 
 
 def _end_session(session: int) -> None:
-    """Kill the rest of an ended child's session. Nobody else gets its number until they are gone."""
-    for pid in _processes(lambda _, of: of == session) if _libc else []:
+    """Kill the other processes of an ended child's session, whose id is not used again while they exist."""
+    for pid in _processes(lambda _, session_of: session_of == session) if _libc else []:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
 
 def _processes(is_wanted: Callable[[int, int], bool]) -> list[int]:
-    """Return the numbers of processes, asked by their parent and session."""
+    """Return the ids of the processes of whose parent and session `is_wanted` is true."""
     pids = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:

@@ -1,4 +1,4 @@
-"""Celery's tasks. A message only wakes a worker: the job itself is a row (kdb.jobs.jobs)."""
+"""Celery's tasks. A message only wakes a worker; the job is a row (kdb.jobs.jobs)."""
 
 from typing import Any
 
@@ -16,9 +16,9 @@ def preload_before_fork(**kwargs: Any) -> None:
 
 @app.task(name=jobs.RUN_TASK)
 def run_job(job_id: int) -> None:
-    if not upgrades.end_outdated_worker():  # else the row waits for a worker of the new version
+    if not upgrades.end_outdated_worker():  # else the row stays queued for a worker of the new version
         jobs.run(job_id)
-        memory.give_back()
+        memory.release()
 
 
 @app.task(name="experiments.tick", bind=True)

@@ -1,10 +1,10 @@
 """The worker without Redis, `manage.py work`, which polls the database for jobs twice a second.
 
-The parent has neither connections nor threads, because it forks: two processes a queue, each of which does one job at a
-time, and one that ticks. They share what is loaded; one that ends is forked again. Those of a laboratory here, which
-most have not, are forked when the process that ticks has seen a job for them. Told to stop (SIGTERM), each ends its job
-first; SIGQUIT interrupts the job, which goes back. Where the parent was killed they end after their jobs. Where
-the supervisor was killed nobody else would hurry them: the parent interrupts them by one alarm, and kills by the next.
+The parent forks two processes for each queue, which run one job at a time, and one that ticks; so it has neither
+connections nor threads. They share its memory, and are forked again when they end. Processes for the laboratory of this
+machine are forked once the ticking process sees a job for it, as most machines have none. After SIGTERM each process
+finishes its job; SIGQUIT interrupts the job, which is requeued. If the parent was killed, they end after their jobs. If
+the supervisor was killed, the parent interrupts them by a first alarm and kills them by a second.
 """
 
 import logging
@@ -26,26 +26,26 @@ from kdb.signals import worker_process_began
 
 logger = logging.getLogger(__name__)
 
-ANYBODYS, LOCAL_LABORATORY = "", "lab-local"  # runs of campaigns take hours, so they have processes of their own
-PROCESSES = 2  # of each queue
+ANY_WORKER, LOCAL_LABORATORY = "", "lab-local"  # queues; runs of campaigns take hours, so they have their own
+PROCESSES = 2  # for each queue
 POLL_SECONDS = 0.5
 RESTART_SECONDS = 1  # after a process ended by itself
-GROWTH_MIB = 64  # that jobs may leave behind: Python keeps what it has had, so the process ends and another is forked
-LOST_AFTER_SECONDS = 10  # an interrupted job has given itself back by then; else its lease runs out
+GROWTH_MIB = 64  # after which a process is replaced, as Python does not return memory
+LOST_AFTER_SECONDS = 10  # in which an interrupted job requeues itself; else its lease expires
 
-_ENDED_WELL, _FAILED, _SAW_LABORATORY = 0, 1, 2  # exit statuses of processes; the last is only returned by `_tick`
+_ENDED, _FAILED, _SAW_LABORATORY = 0, 1, 2  # exit statuses; only `_tick` returns the last one
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGALRM)
 IsWanted = Callable[[], bool]
-Work = Callable[[IsWanted], int]  # which returns the exit status
+Work = Callable[[IsWanted], int]  # returns the exit status
 
 
 class Worker:
-    """The parent of the worker's processes, which it keeps running until it is told to stop."""
+    """The parent process of a worker, which keeps its children running until a signal stops it."""
 
     def __init__(self, queues: Sequence[str] = ()) -> None:
-        """queues : to serve; without, those of this machine"""
+        """queues : whose jobs to run; empty: those of this machine"""
         self._missing: list[Work] = [
-            *_of_queues(queues or (ANYBODYS,)),
+            *_queue_processes(queues or (ANY_WORKER,)),
             partial(_tick, looks_for_laboratory=not queues),
         ]
         self._running: dict[int, Work] = {}
@@ -53,11 +53,11 @@ class Worker:
         self._were_interrupted = False
 
     def run(self) -> None:
-        """Return when told to stop, with no process left."""
+        """Keep the children running. Return after a signal to stop, when no child is left."""
         upgrades.begin_worker()
         jobs.preload()
         for number in _SIGNALS:
-            signal.signal(number, self._pass_on)
+            signal.signal(number, self._forward_signal)
         while True:
             while self._missing and not self._is_stopping:
                 self._start(self._missing.pop())
@@ -66,7 +66,7 @@ class Worker:
             pid, status = os.waitpid(-1, 0)
             ended, status = self._running.pop(pid), os.waitstatus_to_exitcode(status)
             if status == _SAW_LABORATORY:
-                self._missing += [*_of_queues((LOCAL_LABORATORY,)), partial(_tick, looks_for_laboratory=False)]
+                self._missing += [*_queue_processes((LOCAL_LABORATORY,)), partial(_tick, looks_for_laboratory=False)]
                 continue
             self._missing.append(ended)
             if not self._is_stopping:
@@ -76,7 +76,9 @@ class Worker:
 
     def _start(self, work: Work) -> None:
         parent = os.getpid()
-        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)  # until it is known whom to pass them on to
+        signal.pthread_sigmask(
+            signal.SIG_BLOCK, _SIGNALS
+        )  # until _running has the child, to which signals are forwarded
         try:
             if self._is_stopping:
                 return
@@ -87,13 +89,13 @@ class Worker:
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
 
-    def _pass_on(self, number: int, frame: object) -> None:
+    def _forward_signal(self, number: int, frame: object) -> None:
         self._is_stopping = True
         if number in (signal.SIGTERM, signal.SIGINT):
             number = signal.SIGTERM
             if supervisor.SUPERVISED_BY in os.environ:
                 signal.alarm(supervisor.PATIENCE_SECONDS + supervisor.LAST_PATIENCE_SECONDS)
-        elif number == signal.SIGALRM and self._were_interrupted:  # and the interruption was lost, as in a finalizer
+        elif number == signal.SIGALRM and self._were_interrupted:  # the interruption was lost, as one in a finalizer is
             number = signal.SIGKILL
         else:
             if number == signal.SIGALRM:
@@ -104,28 +106,30 @@ class Worker:
                 os.kill(pid, number)
 
 
-def _of_queues(queues: Sequence[str]) -> list[Work]:
-    return [partial(_take_jobs, queue) for queue in queues for _ in range(PROCESSES)]
+def _queue_processes(queues: Sequence[str]) -> list[Work]:
+    return [partial(_run_jobs, queue) for queue in queues for _ in range(PROCESSES)]
 
 
 def _run_process(work: Work, parent: int) -> None:
-    """Do the work of a process that was just forked, and exit."""
+    """Do the work in the process that was just forked, and exit."""
     stop_signals = []
     status = _FAILED
 
     def interrupt(number: int, frame: object) -> None:
-        signal.signal(signal.SIGQUIT, signal.SIG_IGN)  # what goes back is not interrupted again
+        signal.signal(signal.SIGQUIT, signal.SIG_IGN)  # requeuing must not be interrupted
         raise SystemExit
 
     try:
         signal.signal(signal.SIGTERM, lambda number, frame: stop_signals.append(number))
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent passes it on
+        signal.signal(
+            signal.SIGINT, signal.SIG_IGN
+        )  # Ctrl-C reaches all processes, and the parent forwards it as SIGTERM
         signal.signal(signal.SIGQUIT, interrupt)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
         worker_process_began.send(sender=Worker)
         status = work(lambda: not stop_signals and os.getppid() == parent)
     except SystemExit:
-        status = _ENDED_WELL
+        status = _ENDED
     except BaseException:
         logger.exception("a process of the worker failed")
     finally:
@@ -133,14 +137,14 @@ def _run_process(work: Work, parent: int) -> None:
 
 
 def _resident_mib() -> float:
-    """Return what this process holds of the memory, shared or not; 0 where the system does not say it so."""
+    """Return the resident memory of this process in MiB, shared or not; 0 on systems without /proc."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
     except OSError:
         return 0.0
 
 
-def _take_jobs(queue: str, is_wanted: IsWanted) -> int:
+def _run_jobs(queue: str, is_wanted: IsWanted) -> int:
     began_with = _resident_mib()
     while is_wanted() and _resident_mib() < began_with + GROWTH_MIB:
         try:
@@ -148,18 +152,18 @@ def _take_jobs(queue: str, is_wanted: IsWanted) -> int:
             job_id = jobs.next_waiting(queue)
             if job_id is not None and not upgrades.end_outdated_worker():
                 jobs.run(job_id)
-                memory.give_back()
+                memory.release()
                 continue
         except Error as error:
             logger.warning("could not ask for jobs reason=%r", error)
         time.sleep(POLL_SECONDS)
-    return _ENDED_WELL
+    return _ENDED
 
 
 def _tick(is_wanted: IsWanted, *, looks_for_laboratory: bool) -> int:
-    """Tick at once and then by the clock. A failed tick is logged; the next one takes up what it left.
+    """Tick at once, then every KDB_TICK_SECONDS. A failed tick is logged, and the next one makes up for it.
 
-    looks_for_laboratory : end where a job waits for the laboratory of this machine, so that the parent learns of it
+    looks_for_laboratory : whether to exit with _SAW_LABORATORY once a job for the laboratory of this machine waits
     """
     name, again_at, is_first = f"kdb@{socket.gethostname()}", 0.0, True
     while is_wanted():
@@ -177,4 +181,4 @@ def _tick(is_wanted: IsWanted, *, looks_for_laboratory: bool) -> int:
         except Error as error:
             logger.warning("could not ask for jobs reason=%r", error)
         time.sleep(POLL_SECONDS)
-    return _ENDED_WELL
+    return _ENDED

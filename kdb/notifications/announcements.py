@@ -1,4 +1,4 @@
-"""Make deliveries of what happened, in the same transaction, so that none is lost and none made for nothing."""
+"""Make the deliveries of an event in its transaction, so that they exist exactly if it is committed."""
 
 from collections.abc import Callable, Collection
 from functools import partial
@@ -15,7 +15,7 @@ from .models import Delivery, Subscription, Topic
 
 JOB = "deliver_notifications"  # the handler is in kdb.notifications.job_handlers
 TEST = "test"
-MOST_TESTS, TEST_SECONDS = 10, 3600  # of one user: what a stranger's server gets to see of KDB at most
+MOST_TESTS, TEST_SECONDS = 10, 3600  # a user, as the webhook may be the server of a stranger
 
 
 def announce(
@@ -28,10 +28,10 @@ def announce(
     users: Collection[int] | None = None,
     may: Callable[[Any], bool] | None = None,
 ) -> int:
-    """Notify the subscribers to a topic who may know it; return how many deliveries that makes.
+    """Notify the subscribers to a topic who may see the event. Return the number of deliveries.
 
-    users : ids of those whom it concerns; None: all
-    may : tells whether a user may know it, beside what the topic asks of everybody
+    users : ids of the users whom it concerns; None: all
+    may : tells whether a user may see it, beyond the permission of the topic
     """
     recipients = [
         subscription
@@ -45,12 +45,11 @@ def announce(
 
 
 def may_test(user: Any) -> bool:
-    """Count one more test of this user. Return whether that is not too many."""
+    """Count one more test message of this user. Return whether it is within the limit."""
     return is_within(MOST_TESTS, TEST_SECONDS, "notification test", str(user.pk))
 
 
 def send_test(subscription: Subscription) -> None:
-    """Send a test message."""
     text = "This is a test: you asked KDB for it. What you want to be told will come the same way."
     _deliver([subscription], TEST, subject="A test from KDB", text=text, path="/accounts/notifications/", facts={})
 
@@ -68,5 +67,5 @@ def _deliver(recipients: list[Subscription], topic: str, *, subject: str, **mess
         )
         for subscription in recipients
     )
-    if recipients:  # one job sends for everybody, so that slow receivers hold one worker at most
+    if recipients:  # one job sends all of them, so that slow receivers occupy one worker at most
         transaction.on_commit(partial(jobs.enqueue_with_backoff, JOB))

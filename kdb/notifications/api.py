@@ -1,4 +1,4 @@
-"""The API by which a program arranges where its owner is told of what, and sees what became of it (scope `notify`)."""
+"""The API of a user's subscriptions and their deliveries (scope `notify`)."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ _SHOWN = 100  # deliveries
 
 
 class SubscriptionSerializer(serializers.ModelSerializer[Subscription]):
-    """One place where you are told."""
+    """A subscription: topics, and the address at which you are notified."""
 
     topics = serializers.ListField(child=serializers.ChoiceField(choices=Topic.choices), read_only=True)
     signing_key = serializers.SerializerMethodField(help_text="Of a webhook's HMAC; null for mail.")
@@ -68,7 +68,7 @@ class SubscriptionFieldsSerializer(TopicsSerializer):
 
 
 class DeliverySerializer(serializers.ModelSerializer[Delivery]):
-    """One message on its way, or at its end."""
+    """A message to a subscription, and the state of its delivery."""
 
     class Meta:
         model = Delivery
@@ -85,7 +85,7 @@ class DeliverySerializer(serializers.ModelSerializer[Delivery]):
 class NotificationViewSet(
     mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.DestroyModelMixin, GenericViewSet[Subscription]
 ):
-    """Your subscriptions: where you are told of what. There are ten at most, so the list has no pages."""
+    """Your subscriptions to notifications. There are ten at most, so the list has no pages."""
 
     permission_classes = [IsAuthenticated]
     queryset = Subscription.objects.all()
@@ -110,7 +110,7 @@ class NotificationViewSet(
         responses={201: SubscriptionSerializer},
     )
     def create(self, request: Request) -> Response:
-        """Be told somewhere."""
+        """Add a subscription."""
         body = _checked_body(request, SubscriptionFieldsSerializer)
         try:
             subscription = subscriptions.add(
@@ -127,7 +127,7 @@ class NotificationViewSet(
         responses={200: SubscriptionSerializer},
     )
     def update(self, request: Request, pk: str) -> Response:
-        """Choose what it is told; one that was switched off is on again."""
+        """Set its topics; one that was switched off is on again."""
         subscription = self.get_object()
         try:
             subscriptions.change(subscription, _checked_body(request, TopicsSerializer)["topics"])
@@ -139,7 +139,7 @@ class NotificationViewSet(
     @extend_schema(operation_id="notifications_test", tags=TAGS, request=None, responses={202: None})
     @action(detail=True, methods=["post"])
     def test(self, request: Request, pk: str) -> Response:
-        """Send a message that says nothing. What becomes of it is among the deliveries."""
+        """Send a test message. Its delivery is listed among the others."""
         subscription = self.get_object()
         if not announcements.may_test(request.user):
             raise Throttled(announcements.TEST_SECONDS)
@@ -155,7 +155,7 @@ class NotificationViewSet(
 
 
 def _checked_body(request: Request, shape: type[Fields]) -> dict[str, Any]:
-    """Return the body, checked."""
+    """Return the validated body. Raises FaultyRequest or ValidationError."""
     serializer = shape(data=fields_of(request, shape))
     serializer.is_valid(raise_exception=True)
     return dict(serializer.validated_data)

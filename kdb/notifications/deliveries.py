@@ -1,7 +1,7 @@
-"""Send what is due, and try again what failed.
+"""Send due deliveries, and try failed ones again.
 
-An attempt is counted, and the time of the next one set, before it is made. A process may die at any point: what was
-not noted as sent is sent again later, with the same id.
+An attempt is counted, and the time of the next one set, before it is made. So a process may die at any point: unless
+the delivery was recorded as sent, it is sent again later, with the same id.
 """
 
 import logging
@@ -23,25 +23,25 @@ logger = logging.getLogger(__name__)
 
 FIRST_DELAY = timedelta(minutes=1)  # before the second attempt; doubles each time
 LONGEST_DELAY = timedelta(hours=12)
-PATIENCE = timedelta(days=7)  # with one delivery, and with a place that takes none
-KEPT = timedelta(days=30)  # what has ended
+PATIENCE = timedelta(days=7)  # with one delivery, and with a subscription whose deliveries fail
+KEPT = timedelta(days=30)  # of ended deliveries
 
 State = Delivery.State
 SEND = {Subscription.Way.MAIL: mail.send, Subscription.Way.WEBHOOK: webhook.send}
 
 
 def deliver_due(progress: Callable[[int], None]) -> None:
-    """Try everything that is due, what failed least first; `progress(done)` is called after each."""
+    """Attempt all due deliveries, those with the fewest attempts first; `progress(done)` is called after each."""
     done = 0
     while (delivery := _due().order_by("attempts", "due_at", "pk").first()) is not None:
         if _claim(delivery):
-            _try(delivery)
+            _attempt(delivery)
         done += 1
         progress(done)
 
 
 def maintain() -> None:
-    """Have waiting deliveries sent though their job was lost, and delete old ones; for the tick."""
+    """Enqueue a job for due deliveries whose job was lost, and delete old ones; called by the tick."""
     if _due().exists():
         jobs.enqueue_with_backoff(JOB)
     Delivery.objects.filter(ended_at__lt=now() - KEPT).delete()
@@ -52,7 +52,7 @@ def _due() -> QuerySet[Delivery]:
 
 
 def delay(attempts: int) -> timedelta:
-    """Return the time before the next attempt, after this many."""
+    """Return the time between this many attempts and the next one."""
     return min(FIRST_DELAY * 2 ** min(attempts - 1, 20), LONGEST_DELAY)
 
 
@@ -62,30 +62,30 @@ def _claim(delivery: Delivery) -> bool:
     return mine.update(attempts=F("attempts") + 1, due_at=Now() + Value(wait)) == 1
 
 
-def _try(delivery: Delivery) -> None:
+def _attempt(delivery: Delivery) -> None:
     subscription = delivery.subscription
-    if reason := _why_not(delivery):
+    if reason := _reason_to_withhold(delivery):
         _end(delivery, State.GIVEN_UP, reason)
         return
     try:
         SEND[Subscription.Way(subscription.way)](delivery)
     except NotSent as error:
-        _failed(delivery, str(error))
+        _record_failure(delivery, str(error))
         return
     _end(delivery, State.SENT)
     Subscription.objects.filter(pk=subscription.pk, failing_since__isnull=False).update(failing_since=None)
     logger.info("sent delivery=%s way=%s attempt=%s", delivery.pk, subscription.way, delivery.attempts + 1)
 
 
-def _why_not(delivery: Delivery) -> str:
-    """Say why a message is not sent after all: its owner must be allowed to see it now, not only when it was made."""
+def _reason_to_withhold(delivery: Delivery) -> str:
+    """Return why a delivery is not sent any more; its owner must still be allowed to see it. "": send it."""
     user = delivery.subscription.user
     if not user.is_active or (delivery.topic != TEST and not subscriptions.may_receive(user, delivery.topic)):
         return "You may not see this any more."
     return next((why for _, why in delivery_due.send(sender=Delivery, delivery=delivery) if why), "")
 
 
-def _failed(delivery: Delivery, reason: str) -> None:
+def _record_failure(delivery: Delivery, reason: str) -> None:
     subscription, attempts = delivery.subscription, delivery.attempts + 1
     logger.info("not sent delivery=%s attempt=%s reason=%r", delivery.pk, attempts, reason)
     Delivery.objects.filter(pk=delivery.pk, state=State.WAITING).update(error=reason)
@@ -95,7 +95,7 @@ def _failed(delivery: Delivery, reason: str) -> None:
         subscriptions.switch_off(subscription, f"Nothing was taken there since {since:%Y-%m-%d}. Last: {reason}")
     elif delivery.created_at < now() - PATIENCE:
         _end(delivery, State.GIVEN_UP, reason)
-    else:  # whatever else waits for this place does not try it in the meantime
+    else:  # other deliveries of this subscription wait for the next attempt, too
         others = Delivery.objects.filter(subscription=subscription, state=State.WAITING).exclude(topic=TEST)
         next_try = now() + delay(attempts)
         others.filter(~Q(pk=delivery.pk), due_at__lt=next_try).update(due_at=next_try)

@@ -1,4 +1,4 @@
-"""Forms in which people choose what they are told, and where."""
+"""Forms in which users choose what they are notified of, and how."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from .models import Subscription
 
 
 class TopicsForm(forms.Form):
-    """The topics of a subscription, of those its owner may be told."""
+    """The topics of a subscription, of those that its owner may receive."""
 
     topics = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple, label="Tell me when")
 

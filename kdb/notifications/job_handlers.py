@@ -1,4 +1,4 @@
-"""Handlers of jobs; kdb.jobs.jobs imports this module."""
+"""Register the handler of jobs that deliver notifications."""
 
 from kdb.jobs import jobs
 
@@ -8,5 +8,5 @@ from .announcements import JOB
 
 @jobs.handler(JOB)
 def deliver_notifications(run: jobs.JobRun) -> None:
-    """Send what is due. What fails keeps its reason and the time of its next attempt in its own row."""
+    """Send all due deliveries. A failed one has the reason, and the time of its next attempt, in its row."""
     deliveries.deliver_due(run.step)

@@ -1,4 +1,4 @@
-"""A delivery as a letter to the account's own address."""
+"""Send a delivery by mail to the account's address."""
 
 import logging
 from smtplib import SMTPException
@@ -15,7 +15,7 @@ MANAGE = "/accounts/notifications/"
 
 
 def send(delivery: Delivery) -> None:
-    """Send the delivery by mail. Raises NotSent. The letter's id is the delivery's: mail servers can drop doubles."""
+    """Send the delivery by mail. Raises NotSent. Its Message-ID has the delivery's id, so repeats can be recognised."""
     subscription = delivery.subscription
     if why_not := subscriptions.why_no_mail(subscription.user):
         raise NotSent(why_not)

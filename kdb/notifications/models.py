@@ -1,4 +1,4 @@
-"""Subscriptions: where people want to be told of what; and every message on its way there."""
+"""Subscriptions, which say who is notified of what and where, and the deliveries to them."""
 
 from uuid import uuid4
 
@@ -8,8 +8,6 @@ from django.db.models import Q
 
 
 class Topic(models.TextChoices):
-    """A topic that somebody may want to be told of."""
-
     CAMPAIGN = "campaign", "my campaign finished, or paused because something failed"
     REVIEW = "review", "a case study, or a source that changed, waits for my review"
     MACHINES = "machines", "on my hosts a pool fills up, a disk became slow, a move failed, or a plan waits for me"
@@ -18,7 +16,7 @@ class Topic(models.TextChoices):
 
 
 class Subscription(models.Model):
-    """One place where somebody wants to be told. Its id makes the key that its webhooks are signed with."""
+    """One address at which a user is notified of topics. The key that signs its webhooks is derived from its id."""
 
     class Way(models.TextChoices):
         MAIL = "mail", "mail"
@@ -54,7 +52,7 @@ class Subscription(models.Model):
 
 
 class Delivery(models.Model):
-    """One message on its way to one subscription. Receivers know doubles by its id."""
+    """One message to one subscription. Receivers recognise repeats by its id."""
 
     class State(models.TextChoices):
         WAITING = "waiting", "waiting"

@@ -1,4 +1,4 @@
-"""Receivers of signals: the work of notifications at each tick."""
+"""Maintain deliveries at each tick."""
 
 from typing import Any
 
@@ -10,5 +10,5 @@ from . import deliveries
 
 
 @receiver(ticked)
-def look_after_deliveries(sender: Any, **kwargs: Any) -> None:
+def maintain_deliveries(sender: Any, **kwargs: Any) -> None:
     deliveries.maintain()

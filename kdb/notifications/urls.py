@@ -1,4 +1,4 @@
-"""Addresses of notifications, below those of the account."""
+"""URLs of the pages of notifications."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The page on which somebody sees and changes what they are told, where, and what became of it."""
+"""The page of a user's subscriptions and their deliveries."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -20,7 +20,7 @@ _SHOWN = 20  # deliveries
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def notifications(request: HttpRequest) -> HttpResponse:
-    """Show everything of one's own; or add one subscription more."""
+    """Show the user's subscriptions and deliveries, or add a subscription."""
     user = user_of(request)
     form = SubscriptionForm(request.POST or None, user=user)
     if request.method == "POST" and form.is_valid():
@@ -50,9 +50,9 @@ def notifications(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def change(request: HttpRequest, pk: str) -> HttpResponse:
-    """Change what a subscription is told; without anything ticked it stays as it was."""
+    """Change the topics of a subscription; if none is ticked, it stays as it is."""
     form = TopicsForm(request.POST, user=user_of(request))
-    subscription = _own(request, pk)
+    subscription = _get_own(request, pk)
     if form.is_valid():
         subscriptions.change(subscription, form.cleaned_data["topics"])
     return redirect("notifications")
@@ -61,14 +61,14 @@ def change(request: HttpRequest, pk: str) -> HttpResponse:
 @require_POST
 @login_required
 def remove(request: HttpRequest, pk: str) -> HttpResponse:
-    _own(request, pk).delete()
+    _get_own(request, pk).delete()
     return redirect("notifications")
 
 
 @require_POST
 @login_required
 def send_test(request: HttpRequest, pk: str) -> HttpResponse:
-    subscription = _own(request, pk)
+    subscription = _get_own(request, pk)
     if not announcements.may_test(request.user):
         response = render(request, "accounts/notifications_wait.html", status=429)
         response["Retry-After"] = announcements.TEST_SECONDS
@@ -77,5 +77,5 @@ def send_test(request: HttpRequest, pk: str) -> HttpResponse:
     return redirect("notifications")
 
 
-def _own(request: HttpRequest, pk: str) -> Subscription:
+def _get_own(request: HttpRequest, pk: str) -> Subscription:
     return get_object_or_404(Subscription, pk=pk, user=user_of(request))

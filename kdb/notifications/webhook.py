@@ -1,4 +1,4 @@
-"""A delivery as a POST of JSON to an address that its owner chose, who may be anybody.
+"""Post a delivery as JSON to an address that its owner, who may be anybody, has chosen.
 
     KDB-Delivery: the delivery's id, the same in each attempt
     KDB-Timestamp: seconds since 1970 of this attempt
@@ -19,7 +19,7 @@ from kdb import __version__, http_client
 from . import NotSent, subscriptions, webhook_addresses
 from .models import Delivery
 
-SECONDS = 10  # for all of an attempt, once the host is looked up
+SECONDS = 10  # for one attempt, after the name was resolved
 
 
 def send(delivery: Delivery) -> None:
@@ -49,7 +49,7 @@ def send(delivery: Delivery) -> None:
 
 
 def content(delivery: Delivery) -> dict[str, Any]:
-    """Return the body, before it is JSON."""
+    """Return the body, before it is serialised."""
     return {
         "id": str(delivery.pk),
         "topic": delivery.topic,

@@ -1,8 +1,7 @@
-"""Signing in by OpenID Connect, where OIDC_ISSUER is set: mozilla-django-oidc, and what it leaves to us.
+"""Sign in by OpenID Connect where OIDC_ISSUER is set: mozilla-django-oidc, with further checks.
 
-Who somebody is, is the issuer's `sub` and nothing else: no address of mail, verified or not, leads to an account that
-is there already. An account is joined with an identity by its owner, signed in. Roles come from outside only where
-OIDC_ROLES_CLAIM names the claim.
+Only the issuer's `sub` identifies a person: a mail address, verified or not, never gives access to an existing account.
+Its owner, signed in, joins it with an identity. Roles are taken from the issuer only by the claim OIDC_ROLES_CLAIM.
 """
 
 import logging
@@ -28,20 +27,20 @@ from kdb.models import OidcIdentity
 
 logger = logging.getLogger(__name__)
 
-_JOINING = "oidc_joins"  # in the session: the key of the user who asked to be joined with an identity
+_JOINING = "oidc_joins"  # in the session: id of the user who asked to be joined with an identity
 
 
 class OidcBackend(OIDCAuthenticationBackend):
     def authenticate(self, request: HttpRequest | None, **kwargs: Any) -> Any:
-        """Accept only sign-ins that our own view began, which have a nonce; a code sent with a password is none."""
+        """Accept only sign-ins that our own view started, which have a nonce."""
         return super().authenticate(request, **kwargs) if kwargs.get("nonce") else None
 
     def get_user(self, user_id: int) -> Any:
-        """Return who is signed in; nobody once the account is switched off, which the library does not check."""
+        """Return the signed-in user, None once the account is inactive, which the library does not check."""
         return get_user_model().objects.filter(pk=user_id, is_active=True).first()
 
     def verify_token(self, token: str, **kwargs: Any) -> dict[str, Any]:
-        """Check for whom and by whom the token was made; the library checks signature, nonce and expiry."""
+        """Check issuer, audience and subject of the token; the library checks signature, nonce and expiry."""
         claims: dict[str, Any] = super().verify_token(token, **kwargs)
         audience = claims.get("aud")
         audiences = audience if isinstance(audience, list) else [audience]
@@ -72,13 +71,13 @@ class OidcBackend(OIDCAuthenticationBackend):
             user = _new_user(claims, who)
         else:
             raise SuspiciousOperation("Nobody here has this identity, and accounts are not made by signing in.")
-        _take_roles(user, claims)
+        _set_roles(user, claims)
         return user
 
 
 class CallbackView(OIDCAuthenticationCallbackView):
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Tell in one sentence whatever goes wrong, and log it; the library would answer 500."""
+        """Answer every failure with a page, and log it; the library would answer 500."""
         try:
             return super().get(request)
         except (SuspiciousOperation, requests.RequestException, jwt.PyJWTError, KeyError, ValueError) as error:
@@ -92,13 +91,13 @@ class CallbackView(OIDCAuthenticationCallbackView):
 @require_POST
 @login_required
 def join(request: HttpRequest) -> HttpResponse:
-    """Join this account with the identity that signs in next, in this session."""
+    """Join this account with the identity that signs in next in this session."""
     request.session[_JOINING] = request.user.pk
     return redirect("oidc_authentication_init")
 
 
 def _new_user(claims: dict[str, Any], who: dict[str, str]) -> Any:
-    """Create an account without password and role. Its address of mail is known only where it is verified."""
+    """Create an account without password and role, with its mail address only if that is verified."""
     wanted = re.sub(r"[^\w.@+-]", "", str(claims.get("preferred_username") or ""))[:100] or "user"
     email = str(claims.get("email") or "") if claims.get("email_verified") is True else ""
     users = get_user_model().objects
@@ -110,15 +109,15 @@ def _new_user(claims: dict[str, Any], who: dict[str, str]) -> Any:
             with transaction.atomic():
                 user = users.create_user(name, email=email)
                 OidcIdentity.objects.create(user=user, **who)
-        except IntegrityError:  # taken meanwhile
+        except IntegrityError:  # the name was taken in between
             continue
         logger.info("made user=%s by OpenID Connect", user.pk)
         return user
     raise SuspiciousOperation("A thousand people have this name.")
 
 
-def _take_roles(user: Any, claims: dict[str, Any]) -> None:
-    """Give the roles that the claim names, and no others of ours; groups of other names are left alone."""
+def _set_roles(user: Any, claims: dict[str, Any]) -> None:
+    """Set the user's roles to those that the claim names; groups that are no roles stay."""
     if not settings.KDB_OIDC_ROLES_CLAIM:
         return
     names = claims.get(settings.KDB_OIDC_ROLES_CLAIM)

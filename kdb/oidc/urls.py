@@ -1,4 +1,4 @@
-"""Addresses of signing in by OpenID Connect; kdb.accounts.urls has them where it is switched on."""
+"""URLs of signing in by OpenID Connect, which kdb.accounts.urls includes where it is configured."""
 
 from django.urls import path
 from mozilla_django_oidc.views import OIDCAuthenticationRequestView

@@ -1,4 +1,4 @@
-"""What whoever runs KDB needs: backups, checks of settings, health (status), metrics, outages and upgrades.
+"""Operate KDB: backups, checks of settings, health (status), metrics, logs of outages, and upgrades.
 
-failures tells which part is at fault for an exception; request_ids joins the lines of the log that belong together.
+failures tells which part an exception blames; request_ids gives the log lines of one request a common id.
 """

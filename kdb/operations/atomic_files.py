@@ -1,4 +1,4 @@
-"""Files that commands write for people: whole or not at all, also where the disk is full."""
+"""Write files completely or not at all, also on a full disk."""
 
 import os
 import traceback
@@ -10,16 +10,16 @@ from typing import IO
 
 @contextmanager
 def atomic_file(path: Path, *, replaces: bool = True, mode: int = 0o666) -> Iterator[IO[bytes]]:
-    """Open a file for writing that gets the name `path` once it is whole and on the disk.
+    """Open a file for writing that gets the name `path` once it is complete and on the disk.
 
-    replaces : whether it may take the place of another file; if not, that raises FileExistsError
-    Raises OSError; what was at `path` is there then, and nothing else.
+    replaces : whether it may replace an existing file; otherwise that raises FileExistsError
+    Raises OSError, after which `path` is as it was.
     """
     if not replaces and path.exists():
         raise FileExistsError(path)
     part = path.with_name(f".{path.name}.part")
     try:
-        part.unlink(missing_ok=True)  # of an attempt that died
+        part.unlink(missing_ok=True)  # of a process that died
         with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
             yield file
             file.flush()
@@ -27,9 +27,9 @@ def atomic_file(path: Path, *, replaces: bool = True, mode: int = 0o666) -> Iter
         if replaces:
             os.replace(part, path)
         else:
-            os.link(part, path)  # unlike a rename it never takes the place of another
+            os.link(part, path)  # unlike rename, link never replaces a file
     except OSError as error:
-        traceback.clear_frames(error.__traceback__)  # what reads the database ends before its connection does
+        traceback.clear_frames(error.__traceback__)  # ends iterators over the database before its connection closes
         raise
     finally:
         part.unlink(missing_ok=True)

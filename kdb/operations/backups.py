@@ -1,9 +1,9 @@
-"""Write everything the database holds to one archive, and restore it, on SQLite and PostgreSQL alike.
+"""Write the whole database to one archive, and restore it, on SQLite and PostgreSQL alike.
 
-The archive is a ZIP file that only its owner may read. Each table is a member `TABLE.jsonl`: its first line names the
-columns, each further line is a row, a JSON array. The last member, `manifest.json`, has the release, migrations and
-settings it was made with, and of each table the number of rows and the SHA-256 of its member. Sessions, attempts to
-sign in and heartbeats of workers are left out.
+The archive is a ZIP file that only its owner may read. Each table is a member `TABLE.jsonl`, whose first line has the
+columns, and each further line a row as a JSON array. The last member, `manifest.json`, has the release, migrations and
+settings, and for each table the number of rows and the SHA-256 of its member. Sessions, attempts to sign in and
+heartbeats of workers are left out.
 """
 
 import base64
@@ -31,10 +31,10 @@ from kdb.operations.atomic_files import atomic_file
 
 FORM = 1
 MANIFEST = "manifest.json"
-_MOST_MANIFEST_BYTES = 2**20  # far more than any honest one has
+_MOST_MANIFEST_BYTES = 2**20  # far more than a manifest needs
 _LEFT_OUT = {"sessions", "axes", "kdb.workerheartbeat"}  # applications and models
 _MADE_BY_MIGRATIONS = {"django_content_type", "auth_permission", "auth_group", "auth_group_permissions"}
-# Without these settings the same rows would give other answers.
+# Settings on which answers from the same rows depend.
 _SETTINGS = (
     "KDB_MARGIN",
     "KDB_LEAST_GAIN",
@@ -50,14 +50,11 @@ Manifest = dict[str, Any]
 
 
 class BackupError(Exception):
-    """An archive cannot be written or restored; the text is fit to show."""
+    """An archive cannot be written or restored; the message may be shown to users."""
 
 
 def write(path: Path) -> Manifest:
-    """Write the database as it is at one moment to a new file, which has its name once it is whole.
-
-    Return the manifest. Raises BackupError.
-    """
+    """Write a snapshot of the database to a new file, and return its manifest. Raises BackupError."""
     try:
         with (
             atomic_file(path, replaces=False, mode=0o600) as file,
@@ -81,14 +78,14 @@ def write(path: Path) -> Manifest:
 
 @contextmanager
 def _read_only_snapshot() -> Iterator[None]:
-    """Let all queries inside see the same moment, without a lock that others would wait for."""
+    """Let all queries inside see the same state, without locking others out."""
     if connection.vendor == "postgresql":
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield
         return
     with connection.cursor() as cursor:
-        cursor.execute("BEGIN DEFERRED")  # Django's own transactions begin with the lock of the one writer
+        cursor.execute("BEGIN DEFERRED")  # Django's own transactions start with the writer's lock
         try:
             yield
         finally:
@@ -96,7 +93,7 @@ def _read_only_snapshot() -> Iterator[None]:
 
 
 def models() -> list[type[Model]]:
-    """Return the model of each table in an archive, those between two models too."""
+    """Return the models of all tables of an archive, including those of many-to-many relations."""
     kept = [
         model
         for model in apps.get_models(include_auto_created=True)
@@ -125,18 +122,18 @@ def _write_table(archive: zipfile.ZipFile, model: type[Model]) -> dict[str, Any]
 
 
 class _Encoder(DjangoJSONEncoder):
-    """Bytes as base64, times to the microsecond."""
+    """Write bytes in base64, and times to the microsecond."""
 
     def default(self, o: Any) -> Any:
         if isinstance(o, bytes | memoryview):
             return base64.b64encode(o).decode("ascii")
         if hasattr(o, "isoformat"):
-            return o.isoformat()  # Django's own would cut it to milliseconds
+            return o.isoformat()  # Django's encoder truncates to milliseconds
         return super().default(o)
 
 
 def check(path: Path) -> Manifest:
-    """Return the manifest of a whole archive. Raises BackupError where it is torn, changed or no archive of KDB's."""
+    """Check an archive and return its manifest. Raises BackupError where it is damaged, changed or none of KDB's."""
     try:
         with zipfile.ZipFile(path) as archive:
             if archive.getinfo(MANIFEST).file_size > _MOST_MANIFEST_BYTES:
@@ -158,7 +155,7 @@ def check(path: Path) -> Manifest:
 
 
 def check_empty() -> None:
-    """Raise BackupError where the database, migrated or not, holds more than migrations make."""
+    """Raise BackupError where the database, migrated or not, has rows that no migration made."""
     tables = set(connection.introspection.table_names()) - _MADE_BY_MIGRATIONS
     for model in models():
         if model._meta.db_table in tables and (count := model._base_manager.count()):
@@ -200,7 +197,7 @@ def restore(path: Path, *, replace: bool = False) -> Manifest:
 
 
 def differing_settings(manifest: Manifest) -> dict[str, Any]:
-    """Return the settings that the archive was made with and that have other values here."""
+    """Return the settings of the archive that have other values here."""
     return {
         name: value
         for name, value in manifest["settings"].items()

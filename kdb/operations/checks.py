@@ -1,4 +1,4 @@
-"""Checks of our own settings: `manage.py check`, with `--deploy` also what only production must hold."""
+"""Checks of KDB's settings for `manage.py check`, with `--deploy` also those for production only."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from django.core.checks import CheckMessage, Error, Warning, register
 
 
 @register("kdb")
-def default_spread_is_a_share(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def check_default_spread(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     share = settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION
     if isinstance(share, float) and 0 < share < 1:
         return []
@@ -21,7 +21,7 @@ def default_spread_is_a_share(app_configs: Any, **kwargs: Any) -> list[CheckMess
 
 
 @register("kdb")
-def ticks_outpace_leases(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def check_ticks_and_leases(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     interval = settings.KDB_TICK_SECONDS
     if interval < settings.KDB_JOB_LEASE_SECONDS:
         return []
@@ -35,7 +35,7 @@ def ticks_outpace_leases(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 
 @register("kdb", deploy=True)
-def production_has_a_database_server(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def check_production_database(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     if settings.DATABASES["default"]["ENGINE"] != "django.db.backends.sqlite3":
         return []
     return [

@@ -1,4 +1,4 @@
-"""Tell which part failed where neither the request nor the job is at fault; for pages, API, jobs and the log."""
+"""Tell which part of the system failed, for pages, API, jobs and the log."""
 
 import errno
 import os
@@ -14,14 +14,14 @@ import redis
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
-LEAST_FREE_BYTES = 2**20  # below that a disk is full
-_SAYS_LITTLE = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}  # SQLite says them of full disks, too
-# PostgreSQL is not reached, ends, starts, or takes no more connections. Not 57014, what took too long.
+LEAST_FREE_BYTES = 2**20  # with less, a disk counts as full
+_AMBIGUOUS = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}  # also raised on a full disk
+# SQLSTATE of PostgreSQL: not reached, stopping, starting, or too many connections. Not 57014, query_canceled.
 _AWAY = ("08", "57P", "53300")
 
 
 class Failure(StrEnum):
-    """What failed, as the log says it."""
+    """What failed, in the words of the log."""
 
     DISK_FULL = "the disk is full"
     DATABASE_BUSY = "the database was kept busy by other writers"
@@ -31,12 +31,12 @@ class Failure(StrEnum):
 
 
 def failure_behind(error: BaseException | None) -> Failure | None:
-    """Return the failure behind `error` or one of its causes; None where it is none of these, such as a mistake."""
+    """Return the failure that caused `error`; None for all other errors, such as bugs."""
     return next(filter(None, map(_failure, _with_causes(error))), None)
 
 
 def why_unavailable(error: BaseException | None) -> str:
-    """Say why the database failed, to whoever made the request."""
+    """Return why the database failed, in words for the user."""
     match failure_behind(error):
         case Failure.DISK_FULL:
             return "The disk that KDB stores on is full, so nothing was stored. Whoever runs KDB has to make room."
@@ -70,7 +70,7 @@ def _failure(error: BaseException) -> Failure | None:
         case psycopg.OperationalError() | psycopg.InterfaceError():
             return Failure.DATABASE_AWAY if error.sqlstate is None or error.sqlstate.startswith(_AWAY) else None
         case sqlite3.Error():
-            return _of_sqlite(getattr(error, "sqlite_errorcode", 0) & 0xFF)
+            return _sqlite_failure(getattr(error, "sqlite_errorcode", 0) & 0xFF)
         case redis.ConnectionError() | redis.TimeoutError() | kombu.exceptions.OperationalError():
             return Failure.BROKER_AWAY
         case OSError(errno=errno.ENOSPC | errno.EDQUOT):
@@ -78,20 +78,18 @@ def _failure(error: BaseException) -> Failure | None:
     return None
 
 
-def _of_sqlite(code: int) -> Failure | None:
-    if code == sqlite3.SQLITE_FULL or (code in _SAYS_LITTLE and _is_disk_full()):
+def _sqlite_failure(code: int) -> Failure | None:
+    if code == sqlite3.SQLITE_FULL or (
+        code in _AMBIGUOUS and free_bytes().get("the database", LEAST_FREE_BYTES) < LEAST_FREE_BYTES
+    ):
         return Failure.DISK_FULL
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return Failure.DATABASE_BUSY
-    return Failure.DATABASE_AWAY if code in _SAYS_LITTLE else None
-
-
-def _is_disk_full() -> bool:
-    return free_bytes().get("the database", LEAST_FREE_BYTES) < LEAST_FREE_BYTES
+    return Failure.DATABASE_AWAY if code in _AMBIGUOUS else None
 
 
 def free_bytes() -> dict[str, int]:
-    """Return the free bytes of each disk that KDB writes to and this machine sees; 0 where no file can be made."""
+    """Return the free bytes of each disk of this machine that KDB writes to; 0 where no inode is free."""
     places: dict[str, str] = {"DATA_DIR": str(settings.DATA_DIR), "temporary files": tempfile.gettempdir()}
     if "sqlite3" in settings.DATABASES["default"]["ENGINE"]:
         places["the database"] = os.path.dirname(str(settings.DATABASES["default"]["NAME"])) or "."

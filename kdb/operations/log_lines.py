@@ -1,4 +1,4 @@
-"""The format of a line of the log. Imports nothing of Django, for the process that supervises the others."""
+"""Format lines of the log. Does not import Django, as the supervising process does not."""
 
 import json
 import logging
@@ -12,7 +12,7 @@ current_request: ContextVar[str] = ContextVar("request_id", default="")
 
 
 class AddRequestId(logging.Filter):
-    """A filter that gives every record `request_id`, "-" outside of requests and jobs."""
+    """A filter that adds `request_id` to every record, "-" outside of requests and jobs."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.request_id = current_request.get() or "-"
@@ -20,7 +20,7 @@ class AddRequestId(logging.Filter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line: time, level, logger, message, request_id, and the exception where there is one."""
+    """Format each record as a JSON object: time, level, logger, message, request_id, and the exception, if any."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -36,7 +36,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def log_to_stderr(form: str, level: str) -> None:
-    """Log as the settings say, in a process that does not read them. form : line or json; level : of KDB's loggers"""
+    """Configure logging in a process without Django's settings. form : line or json; level : of KDB's loggers"""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonFormatter() if form == "json" else logging.Formatter(LINE, style="{"))
     handler.addFilter(AddRequestId())

@@ -1,8 +1,8 @@
-"""Give metrics in Prometheus' text format at /metrics, for administrators' tokens.
+"""Serve metrics in Prometheus' text format at /metrics, for tokens of administrators.
 
 Requests are counted in files that the web server's processes share (prometheus_client's multiprocess mode). The states
-of jobs, and what each application adds with `reads`, are read from the database for each request for metrics. Labels
-never come from a request, so that nobody can make up new series.
+of jobs, and metrics that apps register with `reads`, are read from the database at each scrape. Labels never come from
+a request, so that no client can create new series.
 """
 
 import os
@@ -27,7 +27,7 @@ from rest_framework.views import APIView
 from kdb.models import Job
 
 Read = Callable[[], Iterable[GaugeMetricFamily]]
-_reads: list[Read] = []
+_database_metrics: list[Read] = []
 
 SHARED = "PROMETHEUS_MULTIPROC_DIR"  # set by kdb.wsgi for the web server's processes
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
@@ -47,12 +47,12 @@ ANSWERS = Counter("kdb_answers", "Rankings given, by whether a kept one was ther
 
 def reads(read: Read) -> Read:
     """Register a function that reads metrics from the database."""
-    _reads.append(read)
+    _database_metrics.append(read)
     return read
 
 
 def metrics_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Count each request, its seconds, and its queries with their seconds."""
+    """Count each request, its seconds and queries, and the seconds of its queries."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         began, waited, queries = time.perf_counter(), 0.0, 0
@@ -80,11 +80,11 @@ def metrics_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> C
     return middleware
 
 
-class _FromTheDatabase:
-    """Collects the metrics that are read from the database."""
+class _DatabaseCollector:
+    """A collector of the metrics that are read from the database."""
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        for read in _reads:
+        for read in _database_metrics:
             yield from read()
 
 
@@ -109,27 +109,26 @@ def _jobs() -> Iterable[GaugeMetricFamily]:
 
 
 def delete_earlier() -> None:
-    """Delete the counts of earlier processes, before the web server starts."""
+    """Delete the counts of earlier processes; called before the web server starts."""
     for path in settings.KDB_METRICS_DIR.glob("*.db"):
         path.unlink()
 
 
 def text() -> bytes:
-    """Return all metrics in Prometheus' text format."""
     registry = CollectorRegistry()
     if SHARED in os.environ:
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     else:
         registry.register(REGISTRY)
-    registry.register(_FromTheDatabase())
+    registry.register(_DatabaseCollector())
     return generate_latest(registry)
 
 
 class MetricsView(APIView):
-    """The metrics, for administrators alone: how much is asked, and by what, is nobody else's business."""
+    """The metrics, which only administrators may read, as they show what others ask."""
 
     permission_classes = [IsAuthenticated]
-    schema = None  # no part of the API's document: tags there come from what all its addresses begin with
+    schema = None  # not in the API's document, whose tags are derived from the common prefix of its URLs
 
     def get(self, request: Request) -> HttpResponse | Response:
         if not request.user.has_perm("auth.view_user"):

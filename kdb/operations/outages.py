@@ -1,6 +1,6 @@
-"""Log what is away in one line a minute, however many requests and tasks of however many processes meet it.
+"""Log each outage in one line a minute, however many requests, tasks and processes it affects.
 
-Processes that share DATA_DIR count together. Lines that were suppressed are counted, and the next line tells how many.
+Processes that share DATA_DIR count together. Suppressed lines are counted, and the next line has their number.
 """
 
 import fcntl
@@ -20,11 +20,11 @@ INTERVAL_SECONDS = 60
 _MOST_CHARACTERS = 300
 _LOCK_SECONDS = 0.05
 _SUMMED_UP = {Failure.DISK_FULL, Failure.DATABASE_AWAY, Failure.BROKER_AWAY}
-_logged_at: dict[Path, float] = {}  # by this process: on a full disk nothing can be written for the others
+_logged_at: dict[Path, float] = {}  # by this process, as on a full disk it cannot share the time
 
 
 class SumUpOutages(logging.Filter):
-    """A filter of the handler that writes the log: it lets one line a minute through about each outage."""
+    """A filter of the log's handler that lets one line a minute through for each outage."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         outage = _outage(record)
@@ -41,7 +41,7 @@ class SumUpOutages(logging.Filter):
 
 
 def _outage(record: logging.LogRecord) -> tuple[str, BaseException] | None:
-    """Return what is away, and the exception by which the record says so: its own, or one that its message quotes."""
+    """Return the outage and its exception: the record's own, or one among the arguments of its message; else None."""
     quoted = record.args if isinstance(record.args, tuple) else ()
     for error in (record.exc_info[1] if record.exc_info else None, *quoted):
         error = getattr(error, "exc", error)  # Celery's wrapper of what a task raised
@@ -58,7 +58,7 @@ def _first_line(text: str) -> str:
 
 
 def _count_suppressed(what: str) -> int | None:
-    """Return how many lines were suppressed before one that is due; count one more and return None where none is."""
+    """Return how many lines were suppressed if a line is due; else count one more and return None."""
     moment, count = time.time(), 0
     with suppress(OSError):
         settings.KDB_OUTAGES_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -79,7 +79,7 @@ def _count_suppressed(what: str) -> int | None:
 
 
 def _lock(file: IO[str]) -> None:
-    """Lock the file. Raises OSError after a moment: a process may be stopped while it holds the lock."""
+    """Lock the file. Raises OSError after _LOCK_SECONDS, as a process may be suspended while it has the lock."""
     until = time.monotonic() + _LOCK_SECONDS
     while True:
         try:
@@ -92,7 +92,7 @@ def _lock(file: IO[str]) -> None:
 
 
 def is_recent(what: str) -> bool:
-    """Tell whether some process met this outage within the last minute."""
+    """Tell whether any process was affected by this outage within the last minute."""
     try:
         return time.time() - _path(what).stat().st_mtime < INTERVAL_SECONDS
     except OSError:

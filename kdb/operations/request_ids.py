@@ -1,6 +1,6 @@
-"""Give each request an id that its lines of the log have, and those of the jobs that it queued.
+"""Give each request an id, which its log lines have, and those of the jobs that it queued.
 
-The response has it as `X-Request-ID`. A trusted proxy may choose it.
+The response has it in `X-Request-ID`. A trusted proxy may choose it.
 """
 
 import re
@@ -21,13 +21,13 @@ _FORM = re.compile(r"[A-Za-z0-9-]{8,36}")
 
 
 def current() -> str:
-    """Return the id of the request or job under way; "" outside."""
+    """Return the id of the current request or job; "" outside of both."""
     return current_request.get()
 
 
 @contextmanager
-def under(request_id: str) -> Iterator[None]:
-    """Log under this id."""
+def use_id(request_id: str) -> Iterator[None]:
+    """Give log lines inside this id."""
     token = current_request.set(request_id)
     try:
         yield
@@ -36,12 +36,12 @@ def under(request_id: str) -> Iterator[None]:
 
 
 def request_id_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Give each request its id. Only a trusted proxy may choose it, as anybody can send a header."""
+    """Give each request an id, or the one in its header if a trusted proxy is configured."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         chosen = request.headers.get(HEADER, "") if settings.KDB_TRUSTED_PROXIES else ""
         request_id = chosen if _FORM.fullmatch(chosen) else secrets.token_hex(8)
-        # Until the request is finished: Django logs what went wrong after all middleware.
+        # Reset only once the request is finished, as Django logs errors after all middleware.
         current_request.set(request_id)
         response = get_response(request)
         response[HEADER] = request_id

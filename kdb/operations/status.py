@@ -22,12 +22,12 @@ from kdb.operations.outages import is_recent
 
 logger = logging.getLogger(__name__)
 
-ANSWER_SECONDS = 0.07  # of the tenth of a second within which the status is told
-SEEN_SECONDS = 1  # for so long what was seen is said again: a flood of questions makes one look a second
-SILENT_SECONDS = 5  # what says nothing for so long is down
-ABANDONED_SECONDS = 30  # after that another thread looks: the connection of the first may have died unseen
+ANSWER_SECONDS = 0.07  # so that the status is answered within 0.1 s
+SEEN_SECONDS = 1  # for which a result is used again, so that a flood of requests makes one check a second
+SILENT_SECONDS = 5  # after which a part without an answer is down
+ABANDONED_SECONDS = 30  # after which a new thread checks, as the connection of the first may be dead
 REDIS_SECONDS = 0.8
-LITTLE_FREE_BYTES = 256 * 2**20  # below that is little: an import or an upgrade may need as much
+LITTLE_FREE_BYTES = 256 * 2**20  # with less, storage is low, as an import or an upgrade may need as much
 WORKER_SEEN_WITHIN = timedelta(seconds=60)
 
 Health = dict[str, str]
@@ -35,16 +35,16 @@ Health = dict[str, str]
 
 @dataclass(frozen=True)
 class Sight:
-    """What a probe knows: the last value, its age, and the outcome of the latest attempt."""
+    """The result of a probe: the last value, its age, and the outcome of the latest attempt."""
 
-    value: Any  # None: nothing was seen since this process began
+    value: Any  # None: no attempt has succeeded in this process
     age_seconds: float | None
-    silent_seconds: float | None  # how long the attempt goes on already; None: it ended
-    error: Exception | None  # of the last attempt that ended
+    silent_seconds: float | None  # since when the attempt runs; None: it ended
+    error: Exception | None  # of the last ended attempt
 
 
 class Probe:
-    """Calls a function that may hang in one thread at a time, so that nobody who asks has to wait for its end."""
+    """Calls a function that may hang in a thread, one at a time, so that callers need not wait for its end."""
 
     def __init__(self, look: Callable[[], Any]) -> None:
         self._look = look
@@ -57,7 +57,7 @@ class Probe:
         self._error: Exception | None = None
 
     def begin(self) -> threading.Event:
-        """Begin an attempt, unless one is under way or just ended. Return the event that is set at its end."""
+        """Start an attempt, unless one is running or has just ended. Return the event that is set at its end."""
         with self._lock:
             if self._began is None and time.monotonic() - self._ended_at < SEEN_SECONDS:
                 return self._ended
@@ -69,7 +69,7 @@ class Probe:
             return self._ended
 
     def sight(self, ended: threading.Event, until: float) -> Sight:
-        """Return what is known at `until` (time.monotonic), or at the attempt's end if that is earlier.
+        """Return the result at the time `until` (time.monotonic), or at the attempt's end if that is earlier.
 
         Raises what the attempt raised, except for errors of the database.
         """
@@ -89,7 +89,7 @@ class Probe:
         began, value, error = time.monotonic(), None, None
         try:
             value = self._look()
-        except Exception as caught:  # told by `sight`
+        except Exception as caught:  # reported by `sight`
             error = caught
             logger.warning("could not look at %s reason=%r", self._look.__name__, caught)
         with self._lock:
@@ -101,7 +101,7 @@ class Probe:
 
 
 def in_background(work: Callable[[], None]) -> None:
-    """Run a function in a thread with database connections of its own."""
+    """Run a function in a thread, and close the thread's database connection afterwards."""
 
     def run() -> None:
         try:
@@ -113,45 +113,45 @@ def in_background(work: Callable[[], None]) -> None:
 
 
 def health(database: Probe) -> tuple[Sight, dict[str, Health]]:
-    """Return what `database`, whose value has `worker_seen_at`, sees; and how the database and the other parts are.
+    """Return the result of the probe `database`, whose value has `worker_seen_at`, and the health of all parts.
 
-    Each has a `status` and a sentence in `detail`: "ok", "down", "slow" (no answer yet), for workers also "stale"
-    (seen, but not lately) and "unknown" (never seen, or not to be known), for storage also "low" and "full". Ends
-    within ANSWER_SECONDS.
+    Each part has a `status` and a sentence in `detail`. The status is "ok", "down" or "slow" (no answer yet), for
+    workers also "stale" (not seen recently) or "unknown", for storage also "low" or "full". Returns within
+    ANSWER_SECONDS.
     """
     until = time.monotonic() + ANSWER_SECONDS
     asked, asked_broker, asked_storage = database.begin(), BROKER.begin(), STORAGE.begin()
     sight, sight_of_broker = database.sight(asked, until), BROKER.sight(asked_broker, until)
     parts = {
-        "database": _database(sight),
-        "broker": _of_probe("Redis", sight_of_broker),
-        "workers": _workers(sight),
-        "storage": _of_probe("A disk", STORAGE.sight(asked_storage, until)),
+        "database": _database_health(sight),
+        "broker": _probe_health("Redis", sight_of_broker),
+        "workers": _workers_health(sight),
+        "storage": _probe_health("A disk", STORAGE.sight(asked_storage, until)),
     }
     return sight, parts
 
 
-def _database(sight: Sight) -> Health:
+def _database_health(sight: Sight) -> Health:
     name = connection.display_name
     if sight.error is not None:
         return {"status": "down", "detail": f"{name} does not answer ({type(sight.error).__name__})."}
-    return _silence(name, sight) or {"status": "ok", "detail": f"{name} answers."}
+    return _silence_health(name, sight) or {"status": "ok", "detail": f"{name} answers."}
 
 
-def _of_probe(name: str, sight: Sight) -> Health:
+def _probe_health(name: str, sight: Sight) -> Health:
     if sight.silent_seconds is None or (sight.value and sight.value["status"] == "down"):
         return dict(sight.value)
-    return _silence(name, sight) or dict(sight.value)
+    return _silence_health(name, sight) or dict(sight.value)
 
 
-def _silence(name: str, sight: Sight) -> Health | None:
+def _silence_health(name: str, sight: Sight) -> Health | None:
     if sight.silent_seconds is None:
         return None
     status = "down" if sight.silent_seconds > SILENT_SECONDS else "slow"
     return {"status": status, "detail": f"{name} has not answered for {sight.silent_seconds:.1f} seconds."}
 
 
-def _workers(sight: Sight) -> Health:
+def _workers_health(sight: Sight) -> Health:
     if sight.value is None:
         return {"status": "unknown", "detail": "Not to be known without the database."}
     seen_at = sight.value["worker_seen_at"]
@@ -166,7 +166,7 @@ def _workers(sight: Sight) -> Health:
 
 
 def worker_seen_at() -> datetime | None:
-    """Return when a worker was last seen, by a tick it did, or by the lease it keeps of a job that occupies it."""
+    """Return when a worker was last seen, by its tick or by its renewal of a job's lease."""
     ticked = WorkerHeartbeat.objects.aggregate(last=Max("seen_at"))["last"]
     worked = Job.objects.filter(state=Job.State.RUNNING).aggregate(last=Max("heartbeat_at"))["last"]
     return max((moment for moment in (ticked, worked) if moment is not None), default=None)
@@ -188,7 +188,7 @@ BROKER = Probe(broker_health)
 
 
 def storage_health() -> Health:
-    """Return how much room there is where KDB stores, without saying where that is: strangers read it."""
+    """Return the free space of KDB's disks without their paths, as the status is public."""
     free = free_bytes()
     least = min(free.values(), default=LITTLE_FREE_BYTES)
     if is_recent(Failure.DISK_FULL):

@@ -1,8 +1,8 @@
 """Let two versions run side by side during an upgrade.
 
-A worker whose code is older than the database ends instead of taking jobs, and the supervisor or docker compose starts
-it again, by then from the new code. One whose code is newer waits for the migration. CONTRIBUTING.md says how
-migrations let the older code live meanwhile.
+A worker whose code is older than the database exits instead of taking jobs, and the supervisor or Docker Compose starts
+it again with the new code. One whose code is newer waits for the migration. CONTRIBUTING.md says how migrations keep
+the older code working meanwhile.
 """
 
 import logging
@@ -21,15 +21,15 @@ logger = logging.getLogger(__name__)
 
 OURS = ("kdb", "experiments", "modelling")
 WAIT_SECONDS = 600
-_worker_pid: int | None = None  # of the process that the others of a worker were forked from
+_worker_pid: int | None = None  # of the parent of a worker's processes
 
 
 class DatabaseIsNewer(Exception):  # noqa: N818 - an event, not a mistake
-    """The database's tables are those of a later version of KDB."""
+    """The database was migrated by a later version of KDB."""
 
 
 def difference() -> tuple[set[str], set[str]]:
-    """Return the migrations that the database has and this code does not know, and those that it lacks."""
+    """Return the applied migrations that this code does not know, and its own that are not applied."""
     loader = MigrationLoader(connection, replace_migrations=False)
     known = {key for key in loader.disk_migrations if key[0] in OURS}
     applied = {key for key in loader.applied_migrations if key[0] in OURS}
@@ -46,17 +46,17 @@ def refuse_newer() -> None:
 
 
 def is_newer() -> bool:
-    """Tell whether the database is newer than this code."""
+    """Tell whether the database has migrations that this code does not know."""
     return bool(difference()[0])
 
 
 def wait_for_database() -> None:
-    """Return once the tables are those of this code. Raises DatabaseIsNewer, and TimeoutError."""
+    """Wait until all migrations are applied. Raises DatabaseIsNewer, or TimeoutError after WAIT_SECONDS."""
     give_up_at, is_logged = time.monotonic() + WAIT_SECONDS, False
     while True:
         refuse_newer()
         missing = difference()[1]
-        connection.close()  # nothing stays open in a process that is going to fork
+        connection.close()  # as the process is going to fork
         if not missing:
             return
         if time.monotonic() > give_up_at:
@@ -68,14 +68,14 @@ def wait_for_database() -> None:
 
 
 def version(request: HttpRequest) -> dict[str, str]:
-    """Return the version for the foot of every page. A context processor."""
+    """Give templates the version for the footer. A context processor."""
     return {"KDB_VERSION": __version__}
 
 
 def begin_worker() -> None:
-    """Wait for the database in the process that a worker's others are forked from.
+    """Wait for migrations, in the parent of a worker's processes.
 
-    Raises SystemExit where it does not fit: other exceptions of a receiver are only logged by Celery.
+    Raises SystemExit where the database does not fit, as Celery would only log other exceptions of a receiver.
     """
     global _worker_pid
     _worker_pid = os.getpid()
@@ -83,13 +83,13 @@ def begin_worker() -> None:
         wait_for_database()
     except (DatabaseIsNewer, TimeoutError) as error:
         sys.exit(str(error))
-    except DatabaseError as error:  # the worker waits for the database itself
+    except DatabaseError as error:  # the worker itself waits for a database that is away
         logger.warning("could not compare the database with this version reason=%r", error)
         connection.close()
 
 
 def end_outdated_worker() -> bool:
-    """If the database is newer, tell the worker to end after its current jobs. Return whether it is."""
+    """If the database is newer, stop the worker after its current jobs. Return whether it is newer."""
     if not is_newer():
         return False
     logger.warning("the database is newer than this worker, which ends")

@@ -1,4 +1,4 @@
-"""One machine, no other service: what script/server runs by default."""
+"""Settings for one machine without other services, which script/server uses by default."""
 
 from kdb.env import env, kept_secret, log_level
 
@@ -8,8 +8,8 @@ from .base import DATA_DIR, LOGGING
 SECRET_KEY = kept_secret(DATA_DIR / "secret_key")
 DEBUG = env.bool("DEBUG", False)
 ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
-WHITENOISE_USE_FINDERS = True  # no collectstatic needed,
-STATIC_ROOT = None  # and no folder for it
+WHITENOISE_USE_FINDERS = True  # so that neither collectstatic
+STATIC_ROOT = None  # nor a folder for it is needed
 KDB_AUTHORS_MAY_PUBLISH = env.bool("AUTHORS_MAY_PUBLISH", True)
-for _name in ("kdb", "experiments", "modelling"):  # a person reads along, and wants what is wrong alone
+for _name in ("kdb", "experiments", "modelling"):  # as it is read on a terminal, only warnings
     LOGGING["loggers"][_name]["level"] = log_level("WARNING")

@@ -11,14 +11,14 @@ DEBUG = False
 ALLOWED_HOSTS = ["testserver", "127.0.0.1", "localhost"]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 WHITENOISE_USE_FINDERS = True
-WHITENOISE_AUTOREFRESH = True  # else each test's client looks for all files before its first request
+WHITENOISE_AUTOREFRESH = True  # else each test's client searches for all files before its first request
 STATIC_ROOT = None
-KDB_API_REQUESTS_A_MINUTE = 0  # tests ask as fast as they can
-KDB_WEBHOOK_PRIVATE_HOSTS = ["hooks.example.org", "theirs.org", "x.org"]  # nobody looks names up for tests
-KDB_CPU_SECONDS_A_MINUTE = KDB_CPU_SECONDS_A_REQUEST = 0  # and compute as long
-KDB_OUTSIDE = None  # takes seconds; the tests that are about it name it
-KDB_SIGNATURES = None  # a model would be made of them at the first tick
-CACHES["arms-in-files"]["BACKEND"] = "django.core.cache.backends.dummy.DummyCache"  # databases come and go in tests
-if REDIS_URL:  # the processes of a run share the server, and each empties its own counters after each test
+KDB_API_REQUESTS_A_MINUTE = 0  # as tests send requests as fast as they can
+KDB_WEBHOOK_PRIVATE_HOSTS = ["hooks.example.org", "theirs.org", "x.org"]  # so that tests resolve no names
+KDB_CPU_SECONDS_A_MINUTE = KDB_CPU_SECONDS_A_REQUEST = 0  # and may compute as long as they need
+KDB_OUTSIDE = None  # loading it takes seconds; tests of it set it
+KDB_SIGNATURES = None  # else the first tick trains a model with them
+CACHES["arms-in-files"]["BACKEND"] = "django.core.cache.backends.dummy.DummyCache"  # as each test has another database
+if REDIS_URL:  # the processes of a test run share Redis, and each clears its own counters after each test
     _number = 1 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     CACHES["throttle"]["LOCATION"] = urlsplit(REDIS_URL)._replace(path=f"/{_number}").geturl()

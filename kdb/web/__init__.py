@@ -1,1 +1,1 @@
-"""Conventions of pages and API alike: addresses, limits, entity tags, htmx."""
+"""Helpers of views, for pages and API alike: client addresses, rate limits, entity tags, htmx."""

@@ -1,21 +1,21 @@
-"""Tell where a request comes from, so that nobody can be somebody else by saying so, and where it reached KDB."""
+"""Get the client's address of a request, which clients cannot forge, and the site that it was sent to."""
 
 from ipaddress import IPv6Address, ip_address, ip_network
 
 from django.conf import settings
 from django.http import HttpRequest
 
-NETWORK_BITS = 64  # of an IPv6 address: what one customer gets at least
-WIDER_BITS = {4: 24, 6: 48}  # what one customer gets who wants many addresses
+NETWORK_BITS = 64  # of an IPv6 address; a customer gets at least one such network
+WIDER_BITS = {4: 24, 6: 48}  # the network of a customer with many addresses
 
 
 def address_of(request: HttpRequest) -> str:
-    """Return the client's address: the connection's, or what the outermost of KDB_TRUSTED_PROXIES wrote down.
+    """Return the client's address: the connection's, or the one recorded by the outermost of KDB_TRUSTED_PROXIES.
 
-    Each proxy appends to X-Forwarded-For whom it talks to, and a client may begin the list with anything, so
-    the entries are counted from the end. Where there are fewer than proxies, the last is the one to believe.
+    Each proxy appends its client's address to X-Forwarded-For, and a client may send anything in front, so entries are
+    counted from the end. Where there are fewer entries than proxies, the last one is used.
     """
-    connection = _parsed(request.META.get("REMOTE_ADDR", "")) or "127.0.0.1"  # a socket file has none
+    connection = _parsed(request.META.get("REMOTE_ADDR", "")) or "127.0.0.1"  # empty for a Unix socket
     forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
     proxies = settings.KDB_TRUSTED_PROXIES
     if not proxies:
@@ -24,23 +24,23 @@ def address_of(request: HttpRequest) -> str:
 
 
 def counted_address(request: HttpRequest) -> str:
-    """Return the address by which attempts are counted: all of an IPv6 /64 are one, written as its first."""
+    """Return the address by which attempts are counted; for IPv6, the first address of its /64."""
     address = address_of(request)
     return str(ip_network(f"{address}/{NETWORK_BITS}", strict=False)[0]) if ":" in address else address
 
 
 def network_of(address: str) -> str:
-    """Return the network by which many addresses of one customer are counted together: "192.0.2.0/24"."""
+    """Return the network of an address, in which one customer may have many: "192.0.2.0/24"."""
     return str(ip_network(f"{address}/{WIDER_BITS[ip_address(address).version]}", strict=False))
 
 
 def site_of(request: HttpRequest) -> str:
-    """Return scheme and host by which KDB was reached, for addresses in letters."""
+    """Return scheme and host of the request, for links in mail."""
     return request.build_absolute_uri("/").rstrip("/")
 
 
 def _parsed(text: str) -> str:
-    """Strip port, brackets and zone of an address: of "1.2.3.4:5678", "[::1]:80", "fe80::1%eth0". Empty: is none."""
+    """Return an address without port, brackets and zone: "1.2.3.4:5678", "[::1]:80", "fe80::1%eth0"; "": it is none."""
     text = text.strip()
     if text.startswith("["):
         text = text[1:].partition("]")[0]

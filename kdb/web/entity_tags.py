@@ -1,4 +1,4 @@
-"""Entity tags: whoever has an answer already gets 304 in place of it."""
+"""Answer with entity tags, and with 304 where the client has the current answer."""
 
 import hashlib
 import json
@@ -13,8 +13,8 @@ from rest_framework.request import Request
 
 from kdb import __version__
 
-# Browsers ask each time, and mostly get 304. A cache before the server may answer from what it has for some seconds,
-# so that a thousand readers of one answer cost what one costs. What was known as of a revision stays as it is.
+# Browsers revalidate each time, and mostly get 304. A shared cache may reuse an answer for 10 s, so that a thousand
+# readers cost as much as one. Answers as of a revision never change.
 _CURRENT = "public, max-age=0, s-maxage=10, must-revalidate"
 _IMMUTABLE = "public, max-age=86400, immutable"
 
@@ -27,10 +27,10 @@ def tagged(
     modified: int | None = None,
     is_immutable: bool = False,
 ) -> HttpResponseBase:
-    """Return what `respond` makes, or 304 where the client has it, with an entity tag of `tag` and this release.
+    """Return the response of `respond`, or 304 where the client has it, with an entity tag of `tag` and this release.
 
-    tag : differs whenever the bytes may; modified : seconds since the epoch
-    is_immutable : the address has this answer for ever
+    tag : changes whenever the bytes may; modified : seconds since the epoch
+    is_immutable : whether the answer of this URL never changes
     """
     etag = f'"{tag}-{__version__}"'
     response = get_conditional_response(request, etag=etag, last_modified=modified) or respond()

@@ -7,7 +7,7 @@ from django import forms
 if TYPE_CHECKING:
     from django.forms import ModelChoiceField as ModelChoiceField
     from django.forms import ModelForm as ModelForm
-else:  # the stubs have the model in brackets, and Django has none
+else:  # the stubs make these classes generic, which they are not at runtime
 
     class ModelChoiceField(forms.ModelChoiceField):
         def __class_getitem__(cls, model):

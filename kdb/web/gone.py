@@ -1,4 +1,4 @@
-"""Notice that whoever asked has gone away: what was begun for him is not worth ending."""
+"""Break off the work of a request whose client has disconnected."""
 
 import select
 from collections.abc import Callable
@@ -8,11 +8,11 @@ from django.core.exceptions import BadRequest
 
 
 class ClientGone(BadRequest):
-    """The connection is closed at its other end: nobody reads this."""
+    """The client has closed the connection, so nobody reads this response."""
 
 
 def check_client(request: Any) -> Callable[[], None]:
-    """Return a check that raises ClientGone where the connection of the request is closed, as far as gunicorn tells."""
+    """Return a check that raises ClientGone once the client has disconnected; without gunicorn it never does."""
     look = select.poll()
     if connection := request.META.get("gunicorn.socket"):
         look.register(connection, select.POLLRDHUP)

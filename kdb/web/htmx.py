@@ -1,4 +1,4 @@
-"""Tell htmx from a browser: the only code that knows HX- headers."""
+"""Handle requests of htmx. No other module uses HX- headers."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -13,13 +13,13 @@ View = Callable[..., HttpResponse]
 
 
 def wants_fragment(request: HttpRequest) -> bool:
-    """Tell whether htmx asks for one element; restoring a page from the history needs all of it."""
+    """Tell whether htmx requests a fragment; to restore a page from the history it needs all of it."""
     htmx = HtmxDetails(request)
     return bool(htmx) and not htmx.history_restore_request
 
 
 def varies_for_htmx(view: View) -> View:
-    """Keep caches from giving a fragment to a browser, or a page to htmx."""
+    """Add Vary, so that no cache gives a fragment to a browser or a page to htmx."""
 
     @wraps(view)
     def wrapper(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
@@ -31,20 +31,20 @@ def varies_for_htmx(view: View) -> View:
 
 
 def at_address(request: HttpRequest, response: HttpResponse, url: str) -> HttpResponse:
-    """Let the browser's address become `url`, if it is not already, when htmx has put the fragment in place."""
+    """Make htmx push `url` to the browser's history with this fragment, unless it is the current address."""
     return push_url(response, False if HtmxDetails(request).current_url_abs_path == url else url)
 
 
 def to_page(request: HttpRequest, url: str) -> HttpResponse:
-    """Send the browser to another page. htmx would follow a redirect itself, and put what is there in its element."""
+    """Redirect the browser to another page. htmx would follow a plain redirect, and insert the page as a fragment."""
     return HttpResponseClientRedirect(url) if wants_fragment(request) else redirect(url)
 
 
 def load_anew() -> HttpResponse:
-    """Have the browser load the page that it shows again."""
+    """Make htmx reload the page."""
     return HttpResponseClientRefresh()
 
 
 def target_of(request: HttpRequest) -> str:
-    """Return the id of the element that the fragment is put in; "": it has none."""
+    """Return the id of the element that the fragment replaces; "" where it has none."""
     return HtmxDetails(request).target or ""

@@ -1,4 +1,4 @@
-"""Say in schema.org's words what a page says, for search engines and programs: JSON-LD inside the page."""
+"""Describe a page by schema.org's vocabulary, as JSON-LD for search engines and programs."""
 
 from typing import Any
 
@@ -9,6 +9,6 @@ _AS_DJANGO = '<script type="application/json">'
 
 
 def script(content: dict[str, Any]) -> SafeString:
-    """Return the element with the content; no text in it can end the element or begin another."""
+    """Return a script element with the content, whose texts are escaped so that none can end the element."""
     element = json_script({"@context": "https://schema.org", **content})
     return mark_safe(element.replace(_AS_DJANGO, '<script type="application/ld+json">', 1))  # noqa: S308 - escaped

@@ -1,4 +1,4 @@
-"""Pages that are somebody's own where their address says so."""
+"""Keep personal variants of public pages from caches."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -11,7 +11,7 @@ View = Callable[..., HttpResponse]
 
 
 def private_with(parameter: str) -> Callable[[View], View]:
-    """Keep every cache from what a page says where its address has this parameter, and from its not being found."""
+    """Decorate a view so that its responses, also 404, are not cached where the query has this parameter."""
 
     def decorated(view: View) -> View:
         @wraps(view)

@@ -1,4 +1,4 @@
-"""Allow so many in so long: counted in Redis where there is one, else in each web process by itself."""
+"""Count events and costs in windows of time, in Redis or, without it, in each web process separately."""
 
 import hashlib
 import logging
@@ -13,17 +13,17 @@ _THOUSAND = 1000
 
 
 def is_within(most: int, seconds: int, *who: str) -> bool:
-    """Count one more of `who` in this window of time. Return whether that is at most `most`."""
+    """Count one more event of `who` in this window of `seconds`. Return whether there are at most `most`."""
     return _add(1, seconds, who) <= most
 
 
 def spend(cost: float, seconds: int, *who: str) -> None:
-    """Count what `who` cost, in seconds, to a thousandth."""
+    """Add `cost` to the sum of `who` in this window of `seconds`; it is rounded to 0.001."""
     _add(round(cost * _THOUSAND), seconds, who)
 
 
 def spent(seconds: int, *who: str) -> float:
-    """Sum up what `who` cost in the last `seconds`: of the window before, the part that they reach back into it."""
+    """Return the cost of `who` in the last `seconds`: this window's, and the last one's by its overlap."""
     now = time.time() / seconds
     keys = [_key(who, int(now)), _key(who, int(now) - 1)]
     try:
@@ -35,13 +35,13 @@ def spent(seconds: int, *who: str) -> float:
 
 
 def _add(number: int, seconds: int, who: tuple[str, ...]) -> int:
-    """Add to the count of this window and return it; 0 if it is not known: who cannot be counted is not kept out."""
+    """Add to the count of this window and return it; 0 where it cannot be counted, so that nobody is locked out."""
     key = _key(who, int(time.time() // seconds))
     counts = caches["throttle"]
     try:
         counts.add(key, 0, timeout=2 * seconds)
         return counts.incr(key, number)
-    except ValueError:  # the entry went between the two
+    except ValueError:  # the entry expired between the two calls
         return 0
     except RedisError as error:
         logger.warning("requests are not counted error=%s", type(error).__name__)
@@ -49,5 +49,5 @@ def _add(number: int, seconds: int, who: tuple[str, ...]) -> int:
 
 
 def _key(who: tuple[str, ...], window: int) -> str:
-    digest = hashlib.sha256("\0".join(who).encode()).hexdigest()  # fit for a key, whatever people type
+    digest = hashlib.sha256("\0".join(who).encode()).hexdigest()  # a valid key, whatever users type
     return f"rate.{digest}.{window}"

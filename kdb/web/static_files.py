@@ -1,4 +1,4 @@
-"""Static files as they are served in production: named by their content, and compressed when they are collected."""
+"""Store static files for production under names with a digest, compressed when they are collected."""
 
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,9 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 class OwnByBrotli(Compressor):
     """Compress files of KDB's own pages by Brotli and gzip, all others by gzip alone.
 
-    Brotli saves an eighth of an answer page, and takes a second for all files of KDB; for those of the API's
-    documentation and the administration, which few ask for, it took 45 s of the processor at each start. Maps of
-    sources, which only developers' tools load, took gzip half of its 4 s and stay as they are.
+    Brotli saves an eighth of an answer page, and takes a second for all files of KDB. For the API's documentation and
+    the administration, which few people open, it would take 45 s of processor time at each start. Source maps, which
+    only developers' tools load, are not compressed, as they took half of gzip's 4 s.
     """
 
     def __init__(self, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""A template loader that takes the layout of template files out of the pages, but inside <pre> and <textarea>."""
+"""A template loader that removes indentation and line ends, except inside <pre> and <textarea>."""
 
 import re
 
@@ -9,14 +9,14 @@ _KEPT = re.compile(r"(</?(?:pre|textarea)\b)")
 
 
 class Loader(filesystem.Loader):
-    """Loads templates as Django does, with one space in place of each line's end and the indentation around it."""
+    """Load templates as Django does, with each line end and the indentation around it replaced by a space."""
 
     def get_contents(self, origin: Origin) -> str:
         text = super().get_contents(origin)
-        return _flat(text) if str(origin.name).endswith(".html") else text
+        return _flatten(text) if str(origin.name).endswith(".html") else text
 
 
-def _flat(text: str) -> str:
+def _flatten(text: str) -> str:
     pieces, is_kept = _KEPT.split(text), False
     for place, piece in enumerate(pieces):
         if place % 2:

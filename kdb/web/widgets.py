@@ -1,4 +1,4 @@
-"""Fields of forms that Django would write more slowly."""
+"""Widgets of forms that render faster than Django's."""
 
 from typing import Any
 
@@ -9,13 +9,13 @@ from django.utils.safestring import SafeString, mark_safe
 
 
 class Select(forms.Select):
-    """A list to choose from, written in one go.
+    """A select that is rendered in one step.
 
-    Django renders two templates an option, and the form of a question has 330 options on every page of an answer.
+    Django renders two templates for each option, and every answer page has a form with 330 options.
     """
 
     def use_required_attribute(self, initial: Any) -> bool:
-        # Django reads the first option, and so all of them, before it asks this.
+        # Check this first, as Django's method reads all options to look at the first.
         return self.is_required and super().use_required_attribute(initial)
 
     def render(self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None) -> SafeString:

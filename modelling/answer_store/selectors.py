@@ -12,7 +12,7 @@ from django.db import DatabaseError
 from django.db.models import Q, QuerySet
 from django.db.models.fields.json import KT
 
-from kdb.database.written import Written
+from kdb.database.prepared_queries import PreparedQuery
 from kdb.operations import metrics
 from modelling.answers.content import Answer
 from modelling.estimation.ranking import METHOD
@@ -84,13 +84,13 @@ def _newest_snapshot(question: Question) -> RankingSnapshot | None:
 
 
 @cache
-def _newest(method: int) -> Written[RankingSnapshot]:
+def _newest(method: int) -> PreparedQuery[RankingSnapshot]:
     def newest(question: str) -> QuerySet[RankingSnapshot]:
         rows = RankingSnapshot.objects.filter(question=question, method=method, revision__gt=0)
         # Its result is read where it is looked at; most are sent as they were sent before.
         return rows.defer("result").order_by("-revision")[:1]
 
-    return Written(newest, 1)
+    return PreparedQuery(newest, 1)
 
 
 def _computed(question: Question) -> RankingSnapshot:

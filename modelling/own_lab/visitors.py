@@ -20,7 +20,7 @@ from rest_framework.request import Request
 
 from experiments.case_studies import reviews
 from experiments.models import CaseStudy, ImportBatch
-from kdb.accounts.tokens import key_in
+from kdb.accounts.tokens import bearer_key
 from kdb.cost import budget
 from kdb.web.addresses import address_of, counted_address, network_of
 from kdb.web.rates import is_within
@@ -87,7 +87,7 @@ class VisitorAuthentication(BaseAuthentication):
     """Keys of visitors; a request without one is left to the next way of signing in. `auth` is the laboratory."""
 
     def authenticate(self, request: Request) -> tuple[Any, Laboratory] | None:
-        key = key_in(request) or ""
+        key = bearer_key(request) or ""
         if not key.startswith(_SIGN):
             return None
         laboratory = Laboratory.objects.filter(key_digest=_digest(key), expires_at__gt=now()).first()

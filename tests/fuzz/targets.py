@@ -183,7 +183,7 @@ def check_bundle(data: bytes) -> None:
         return
     with transaction.atomic():
         try:
-            bundles.take_in(packed, user=User.objects.get(username="ada"), door="web")
+            bundles.import_bundle(packed, user=User.objects.get(username="ada"), door="web")
         except bundles.BundleError:
             pass
         finally:

@@ -287,7 +287,7 @@ def test_what_is_being_worked_out_is_broken_off_when_nobody_asks_any_more(client
     assert Turn.objects.filter(address="192.0.2.1").exists()  # who abandons has had his turn
 
 
-@pytest.mark.parametrize("event", [budget.TooDear, deferral.Abandoned])
+@pytest.mark.parametrize("event", [budget.BudgetExceeded, deferral.Abandoned])
 def test_no_template_takes_it_for_a_false(event):
     def check(ahead):
         raise event

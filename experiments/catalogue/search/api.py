@@ -1,4 +1,4 @@
-"""Search as data."""
+"""The API of the search."""
 
 from dataclasses import asdict
 
@@ -22,7 +22,7 @@ class SearchForm(forms.Form):
 
 
 class HitSerializer(Fields):
-    """One thing found."""
+    """One hit."""
 
     kind = serializers.ChoiceField(choices=[*FURTHER_KINDS, *(kind.label for kind in KINDS)])
     title = serializers.CharField()
@@ -53,7 +53,7 @@ class SearchView(PublicView):
         tags=["search"],
     )
     def get(self, request: Request) -> Response:
-        """Search everything visible (glossary, case studies, publications, catalogue, claims), and what it asks."""
+        """Search everything visible: answers to the text, glossary, case studies, publications, catalogue, claims."""
         form = SearchForm(request.query_params)
         refuse_faults(form, request.query_params)
         asked = form.cleaned_data["q"]

@@ -1,8 +1,8 @@
 """Search over everything that is visible: the glossary, case studies, publications, catalogue, claims.
 
-Every word must stand somewhere in the row, in any case; `"a phrase"` counts as a word, and `-without` must not stand
-there. What is named so comes first. The same on every database; PostgreSQL has an index of the texts (`index`). One
-query a kind, whatever is asked, and two for the machines of case studies.
+Every word must occur somewhere in the row, in upper or lower case; `"a phrase"` counts as a word, and `-word` must not
+occur. Rows whose name matches come first. All databases give the same; PostgreSQL has an index of the texts. One query
+a kind, and two for the machines of case studies.
 """
 
 import json
@@ -35,19 +35,19 @@ from experiments.models import (
 )
 from experiments.models.catalogue import CatalogueEntry
 from experiments.records import visible
-from kdb.database.written import Written, in_pattern
+from kdb.database.prepared_queries import PreparedQuery, in_pattern
 
 LONGEST = 400  # characters of a search
-MOST_WORDS = 12
-MOST = 20  # rows of a kind
+MAX_WORDS = 12
+MAX_ROWS = 20  # rows of a kind
 _EXCERPT = 240
 
 
 @dataclass(frozen=True)
 class Hit:
-    """One thing found: the kind's label, its title, page and the text around what was asked.
+    """One hit. kind : label; excerpt : the text around the first word
 
-    is_retracted : whether it is, or speaks of nothing but, case studies that count no longer
+    is_retracted : whether it is, or is about, only case studies that no longer count
     """
 
     kind: str
@@ -59,8 +59,9 @@ class Hit:
 
 @dataclass(frozen=True)
 class Kind:
-    """fields : of the row itself, what it is called by first; text : what is shown of it
-    machines : field of the row to the model it leads to and the fields of that
+    """A kind of rows that is searched. fields : of the row, its name first; text : from which the excerpt is taken
+
+    machines : foreign key of the row, its model, and the fields of that
     """
 
     label: str
@@ -75,13 +76,13 @@ class Kind:
 
     @property
     def searched(self) -> RawSQL:
-        """Return the fields as one text, which is what the index of PostgreSQL is on."""
-        return _searched(self.model, self.fields, connection.vendor)
+        """Return the fields as one text, the same expression as the index of PostgreSQL has."""
+        return _text_sql(self.model, self.fields, connection.vendor)
 
 
 @cache
-def _searched(model: type[Model], fields: tuple[str, ...], vendor: str) -> RawSQL:
-    """Write the text's SQL once: writing it for every query took Django half of a search."""
+def _text_sql(model: type[Model], fields: tuple[str, ...], vendor: str) -> RawSQL:
+    """Return the SQL of the text; compiling it for each query took half the time of a search."""
     kinds = {field.name: field for field in model._meta.get_fields()}
     texts = [Cast(name, TextField()) if isinstance(kinds[name], JSONField) else name for name in fields]
     text = Concat(*[part for text in texts for part in (text, Value(" "))], output_field=TextField())
@@ -152,114 +153,122 @@ KINDS = (
 )
 
 
-# Other rooms add a function of the text here; what it finds is shown first.
+# Other applications add functions here, from the text of a search to hits that are shown first.
 QUESTIONS = ("Comparison", "Answer")
 FURTHER_KINDS = (*QUESTIONS, "Glossary")
 FURTHER: list[Callable[[str], list[Hit]]] = []
 
 
 def search(text: str) -> list[Hit]:
-    """Return all visible that fits: at most MOST of a kind, but every question; nothing where nothing is asked."""
+    """Return the hits for a text: all questions, and at most MAX_ROWS of each other kind."""
     text = text[:LONGEST].replace("\x00", " ").strip()
-    wanted, unwanted = _words(text)
+    wanted, unwanted = _parse_words(text)
     if not wanted:
         return []
     further = [hit for find in FURTHER for hit in find(text)]
     hits = [hit for kind in KINDS for hit in _hits(kind, wanted, unwanted)]
-    return further + _terms(wanted, unwanted) + hits
+    return further + _glossary_hits(wanted, unwanted) + hits
 
 
-def _words(text: str) -> tuple[list[str], list[str]]:
-    """Return words and phrases that must stand there, and those that must not."""
+def _parse_words(text: str) -> tuple[list[str], list[str]]:
+    """Return the words and phrases that must occur, and those that must not."""
     tokens = re.findall(r'(?:(?<=\s)|^)(-?)"([^"]+)"|(?:(?<=\s)|^)(-?)([^\s"]+)', text)
     wanted: list[str] = []
     unwanted: list[str] = []
     for minus, phrase, sign, word in tokens:
         words = [" ".join(phrase.split())] if phrase else re.findall(r"\w[\w.+-]*", word)
         (unwanted if minus or sign else wanted).extend(filter(None, words))
-    return wanted[:MOST_WORDS], unwanted[:MOST_WORDS]
+    return wanted[:MAX_WORDS], unwanted[:MAX_WORDS]
 
 
-def _terms(wanted: list[str], unwanted: list[str]) -> list[Hit]:
-    """Return the glossary's terms by their names, because its texts name everything."""
+def _glossary_hits(wanted: list[str], unwanted: list[str]) -> list[Hit]:
+    """Return terms of the glossary whose names match; its texts mention too much to be searched."""
 
     def fits(name: str) -> bool:
         folded = name.casefold()
         return all(w.casefold() in folded for w in wanted) and not any(w.casefold() in folded for w in unwanted)
 
-    terms = [term for section in glossary() for term in section.terms if term.anchors and fits(term.name)][:MOST]
+    terms = [term for section in glossary() for term in section.terms if term.anchors and fits(term.name)][:MAX_ROWS]
     page = reverse("glossary")
-    return [Hit("Glossary", term.name, f"{page}#{term.anchors[0]}", _around(term.text, wanted)) for term in terms]
+    return [
+        Hit("Glossary", term.name, f"{page}#{term.anchors[0]}", _excerpt_around(term.text, wanted)) for term in terms
+    ]
 
 
 def _hits(kind: Kind, wanted: list[str], unwanted: list[str]) -> list[Hit]:
     return [
-        Hit(kind.label, kind.title(row), kind.address(row), _around(kind.text(row), wanted), kind.is_retracted(row))
-        for row in _rows_found(kind, [_spellings(word) for word in wanted], [_spellings(word) for word in unwanted])
+        Hit(
+            kind.label,
+            kind.title(row),
+            kind.address(row),
+            _excerpt_around(kind.text(row), wanted),
+            kind.is_retracted(row),
+        )
+        for row in _matching_rows(kind, [_spellings(word) for word in wanted], [_spellings(word) for word in unwanted])
     ]
 
 
-def _rows_found(kind: Kind, wanted: list[list[str]], unwanted: list[list[str]]) -> Iterable[Any]:
-    """Return MOST rows of a kind with every wanted word and no unwanted one, those with the words in the name first."""
+def _matching_rows(kind: Kind, wanted: list[list[str]], unwanted: list[list[str]]) -> Iterable[Any]:
+    """Return at most MAX_ROWS rows with every wanted and no unwanted word, first those with the words in the name."""
     if kind.machines:  # the query depends on which of them have a word
         texts = {
             field: [(row[0], " ".join(row[1:]).casefold()) for row in model._default_manager.values_list("pk", *fields)]
             for field, model, fields in kind.machines
         }
         return _query(kind, wanted, unwanted, texts)
-    query = _written(kind, connection.vendor, tuple(map(len, wanted)), tuple(map(len, unwanted)))
+    query = _prepared_query(kind, connection.vendor, tuple(map(len, wanted)), tuple(map(len, unwanted)))
     return query.rows(*map(in_pattern, chain.from_iterable([*wanted, *unwanted])))
 
 
 @cache
 def _rows(kind: Kind, vendor: str) -> QuerySet[Any]:
-    """Return all rows of a kind with their text, as a query that is put together once and never asked itself."""
+    """Return the query of all rows of a kind with their text: a base that is built once and never evaluated."""
     return kind.rows().alias(searched=kind.searched)
 
 
 @lru_cache(maxsize=200)
-def _written(kind: Kind, vendor: str, wanted: tuple[int, ...], unwanted: tuple[int, ...]) -> Written[Any]:
-    """Return the query of so many spellings of each word. What the words are is kept nowhere."""
+def _prepared_query(kind: Kind, vendor: str, wanted: tuple[int, ...], unwanted: tuple[int, ...]) -> PreparedQuery[Any]:
+    """Return the prepared query for so many spellings of each word; the cache never holds the words themselves."""
 
     def query(*marks: str) -> QuerySet[Any]:
         rest = iter(marks)
         marked = [[list(islice(rest, number)) for number in words] for words in (wanted, unwanted)]
         return _query(kind, marked[0], marked[1], {})
 
-    return Written(query, sum(wanted) + sum(unwanted))
+    return PreparedQuery(query, sum(wanted) + sum(unwanted))
 
 
 def _query(
     kind: Kind, wanted: list[list[str]], unwanted: list[list[str]], machines: dict[str, list[tuple[Any, str]]]
 ) -> QuerySet[Any]:
-    """Return the query of _rows_found. machines : field of the row to the keys of what it leads to, with their texts"""
+    """Return the query of _matching_rows. machines : foreign key to primary keys and texts of its model"""
 
-    def stands(word: list[str]) -> Q:
+    def contains(word: list[str]) -> Q:
         own = [Q(searched__icontains=spelling) for spelling in word]
-        theirs = [
+        in_machines = [
             Q(**{f"{field}__in": pks})
             for field, texts in machines.items()
             if (pks := [pk for pk, text in texts if word[0].casefold() in text])
         ]
-        return reduce(or_, [*own, *theirs])
+        return reduce(or_, [*own, *in_machines])
 
-    rows = _rows(kind, connection.vendor).filter(reduce(and_, map(stands, wanted)))
+    rows = _rows(kind, connection.vendor).filter(reduce(and_, map(contains, wanted)))
     for word in unwanted:
-        rows = rows.exclude(stands(word))
+        rows = rows.exclude(contains(word))
     named = reduce(and_, (Q(**{f"{kind.fields[0]}__icontains": word[0]}) for word in wanted))
-    return rows.order_by(Case(When(named, then=0), default=1), "pk")[:MOST]
+    return rows.order_by(Case(When(named, then=0), default=1), "pk")[:MAX_ROWS]
 
 
 def _spellings(word: str) -> list[str]:
-    """Return the word, and how rows may have it: databases may fold ASCII only, and SQLite escapes letters in lists."""
+    """Return the word as rows may store it: databases may fold only ASCII, and SQLite escapes letters in JSON."""
     if word.isascii():
         return [word]
     cases = dict.fromkeys([word, word.lower(), word.upper(), word.capitalize()])
     return [*cases, *(json.dumps(case)[1:-1] for case in cases if connection.vendor == "sqlite")]
 
 
-def _around(text: str, words: list[str]) -> str:
-    """Return the part of a text where the first of the words stands."""
+def _excerpt_around(text: str, words: list[str]) -> str:
+    """Return the part of a text around the first of the words."""
     places = [place for word in words if (place := text.casefold().find(word.casefold())) >= 0]
     start = max(0, min(places, default=0) - _EXCERPT // 4)
     excerpt = text[start : start + _EXCERPT].strip()

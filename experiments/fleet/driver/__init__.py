@@ -1,5 +1,5 @@
-"""Drivers: how the machines of a host are listed, their disks counted and moved, whatever runs them. No Django.
+"""Drivers list the machines of a host, count what their disks do, and move the disks. No Django.
 
-`contract` says what a driver does and raises: begin there. `libvirt` and `proxmox` are the two drivers, each a module
-that lists and one that moves; `script` calls the shell scripts by which they move.
+Begin with `contract`, which says what a driver does and raises. `libvirt` and `proxmox` are the two drivers, each with
+a module for listing and one for moving; `script` calls the shell scripts that move.
 """

@@ -1,11 +1,10 @@
-"""The contract of drivers: they list what runs on a host, count what its disks do, and move one from an image to
-another while its machine runs. A driver works over one connection to its host.
+"""The contract of drivers, which list a host's machines, read counters of their disks, and move disks of running ones.
 
-Every call of a move may be repeated, and may be the first after a worker died at any point:
-what a call does follows from what it finds on the host, never from what an earlier call remembers. What a move makes
-has the move's token in its name, or is told by a journal of that token on the host, so nobody else's image is ever
-taken for its own. A host may switch by itself once a copy is whole: then the copy is ready when it has. The tests of
-tests/experiments/fleet/driver/conformance.py hold any of them to this; docs/placement.md tells it in words.
+A driver uses one connection to its host. Every call of a move may be repeated, and may be the first after a worker died
+at any point: it depends on the state of the host, not on earlier calls. Everything that a move makes has its token in
+the name, or in a journal on the host, so that no other image is mistaken for it. Where a host switches by itself after
+a copy, the copy is ready after the switch. tests/experiments/fleet/driver/conformance.py tests each driver;
+docs/placement.md explains moves.
 """
 
 from dataclasses import dataclass
@@ -66,7 +65,7 @@ class ListedMachine:
 
     @property
     def runs_as(self) -> str:
-        """Return its name in `counts`, which no machine has that takes its place under its name."""
+        """Return its key in read_counters, which no later machine of the same name has."""
         return self.process or self.uuid
 
 
@@ -77,10 +76,10 @@ class Listing:
 
 
 class ListingDriver(Protocol):
-    """A way to list what runs on a host and what its disks do; nothing is changed by any of it.
+    """Lists the machines of a host and reads the counters of their disks; changes nothing.
 
-    Each raises Refused where the host does not answer as it should, and what the way to the host raises (ssh.SshError).
-    shortest_seconds : least time between two looks, s, where each costs the host much
+    Methods raise Refused where the host's answer is wrong, and the errors of its connection (ssh.SshError).
+    shortest_seconds : least time between two looks, s, where a look costs the host much
     """
 
     shortest_seconds: float
@@ -89,13 +88,13 @@ class ListingDriver(Protocol):
         """Return all pools and machines except those that a campaign made; called every few minutes."""
 
     def read_counters(self) -> dict[str, dict[str, Counts]]:
-        """Return what each disk of each running machine did since its start, by runs_as and target; every few seconds.
+        """Return the counters of each disk since its machine started, by runs_as and target; called every few seconds.
 
-        One command for all machines. What is not counted is left out, and is not zero.
+        One command reads all machines. A disk without counters is left out, not zero.
         """
 
     def guest_file_systems(self, machine: ListedMachine) -> list[str]:
-        """Return the kinds of file systems in a machine as its guest agent tells, without what it only boots from."""
+        """Return the kinds of file systems that a guest agent reports, without those that only serve booting."""
 
 
 # Moving
@@ -110,15 +109,15 @@ class Image(StrEnum):
 
 
 class MoveError(Exception):
-    """A step could not be done; the text is fit to show."""
+    """A step could not be done; the message may be shown to users."""
 
 
 class Forbidden(MoveError):  # noqa: N818
-    """The step is not safe here, and was not begun."""
+    """The step is not safe here, and was not started."""
 
 
 class CopyEnded(MoveError):  # noqa: N818
-    """The copy ended before it was whole: no space, a machine that stopped, somebody who ended it."""
+    """The copy ended incomplete: no space was left, the machine stopped, or somebody cancelled it."""
 
 
 class NotSure(MoveError):  # noqa: N818
@@ -126,9 +125,9 @@ class NotSure(MoveError):  # noqa: N818
 
 
 class ImageInUse(NotSure):
-    """All is as it should be but for an image that the machine no longer uses and still has open.
+    """The machine still has an image open that it no longer uses; everything else is done.
 
-    So it is where the hypervisor's manager died between two of its own steps. The image can go once the machine was
+    This happens where the hypervisor's manager died between two steps. The image can be removed after the machine was
     stopped.
     """
 
@@ -139,12 +138,11 @@ class MachineGone(MoveError):  # noqa: N818
 
 @dataclass(frozen=True)
 class Move:
-    """One disk on its way.
+    """One move of a disk.
 
-    token : of this move alone, in the name of what it makes; machine : UUID; disk : as its definition names it
-    old, new : paths of the images on the host, or volumes of Proxmox VE; of a new one whose name the host gives, its
-    storage ("local-zfs:"); reserve_bytes : that stay free where the new one lies
-    copy_rate : bytes a second at most; 0 is no limit
+    token : unique, part of the names of everything it makes; machine : UUID; disk : target in the machine's definition
+    old, new : paths of images, or volumes of Proxmox VE; where the host names the new one, its storage ("local-zfs:")
+    reserve_bytes : to stay free where the new image lies; copy_rate : limit, bytes/s; 0: no limit
     """
 
     token: str
@@ -170,7 +168,7 @@ class Checked:
 class Copying:
     """The progress of a copy, in bytes.
 
-    is_ready : the new image follows every write, and a switch may be made; or the host has made it by itself
+    is_ready : whether the new image mirrors every write, so that it may be switched to, or the host has switched itself
     """
 
     done: int
@@ -179,29 +177,29 @@ class Copying:
 
 
 class MovingDriver(Protocol):
-    """A way to move disks. Raises MoveError and its kinds, and what the way to the host raises (ssh.SshError)."""
+    """Moves disks. Methods raise MoveError and its subclasses, and the errors of the connection (ssh.SshError)."""
 
     def check(self, move: Move) -> Checked:
         """Return what would be copied; nothing is changed. Raises Forbidden with the first reason against the move."""
 
     def copy(self, move: Move) -> Copying:
-        """Begin the copy, or take up the one that runs; what an earlier one left half is made anew.
+        """Start the copy, or follow the running one; an incomplete one that ended is started again.
 
         Raises Forbidden, CopyEnded.
         """
 
     def progress(self, move: Move) -> Copying:
-        """Return how far the copy is. Raises CopyEnded where it runs no longer."""
+        """Return how far the copy is. Raises CopyEnded where it no longer runs."""
 
     def switch(self, move: Move) -> None:
-        """Let the machine run from the new image, now and after every restart. Returns when both hold.
+        """Make the machine run from the new image, now and after every restart. Returns when both are true.
 
         Until then it runs from the old one, and no write that was acknowledged is in one image only.
         Raises Forbidden, CopyEnded, NotSure.
         """
 
     def running_image(self, move: Move) -> Image:
-        """Return from which image the machine runs, or would start."""
+        """Return the image from which the machine runs, or would start."""
 
     def locate_new(self, move: Move) -> Move:
         """Return a move that has switched with the name that the host gave its new image. Raises NotSure."""

@@ -1,4 +1,4 @@
-"""The mounted file systems of a host and the disks below them, as findmnt, lsblk and realpath tell them."""
+"""Read the mounted file systems of a host and the disks below them, from findmnt, lsblk and realpath."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
@@ -12,11 +12,11 @@ from kdb.host_storage import FILE, SHARED_DIRECTORIES
 from .contract import ListedPool
 
 MOST_BYTES = 64 * 2**20  # of an answer about all machines: five thousand of them
-AT_ONCE = 400  # machines, or paths, of one command
+BATCH_SIZE = 400  # machines, or paths, of one command
 SECONDS = 120
 
 _SHARED_TYPES = {"nfs": "nfs", "nfs4": "nfs", **{name: name for name in SHARED_DIRECTORIES}}
-_COLUMNS_OF_FINDMNT = ("--json", "--bytes", "--list", "--real", "--output", "TARGET,SOURCE,FSTYPE,SIZE,AVAIL")
+_FINDMNT_OPTIONS = ("--json", "--bytes", "--list", "--real", "--output", "TARGET,SOURCE,FSTYPE,SIZE,AVAIL")
 
 
 class Mounts:
@@ -30,7 +30,7 @@ class Mounts:
     def __init__(self, host: Connection, paths: Sequence[str]) -> None:
         self.mounts = {
             str(entry["target"]): entry
-            for entry in tree(_json(host, "findmnt", *_COLUMNS_OF_FINDMNT).get("filesystems"))
+            for entry in tree(_json(host, "findmnt", *_FINDMNT_OPTIONS).get("filesystems"))
             if entry.get("target")
         }
         listed = _json(host, "lsblk", "--json", "--output", "NAME,PATH,TYPE,ROTA,TRAN")
@@ -38,13 +38,13 @@ class Mounts:
         self.volumes = _kinds(listed, "name")
         self.real = _real_paths(host, paths)
 
-    def below(self, real: str) -> str:
+    def mount_point(self, real: str) -> str:
         """Return the mount point that a path lies below; "" where there is none."""
         place = PurePosixPath(real)
         return next((str(parent) for parent in (place, *place.parents) if str(parent) in self.mounts), "")
 
     def pool(self, path: str, target: str, name: str) -> ListedPool | None:
-        """Return a folder as a pool; None where nothing is mounted at `target`, or its size is not told."""
+        """Return a folder as a pool; None where nothing is mounted at `target`, or its size is not known."""
         mount = self.mounts.get(target)
         if mount is None:
             return None
@@ -57,9 +57,9 @@ class Mounts:
         return ListedPool(path[:200], name, backend, kind, self.kinds.get(source, ""), size, free)
 
 
-def batches(things: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(things), AT_ONCE):
-        yield things[start : start + AT_ONCE]
+def batches(items: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(items), BATCH_SIZE):
+        yield items[start : start + BATCH_SIZE]
 
 
 def _json(host: Connection, *words: str) -> dict[str, Any]:
@@ -73,17 +73,17 @@ def _json(host: Connection, *words: str) -> dict[str, Any]:
 def _kinds(listed: Mapping[str, Any], named_by: str) -> dict[str, str]:
     """Return a block device to the kind of disk below it; "mixed" over several kinds, "" where not known.
 
-    A virtual disk says that it rotates whatever it lies on, and a loop device lies on a file: neither is believed.
+    Virtual disks always report that they rotate, and loop devices are files, so the kind of both is not known.
     """
     below: dict[str, set[str]] = {}
     for top in listed.get("blockdevices") or ():
         if isinstance(top, dict):
             for entry in tree([top]):
                 below.setdefault(str(entry.get(named_by)), set()).add(_kind(top))
-    return {name: joined(kinds) for name, kinds in below.items()}
+    return {name: common_kind(kinds) for name, kinds in below.items()}
 
 
-def joined(kinds: set[str]) -> str:
+def common_kind(kinds: set[str]) -> str:
     """Return the one kind; "mixed" of several, "" where one of them is not known."""
     return kinds.pop() if len(kinds) == 1 else "" if "" in kinds or not kinds else "mixed"
 
@@ -98,7 +98,7 @@ def _kind(disk: Mapping[str, Any]) -> str:
 
 
 def _real_paths(host: Connection, paths: Sequence[str]) -> dict[str, str]:
-    """Return each path with its links followed; what is not there is left out."""
+    """Return each path with its symbolic links resolved."""
     real: dict[str, str] = {}
     for batch in batches(sorted(set(paths))):
         answer = host.run(["realpath", "--zero", "--canonicalize-missing", "--", *batch], most=MOST_BYTES)

@@ -55,7 +55,7 @@ def upload(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 @login_required
-def together(request: HttpRequest, slug: str) -> HttpResponse:
+def decide_imports(request: HttpRequest, slug: str) -> HttpResponse:
     """Confirm or discard several imports of a draft: all that are chosen, or none."""
     draft = draft_or_404(request, slug)
     if not permissions.may_edit(request.user, draft):
@@ -79,7 +79,7 @@ def together(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @varies_for_htmx
 def import_detail(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show what was read, and what to do about it. The page asks again while the files are being read."""
+    """Show the report of an import and its actions; the page polls while the files are being read."""
     batch = (
         ImportBatch.objects.filter(pk=pk, case_study__in=permissions.drafts_of(request.user))
         .select_related("case_study__storage", "job", "uploaded_by")
@@ -100,7 +100,7 @@ def import_detail(request: HttpRequest, pk: int) -> HttpResponse:
         if not may_edit:
             raise PermissionDenied
         try:
-            if _decide(request, batch, answers, context):
+            if _run_action(request, batch, answers, context):
                 return redirect("import-detail", pk)
         except ImportRefused as error:
             problem = str(error)
@@ -119,8 +119,8 @@ def import_detail(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, template, shown, status=422 if problem or answers.errors or context.errors else 200)
 
 
-def _decide(request: HttpRequest, batch: ImportBatch, answers: AnswersForms, context: ContextForm) -> bool:
-    """Do what the pressed button says; False where the form has errors."""
+def _run_action(request: HttpRequest, batch: ImportBatch, answers: AnswersForms, context: ContextForm) -> bool:
+    """Run the action of the pressed button; return False where the form has errors."""
     match request.POST.get("do"):
         case "confirm":
             pipeline.confirm(batch)
@@ -137,19 +137,19 @@ def _decide(request: HttpRequest, batch: ImportBatch, answers: AnswersForms, con
 
 @require_safe
 def raw_file(request: HttpRequest, pk: int) -> HttpResponseBase:
-    """Answer the bytes of one file: everyone's once the case study is published."""
+    """Return the bytes of one file; everybody may read them once the case study is published."""
     return raw_response(get_object_or_404(RawFile, pk=pk, case_study__in=permissions.seen_by(request.user)))
 
 
 @require_safe
 def collect_script(request: HttpRequest) -> HttpResponse:
-    """Answer a script for machines without KDB: it packs results, with what the machine says of itself, into a ZIP."""
+    """Return the script that packs results and facts of a machine without KDB into a ZIP."""
     return HttpResponse(COLLECT_SCRIPT.read_bytes(), content_type="text/x-shellscript; charset=utf-8")
 
 
 @require_safe
 def table_template(request: HttpRequest, suffix: str) -> HttpResponse:
-    """Answer an empty table to fill in, with a few example rows."""
+    """Return a table with a few example rows, to fill in."""
     kinds = {
         "csv": ("text/csv; charset=utf-8", table.template_csv),
         "xlsx": ("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", table.template_xlsx),

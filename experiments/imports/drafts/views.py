@@ -1,4 +1,4 @@
-"""Unpublished case studies: the list of one's own, a page each, and the steps of its life."""
+"""Pages of unpublished case studies: a user's list, one page each, and the steps to publication and beyond."""
 
 from typing import Any
 
@@ -23,10 +23,10 @@ from kdb.web.gone import check_client
 @require_safe
 @login_required
 def draft_list(request: HttpRequest) -> HttpResponse:
-    return _list(request, BundleForm())
+    return _render_list(request, BundleForm())
 
 
-def _list(request: HttpRequest, form: BundleForm, status: int = 200, problem: str = "") -> HttpResponse:
+def _render_list(request: HttpRequest, form: BundleForm, status: int = 200, problem: str = "") -> HttpResponse:
     drafts = permissions.drafts_of(request.user).select_related("owner").order_by("-pk")
     may_create = permissions.may_create(request.user)
     context = {"drafts": drafts, "may_create": may_create, "bundle": form, "problem": problem}
@@ -46,7 +46,7 @@ def draft_new(request: HttpRequest) -> HttpResponse:
             return redirect("draft-detail", draft.slug)
         except CaseStudyError as error:
             forms["case_study"].add_error("slug", str(error))
-    return _form(request, forms, None)
+    return _render_form(request, forms, None)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -63,12 +63,12 @@ def draft_edit(request: HttpRequest, slug: str) -> HttpResponse:
             return redirect("draft-detail", slug)
         except CaseStudyError as error:
             forms["case_study"].add_error(None, str(error))
-    return _form(request, forms, draft)
+    return _render_form(request, forms, draft)
 
 
 @require_POST
 @login_required
-def take_in_bundle(request: HttpRequest) -> HttpResponse:
+def import_bundle(request: HttpRequest) -> HttpResponse:
     """Make a draft from a case-study bundle."""
     if not permissions.may_create(request.user):
         raise PermissionDenied
@@ -76,16 +76,16 @@ def take_in_bundle(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         try:
             data = form.cleaned_data["bundle"].read()
-            draft, _ = bundles.take_in(
+            draft, _ = bundles.import_bundle(
                 data, user=user_of(request), door=ImportBatch.Door.BROWSER, wait=check_client(request)
             )
             return redirect("case-study-detail", draft.slug)
         except BundleError as error:
             form.add_error("bundle", str(error))
-    return _list(request, form, status=422)
+    return _render_list(request, form, status=422)
 
 
-def _form(request: HttpRequest, forms: dict[str, Any], draft: CaseStudy | None) -> HttpResponse:
+def _render_form(request: HttpRequest, forms: dict[str, Any], draft: CaseStudy | None) -> HttpResponse:
     status = 422 if any(form.errors for form in forms.values()) else 200
     status = 409 if any(form.non_field_errors() for form in forms.values()) else status
     return render(request, "experiments/draft_form.html", {"forms": forms, "draft": draft}, status=status)
@@ -108,7 +108,7 @@ STEPS = {
 @require_POST
 @login_required
 def draft_step(request: HttpRequest, slug: str, step: str) -> HttpResponse:
-    """Take one step of a case study's life; where it cannot be taken, the page it was asked from says why."""
+    """Submit, return, publish or delete a case study; where that is refused, show the page again with the reason."""
     case_study = get_object_or_404(permissions.seen_by(request.user), slug=slug)
     if step not in STEPS:
         raise Http404
@@ -119,15 +119,15 @@ def draft_step(request: HttpRequest, slug: str, step: str) -> HttpResponse:
         return render_draft(request, case_study, problem="A reason is needed.", status=422)
     reason_text = reason.cleaned_data.get("reason", "") if reason.is_valid() else ""
     try:
-        return _take(step, case_study, reason_text, request)
+        return _take_step(step, case_study, reason_text, request)
     except CaseStudyError as error:
         current = CaseStudy.objects.filter(pk=case_study.pk).first()
         if current is None or not permissions.may_see(request.user, current):  # deleted, or given back to its author
-            return _list(request, BundleForm(), status=409, problem=str(error))
+            return _render_list(request, BundleForm(), status=409, problem=str(error))
         return render_draft(request, current, problem=str(error), status=409)
 
 
-def _take(step: str, case_study: CaseStudy, reason: str, request: HttpRequest) -> HttpResponseRedirect:
+def _take_step(step: str, case_study: CaseStudy, reason: str, request: HttpRequest) -> HttpResponseRedirect:
     user = user_of(request)
     match step:
         case "submit":
@@ -148,7 +148,7 @@ def _take(step: str, case_study: CaseStudy, reason: str, request: HttpRequest) -
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def retract(request: HttpRequest, slug: str) -> HttpResponse:
-    """Take a published case study out of the knowledge, with the reason that every reader sees."""
+    """Retract a published case study with a public reason: no answer counts it any more."""
     case_study = get_object_or_404(CaseStudy.objects.visible(), slug=slug)
     if not permissions.may_retract(request.user, case_study):
         raise PermissionDenied
@@ -167,7 +167,7 @@ def retract(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def end(request: HttpRequest, slug: str) -> HttpResponse:
-    """Say of a published case study, or of rows of it, that it is superseded or doubted."""
+    """Mark a published case study, or some of its rows, as superseded or doubted."""
     case_study = get_object_or_404(CaseStudy.objects.visible(), slug=slug)
     if not permissions.may_end(request.user, case_study):
         raise PermissionDenied
@@ -209,7 +209,7 @@ def render_draft(
     problem: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    """Show a draft's page, with what went wrong when something was asked of it."""
+    """Render a draft's page, with the forms and the problem of a refused request."""
     user = user_of(request)
     may = {
         "edit": permissions.may_edit(user, draft),

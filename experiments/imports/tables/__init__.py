@@ -1,6 +1,6 @@
-"""Published tables, of papers and web pages, into draft case studies.
+"""Import published tables of papers and web pages into draft case studies.
 
-In come a table as it was printed (parsing.py) and the conditions said beside it (conditions.py); out goes a draft
-(drafting.py), or everything that is wrong. conversion.py turns the two into rows of the template, suggestions.py says
-what headings seem to mean. The pages (views.py, wizard.py, forms.py) ask for the conditions step by step.
+The input is a table as it was published (parsing.py) and a file of its conditions (conditions.py); the output is a
+draft (drafting.py) or a list of all faults. conversion.py makes rows of the template from the two, suggestions.py
+guesses what headings mean. The pages (views.py, wizard.py, forms.py) ask for the conditions step by step.
 """

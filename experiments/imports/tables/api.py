@@ -1,4 +1,4 @@
-"""A published table with its conditions, by one request: a draft, or everything that keeps it from being one."""
+"""The API for published tables: one request with table and conditions makes a draft, or returns every error."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ from .parsing import MAX_BYTES, Refused, read_tables
 
 
 class PublishedTableSerializer(Fields):
-    """A table as it was published, and what is said beside it."""
+    """A table as it was published, and its conditions."""
 
     table = serializers.FileField(
         help_text=f"CSV, Markdown, ASCII, a web page or XLSX of at most {MAX_BYTES:,} bytes; a text will do."
@@ -56,8 +56,8 @@ class PublishedTableViewSet(OwnedViewSet):
         """
         if not permissions.may_create(request.user):
             raise PermissionDenied
-        name, content = _sent(request, "table", MAX_BYTES)
-        _, text = _sent(request, "conditions", 4 * LONGEST)
+        name, content = _sent_file(request, "table", MAX_BYTES)
+        _, text = _sent_file(request, "conditions", 4 * LONGEST)
         try:
             conditions = read_conditions(text.decode("utf-8-sig"))
             tables = read_tables(content, check_client(request))
@@ -74,13 +74,13 @@ class PublishedTableViewSet(OwnedViewSet):
         try:
             draft = make_draft(name, content, table, conditions, user=user_of(request), door=ImportBatch.Door.API)
         except TableRefused as error:
-            raise FaultyRequest([*map(_error, error.wrong)], status.HTTP_422_UNPROCESSABLE_ENTITY) from error
+            raise FaultyRequest([*map(_field_error, error.faults)], status.HTTP_422_UNPROCESSABLE_ENTITY) from error
         draft = CaseStudy.objects.select_related("owner", "server", "storage__server").get(pk=draft.pk)
         headers = {"Location": reverse("v1:draft-detail", [draft.slug], request=request)}
         return Response(self.get_serializer(draft).data, status=status.HTTP_201_CREATED, headers=headers)
 
 
-def _sent(request: Request, field: str, largest: int) -> tuple[str, bytes]:
+def _sent_file(request: Request, field: str, largest: int) -> tuple[str, bytes]:
     """Return name and bytes of a field that is a file or a text. Raises FaultyRequest."""
     file: Any = request.FILES.get(field)
     content = file.read(largest + 1) if file else request.POST.get(field, "").encode()
@@ -92,12 +92,12 @@ def _sent(request: Request, field: str, largest: int) -> tuple[str, bytes]:
 
 
 def _unusable(field: str, message: str, line: int | None = None) -> FaultyRequest:
-    return FaultyRequest([_error(TableFault(line, field, "", ""), message)], status.HTTP_422_UNPROCESSABLE_ENTITY)
+    return FaultyRequest([_field_error(TableFault(line, field, "", ""), message)], status.HTTP_422_UNPROCESSABLE_ENTITY)
 
 
-def _error(wrong: TableFault, message: str = "") -> FieldError:
-    told = message or f"found {wrong.found or 'nothing'}, allowed is {wrong.allowed}"
-    error: FieldError = {"field": wrong.column, "message": told}
+def _field_error(wrong: TableFault, message: str = "") -> FieldError:
+    text = message or f"found {wrong.found or 'nothing'}, allowed is {wrong.allowed}"
+    error: FieldError = {"field": wrong.column, "message": text}
     if wrong.line:
         error["line"] = wrong.line
     return error

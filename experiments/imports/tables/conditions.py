@@ -1,4 +1,4 @@
-"""Read conditions.toml: what must be said beside a published table so that it can be read. No database, no Django.
+"""Read and write conditions.toml, which states what a published table itself does not say. No database, no Django.
 
     [case_study]                     what the study is: slug, title, laboratory, procedure, notes
     [source]                         who published it, when and where
@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from experiments.readers.reading_process import NotRead, read_isolated
-from experiments.readers.table_columns import FIELDS, IGNORED, PARAMETER, may_stand_for
+from experiments.readers.table_columns import FIELDS, IGNORED, PARAMETER, is_column_role
 
 Texts = Mapping[str, str]
 
@@ -46,7 +46,7 @@ STORAGE = (
 )
 NEW_KINDS = ("hypervisor", "file_system", "host_storage", "operating_system", "workload", "benchmark")
 IS_A = "is_a"  # of a new name: one of NEW_KINDS
-OF_VALUES = ("percent_of",)  # beside columns of the template, what is said of a heading whose cells are numbers
+OF_VALUES = ("percent_of",)  # keys under [values] that are no columns of the template
 
 
 class ConditionsError(ValueError):
@@ -55,7 +55,7 @@ class ConditionsError(ValueError):
 
 @dataclass(frozen=True)
 class LeftOutRows:
-    """Rows that are not taken: those on these lines, or whose cells are these words."""
+    """Rows to leave out: those on these lines, or whose cells are these words."""
 
     reason: str
     where: Texts = field(default_factory=dict)
@@ -95,7 +95,7 @@ def read_conditions(text: str) -> Conditions:
 
 
 def toml_tables(text: str) -> dict[str, Any]:
-    """Return the tables of a TOML text, days as texts; read apart, as some texts take quadratic memory.
+    """Return the tables of a TOML text, dates as texts; parsed in isolation: some take quadratic memory.
 
     Raises ConditionsError.
     """
@@ -123,9 +123,9 @@ def conditions_of(given: Mapping[str, Any]) -> Conditions:
     case_study = _facts(given, "case_study", CASE_STUDY)
     for name in ("slug", "title"):
         if not isinstance(case_study.get(name), str) or not case_study[name].strip():
-            raise _wrong(f"case_study.{name}", case_study.get(name), "a text")
+            raise _error(f"case_study.{name}", case_study.get(name), "a text")
     if not re.fullmatch(SLUG, case_study["slug"]):
-        raise _wrong("case_study.slug", case_study["slug"], "small letters, digits, hyphens and underscores")
+        raise _error("case_study.slug", case_study["slug"], "small letters, digits, hyphens and underscores")
     words = {
         heading: {
             word: _columns_of(f'words."{heading}"."{word}"', fields, heading) for word, fields in of_column.items()
@@ -133,12 +133,12 @@ def conditions_of(given: Mapping[str, Any]) -> Conditions:
         for heading, of_column in _tables(given, "words").items()
     }
     if sum(map(len, words.values())) > MOST_WORDS:
-        raise _wrong("words", f"{sum(map(len, words.values())):,} words", f"at most {MOST_WORDS:,}")
+        raise _error("words", f"{sum(map(len, words.values())):,} words", f"at most {MOST_WORDS:,}")
     if (rules := len(_list(given, "leave_out"))) > MOST_RULES:
-        raise _wrong("leave_out", f"{rules:,} rules", f"at most {MOST_RULES}")
+        raise _error("leave_out", f"{rules:,} rules", f"at most {MOST_RULES}")
     decimal = given.get("decimal", ".")
     if decimal not in (".", ","):
-        raise _wrong("decimal", decimal, '"." or ","')
+        raise _error("decimal", decimal, '"." or ","')
     return Conditions(
         case_study=case_study,
         source=_facts(given, "source", SOURCE),
@@ -157,9 +157,9 @@ def conditions_of(given: Mapping[str, Any]) -> Conditions:
         },
         words=words,
         leave_out=tuple(
-            _left_out(f"leave_out {number}", rule) for number, rule in enumerate(_list(given, "leave_out"), start=1)
+            _omission(f"leave_out {number}", rule) for number, rule in enumerate(_list(given, "leave_out"), start=1)
         ),
-        new=tuple(_new(f"new {number}", entry) for number, entry in enumerate(_list(given, "new"), start=1)),
+        new=tuple(_new_entry(f"new {number}", entry) for number, entry in enumerate(_list(given, "new"), start=1)),
         decimal=decimal,
     )
 
@@ -170,57 +170,57 @@ def template_column(name: str) -> str:
 
 
 def _column(heading: str, name: Any) -> str:
-    if not isinstance(name, str) or not may_stand_for(template_column(name)):
-        raise _wrong(f'columns."{heading}"', name, f'{IGNORED}, "parameter NAME", or one of {", ".join(FIELDS)}')
+    if not isinstance(name, str) or not is_column_role(template_column(name)):
+        raise _error(f'columns."{heading}"', name, f'{IGNORED}, "parameter NAME", or one of {", ".join(FIELDS)}')
     return template_column(name)
 
 
 def _columns_of(place: str, fields: Any, heading: str) -> dict[str, str]:
-    """Return columns of the template with their values; a text alone is a value of the column in the heading."""
+    """Return column of the template to value; a text alone is the value of the column that the heading names."""
     if isinstance(fields, str) and heading in FIELDS:
         fields = {heading: fields}
     if not isinstance(fields, dict):
-        raise _wrong(place, fields, 'columns of the template with their values, like { cache_mode = "none" }')
+        raise _error(place, fields, 'columns of the template with their values, like { cache_mode = "none" }')
     columns = {}
     for name, value in fields.items():
         if (column := template_column(name)) not in FIELDS and not column.startswith(PARAMETER):
-            raise _wrong(place, name, f'"parameter NAME", or one of {", ".join(FIELDS)}')
+            raise _error(place, name, f'"parameter NAME", or one of {", ".join(FIELDS)}')
         columns[column] = _text(f"{place}.{name}", value)
     return columns
 
 
 def _text(place: str, value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise _wrong(place, value, "a text or a number")
+        raise _error(place, value, "a text or a number")
     return str(value).strip()
 
 
 def _texts(place: str, given: Any) -> dict[str, str]:
     if not isinstance(given, dict):
-        raise _wrong(place, given, 'headings with their words, like { "Setup" = "raw" }')
+        raise _error(place, given, 'headings with their words, like { "Setup" = "raw" }')
     return {heading: _text(f'{place}."{heading}"', word) for heading, word in given.items()}
 
 
-def _left_out(place: str, given: Any) -> LeftOutRows:
+def _omission(place: str, given: Any) -> LeftOutRows:
     _check_keys(place, given, ("where", "lines", "reason"))
     if not isinstance(given.get("reason"), str) or not given["reason"].strip():
-        raise _wrong(f"{place}.reason", given.get("reason"), "why the rows are not taken")
+        raise _error(f"{place}.reason", given.get("reason"), "why the rows are not taken")
     lines = given.get("lines", [])
     if not isinstance(lines, list) or not all(isinstance(line, int) and line > 0 for line in lines):
-        raise _wrong(f"{place}.lines", lines, "lines of the table's file, from 1")
+        raise _error(f"{place}.lines", lines, "lines of the table's file, from 1")
     where = _texts(f"{place}.where", given.get("where", {}))
     if bool(where) == bool(lines):
-        raise _wrong(place, "both" if where else "neither", "where or lines: which rows are meant")
+        raise _error(place, "both" if where else "neither", "where or lines: which rows are meant")
     return LeftOutRows(given["reason"].strip(), where, tuple(lines))
 
 
-def _new(place: str, given: Any) -> dict[str, str]:
+def _new_entry(place: str, given: Any) -> dict[str, str]:
     if not isinstance(given, dict) or given.get(IS_A) not in NEW_KINDS:
         given_kind = given.get(IS_A) if isinstance(given, dict) else given
-        raise _wrong(f"{place}.{IS_A}", given_kind, f"one of {', '.join(NEW_KINDS)}")
+        raise _error(f"{place}.{IS_A}", given_kind, f"one of {', '.join(NEW_KINDS)}")
     for name in ("slug",) if given[IS_A] == "host_storage" else ("slug", "name"):
         if not given.get(name):
-            raise _wrong(f"{place}.{name}", given.get(name), "a text")
+            raise _error(f"{place}.{name}", given.get(name), "a text")
     return {name: _text(f"{place}.{name}", value) for name, value in given.items()}
 
 
@@ -229,7 +229,7 @@ def _facts(given: Mapping[str, Any], section: str, allowed: Collection[str]) -> 
     _check_keys(section, table, allowed)
     for name, value in table.items():
         if isinstance(value, dict) or (isinstance(value, list) and not all(isinstance(item, str) for item in value)):
-            raise _wrong(f"{section}.{name}", value, "a text, a number, a day or a list of texts")
+            raise _error(f"{section}.{name}", value, "a text, a number, a day or a list of texts")
     return {
         name: value if isinstance(value, bool | int | float | str | list) else value.isoformat()
         for name, value in table.items()
@@ -239,7 +239,7 @@ def _facts(given: Mapping[str, Any], section: str, allowed: Collection[str]) -> 
 def _table(given: Mapping[str, Any], section: str) -> dict[str, Any]:
     table = given.get(section, {})
     if not isinstance(table, dict):
-        raise _wrong(section, table, f"a table, [{section}]")
+        raise _error(section, table, f"a table, [{section}]")
     return table
 
 
@@ -247,26 +247,26 @@ def _tables(given: Mapping[str, Any], section: str) -> dict[str, dict[str, Any]]
     tables = _table(given, section)
     for name, table in tables.items():
         if not isinstance(table, dict):
-            raise _wrong(f'{section}."{name}"', table, f'a table, [{section}."{name}"]')
+            raise _error(f'{section}."{name}"', table, f'a table, [{section}."{name}"]')
     return tables
 
 
 def _list(given: Mapping[str, Any], section: str) -> list[Any]:
     items = given.get(section, [])
     if not isinstance(items, list):
-        raise _wrong(section, items, f"tables, [[{section}]]")
+        raise _error(section, items, f"tables, [[{section}]]")
     return items
 
 
 def _check_keys(place: str, given: Any, allowed: Collection[str]) -> None:
     if not isinstance(given, dict):
-        raise _wrong(place, given, f"a table with {', '.join(allowed)}")
+        raise _error(place, given, f"a table with {', '.join(allowed)}")
     for name in given:
         if name not in allowed:
             raise ConditionsError(f"{place}: found the key {name[:80]!r}, allowed are {', '.join(allowed)}")
 
 
-def _wrong(place: str, given: Any, allowed: str) -> ConditionsError:
+def _error(place: str, given: Any, allowed: str) -> ConditionsError:
     shown = "nothing" if given in (None, "", [], {}) else str(given)[:80]
     return ConditionsError(f"{place}: found {shown}, allowed is {allowed}")
 
@@ -279,7 +279,7 @@ def as_toml(conditions: Conditions) -> str:
     parts = [] if conditions.decimal == "." else [f"decimal = {_value(conditions.decimal)}\n"]
     for name in ("case_study", "source", "server", "storage", "everywhere"):
         parts.append(_section(f"[{name}]", getattr(conditions, name)))
-    parts.append(_section("[columns]", {heading: _as_said(name) for heading, name in conditions.columns.items()}))
+    parts.append(_section("[columns]", {heading: _toml_name(name) for heading, name in conditions.columns.items()}))
     for heading, fields in conditions.values.items():
         parts.append(_section(f"[values.{_key(heading)}]", fields))
     for heading, words in conditions.words.items():
@@ -292,11 +292,11 @@ def as_toml(conditions: Conditions) -> str:
 
 
 def _section(head: str, fields: Mapping[str, Any]) -> str:
-    lines = [f"{_key(_as_said(name))} = {_value(value)}\n" for name, value in fields.items()]
+    lines = [f"{_key(_toml_name(name))} = {_value(value)}\n" for name, value in fields.items()]
     return "".join([f"{head}\n", *lines]) if lines else ""
 
 
-def _as_said(name: str) -> str:
+def _toml_name(name: str) -> str:
     return "parameter " + name[len(PARAMETER) :] if name.startswith(PARAMETER) else name
 
 
@@ -309,7 +309,7 @@ def _value(value: Any) -> str:
     if isinstance(value, Mapping) and not value:
         return "{}"
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(_as_said(name))} = {_value(fact)}" for name, fact in value.items()) + " }"
+        return "{ " + ", ".join(f"{_key(_toml_name(name))} = {_value(fact)}" for name, fact in value.items()) + " }"
     if isinstance(value, list) and len(value) > 1 and isinstance(value[0], str):
         return "[\n" + "".join(f"    {_value(text)},\n" for text in value) + "]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

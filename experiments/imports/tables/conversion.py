@@ -1,7 +1,7 @@
 """Turn a published table and its conditions into rows of the template. No database, no Django.
 
-How numbers may be printed is in experiments.rules.number_grammar; n/a or a dash was not measured. Everything that
-is wrong is an error with line and column, and stops no other row.
+experiments.rules.number_grammar reads the numbers; n/a or a dash was not measured. Each error names line and column;
+the other rows are still read.
 """
 
 import re
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from experiments.imports.normalise import CONFIGURATION, HOST, LINE
 from experiments.readers.table import NOT_MEASURED
-from experiments.readers.table_columns import FIELDS, IGNORED, METRIC_HEADERS, UnknownHeader, meaning
+from experiments.readers.table_columns import FIELDS, IGNORED, METRIC_HEADERS, UnknownHeader, parse_header
 from experiments.rules.entry_names import NATIVE, fold
 from experiments.rules.number_grammar import PrintedNumber, WrongValue, number_text, printed_number
 from kdb.disk_path import bytes_of
@@ -22,10 +22,16 @@ from .parsing import PlainTable
 
 MAX_ROWS = 20_000  # that a table becomes: what others print is short
 MAX_ERRORS = 200
-_OF_THE_VALUE = ("standard_deviation", "minimum", "maximum", "alternative_value")
+_SPREAD = ("standard_deviation", "minimum", "maximum", "alternative_value")
 _SIZES = ("block_size_bytes", "working_set_bytes")
 _ONLY_VIRTUAL = frozenset((*CONFIGURATION, "vm_count")) - {*HOST, "hypervisor", "configuration"}
-_BESIDE = ("note", "source", "value", *_OF_THE_VALUE, "repetitions")  # columns that make no row another one
+_RESULTS = (
+    "note",
+    "source",
+    "value",
+    *_SPREAD,
+    "repetitions",
+)  # these do not tell rows apart
 
 
 @dataclass(frozen=True)
@@ -38,7 +44,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class TableFault:
-    """One thing that cannot be as it is. line : the first, None where it is not about rows; more : further lines
+    """One error. line : the first, None where it is not about rows; more : number of further lines
 
     column : heading
     """
@@ -57,7 +63,7 @@ class TableFault:
 
 @dataclass
 class Converted:
-    """The rows that a table becomes: columns of the template, and LINE; what was left out, and what is wrong."""
+    """The rows that a table becomes (columns of the template, and LINE), what was left out, and what is wrong."""
 
     rows: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
     left_out: list[LeftOut] = field(default_factory=list)
@@ -66,15 +72,17 @@ class Converted:
 
 @dataclass(frozen=True)
 class _Heading:
-    """One column of the table. said : columns of the template that it says of its numbers; words : of the table
+    """One column of the table, with what its heading and the conditions say of it.
 
-    name : the column of the template that its cells are, "" where only its words say something
+    name : the column of the template that its cells are; "" where only `words` give them a meaning
+    fields : columns of the template that hold for all its cells; words : word of a cell to columns of the template
+    percent_of : heading to word, of the row that percentages refer to
     """
 
     at: int
     text: str
     name: str
-    said: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str] = field(default_factory=dict)
     words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     percent_of: Mapping[str, str] = field(default_factory=dict)
 
@@ -88,7 +96,7 @@ def convert(table: PlainTable, conditions: Conditions) -> Converted:
         converted.errors.append(TableFault(None, "header", ", ".join(table.header)[:80], allowed))
     if converted.errors:
         return converted
-    _Table(table, conditions, headings, converted).read()
+    _TableReader(table, conditions, headings, converted).read()
     _name_configurations(converted.rows)
     return converted
 
@@ -97,15 +105,17 @@ def convert(table: PlainTable, conditions: Conditions) -> Converted:
 
 
 def _headings(table: PlainTable, conditions: Conditions, errors: list[TableFault]) -> Iterator[_Heading]:
-    """Yield the columns that say something; what is wrong with the others goes to the errors."""
+    """Yield the columns that have a meaning; append to errors what is wrong with the others."""
     header = [_collapse_spaces(text) for text in table.header]
     for text in dict.fromkeys(header):
         if header.count(text) > 1 and text:
             errors.append(TableFault(None, text, f"this heading {header.count(text)} times", "each heading once"))
-    told = {**dict.fromkeys(conditions.columns, "columns"), **dict.fromkeys(conditions.values, "values")}
-    told |= {heading: f"where of leave_out: {rows.reason}" for rows in conditions.leave_out for heading in rows.where}
-    told |= {heading: "words" for heading in conditions.words if heading not in FIELDS}
-    for heading, section in told.items():
+    section_of = {**dict.fromkeys(conditions.columns, "columns"), **dict.fromkeys(conditions.values, "values")}
+    section_of |= {
+        heading: f"where of leave_out: {rows.reason}" for rows in conditions.leave_out for heading in rows.where
+    }
+    section_of |= {heading: "words" for heading in conditions.words if heading not in FIELDS}
+    for heading, section in section_of.items():
         if _collapse_spaces(heading) not in header:
             errors.append(TableFault(None, section, heading, f"a heading of the table: {', '.join(header)}"))
     values = {_collapse_spaces(heading): fields for heading, fields in conditions.values.items()}
@@ -138,20 +148,15 @@ def _collapse_spaces(text: str) -> str:
 
 
 def _meaning(text: str) -> tuple[str, dict[str, str]]:
-    """Return the column of the template that a heading names, and what it says of its numbers. Raises UnknownHeader."""
+    """Return the column of the template that a heading names, and fields of its numbers. Raises UnknownHeader."""
     try:
-        header = meaning(text)
+        header = parse_header(text)
     except UnknownHeader:
         bracket = re.fullmatch(r"([^(\[]{1,100}?) ?[(\[]([^)\]]{1,20})[)\]]", text)
         if bracket is None or (unit := spelled_unit(bracket[2])) is None or fold(bracket[1]) not in METRIC_HEADERS:
             raise
         return "value", {"unit": bracket[2]} | ({"metric": unit.metric} if fold(bracket[1]) == "latency" else {})
-    fields = {
-        "unit": header.unit,
-        "metric": header.metric,
-        "vm_count": header.vm_count,
-        "repetition": header.repetition,
-    }
+    fields = {name: getattr(header, name) for name in ("unit", "metric", "vm_count", "repetition")}
     if header.vm_count == "0":
         fields["hypervisor"] = "native"
     return header.name, {name: value for name, value in fields.items() if value}
@@ -160,8 +165,8 @@ def _meaning(text: str) -> tuple[str, dict[str, str]]:
 # Rows
 
 
-class _Table:
-    """One table under its conditions, while its rows are read."""
+class _TableReader:
+    """Reads the rows of one table under its conditions, into `converted`."""
 
     def __init__(
         self, table: PlainTable, conditions: Conditions, headings: Sequence[_Heading], converted: Converted
@@ -176,61 +181,61 @@ class _Table:
     def read(self) -> None:
         used: set[int] = set()
         for line, cells in zip(self.table.lines, self.table.rows, strict=True):
-            rows = self.is_left_out(line, cells)
+            rows = self.left_out_rule(line, cells)
             if rows is not None:
                 used.add(id(rows))
                 self.converted.left_out.append(LeftOut(line, rows.reason))
                 continue
             try:
-                self.row(line, [_collapse_spaces(cell) for cell in cells])
+                self.read_row(line, [_collapse_spaces(cell) for cell in cells])
             except WrongValue as problem:
-                self.wrong(line, problem)
+                self.add_error(line, problem)
             if len(self.converted.errors) >= MAX_ERRORS or len(self.converted.rows) > MAX_ROWS:
                 allowed = f"at most {MAX_ROWS:,} rows and fewer than {MAX_ERRORS} errors"
                 self.converted.errors.append(TableFault(line, "table", "more", f"{allowed}; the rest was not read"))
                 return
-        there = set(self.table.lines)
+        table_lines = set(self.table.lines)
         for rows in self.conditions.leave_out:
-            if id(rows) not in used or not there.issuperset(rows.lines):
+            if id(rows) not in used or not table_lines.issuperset(rows.lines):
                 shown = ", ".join(map(str, rows.lines or rows.where.values()))
                 self.converted.errors.append(
                     TableFault(None, f"leave_out: {rows.reason}", shown, "rows that the table has")
                 )
 
-    def wrong(self, line: int, problem: WrongValue) -> None:
+    def add_error(self, line: int, problem: WrongValue) -> None:
         self.converted.errors.append(TableFault(line, *problem.args))
 
-    def is_left_out(self, line: int, cells: Sequence[str]) -> LeftOutRows | None:
+    def left_out_rule(self, line: int, cells: Sequence[str]) -> LeftOutRows | None:
         if line in self.left_out_by_line:
             return self.left_out_by_line[line]
         return next(
-            (rows for rows in self.conditions.leave_out if rows.where and self.is_where(rows.where, cells)), None
+            (rows for rows in self.conditions.leave_out if rows.where and self.matches(rows.where, cells)), None
         )
 
-    def is_where(self, where: Mapping[str, str], cells: Sequence[str]) -> bool:
+    def matches(self, where: Mapping[str, str], cells: Sequence[str]) -> bool:
         return all(
             _collapse_spaces(cells[self.header[_collapse_spaces(heading)]]).casefold()
             == _collapse_spaces(word).casefold()
             for heading, word in where.items()
         )
 
-    def row(self, line: int, cells: list[str]) -> None:
-        """Take the measurements of one row in. Raises WrongValue where none of it can be."""
-        fields = self.fields(cells)
+    def read_row(self, line: int, cells: list[str]) -> None:
+        """Convert the measurements of one row. Raises WrongValue where a setting of the row is wrong."""
+        fields = self.read_fields(cells)
         is_measured = False
         for heading in self.values:
             if cells[heading.at].casefold() in NOT_MEASURED:
                 continue
             is_measured = True
             try:
-                self.converted.rows.append({LINE: str(line), **self.measurement(heading, cells, fields)})
+                self.converted.rows.append({LINE: str(line), **self.read_measurement(heading, cells, fields)})
             except WrongValue as problem:
-                self.wrong(line, problem)
+                self.add_error(line, problem)
         if not is_measured:
             self.converted.left_out.append(LeftOut(line, "not measured"))
 
-    def fields(self, cells: Sequence[str]) -> dict[str, str]:
-        """Return what the row's cells say, by column of the template. Raises WrongValue."""
+    def read_fields(self, cells: Sequence[str]) -> dict[str, str]:
+        """Return the settings in the row's cells, by column of the template. Raises WrongValue."""
         fields: dict[str, str] = {}
         for heading in self.settings:
             cell = cells[heading.at]
@@ -250,9 +255,9 @@ class _Table:
                     raise WrongValue(heading.text, value, allowed)
         return fields
 
-    def measurement(self, heading: _Heading, cells: Sequence[str], fields: Mapping[str, str]) -> dict[str, str]:
-        """Return one number with what is known of it. Raises WrongValue."""
-        row = {**fields, **heading.said}
+    def read_measurement(self, heading: _Heading, cells: Sequence[str], fields: Mapping[str, str]) -> dict[str, str]:
+        """Return the row of the template for one number. Raises WrongValue."""
+        row = {**fields, **heading.fields}
         is_native = fold(row.get("hypervisor") or self.conditions.everywhere.get("hypervisor", "")) in NATIVE
         for name, value in self.conditions.everywhere.items():
             if not (is_native and name in _ONLY_VIRTUAL):
@@ -261,13 +266,13 @@ class _Table:
         if number.unit is None:
             number = self.resolve_percentage(heading, cells, number, row)
         assert number.unit is not None
-        for name in _OF_THE_VALUE:
+        for name in _SPREAD:
             if row.get(name):
                 more = printed_number(name, row[name], row.get("unit", ""), self.conditions.decimal, or_zero=True)
                 row[name] = number_text(more.value)
         row |= number.columns()
         if metric := row.get("metric"):
-            _into_unit_of(metric, row, heading.text)
+            _convert_to_unit_of(metric, row, heading.text)
         elif number.unit.metric != UNITS[number.unit.unit][0]:
             row["metric"] = number.unit.metric
         if number.notes:
@@ -287,31 +292,31 @@ class _Table:
             if not row.get("reference"):
                 allowed = "percent_of: the row that it is a percentage of; or reference: in words what it is of"
                 raise WrongValue(heading.text, cells[heading.at][:80], allowed)
-            return number.times(1.0, SpelledUnit("ratio", 1.0, "relative"))
-        key = self.key(heading.percent_of, cells)
+            return number.scaled_by(1.0, SpelledUnit("ratio", 1.0, "relative"))
+        key = self.base_key(heading.percent_of, cells)
         if heading.text not in self.bases:
             self.bases[heading.text] = {
-                self.key(heading.percent_of, plain): plain
+                self.base_key(heading.percent_of, plain): plain
                 for plain in ([_collapse_spaces(cell) for cell in other] for other in self.table.rows)
-                if self.is_where(heading.percent_of, plain)
+                if self.matches(heading.percent_of, plain)
             }
         base = self.bases[heading.text].get(key)
         if base is None:
             shown = ", ".join(heading.percent_of.values())
             raise WrongValue(heading.text, cells[heading.at][:80], f"a row of {shown} that agrees in all else")
-        unit = heading.said.get("unit", "")
+        unit = heading.fields.get("unit", "")
         of = printed_number(heading.text, base[heading.at], "" if unit == "%" else unit, self.conditions.decimal)
         if of.unit is None:
             raise WrongValue(
                 heading.text, base[heading.at][:80], "a number with its unit, in the row of which others are"
             )
-        return number.times(of.value, of.unit)
+        return number.scaled_by(of.value, of.unit)
 
-    def key(self, where: Mapping[str, str], cells: Sequence[str]) -> tuple[str, ...]:
-        """Return the cells in which a row and its base agree."""
-        apart = {_collapse_spaces(heading) for heading in where}
+    def base_key(self, where: Mapping[str, str], cells: Sequence[str]) -> tuple[str, ...]:
+        """Return the cells that a row has in common with the base of its percentages."""
+        other = {_collapse_spaces(heading) for heading in where}
         return tuple(
-            cells[heading.at] for heading in self.settings if heading.text not in apart and heading.name not in _BESIDE
+            cells[heading.at] for heading in self.settings if heading.text not in other and heading.name not in _RESULTS
         )
 
 
@@ -322,13 +327,13 @@ def _pair(column: str, cell: str) -> dict[str, str]:
     return {"guest_fs": guest.strip(), "host_fs": host.strip()}
 
 
-def _into_unit_of(metric: str, row: dict[str, str], column: str) -> None:
-    """Bring a time into the unit of its metric: a duration that is printed in ms, a latency in s."""
+def _convert_to_unit_of(metric: str, row: dict[str, str], column: str) -> None:
+    """Convert a time in place to its metric's unit: a duration printed in ms, or a latency in s."""
     if metric not in METRICS:
         raise WrongValue("metric", metric[:80], f"one of {', '.join(METRICS)}")
     factors = {("ms", "s"): 1e-3, ("us", "s"): 1e-6, ("s", "ms"): 1e3}
     if factor := factors.get((row["unit"], METRICS[metric].unit)):
-        for name in ("value", *_OF_THE_VALUE):
+        for name in ("value", *_SPREAD):
             if row.get(name):
                 row[name] = number_text(float(row[name]) * factor)
         row["unit"] = METRICS[metric].unit
@@ -355,12 +360,8 @@ def _name_configurations(rows: Sequence[dict[str, str]]) -> None:
             words = " ".join(row.get(name, "") for name in [*always, *(n for n in names if n in differ - {*always})])
             stem = re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")[:70].strip("-")
             numbers[stem] += 1
-            while (slug := _numbered(stem, numbers[stem])) in taken:
+            while (slug := stem if numbers[stem] == 1 else f"{stem}-{numbers[stem]}") in taken:
                 numbers[stem] += 1
             slugs[values] = slug
             taken.add(slug)
         row["configuration"] = slugs[values]
-
-
-def _numbered(stem: str, number: int) -> str:
-    return stem if number == 1 else f"{stem}-{number}"

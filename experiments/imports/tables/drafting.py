@@ -28,15 +28,15 @@ from .conditions import IS_A, Conditions
 from .conversion import LeftOut, TableFault, convert
 from .parsing import PlainTable
 
-MOST_COMPARED = 50  # unknown names with all known spellings, a millisecond each
+MAX_COMPARED = 50  # unknown names that are compared with all known spellings: a millisecond each
 
 
 class TableRefused(Exception):  # noqa: N818 - the user's matter, not a failure of ours
-    """The table cannot become a draft as it is; nothing was kept. wrong : everything that keeps it"""
+    """The table cannot become a draft as it is; nothing was kept. faults : all the reasons"""
 
-    def __init__(self, wrong: Iterable[TableFault]) -> None:
-        self.wrong = list(wrong)
-        super().__init__("; ".join(map(str, self.wrong)))
+    def __init__(self, faults: Iterable[TableFault]) -> None:
+        self.faults = list(faults)
+        super().__init__("; ".join(map(str, self.faults)))
 
 
 @dataclass
@@ -45,7 +45,7 @@ class TableReading:
 
     rows : columns of the template, names of the catalogue as slugs; measurements : the same as they would be filed
     unknown : kind and name to the first line, of names that the catalogue lacks and nobody proposed
-    names : those that it was read with
+    names : the names that it was read with
     """
 
     rows: list[dict[str, str]]
@@ -56,8 +56,8 @@ class TableReading:
     names: Names = field(default_factory=lambda: Names({}))
 
     @property
-    def wrong(self) -> list[TableFault]:
-        """Return the errors, unknown names among them: each once, with its first line, whatever numbers it keeps."""
+    def faults(self) -> list[TableFault]:
+        """Return errors and unknown names; equal errors are one, with its first line and the number of others."""
         lines: dict[TableFault, set[int | None]] = {}
         for error in self.errors:
             lines.setdefault(replace(error, line=None), set()).add(error.line)
@@ -67,7 +67,7 @@ class TableReading:
                 line,
                 kind.replace("_", " "),
                 name,
-                f"a name of the catalogue{self._nearest(kind, name) if number < MOST_COMPARED else ''}, one said under "
+                f"a name of the catalogue{self._nearest(kind, name) if number < MAX_COMPARED else ''}, one said under "
                 "[words], or one proposed under [[new]]",
             )
             for number, ((kind, name), line) in enumerate(self.unknown.items())
@@ -145,8 +145,8 @@ def make_draft(
     """
     reading = read_table(table, conditions)
     draft, publication, wrong = _build_study(conditions)
-    if wrong or reading.wrong:
-        raise TableRefused([*wrong, *reading.wrong])
+    if wrong or reading.faults:
+        raise TableRefused([*wrong, *reading.faults])
     draft.notes = [*draft.notes, *_left_out_notes(reading.left_out)]
     try:
         with transaction.atomic():
@@ -175,7 +175,7 @@ def make_draft(
 
 
 def _left_out_notes(left_out: Iterable[LeftOut]) -> Iterable[str]:
-    """Yield what a reader should know of the rows that are not taken, a sentence a reason."""
+    """Yield one sentence for each reason for which rows are left out."""
     lines: dict[str, list[str]] = {}
     for row in left_out:
         lines.setdefault(row.reason, []).append(str(row.line))

@@ -1,4 +1,4 @@
-"""The forms of a published table, a step each: each takes the conditions said so far and returns them with its own."""
+"""The forms of a published table, one a step: each takes the conditions so far and returns them with its answers."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -27,10 +27,10 @@ from .parsing import MAX_BYTES, PlainTable
 from .suggestions import VALUE, close_entry
 from .wizard import Document, conditions, document_of
 
-WORDS = "words"  # said of a column: its words say several settings
-MOST_WORDS = 200  # of one column that are asked about
-MOST_ASKED = 100  # words on one page: a request has at most 1,000 fields
-MOST_BASES = 60  # words that may tell the row that percentages are of
+WORDS = "words"  # role of a column whose words each mean several settings
+MAX_WORDS = 200  # of one column, that the user is asked about
+MAX_QUESTIONS = 100  # words on one page: a request has at most 1,000 fields
+MAX_BASES = 60  # words that may identify the row that percentages refer to
 NO_NAME = "none"  # no slug: a reserved word (experiments.rules.entry_names)
 LABELS = {
     **ContextForm.LABELS,
@@ -112,7 +112,7 @@ def _document(file: "UploadedFile[Any] | None") -> Document:
 
 
 class StepForm(forms.Form):
-    """A step. Its fields are made of the table and of what was said so far."""
+    """A step of the wizard, whose fields depend on the table and on the answers so far."""
 
     def __init__(self, data: Any = None, *, table: PlainTable, document: Document, reading: TableReading) -> None:
         super().__init__(data)
@@ -120,7 +120,6 @@ class StepForm(forms.Form):
         self.build()
 
     def build(self) -> None:
-        """Add the fields."""
         raise NotImplementedError
 
     def document(self) -> Document:
@@ -200,9 +199,9 @@ class ColumnsForm(StepForm):
         bases = []
         for at, heading in enumerate(self.table.header):
             words = dict.fromkeys(row[at] for row in self.table.rows)
-            if 1 < len(words) <= MOST_BASES and heading not in self.previous.get("values", {}):
+            if 1 < len(words) <= MAX_BASES and heading not in self.previous.get("values", {}):
                 bases += [(f"{heading}\t{word}", f"{heading}: {word}"[:80]) for word in words if word]
-        return bases[:MOST_BASES]
+        return bases[:MAX_BASES]
 
     @property
     def columns(self) -> list[dict[str, Any]]:
@@ -240,7 +239,7 @@ class ColumnsForm(StepForm):
             elif role == WORDS:
                 distinct = dict.fromkeys(row[at] for row in self.table.rows if row[at])
                 words[heading] = self.previous.get("words", {}).get(heading) or {
-                    word: {} for word in list(distinct)[:MOST_WORDS]
+                    word: {} for word in list(distinct)[:MAX_WORDS]
                 }
             elif role:
                 columns[heading] = f"{PARAMETER}{heading.casefold()[:80]}" if role == PARAMETER else role
@@ -284,7 +283,7 @@ class EverywhereForm(StepForm):
                 metrics = [("", "by the unit"), *((metric.name, metric.label) for metric in METRICS.values())]
                 self.choice(name, label_of(name), metrics, initial)
             else:
-                self.text(name, label_of(name), initial, _known(name), 2_000 if name == "note" else 200)
+                self.text(name, label_of(name), initial, _datalist_of(name), 2_000 if name == "note" else 200)
         parameters = [
             f"{name.removeprefix(PARAMETER)} = {value}"
             for name, value in everywhere.items()
@@ -339,14 +338,14 @@ def _settings_of(column: str) -> list[tuple[str, str]]:
     ]
 
 
-def _known(column: str) -> str:
-    """Return the name of the list of usual values of a column; empty: there is none."""
+def _datalist_of(column: str) -> str:
+    """Return the id of the list of suggestions for a column; "" where there is none."""
     kind = normalise.NAMED.get(column)
     return f"known-{kind}" if kind else f"known-{column}" if column in ("operation", "unit") else ""
 
 
 def lists() -> dict[str, list[str]]:
-    """Return name to values of what texts may be chosen from."""
+    """Return the values that each list of suggestions offers, by the list's name."""
     study = CaseStudy()
     return {
         "unit": [*UNITS, "GB/s", "GiB/s", "Mbit/s", "kIOPS", "ns", "min"],
@@ -359,30 +358,28 @@ def lists() -> dict[str, list[str]]:
 
 
 class NamesForm(StepForm):
-    """The step that asks what the table's words are in the catalogue.
-
-    It asks for every word of the columns of names, and for what else is not known.
-    """
+    """The step that maps the table's words to entries of the catalogue: all words in columns of names, and every other
+    name that is not known."""
 
     def build(self) -> None:
         self.names = known_names(conditions(self.previous))
         study = CaseStudy()
         self.entries = {kind: services.choices(kind, study) for kind in normalise.KINDS}
         self.proposed = {(entry[IS_A], entry["slug"]): entry for entry in self.previous.get("new", [])}
-        self.suggested: set[str] = set()  # fields that a spelling nearby fills in
+        self.suggested: set[str] = set()  # fields that are filled in from a similar spelling
         asked = list(self._words_of_columns())
-        told = {(kind, spelling) for _, _, kind, word, slug in asked for spelling in (fold(word), fold(slug))}
-        asked += [("", "", kind, word, "") for kind, word in self.reading.unknown if (kind, fold(word)) not in told]
-        asked += [("", "", kind, slug, slug) for kind, slug in self.proposed if (kind, fold(slug)) not in told]
+        known = {(kind, spelling) for _, _, kind, word, slug in asked for spelling in (fold(word), fold(slug))}
+        asked += [("", "", kind, word, "") for kind, word in self.reading.unknown if (kind, fold(word)) not in known]
+        asked += [("", "", kind, slug, slug) for kind, slug in self.proposed if (kind, fold(slug)) not in known]
         asked.sort(key=lambda question: bool(question[4]))  # what is not known first
-        self.more = max(0, len(asked) - MOST_ASKED)
-        self.asked = {_field_name("name", *question[:4]): question for question in asked[:MOST_ASKED]}
+        self.more = max(0, len(asked) - MAX_QUESTIONS)
+        self.asked = {_field_name("name", *question[:4]): question for question in asked[:MAX_QUESTIONS]}
         for name, (heading, column, kind, word, slug) in self.asked.items():
-            self._add(name, heading, column, kind, word, slug)
-        self.several = list(self._several())[:MOST_ASKED]
+            self._add_question(name, heading, column, kind, word, slug)
+        self.several = list(self._multi_setting_words())[:MAX_QUESTIONS]
 
     def _words_of_columns(self) -> Iterator[tuple[str, str, str, str, str]]:
-        """Yield heading, column, kind, word and what it is so far, "" for not known, of words that rows have."""
+        """Yield heading, column, kind, word and slug so far ("": not known) of each word in the rows that are taken."""
         words = self.previous.get("words", {})
         left_out = {omission.line for omission in self.reading.left_out}
         rows = zip(self.table.lines, self.table.rows, strict=True)
@@ -392,20 +389,20 @@ class NamesForm(StepForm):
             kind = normalise.NAMED.get(column, "")
             if not kind and column not in normalise.CHOICES:
                 continue
-            for word in list(dict.fromkeys(row[at] for row in taken if row[at]))[:MOST_WORDS]:
+            for word in list(dict.fromkeys(row[at] for row in taken if row[at]))[:MAX_WORDS]:
                 meaning = next(
                     (given for known, given in words.get(heading, {}).items() if fold(known) == fold(word)), None
                 )
                 if meaning is not None and set(meaning) - {column}:
                     continue  # a file says more of it than can be said here
-                known_slug = self.names.find(kind, word) if kind else normalise.value_of(column, word)
+                known_slug = self.names.find(kind, word) if kind else normalise.value_of_spelling(column, word)
                 if kind == "hypervisor" and fold(word) in NATIVE:
                     known_slug = "native"
                 slug = (meaning or {}).get(column) or known_slug or ""
                 if kind or not known_slug or meaning:
                     yield heading, column, kind, word, slug
 
-    def _add(self, name: str, heading: str, column: str, kind: str, word: str, slug: str) -> None:
+    def _add_question(self, name: str, heading: str, column: str, kind: str, word: str, slug: str) -> None:
         if not kind:
             self.choice(name, f"{word} is", [("", "not known yet"), *_settings_of(column)], slug)
             return
@@ -423,12 +420,12 @@ class NamesForm(StepForm):
                 field.widget.attrs["rows"] = 2
             self.fields[f"{name}-{field_name}"] = field
 
-    def _several(self) -> Iterator[tuple[str, str, str]]:
-        """Yield heading, word and field of each word that says several settings."""
+    def _multi_setting_words(self) -> Iterator[tuple[str, str, str]]:
+        """Yield heading, word and field name of each word that stands for several settings."""
         for heading, of_column in self.previous.get("words", {}).items():
             if heading in self.previous.get("columns", {}) or heading not in self.table.header:
                 continue
-            for word, given in list(of_column.items())[:MOST_WORDS]:
+            for word, given in list(of_column.items())[:MAX_WORDS]:
                 shown = "; ".join(f"{name} = {value}" for name, value in given.items())
                 name = _field_name("several", heading, word)
                 self.text(name, f"{word} means", shown, most=500)
@@ -514,20 +511,20 @@ class NamesForm(StepForm):
         document = {**self.previous, "words": {heading: given for heading, given in words.items() if given}}
         document |= {"new": list(new.values()), "leave_out": leave_out}
         for section in ("everywhere", "values"):
-            document[section] = _renamed(document.get(section, {}), renamed)
-        document["words"] = {heading: _renamed(given, renamed) for heading, given in document["words"].items()}
+            document[section] = _replace_slugs(document.get(section, {}), renamed)
+        document["words"] = {heading: _replace_slugs(given, renamed) for heading, given in document["words"].items()}
         return document
 
 
 def _field_name(*parts: str) -> str:
-    """Return the name of a field about these words: the same while they stand, whatever else changes on the page."""
+    """Return a field name that depends on these words alone, so that it stays while the rest of the page changes."""
     return f"{parts[0]}-{sha256(repr(parts).encode()).hexdigest()[:12]}"
 
 
-def _renamed(fields: Mapping[str, Any], renamed: Mapping[tuple[str, str], str]) -> dict[str, Any]:
+def _replace_slugs(fields: Mapping[str, Any], renamed: Mapping[tuple[str, str], str]) -> dict[str, Any]:
     """Return fields, and those inside them, with the slugs that were chosen for words of the catalogue's kinds."""
     return {
-        name: _renamed(value, renamed)
+        name: _replace_slugs(value, renamed)
         if isinstance(value, dict)
         else renamed.get((normalise.NAMED.get(name, ""), fold(str(value)))) or value
         for name, value in fields.items()
@@ -632,20 +629,19 @@ class SourceForm(StepForm):
             max_length=8_000,
             widget=forms.Textarea(attrs={"rows": 3}),
         )
-        self._texts("storage", self.STORAGE)
+        self._add_texts("storage", self.STORAGE)
         self.fields["storage-description"].required = True
         kinds = [("", "not stated"), *((kind, kind) for kind in normalise.CHOICES["storage_kind"])]
         self.fields["storage-kind"] = forms.ChoiceField(required=False, label="Kind of disks", choices=kinds)
-        self._texts("server", self.SERVER)
+        self._add_texts("server", self.SERVER)
         self.fields["server-ram_gib"] = forms.FloatField(required=False, min_value=0, label=self.SERVER["ram_gib"])
         for name, label in self.SOURCE.items():
-            column = Publication._meta.get_field(name) if name not in ("authors", "made_on") else None
-            if column is not None:
+            if name not in ("authors", "made_on"):
+                column = Publication._meta.get_field(name)
                 assert isinstance(column, Field)
                 further: dict[str, Any] = {"assume_scheme": "https"} if isinstance(column, URLField) else {}
-                made = column.formfield(required=False, **further)
+                made = column.formfield(required=False, label=label, help_text="", **further)
                 assert made is not None
-                made.label, made.help_text = label, ""
                 self.fields[f"source-{name}"] = made
         self.fields["source-authors"] = forms.CharField(
             required=False, label=self.SOURCE["authors"], max_length=4_000, widget=forms.Textarea(attrs={"rows": 2})
@@ -663,7 +659,7 @@ class SourceForm(StepForm):
         if not self.fields["case_study-slug"].initial and (title := self.previous.get("case_study", {}).get("title")):
             self.fields["case_study-slug"].initial = slugify(title)[:60]
 
-    def _texts(self, section: str, labels: Mapping[str, str]) -> None:
+    def _add_texts(self, section: str, labels: Mapping[str, str]) -> None:
         for name, label in labels.items():
             self.text(f"{section}-{name}", label)
 

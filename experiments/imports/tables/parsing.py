@@ -2,8 +2,8 @@
 
     tables_in(b"| cache | IOPS |\\n|---|---|\\n| none | 145K |")    ->    [PlainTable(["cache", "IOPS"], ...)]
 
-Every table of the source is found, with its caption where there is one; what the headings mean is said elsewhere
-(experiments.imports.tables.conditions). Time and memory are linear in the size of the source, whatever it holds.
+Returns every table of the source, with its caption where it has one; what the headings mean is stated in the conditions
+(experiments.imports.tables.conditions). Time and memory are linear in the size of the source, also of a hostile one.
 """
 
 import csv
@@ -31,7 +31,7 @@ LONGEST_SHOWN = 60
 
 
 class Refused(ValueError):  # noqa: N818 - the user's matter, not a failure of ours
-    """The source has no table that can be read. The text is fit to show; `line` is where, None: the whole."""
+    """The source has no table that can be read. The message may be shown to users; `line` is where, None: the whole."""
 
     def __init__(self, text: str, line: int | None = None) -> None:
         super().__init__(f"line {line}: {text}" if line else text)
@@ -40,7 +40,7 @@ class Refused(ValueError):  # noqa: N818 - the user's matter, not a failure of o
 
 @dataclass(frozen=True)
 class PlainTable:
-    """One table of a source. lines : of each row, the line it begins on; caption : words above or below it, or none"""
+    """One table of a source. lines : the line that each row begins on; caption : words above or below it, or ""."""
 
     header: list[str]
     rows: list[list[str]]
@@ -78,12 +78,12 @@ def tables_in(content: bytes | str) -> list[PlainTable]:
 
 
 def read_tables(content: bytes, wait: Callable[[], None] = keep_waiting) -> list[PlainTable]:
-    """Return `tables_in` of bytes from outside, found in a process that has limits and no rights. Raises Refused.
+    """Return `tables_in` of untrusted bytes, parsed in a process with limits and without rights. Raises Refused.
 
     wait : called each second; what it raises ends the process
     """
     try:
-        parts = read_isolated(content, f"{__name__}:_found", _Found, wait)
+        parts = read_isolated(content, f"{__name__}:_parse_isolated", _Outcome, wait)
     except NotRead as limit:
         raise Refused(f"found {limit.args[0]}, allowed is {limit.args[1]}.") from limit
     if refusals := [part for part in parts if part.refused]:
@@ -92,19 +92,19 @@ def read_tables(content: bytes, wait: Callable[[], None] = keep_waiting) -> list
 
 
 @dataclass(frozen=True)
-class _Found:
-    """A table, or why there is none: what the process says."""
+class _Outcome:
+    """A table, or why there is none: one answer of the isolated process."""
 
     table: PlainTable | None = None
     refused: str = ""
     line: int | None = None
 
 
-def _found(content: bytes) -> Iterator[_Found]:
+def _parse_isolated(content: bytes) -> Iterator[_Outcome]:
     try:
-        yield from map(_Found, tables_in(content))
+        yield from map(_Outcome, tables_in(content))
     except Refused as error:
-        yield _Found(refused=error.text, line=error.line)
+        yield _Outcome(refused=error.text, line=error.line)
 
 
 def _within_limits(tables: Iterable[PlainTable]) -> list[PlainTable]:
@@ -123,14 +123,14 @@ def _within_limits(tables: Iterable[PlainTable]) -> list[PlainTable]:
     return checked_tables
 
 
-def _plain_table(heads: Sequence[Row], rows: Sequence[Row], caption: str = "") -> PlainTable | None:
+def _plain_table(headings: Sequence[Row], rows: Sequence[Row], caption: str = "") -> PlainTable | None:
     """Return a table of rows as wide as its headings, whose lines are joined; None where it is empty.
 
     Raises Refused.
     """
-    width = max((len(cells) for _, cells in heads), default=0)
+    width = max((len(cells) for _, cells in headings), default=0)
     if width > MAX_COLUMNS:
-        raise Refused(f"{width:,} columns; at most {MAX_COLUMNS} are read.", heads[0][0])
+        raise Refused(f"{width:,} columns; at most {MAX_COLUMNS} are read.", headings[0][0])
     for line, cells in rows:
         if len(cells) != width:
             raise Refused(f"{_cell_count(len(cells))}, where the headings are {width}.", line)
@@ -139,7 +139,7 @@ def _plain_table(heads: Sequence[Row], rows: Sequence[Row], caption: str = "") -
     rows = [(line, cells) for line, cells in rows if any(cells)]
     if width < 2 or not rows:
         return None
-    columns = [[cells[at] for _, cells in heads if at < len(cells)] for at in range(width)]
+    columns = [[cells[at] for _, cells in headings if at < len(cells)] for at in range(width)]
     header = _unique_headings([" ".join(dict.fromkeys(filter(None, texts)))[:MAX_CELL] for texts in columns])
     return PlainTable(header, [cells for _, cells in rows], [line for line, _ in rows], caption[:200].strip())
 
@@ -201,14 +201,14 @@ def _bar_table(block: list[tuple[int, str]], caption: str) -> PlainTable | None:
         caption, groups = groups[0][0][1][0], groups[1:]
     if len(groups) < 2:
         return None
-    heads, body = groups[0], groups[1:]
-    if is_markdown:  # GitHub pads what is short, and so do we; the last line of headings is the header
-        heads, width = heads[-1:], len(heads[-1][1])
+    headings, body = groups[0], groups[1:]
+    if is_markdown:  # as GitHub does: short rows are padded, the last line above the rule is the header
+        headings, width = headings[-1:], len(headings[-1][1])
         flat = [(line, [_strip_markdown(cell) for cell in cells]) for group in body for line, cells in group]
-        heads = [(line, [_strip_markdown(cell) for cell in cells]) for line, cells in heads]
-        return _plain_table(heads, [(line, cells + [""] * (width - len(cells))) for line, cells in flat], caption)
+        headings = [(line, [_strip_markdown(cell) for cell in cells]) for line, cells in headings]
+        return _plain_table(headings, [(line, cells + [""] * (width - len(cells))) for line, cells in flat], caption)
     rows = [row for group in body for row in (_merge_continued_rows(group) if len(body) > 1 else group)]
-    return _plain_table(heads, rows, caption)
+    return _plain_table(headings, rows, caption)
 
 
 def _bar_cells(line: str) -> list[str]:
@@ -247,8 +247,8 @@ def _strip_markdown(cell: str) -> str:
 
 
 def table_of_csv(text: str) -> PlainTable | None:
-    """Return the table that a text is as CSV, with commas, semicolons or tabs; None where it is none: then its rows
-    have fewer than two cells, or not as many as the header."""
+    """Parse a whole text as CSV with commas, semicolons or tabs; return None where its rows are not equally wide, or
+    have fewer than two cells."""
     first = text.partition("\n")[0]
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), strict=True)
     records, at = list[tuple[int, list[str]]](), 1
@@ -267,17 +267,17 @@ def table_of_csv(text: str) -> PlainTable | None:
 
 
 def _delimiter(lines: list[str]) -> str | None:
-    """Return the sign that most lines have equally often; None where columns are made of blanks."""
-    some = list(islice(filter(str.strip, lines), 500))
+    """Return the delimiter that most lines have equally often; None where blanks separate the columns."""
+    sample = list(islice(filter(str.strip, lines), 500))
     best, most = None, 0
     for sign in "\t;|,":
-        counts = [line.count(sign) for line in some if sign in line]
+        counts = [line.count(sign) for line in sample if sign in line]
         alike = max(map(counts.count, set(counts)), default=0)
         if alike > most:
             best, most = sign, alike
-    if best == "," and sum(len(_gaps(line)) > 0 for line in some) > most * 0.8:
+    if best == "," and sum(len(_gaps(line)) > 0 for line in sample) > most * 0.8:
         return None  # the commas are in numbers or words
-    return best if best and 2 * sum(best in line for line in some) >= len(some) else None
+    return best if best and 2 * sum(best in line for line in sample) >= len(sample) else None
 
 
 def _gaps(line: str) -> list[str]:
@@ -287,12 +287,12 @@ def _gaps(line: str) -> list[str]:
 def _delimited_tables(text: str, delimiter: str) -> Iterator[PlainTable]:
     """Yield the tables of CSV and its like; a line that is empty or has one cell stands between two."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    heads: Row | None = None
+    headings: Row | None = None
     rows: list[Row] = []
     caption, after_break = "", False
 
     def finished() -> Iterator[PlainTable]:
-        if heads and (plain_table := _plain_table([heads], rows, caption)):
+        if headings and (plain_table := _plain_table([headings], rows, caption)):
             yield plain_table
 
     def records() -> Iterator[Row]:
@@ -305,17 +305,17 @@ def _delimited_tables(text: str, delimiter: str) -> Iterator[PlainTable]:
             raise Refused(str(error), last + 1) from error
 
     for line, cells in records():
-        if sum(map(bool, cells)) < 2 and (not heads or len(cells) != len(heads[1])):
+        if sum(map(bool, cells)) < 2 and (not headings or len(cells) != len(headings[1])):
             after_break = True
             words = next(filter(None, cells), "")
-            if not heads:
+            if not headings:
                 caption = words or caption
             elif words:
                 yield from finished()
-                heads, rows, caption = None, [], words
-        elif heads is None or (after_break and (len(cells) != len(heads[1]) or _is_header(cells, rows))):
+                headings, rows, caption = None, [], words
+        elif headings is None or (after_break and (len(cells) != len(headings[1]) or _is_header(cells, rows))):
             yield from finished()
-            heads, rows, caption, after_break = (line, cells), [], caption if heads is None else "", False
+            headings, rows, caption, after_break = (line, cells), [], caption if headings is None else "", False
         else:
             rows.append((line, cells))
             after_break = False
@@ -333,7 +333,7 @@ def _is_header(cells: list[str], above: list[Row]) -> bool:
 def _aligned_tables(lines: list[str]) -> Iterator[PlainTable]:
     """Yield the tables of text with aligned columns. Raises Refused where no block is a table."""
     problem: Refused | None = None
-    is_any = False
+    has_table = False
     caption = ""
     for is_filled, block in groupby(enumerate(lines, start=1), key=lambda item: bool(item[1].strip())):
         if not is_filled:
@@ -346,9 +346,9 @@ def _aligned_tables(lines: list[str]) -> Iterator[PlainTable]:
             plain_table = None
         caption = "" if plain_table else part[-1][1].strip(" :#")
         if plain_table:
-            is_any = True
+            has_table = True
             yield plain_table
-    if problem and not is_any:
+    if problem and not has_table:
         raise problem
 
 
@@ -363,7 +363,7 @@ def _aligned_table(block: list[tuple[int, str]], caption: str) -> PlainTable | N
         starts = [match.start() for match in re.finditer(r"[-=]+", rules[0])]
         rows = [(number, _split_at(line, starts)) for number, line in filled]
     else:
-        rows = _by_blanks(filled)
+        rows = _split_at_blanks(filled)
     return _plain_table(rows[:1], rows[1:], caption) if rows else None
 
 
@@ -371,15 +371,15 @@ def _is_dashes(line: str) -> bool:
     return len(line.strip()) > 2 and set(line.strip()) <= {"-", "=", " "}
 
 
-def _by_blanks(lines: list[tuple[int, str]]) -> list[Row]:
-    """Return the cells of lines: by wide gaps, else by where all lines are blank, else by every blank.
+def _split_at_blanks(lines: list[tuple[int, str]]) -> list[Row]:
+    """Split lines at wide gaps, else at places that are blank in every line, else at every blank.
 
     Raises Refused where the lines of a table have different numbers of cells; prose has no rows.
     """
     wide = [(number, re.split(r"\s{2,}", line.strip())) for number, line in lines]
     if len({len(cells) for _, cells in wide}) == 1 and len(wide[0][1]) > 1:
         return wide
-    if starts := _starts(lines):
+    if starts := _column_starts(lines):
         return [(number, _split_at(line, starts)) for number, line in lines]
     rows = [(number, line.split()) for number, line in lines]
     if not all(any(map(looks_numeric, cells)) for _, cells in rows[1:]):
@@ -391,7 +391,7 @@ def _by_blanks(lines: list[tuple[int, str]]) -> list[Row]:
     return rows
 
 
-def _starts(lines: list[tuple[int, str]]) -> list[int]:
+def _column_starts(lines: list[tuple[int, str]]) -> list[int]:
     """Return where columns begin: after two places or more that are blank in every line; empty: nowhere."""
     filled = bytearray(max(len(line) for _, line in lines))
     for _, line in lines:
@@ -409,7 +409,7 @@ def _split_at(line: str, starts: list[int]) -> list[str]:
 
 
 def _html_tables(text: str) -> Iterator[PlainTable]:
-    """Yield the tables of a page. A row's line is its number in its table: a page has its rows on lines as it likes."""
+    """Yield the tables of a page. A row's line is its number in its table, as HTML need not break lines at rows."""
     from lxml import etree
 
     for sign, most in (("tr", 2 * MAX_ROWS), ("table", 5 * MAX_TABLES)):  # some may hold nothing
@@ -423,14 +423,14 @@ def _html_tables(text: str) -> Iterator[PlainTable]:
     if page is None:
         return
     etree.strip_elements(page, "script", "style", "template", with_tail=False)
-    whole = list(page.iter("table")) or [page]  # rows alone were copied
+    whole = list(page.iter("table")) or [page]  # people also copy rows without their <table>
     rows_of: dict[Any, list[Any]] = {table_element: [] for table_element in whole}
     for row in page.iter("tr"):
         owner = next(row.iterancestors("table"), page)
         rows_of.setdefault(owner, []).append(row)
     for table_element, rows in rows_of.items():
         caption = next((child for child in table_element.iterchildren("caption")), None)
-        if plain_table := _html_table(rows, _words(caption) if caption is not None else ""):
+        if plain_table := _html_table(rows, _text_of(caption) if caption is not None else ""):
             yield plain_table
 
 
@@ -438,19 +438,19 @@ def _html_table(rows: list[Any], caption: str) -> PlainTable | None:
     filled = [(number, row, cells) for (number, cells), row in zip(_spread(rows), rows, strict=True) if any(cells)]
     if len(filled) < 2:
         return None
-    heads = next((at for at, (_, row, _) in enumerate(filled) if not _is_head(row)), 0)
+    headings = next((at for at, (_, row, _) in enumerate(filled) if not _is_heading_row(row)), 0)
     width = max(len(cells) for _, _, cells in filled)
     padded = [(number, cells + [""] * (width - len(cells))) for number, _, cells in filled]
-    return _plain_table(padded[: heads or 1], padded[heads or 1 :], caption)
+    return _plain_table(padded[: headings or 1], padded[headings or 1 :], caption)
 
 
-def _is_head(row: Any) -> bool:
+def _is_heading_row(row: Any) -> bool:
     return row.getparent().tag == "thead" or all(cell.tag == "th" for cell in row.iterchildren("td", "th"))
 
 
 def _spread(rows: list[Any]) -> Iterator[Row]:
-    """Yield the cells of every row; one that spans several places is in each of them."""
-    hanging: dict[int, tuple[int, str]] = {}  # column to how many rows more, and the words, of a cell from above
+    """Yield the cells of every row; a cell with colspan or rowspan is repeated in each place it covers."""
+    hanging: dict[int, tuple[int, str]] = {}  # column: further rows that a cell from above covers, and its text
     total = 0
     for number, row in enumerate(rows, start=1):
         cells = {at: text for at, (_, text) in hanging.items()}
@@ -459,7 +459,7 @@ def _spread(rows: list[Any]) -> Iterator[Row]:
         for cell in row.iterchildren("td", "th"):
             while at in cells:
                 at += 1
-            text, wide, high = _words(cell), _span(cell, "colspan"), _span(cell, "rowspan")
+            text, wide, high = _text_of(cell), _span(cell, "colspan"), _span(cell, "rowspan")
             if at + wide > MAX_COLUMNS:
                 raise Refused(f"more than {MAX_COLUMNS} columns.", number)
             cells |= dict.fromkeys(range(at, at + wide), text)
@@ -477,7 +477,7 @@ def _span(cell: Any, name: str) -> int:
     return max(1, min(int(text), 65_534)) if text.isdigit() and len(text) < 6 and text.isascii() else 1
 
 
-def _words(element: Any) -> str:
+def _text_of(element: Any) -> str:
     """Return the words of an element without those of a table or row inside it."""
     words: list[str] = []
 

@@ -1,4 +1,4 @@
-"""A published table laid out for its owner: what becomes of each row. No HTML."""
+"""Lay out a published table for its owner: the measurements, errors or reason of each row. No HTML."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,8 +9,8 @@ from .conversion import TableFault
 from .drafting import TableReading
 from .parsing import PlainTable
 
-MOST_ROWS = 200  # shown
-SAMPLE = 3  # rows of a table to choose
+MAX_ROWS = 200  # shown
+SAMPLE_ROWS = 3  # rows of a table to choose
 
 
 @dataclass
@@ -26,7 +26,7 @@ class PreviewRow:
 
 @dataclass(frozen=True)
 class Preview:
-    """The rows that are shown, those with errors first where not all are; and what is wrong with no row alone."""
+    """The rows to show, those with errors first where there are too many; general : errors of no single row"""
 
     rows: list[PreviewRow]
     more: int
@@ -39,7 +39,7 @@ class Preview:
 def preview(table: PlainTable, reading: TableReading) -> Preview:
     """Return what becomes of each row."""
     rows = {line: PreviewRow(line, cells) for line, cells in zip(table.lines, table.rows, strict=True)}
-    wrong = reading.wrong
+    wrong = reading.faults
     for row in reading.measurements:
         if row.line in rows:
             rows[row.line].measurements.append(row)
@@ -49,8 +49,8 @@ def preview(table: PlainTable, reading: TableReading) -> Preview:
     for left_out in reading.left_out:
         rows[left_out.line].reason = left_out.reason
     shown = list(rows.values())
-    if len(shown) > MOST_ROWS:
-        shown = sorted(shown, key=lambda row: not row.errors)[:MOST_ROWS]
+    if len(shown) > MAX_ROWS:
+        shown = sorted(shown, key=lambda row: not row.errors)[:MAX_ROWS]
     general = [error for error in wrong if error.line not in rows]
     return Preview(shown, len(rows) - len(shown), len(reading.measurements), len(reading.left_out), wrong, general)
 
@@ -65,4 +65,4 @@ class Sample:
 
 
 def samples(tables: Sequence[PlainTable]) -> list[Sample]:
-    return [Sample(number, table, table.rows[:SAMPLE]) for number, table in enumerate(tables)]
+    return [Sample(number, table, table.rows[:SAMPLE_ROWS]) for number, table in enumerate(tables)]

@@ -9,9 +9,9 @@ import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 
-from experiments.imports.normalise import value_of
+from experiments.imports.normalise import value_of_spelling
 from experiments.readers.table import NOT_MEASURED
-from experiments.readers.table_columns import NUMERIC, PARAMETER, UnknownHeader, meaning
+from experiments.readers.table_columns import NUMERIC, PARAMETER, UnknownHeader, parse_header
 from experiments.rules.entry_names import Names, fold
 from experiments.rules.number_grammar import looks_numeric
 from kdb.disk_path import SETTINGS
@@ -24,7 +24,7 @@ CLOSE_ENOUGH = 0.75  # of two spellings, by difflib
 _BLOCK = re.compile(r"\b(\d{1,4} ?[KkMm](?:i?[Bb])?)\b")
 _TAIL = re.compile(r"[(\[]([^)\]]{1,20})[)\]]|[,/:] ?([^\s,]{1,12})$|\s(\S{1,12})$")
 _PARAMETERS = re.compile(r"\b(queue|depth|i/?o ?depth|qd|threads?|num ?jobs|jobs|clients|rwmix\w*|engine|io ?engine)\b")
-_WORDS = {  # what else people call a column, folded
+_WORDS = {  # further names that people give a column; folded below
     **dict.fromkeys(("fs", "filesystem", "hostfilesystem", "hostfs"), "host_fs"),
     **dict.fromkeys(("guestfilesystem", "guestfs", "vmfs"), "guest_fs"),
     **dict.fromkeys(("virtualization", "vm", "virtualisationplatform", "virtualizationplatform"), "hypervisor"),
@@ -43,7 +43,7 @@ _WORDS = {fold(word): column for word, column in _WORDS.items()}
 
 
 def sections(table: PlainTable, names: Names) -> dict[str, dict[str, object]]:
-    """Return the columns and values of conditions that fit the table, as far as anything does."""
+    """Return the sections [columns] and [values] of conditions that the headings and cells suggest."""
     columns: dict[str, object] = {}
     values: dict[str, object] = {}
     for at, heading in enumerate(table.header):
@@ -61,7 +61,7 @@ def column_of(heading: str, cells: list[str], names: Names) -> str:
     if is_numeric and unit_in(heading):
         return VALUE
     try:
-        header = meaning(heading)
+        header = parse_header(heading)
         known = VALUE if header.is_wide else header.name
     except UnknownHeader:
         known = _WORDS.get(fold(heading), "")
@@ -73,7 +73,7 @@ def column_of(heading: str, cells: list[str], names: Names) -> str:
 
 
 def _column_of_words(cells: list[str], names: Names) -> str:
-    """Return the column whose names most of the words are."""
+    """Return the column of which at least half of the words are known names or values; "" where there is none."""
     words = dict.fromkeys(cells)
     kinds = {
         **{"file_system": "host_fs", "host_storage": "backend", "hypervisor": "hypervisor"},
@@ -83,7 +83,7 @@ def _column_of_words(cells: list[str], names: Names) -> str:
         if words and 2 * sum(names.find(kind, word) is not None for word in words) >= len(words):
             return column
     for setting in SETTINGS.values():
-        if words and 2 * sum(bool(value_of(setting.column, word)) for word in words) >= len(words):
+        if words and 2 * sum(bool(value_of_spelling(setting.column, word)) for word in words) >= len(words):
             return setting.column
     return ""
 

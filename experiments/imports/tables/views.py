@@ -1,4 +1,4 @@
-"""The pages of a published table: pasted, described a step at a time, made a draft."""
+"""The pages on which a published table is pasted, described step by step, and made a draft."""
 
 from typing import Any
 
@@ -37,13 +37,13 @@ def table_new(request: HttpRequest) -> HttpResponse:
             )
             if form.cleaned_data["conditions"] and pasted.number is not None:
                 return redirect("table-detail", pasted.pk)
-            return redirect("table-step", *_next(pasted, ""))
+            return redirect("table-step", *_next_step(pasted, ""))
         except (Refused, wizard.TooMany) as error:
             form.add_error("file" if file else "text", str(error))
     return render(request, "experiments/table_new.html", {"form": form}, status=422 if form.errors else 200)
 
 
-def _next(pasted: PastedTable, step: str) -> tuple[Any, ...]:
+def _next_step(pasted: PastedTable, step: str) -> tuple[Any, ...]:
     """Return the arguments of the address of the step after this one; of the page itself after the last."""
     names = [name for name in wizard.STEPS if name != "table" or pasted.number is None]
     at = names.index(step) + 1 if step in names else 0
@@ -53,11 +53,11 @@ def _next(pasted: PastedTable, step: str) -> tuple[Any, ...]:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def table_detail(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show what was said, and what would come in; make the draft, take a file of conditions, or forget the table."""
-    pasted = _own(request, pk)
+    """Show the conditions and their outcome; make the draft, load a file of conditions, or delete the table."""
+    pasted = _own_table(request, pk)
     if pasted.case_study is not None:
         return redirect("draft-detail", pasted.case_study.slug)
-    table, wrong = _chosen(pasted), None
+    table, wrong = _chosen_table(pasted), None
     upload = ConditionsForm()
     match request.POST.get("do"):
         case "forget":
@@ -72,16 +72,16 @@ def table_detail(request: HttpRequest, pk: int) -> HttpResponse:
             try:
                 return redirect("draft-detail", wizard.make_draft(pasted, table).slug)
             except TableRefused as error:
-                wrong = error.wrong
-    shown = {**_shown(pasted, table), "upload": upload, "wrong": wrong, "file": wizard.toml_file(pasted)}
-    return render(request, "experiments/table_detail.html", shown, status=422 if upload.errors or wrong else 200)
+                wrong = error.faults
+    context = {**_step_context(pasted, table), "upload": upload, "wrong": wrong, "file": wizard.toml_file(pasted)}
+    return render(request, "experiments/table_detail.html", context, status=422 if upload.errors or wrong else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def table_step(request: HttpRequest, pk: int, step: str) -> HttpResponse:
-    """Show one step, or keep what is said there and go on to the next."""
-    pasted = _own(request, pk)
+    """Show one step, or store its answers and go on to the next."""
+    pasted = _own_table(request, pk)
     if step not in wizard.STEPS:
         raise Http404
     if pasted.case_study is not None:
@@ -89,7 +89,7 @@ def table_step(request: HttpRequest, pk: int, step: str) -> HttpResponse:
     tables = wizard.parse(pasted)
     if step == "table":
         return _which_table(request, pasted, tables)
-    table = _chosen(pasted, tables)
+    table = _chosen_table(pasted, tables)
     if table is None:
         return redirect("table-step", pk, "table")
     reading = wizard.reading(pasted, table)
@@ -99,10 +99,10 @@ def table_step(request: HttpRequest, pk: int, step: str) -> HttpResponse:
         wizard.save_document(pasted, form.document())
         if request.POST.get("do") == "stay":
             return redirect("table-step", pk, step)
-        following = _next(pasted, step)
+        following = _next_step(pasted, step)
         return redirect("table-step" if len(following) > 1 else "table-detail", *following)
-    shown = {**_shown(pasted, table, step, reading), "form": form, "lists": lists()}
-    return render(request, f"experiments/table_{step}.html", shown, status=422 if form.errors else 200)
+    context = {**_step_context(pasted, table, step, reading), "form": form, "lists": lists()}
+    return render(request, f"experiments/table_{step}.html", context, status=422 if form.errors else 200)
 
 
 def _which_table(request: HttpRequest, pasted: PastedTable, tables: list[PlainTable]) -> HttpResponse:
@@ -110,32 +110,32 @@ def _which_table(request: HttpRequest, pasted: PastedTable, tables: list[PlainTa
     if number.isascii() and number.isdigit() and int(number[:6]) < len(tables):
         wizard.choose_table(pasted, int(number[:6]), tables)
         return redirect("table-step", pasted.pk, "columns")
-    shown = {**_shown(pasted, _chosen(pasted, tables), "table"), "tables": preview.samples(tables)}
-    shown["is_missing"] = request.method == "POST"
-    return render(request, "experiments/table_table.html", shown, status=422 if shown["is_missing"] else 200)
+    context = {**_step_context(pasted, _chosen_table(pasted, tables), "table"), "tables": preview.samples(tables)}
+    context["is_missing"] = request.method == "POST"
+    return render(request, "experiments/table_table.html", context, status=422 if context["is_missing"] else 200)
 
 
 @require_safe
 @login_required
 def table_conditions(request: HttpRequest, pk: int) -> HttpResponse:
-    """Answer the file of conditions, as far as it was said."""
-    response = HttpResponse(wizard.toml_file(_own(request, pk)), content_type="application/toml; charset=utf-8")
+    """Return the conditions so far as a file."""
+    response = HttpResponse(wizard.toml_file(_own_table(request, pk)), content_type="application/toml; charset=utf-8")
     response["Content-Disposition"] = 'attachment; filename="conditions.toml"'
     return response
 
 
-def _own(request: HttpRequest, pk: int) -> PastedTable:
-    """Return somebody's own table: nobody else learns that it exists."""
+def _own_table(request: HttpRequest, pk: int) -> PastedTable:
+    """Return one of the user's own tables; 404 for those of others, as for missing ones."""
     if not permissions.may_create(request.user):
         raise PermissionDenied
     return get_object_or_404(PastedTable.objects.select_related("case_study"), pk=pk, owner=user_of(request))
 
 
-def _chosen(pasted: PastedTable, tables: list[PlainTable] | None = None) -> PlainTable | None:
+def _chosen_table(pasted: PastedTable, tables: list[PlainTable] | None = None) -> PlainTable | None:
     return None if pasted.number is None else (tables or wizard.parse(pasted))[pasted.number]
 
 
-def _shown(
+def _step_context(
     pasted: PastedTable, table: PlainTable | None, step: str = "", reading: TableReading | None = None
 ) -> dict[str, Any]:
     if reading is None and table is not None:

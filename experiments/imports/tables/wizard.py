@@ -1,8 +1,8 @@
-"""A published table on its way into a draft, step by step: its owner's answers are kept as the conditions they make.
+"""Make a draft of a published table step by step: the owner's answers are stored as a document of conditions.
 
     pasted -> which table -> columns -> everywhere -> names -> rows -> source -> a draft
 
-Every step can be gone back to. What is kept is always a file of conditions, perhaps one with gaps.
+Each step can be repeated. The stored document is always one that can be read, perhaps with gaps.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ from .conversion import TableFault
 from .drafting import TableReading
 from .parsing import PlainTable, read_tables
 
-MOST = 30  # tables of one person that are not drafts yet
+MAX_PENDING = 30  # tables of one person that are not drafts yet
 
 Document = dict[str, Any]
 
@@ -37,7 +37,7 @@ _UNNAMED = {"slug": "unnamed", "title": "Unnamed"}  # what a study is called unt
 
 
 class TooMany(Exception):  # noqa: N818 - the user's matter, not a failure of ours
-    """Somebody has as many tables on their way as anybody may have."""
+    """The user has MAX_PENDING tables that are not drafts yet."""
 
 
 def start(
@@ -49,8 +49,8 @@ def start(
     wait : called each second while it is read
     """
     tables = read_tables(content, wait)
-    if PastedTable.objects.filter(owner=user, case_study=None).count() >= MOST:
-        raise TooMany(f"You have {MOST} tables that are not drafts yet: finish or forget one of them first.")
+    if PastedTable.objects.filter(owner=user, case_study=None).count() >= MAX_PENDING:
+        raise TooMany(f"You have {MAX_PENDING} tables that are not drafts yet: finish or forget one of them first.")
     name = name or pipeline.file_name(f"{tables[0].caption[:100].rstrip('.') or 'pasted table'}.txt")
     pasted = PastedTable(owner=user, name=name, content=content, number=0 if len(tables) == 1 else None)
     pasted.conditions = document or (_suggested(tables[0]) if pasted.number == 0 else {})
@@ -95,7 +95,7 @@ def conditions(document: Mapping[str, Any]) -> Conditions:
 
 
 def document_of(text: str) -> Document:
-    """Return what a file of conditions says, which may have gaps. Raises ConditionsError."""
+    """Return the document of a file of conditions, which may have gaps. Raises ConditionsError."""
     given = toml_tables(text)
     if not isinstance(given.get("case_study", {}), dict):
         raise ConditionsError("case_study: allowed is a table, [case_study]")
@@ -111,20 +111,20 @@ def document_of(text: str) -> Document:
 
 
 def toml_file(pasted: PastedTable) -> str:
-    """Return the file of conditions that says what was said so far."""
+    """Return the conditions so far as a TOML file."""
     all_conditions = conditions(pasted.conditions)
     own = pasted.conditions.get("case_study", {})
     return as_toml(replace(all_conditions, case_study={name: all_conditions.case_study[name] for name in own}))
 
 
 def reading(pasted: PastedTable, table: PlainTable) -> TableReading:
-    """Return what the table says by now. Never raises: what is kept can be read."""
+    """Read the table under the conditions so far. Never raises: stored conditions can be read."""
     return drafting.read_table(table, conditions(pasted.conditions))
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the way, for the list of them. is_done : nothing is missing there"""
+    """One step, for the list of steps. is_done : nothing is missing in it"""
 
     name: str
     title: str
@@ -142,7 +142,7 @@ def steps(pasted: PastedTable, table: PlainTable | None, read: TableReading | No
         "columns": table is not None and has_numbers and all(heading in columns for heading in table.header),
         "everywhere": "everywhere" in document,
         "names": read is not None and not read.unknown,
-        "rows": read is not None and not read.wrong,
+        "rows": read is not None and not read.faults,
         "source": all(name in study for name in ("slug", "title", "description")),
     }
     return [Step(name, title, done[name]) for name, title in STEPS.items()]

@@ -1,4 +1,4 @@
-"""manage.py add_guest_image: a disk that an operator brings, as what campaigns boot their virtual machines from."""
+"""Make a guest image for campaigns from a disk that an operator brings."""
 
 from argparse import ArgumentParser
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""manage.py build_filebench: the benchmark that no distribution ships, from the source of a release."""
+"""Build Filebench, which no distribution ships, from the source of a release."""
 
 from argparse import ArgumentParser
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""manage.py build_guest_image: what the libvirt driver boots its virtual machines from."""
+"""Build the guest image that the libvirt driver boots its virtual machines from."""
 
 from argparse import ArgumentParser
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""manage.py check_host: find out what a registered host is and has."""
+"""Check a registered host and print what was found."""
 
 import json
 from argparse import ArgumentParser
@@ -26,5 +26,5 @@ class Command(BaseCommand):
         except hosts.HostError as error:
             raise CommandError(str(error)) from error
         with record:
-            arguments.finish(host)
+            arguments.finish_host_job(host)
         self.stdout.write(json.dumps(host.facts, indent=1))

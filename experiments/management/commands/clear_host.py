@@ -1,4 +1,4 @@
-"""manage.py clear_host: take away what runs left on a host and no area there knows any more."""
+"""Remove from a host what earlier runs left there."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -24,5 +24,5 @@ class Command(BaseCommand):
             cleanup.request_cleanup(host)
         except hosts.HostError as error:
             raise CommandError(str(error)) from error
-        arguments.finish(host)
+        arguments.finish_host_job(host)
         self.stdout.write(f"Nothing of KDB's is left on {host}.")

@@ -1,4 +1,4 @@
-"""manage.py demo_campaign: a first campaign on this very machine, from nothing to a draft, in about two minutes."""
+"""Run a first campaign on this machine, from nothing to a draft, in about two minutes."""
 
 import sys
 from argparse import ArgumentParser

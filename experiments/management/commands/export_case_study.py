@@ -1,4 +1,4 @@
-"""manage.py export_case_study: a case study as a bundle, to take elsewhere."""
+"""Write a case study to a bundle."""
 
 from argparse import ArgumentParser
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""manage.py host_setup: what a registered host lacks for campaigns, brought there or taken back where asked."""
+"""Install on a registered host what campaigns need, or undo that."""
 
 from argparse import ArgumentParser
 from typing import Any

@@ -1,4 +1,4 @@
-"""manage.py import_results: result files into a draft, from a terminal."""
+"""Import result files into a draft."""
 
 import json
 import sys
@@ -52,7 +52,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         user = arguments.find_user(options["user"])
         if not options["into"]:
-            self._take_in_bundles(options["files"], user)
+            self._import_bundles(options["files"], user)
             return
         case_study = CaseStudy.objects.filter(slug=options["into"]).first()
         if case_study is None or not permissions.may_see(user, case_study):
@@ -81,13 +81,13 @@ class Command(BaseCommand):
                 pipeline.discard(batch, user=user)
             sys.exit(1)
 
-    def _take_in_bundles(self, paths: list[Path], user: User | None) -> None:
+    def _import_bundles(self, paths: list[Path], user: User | None) -> None:
         if not permissions.may_create(user):
             raise CommandError(f"{user} may not create case studies.")
         for path in paths:
             try:
                 data = path.read_bytes()
-                draft, is_new = bundles.take_in(data, user=user, door=ImportBatch.Door.COMMAND)
+                draft, is_new = bundles.import_bundle(data, user=user, door=ImportBatch.Door.COMMAND)
             except (BundleError, OSError) as error:
                 raise CommandError(f"{path}: {error}") from error
             self.stdout.write(f"{path}: {'draft' if is_new else 'nothing new for'} {draft.slug}")

@@ -1,4 +1,4 @@
-"""manage.py import_table: published tables with their conditions into drafts, from a terminal."""
+"""Make drafts from published tables and the files of their conditions."""
 
 from argparse import ArgumentParser
 from collections.abc import Iterator
@@ -47,8 +47,8 @@ class Command(BaseCommand):
         refused = 0
         for table, conditions in _pairs(paths):
             try:
-                draft = self._take_in(table, conditions, user)
-                done = self._further(draft, user, is_submitted=options["submit"], is_published=options["publish"])
+                draft = self._make_draft(table, conditions, user)
+                state = self._advance(draft, user, is_submitted=options["submit"], is_published=options["publish"])
             except (
                 ConditionsError,
                 Refused,
@@ -58,14 +58,14 @@ class Command(BaseCommand):
                 CaseStudyError,
             ) as error:
                 refused += 1
-                for sentence in _sentences(error, table, conditions):
-                    self.stderr.write(sentence)
+                for line in _fault_lines(error, table, conditions):
+                    self.stderr.write(line)
                 continue
-            self.stdout.write(f"{table}: {done} {draft.slug}")
+            self.stdout.write(f"{table}: {state} {draft.slug}")
         if refused:
             raise CommandError(f"{refused} of {len(list(_pairs(paths)))} tables were not taken in.")
 
-    def _take_in(self, table: Path, conditions: Path, user: User | None) -> CaseStudy:
+    def _make_draft(self, table: Path, conditions: Path, user: User | None) -> CaseStudy:
         stated_conditions = read_conditions(conditions.read_text(encoding="utf-8-sig"))
         content = table.read_bytes()
         as_csv = table_of_csv(text_of(content)) if table.suffix == ".csv" else None
@@ -79,8 +79,8 @@ class Command(BaseCommand):
             self.stdout.write(f"{table}, line {left_out.line}: left out, {left_out.reason}")
         return draft
 
-    def _further(self, draft: CaseStudy, user: User | None, *, is_submitted: bool, is_published: bool) -> str:
-        """Return the state that the draft is brought to. Raises CaseStudyError; the draft stays."""
+    def _advance(self, draft: CaseStudy, user: User | None, *, is_submitted: bool, is_published: bool) -> str:
+        """Submit or publish the draft as asked; return its state in words. Raises CaseStudyError; the draft stays."""
         if not (is_submitted or is_published):
             return "draft"
         reviews.submit(draft, user=user)
@@ -95,11 +95,11 @@ class Command(BaseCommand):
 
 def _pairs(paths: list[Path]) -> Iterator[tuple[Path, Path]]:
     """Yield each table with its conditions. Raises CommandError where one stands alone."""
-    waiting: Path | None = None
+    table: Path | None = None  # whose conditions are the next path
     for path in paths:
-        if waiting is not None:
-            yield waiting, path
-            waiting = None
+        if table is not None:
+            yield table, path
+            table = None
         elif path.is_dir():
             conditions_files = sorted(path.glob(CONDITIONS)) or sorted(path.glob(f"*/{CONDITIONS}"))
             if not conditions_files:
@@ -110,12 +110,12 @@ def _pairs(paths: list[Path]) -> Iterator[tuple[Path, Path]]:
                     raise CommandError(f"{conditions.parent}: found {len(tables)} files {TABLE}, allowed is one.")
                 yield tables[0], conditions
         else:
-            waiting = path
-    if waiting is not None:
-        raise CommandError(f"{waiting}: found no conditions behind it, allowed are pairs of files, or folders.")
+            table = path
+    if table is not None:
+        raise CommandError(f"{table}: found no conditions behind it, allowed are pairs of files, or folders.")
 
 
-def _sentences(error: Exception, table: Path, conditions: Path) -> list[str]:
+def _fault_lines(error: Exception, table: Path, conditions: Path) -> list[str]:
     if isinstance(error, drafting.TableRefused):
-        return [f"{table}, {wrong}" for wrong in error.wrong]
+        return [f"{table}, {fault}" for fault in error.faults]
     return [f"{conditions if isinstance(error, ConditionsError) else table}: {error}"]

@@ -1,4 +1,4 @@
-"""manage.py install_filebench: what build_filebench made, into a pool of a registered host, and out again."""
+"""Install what build_filebench made in a pool of a registered host, or remove it."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -38,7 +38,7 @@ class Command(BaseCommand):
             hosts.request_check(host)
         except (hosts.HostError, filebench_tree.TreeError, remote.Refused, ssh.SshError) as error:
             raise CommandError(with_diagnosis(str(error), host)) from error
-        arguments.finish(host)
+        arguments.finish_host_job(host)
         version = host.facts.get("filebench", "")
         self.stdout.write(
             f"{host} has Filebench {version}: {host.facts['filebench_program']}"

@@ -1,4 +1,4 @@
-"""manage.py load_evidence: the published evidence of fixtures/ into the database, and what others published."""
+"""Load the published evidence of fixtures/ and of other folders into the database."""
 
 from argparse import ArgumentParser
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""manage.py load_release: the evidence of another installation, from its release."""
+"""Load the evidence of another installation from its release."""
 
 from argparse import ArgumentParser
 from pathlib import Path

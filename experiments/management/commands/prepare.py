@@ -1,4 +1,4 @@
-"""manage.py prepare: everything between an empty place and processes that may start."""
+"""Prepare database, evidence and static files, so that the processes may start."""
 
 from typing import Any
 
@@ -35,13 +35,13 @@ class Command(BaseCommand):
             )
             self.stdout.write(f"Loaded the published evidence: {counts}.")
         elif settings.KDB_RELEASE_EVIDENCE:
-            self._bring_evidence()
+            self._load_new_evidence()
         database_prepared.send_robust(sender=Command)
         if not getattr(settings, "WHITENOISE_USE_FINDERS", False):
             call_command("collectstatic", interactive=False, verbosity=0)
 
-    def _bring_evidence(self) -> None:
-        """Publish what this release has and the database lacks; where that cannot be, start all the same."""
+    def _load_new_evidence(self) -> None:
+        """Publish the evidence that this release adds. A fault is reported; the processes start all the same."""
         try:
             reason = f"The evidence of KDB {__version__}"
             report = evidence.load_new(evidence.DIRECTORY, settings.KDB_OUTSIDE, reason=reason)

@@ -1,4 +1,4 @@
-"""manage.py read_results: what result files hold, without a database."""
+"""Print what result files hold, without a database."""
 
 import json
 import sys
@@ -102,7 +102,7 @@ def _figures(run: Run) -> str:
 
 
 def _readings(name: str, process: ReadingProcess) -> Iterator[tuple[str, Reading]]:
-    """Yield label and reading of a file, or of each member of a ZIP."""
+    """Yield the label and the reading of a file, or of each member of a ZIP."""
     try:
         with Path(name).open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -121,7 +121,7 @@ def _readings(name: str, process: ReadingProcess) -> Iterator[tuple[str, Reading
 
 def _reading(data: bytes, process: ReadingProcess) -> Reading:
     if len(data) > MAX_BYTES:
-        return readers.read(data)  # which refuses it by its size
+        return readers.read(data)  # refuses it for its size, without starting a process
     process.forget()
     try:
         content = process.content(process.read([data], lambda: None))
@@ -155,7 +155,7 @@ def _reading_of_table(content: table.Table) -> Reading:
                 str(row.get("workload", "")),
                 line,
                 operation=str(row.get("operation") or "mixed"),
-                block_size_bytes=_whole(row.get("block_size_bytes", "")),
+                block_size_bytes=_whole_number(row.get("block_size_bytes", "")),
                 benchmark=str(row.get("benchmark", "")),
                 parameters=_parameters(row),
                 throughput_mib_s=figures.get("throughput"),
@@ -169,7 +169,7 @@ def _reading_of_table(content: table.Table) -> Reading:
     return Reading(content.format, runs=tuple(runs), refused=tuple(refused))
 
 
-def _whole(cell: table.Cell) -> int | None:
+def _whole_number(cell: table.Cell) -> int | None:
     text = str(cell).removesuffix(".0")
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else None
 

@@ -36,21 +36,21 @@ class Command(BaseCommand):
         parser.add_argument("--guest-fs", default="", help="The file system on the disk.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        counted, program = _BLOCK / options["device"] / "stat", options["program"]
-        if not counted.is_file():
+        stat_file, program = _BLOCK / options["device"] / "stat", options["program"]
+        if not stat_file.is_file():
             raise CommandError(f"There is no disk {options['device']} in {_BLOCK}.")
         if shutil.which(program[0]) is None:
             raise CommandError(f"There is no program {program[0]}.")
-        samples: list[subprocess.Popen[str]] = []  # one begins with each look
+        samples: list[subprocess.Popen[str]] = []  # one is started at each look
 
         def look() -> dict[int, counters.Counts]:
-            samples.append(_sample(f"/dev/{options['device']}"))
-            return {1: counters.of_block_device(counted.read_text())}
+            samples.append(_start_sampling(f"/dev/{options['device']}"))
+            return {1: counters.of_block_device(stat_file.read_text())}
 
         sampler = Sampler(look)
         began = time.monotonic()
         sampler.take()
-        # The program is that of whoever gives the command.
+        # The operator who calls this command names the program.
         with subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=sys.stderr) as running:  # noqa: S603
             while running.poll() is None:
                 time.sleep(_LOOK_SECONDS)
@@ -78,8 +78,8 @@ class Command(BaseCommand):
             )
 
 
-def _sample(device: str) -> "subprocess.Popen[str]":
-    """Begin to sample where the requests of a disk begin."""
+def _start_sampling(device: str) -> "subprocess.Popen[str]":
+    """Start the sampling of the offsets at which the requests of a disk begin."""
     return subprocess.Popen(  # noqa: S603
         ["sh", "-c", remote.SCRIPT, "kdb-remote", "requests", str(offsets.SECONDS), device],  # noqa: S607
         stdin=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""manage.py register_host: a machine for campaigns, from a terminal, with its key shown and asked about."""
+"""Register a host for campaigns, once somebody has confirmed its key."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -69,14 +69,14 @@ class Command(BaseCommand):
             self.stdout.write(hosts.make_runner_token(host, user=owner))
             return
         try:
-            arguments.finish(host)
+            arguments.finish_host_job(host)
             fingerprint = hosts.fingerprint(host.offered_key)
             self.stdout.write(f"{host.address} port {host.port} shows the key {fingerprint}")
             if options["accept"] is None and input("Is this the host? Type yes to trust it: ").strip() != "yes":
                 raise CommandError("Not accepted, and not registered.")
             hosts.accept_key(host, options["accept"] or fingerprint, any_key=True)
             host.refresh_from_db()
-            arguments.finish(host)
+            arguments.finish_host_job(host)
         except (CommandError, hosts.HostError) as error:
             hosts.unregister(host)
             raise CommandError(str(error)) from error

@@ -1,4 +1,4 @@
-"""manage.py release_data: the published evidence as one file, to cite and to take elsewhere."""
+"""Write the published evidence to one file, to be cited and loaded elsewhere."""
 
 import tempfile
 from argparse import ArgumentParser

@@ -1,4 +1,4 @@
-"""manage.py run_campaign: start a planned campaign and watch it, or do its runs here."""
+"""Start a planned campaign, print its progress, and do the runs that no worker takes."""
 
 import sys
 import threading
@@ -73,30 +73,34 @@ class Command(BaseCommand):
                 self.stdout.write(f"  {number}. {step}")
 
     def _work(self, campaign: Campaign) -> None:
-        told, here, waits_for = 0, None, ""
+        last_line, thread, waiting_reason = 0, None, ""
         while True:
             active = CampaignRun.objects.filter(host=campaign.host_id, state=CampaignRun.State.ACTIVE)
             run = active.select_related("job").first()
-            # A job that a worker has is only waited for.
+            # A job that a worker has taken is left to it.
             job = run.job if run else None
-            if job and job.state == Job.State.QUEUED and (here is None or not here.is_alive()):
-                here = threading.Thread(target=_do, args=[job.pk], daemon=True)
-                here.start()
+            if job and job.state == Job.State.QUEUED and (thread is None or not thread.is_alive()):
+                thread = threading.Thread(target=_run_job, args=[job.pk], daemon=True)
+                thread.start()
             time.sleep(0.5)
             for line in (
-                RunLine.objects.filter(run__campaign=campaign, pk__gt=told).select_related("run").order_by("pk")
+                RunLine.objects.filter(run__campaign=campaign, pk__gt=last_line).select_related("run").order_by("pk")
             ):
-                told = line.pk
+                last_line = line.pk
                 self.stdout.write(f"{line.at:%H:%M:%S} run {line.run.position}: {line.text}")
             campaign.refresh_from_db()
             is_waiting = campaign.state == Campaign.State.PAUSED and campaign.look_at is not None
-            if campaign.state != Campaign.State.RUNNING and not is_waiting and (here is None or not here.is_alive()):
+            if (
+                campaign.state != Campaign.State.RUNNING
+                and not is_waiting
+                and (thread is None or not thread.is_alive())
+            ):
                 break
-            if is_waiting and campaign.state_reason != waits_for:
-                waits_for = campaign.state_reason
-                self.stdout.write(f"waits: {waits_for}")
-            if run is None or here is None or not here.is_alive():
-                # A worker does this at each tick, but there may be no worker.
+            if is_waiting and campaign.state_reason != waiting_reason:
+                waiting_reason = campaign.state_reason
+                self.stdout.write(f"waits: {waiting_reason}")
+            if run is None or thread is None or not thread.is_alive():
+                # Workers do this at each tick, but none may be running.
                 jobs.reap()
                 control.look_after()
                 for look in Job.objects.filter(kind=control.LOOK_JOB, state=Job.State.QUEUED):
@@ -140,8 +144,8 @@ def _campaign(options: dict[str, Any]) -> Campaign:
     return form.instance if options["dry_run"] else control.create(form.instance, user=None)
 
 
-def _do(job_id: int) -> None:
-    """Do a run in a thread of its own, which has a connection of its own; a worker may have taken it before."""
+def _run_job(job_id: int) -> None:
+    """Run a job in a thread, unless a worker took it before, and close the thread's own database connection."""
     try:
         jobs.run(job_id)
     finally:

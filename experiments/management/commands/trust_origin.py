@@ -1,4 +1,4 @@
-"""manage.py trust_origin: the key that signs the releases of another installation."""
+"""Record the key that signs the releases of another installation."""
 
 import logging
 import re

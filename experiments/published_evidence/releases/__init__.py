@@ -2,4 +2,4 @@
 
 
 class ReleaseError(ValueError):
-    """A release cannot be written or loaded; the text names the place and is fit to show."""
+    """A release cannot be written or loaded; the message names the place and may be shown to users."""

@@ -30,7 +30,7 @@ from kdb.models import Installation
 from . import ReleaseError, reading, signing
 from .digests import digest
 from .manifest import Ending, Entry, Publisher
-from .reading import Opened
+from .reading import OpenRelease
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ _LONGEST_TITLE = 80  # characters of a name in a message
 class Report:
     """The outcome of a load, by short names here.
 
-    key : the one that signed it; added : published case studies; skipped : which were not taken, and why
+    key : public key of the signature; added : published case studies; skipped : case study to why it was not taken
     """
 
     origin: str = ""
@@ -70,10 +70,10 @@ class Report:
 def load(file: Path, *, is_rehearsal: bool = False) -> Report:
     """Load a release, all or nothing; the same release again changes nothing.
 
-    is_rehearsal : report what would happen, and keep nothing
+    is_rehearsal : report what would happen, and roll back
     Raises ReleaseError, and OSError where there is no such file; both change nothing.
     """
-    with reading.opened(file) as release, exclusive_lock("load"):
+    with reading.open_release(file) as release, exclusive_lock("load"):
         try:
             with transaction.atomic():
                 report = _Loader(release).load()
@@ -82,7 +82,9 @@ def load(file: Path, *, is_rehearsal: bool = False) -> Report:
         except (BundleError, CaseStudyError) as error:
             raise ReleaseError(str(error)) from error
         except (IntegrityError, ValidationError) as error:
-            raise ReleaseError(f"The release breaks a rule of the knowledge base: {bundles.told(error)}") from error
+            raise ReleaseError(
+                f"The release breaks a rule of the knowledge base: {bundles.error_text(error)}"
+            ) from error
     if not is_rehearsal:
         logger.info("loaded release origin=%s number=%s added=%s", report.origin, report.number, len(report.added))
     return report
@@ -91,11 +93,11 @@ def load(file: Path, *, is_rehearsal: bool = False) -> Report:
 class _Loader:
     """Loads one release, inside a transaction."""
 
-    def __init__(self, release: Opened) -> None:
+    def __init__(self, release: OpenRelease) -> None:
         self.release, self.manifest = release, release.manifest
         self.report = Report(release.manifest.origin.name, release.manifest.number, release.key)
-        ours, _ = Installation.objects.get_or_create(pk=1)
-        self.ours = str(ours.identity)
+        installation, _ = Installation.objects.get_or_create(pk=1)
+        self.own_identity = str(installation.identity)
         self.origins: dict[str, Origin] = {}
         self.known: dict[tuple[str, str], LoadedCaseStudy] = {
             (str(row.origin.identity), row.slug): row  # the newest comes last
@@ -122,8 +124,8 @@ class _Loader:
                     replaced.append((old.case_study, case_study))
         ownership.delete_unused()
         if new:
-            because = f"Release {self.manifest.number} of {self.manifest.origin.name} was loaded."
-            self.report.revision = lifecycle.publish(new, reason=because).number
+            reason = f"Release {self.manifest.number} of {self.manifest.origin.name} was loaded."
+            self.report.revision = lifecycle.publish(new, reason=reason).number
             self.report.added = [row.slug for row in new]
         for before, after in replaced:
             self.report.replaced[before.slug] = after.slug
@@ -136,9 +138,9 @@ class _Loader:
         return self.report
 
     def check_key(self) -> None:
-        """Raise ReleaseError where the origin is known here, and not by the key that signed the release."""
+        """Raise ReleaseError where another key than that of the release is stored for its origin."""
         named, key = self.manifest.origin, self.release.key
-        is_ours = named.identity == self.ours
+        is_ours = named.identity == self.own_identity
         origin = Origin.objects.filter(identity=named.identity).first()
         known = signing.public_key() if is_ours else origin.key if origin else key
         if known != key:
@@ -166,7 +168,7 @@ class _Loader:
 
     def draft_of(self, entry: Entry, bundle: StoredBundle, old: CaseStudy | None) -> CaseStudy | None:
         """Return the new draft of a case study, or None where nothing changes here."""
-        if entry.origin.identity == self.ours:
+        if entry.origin.identity == self.own_identity:
             return self.skip(entry, "it is from here")
         if old is not None:
             return self.changed_draft_of(entry, bundle, old)
@@ -190,8 +192,8 @@ class _Loader:
             self.report.unchanged += 1
             return None
         if signer != self.signer and old.status != CaseStudy.Status.PUBLISHED and entry.ended is None:
-            return self.add(entry, bundle)  # it ended by the word of others
-        if signer == self.signer and entry.number < before.number:  # numbers that others told do not count
+            return self.add(entry, bundle)  # not its origin but others ended it here
+        if signer == self.signer and entry.number < before.number:  # numbers in releases of others do not count
             return self.skip(entry, f"release {before.number} of its origin was loaded before")
         if old.status == CaseStudy.Status.PUBLISHED:
             self.current[_key(entry)] = old
@@ -206,7 +208,7 @@ class _Loader:
         return self.add(entry, bundle)
 
     def add(self, entry: Entry, bundle: StoredBundle) -> CaseStudy:
-        """Return the case study as a new draft; its short name gets a number where another has it here."""
+        """Return the case study as a new draft; its slug gets a number where it is in use here."""
         slug, number = entry.slug, 1
         while slug in self.by_slug:
             number += 1
@@ -214,12 +216,12 @@ class _Loader:
         bundle.document["case_study"]["slug"] = slug
         origin = self.origin(entry.origin)
         try:
-            case_study = _Import(bundle, origin, self.signer).do()
+            case_study = _Import(bundle, origin, self.signer).run()
         except BundleError as error:
             raise ReleaseError(f"{entry.path}: {error}") from error
         except (IntegrityError, ValidationError) as error:
             raise ReleaseError(
-                f"{entry.path}: it breaks a rule of the knowledge base: {bundles.told(error)}"
+                f"{entry.path}: it breaks a rule of the knowledge base: {bundles.error_text(error)}"
             ) from error
         self.by_slug[slug] = case_study
         LoadedCaseStudy.objects.create(
@@ -245,7 +247,7 @@ class _Loader:
     def origin(self, named: Publisher) -> Origin:
         if named.identity not in self.origins:
             values = {"name": named.name, "address": named.address}
-            is_signer = named == self.manifest.origin  # what others say of an origin does not rename it
+            is_signer = named == self.manifest.origin  # only its own releases rename an origin
             values |= {"key": self.release.key} if is_signer else {}
             self.origins[named.identity], _ = Origin.objects.update_or_create(
                 identity=UUID(named.identity), defaults=values if is_signer else {}, create_defaults=values
@@ -267,12 +269,12 @@ class _Loader:
         return None
 
 
-class _Import(bundles.Taking):
-    """Imports a case study of a release; recognises its publications although they were corrected."""
+class _Import(bundles.BundleImport):
+    """Imports a case study of a release, and recognises its publications even after they were corrected."""
 
     def __init__(self, bundle: StoredBundle, origin: Origin, signer: Origin) -> None:
         super().__init__(bundle, None, ImportBatch.Door.COMMAND)
-        self.theirs = {"loaded__origin": origin} | ({} if signer == origin else {"loaded__signer": signer})
+        self.of_origin = {"loaded__origin": origin} | ({} if signer == origin else {"loaded__signer": signer})
 
     def publication(self, fields: dict[str, Any]) -> Publication:
         row = Publication.objects.filter(slug=fields["slug"]).first()
@@ -292,8 +294,8 @@ class _Import(bundles.Taking):
         return claim
 
     def update(self, row: Publication | Claim, fields: dict[str, Any]) -> None:
-        """Give a row the values of the release, unless case studies of others refer to it, too."""
-        others = row.case_studies.exclude(**self.theirs)
+        """Set the values of the release on a row, unless other case studies refer to it, too."""
+        others = row.case_studies.exclude(**self.of_origin)
         if others.exists():
             return
         changed = []

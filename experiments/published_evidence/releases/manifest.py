@@ -27,8 +27,7 @@ class Publisher:
 
 @dataclass(frozen=True)
 class Ending:
-    """The end of a case study. kind : "retracted", "superseded" or "doubted"; replaced_by : the origin's short name of
-    what replaces it, of the same origin, or ""."""
+    """The end of a case study. kind : retracted, superseded or doubted; replaced_by : slug at its origin, or empty"""
 
     kind: str
     reason: str
@@ -37,8 +36,8 @@ class Ending:
 
 @dataclass(frozen=True)
 class Entry:
-    """A case study. slug, number : its short name at its origin, and the revision of the origin's that it is as of
-    path : of its folder; digest : of what rankings rest on (digests); ended : None where it counts"""
+    """A case study. slug, number : its slug, and the knowledge revision, at its origin
+    path : of its folder; digest : of digests.digest; ended : None where it counts"""
 
     slug: str
     origin: Publisher
@@ -65,12 +64,7 @@ _NUMBER = {"type": "integer", "minimum": 1, "maximum": 2**31 - 1}
 
 
 def _object(**properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(properties),
-        "properties": properties,
-    }
+    return {"type": "object", "additionalProperties": False, "required": list(properties), "properties": properties}
 
 
 _PUBLISHER = _object(

@@ -1,4 +1,4 @@
-"""Opens a release that somebody hands in. Nothing is written to disk, no name is trusted, every byte is counted."""
+"""Open a release from elsewhere. Nothing is written to disk, no name is trusted, every byte is counted."""
 
 import hashlib
 import io
@@ -20,8 +20,8 @@ _UNSIGNED = "releases are signed; ask its publisher for one that this version of
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
-class Opened:
-    """A release whose list of files is as its manifest says. key : the public key that signed it"""
+class OpenRelease:
+    """A release that has exactly the files of its manifest. key : the public key that signed it"""
 
     def __init__(self, archive: archives.Archive, listing: Manifest, key: str) -> None:
         self.archive, self.manifest, self.key = archive, listing, key
@@ -51,13 +51,13 @@ class Opened:
 
 
 @contextmanager
-def opened(file: Path) -> Iterator[Opened]:
+def open_release(file: Path) -> Iterator[OpenRelease]:
     """Open a release. Raises ReleaseError, and OSError where there is no such file."""
     size = file.stat().st_size
     if size > MAX_BYTES:
         raise ReleaseError(f"{file.name}: found {size:,} bytes, at most {MAX_BYTES:,} are taken.")
     try:
-        with archives.opened(file.name, file.read_bytes(), most=MAX_MEMBERS) as archive:
+        with archives.open_archive(file.name, file.read_bytes(), most=MAX_MEMBERS) as archive:
             heads = []
             for name, why in ((MANIFEST, "is it a release?"), (CRATE, "is it whole?"), (SIGNATURE, _UNSIGNED)):
                 if name not in archive.names:
@@ -66,16 +66,16 @@ def opened(file: Path) -> Iterator[Opened]:
             key = signing.signing_key(*heads)
             listing = manifest.parse(heads[0])
             _check_names(set(archive.names), listing)
-            yield Opened(archive, listing, key)
+            yield OpenRelease(archive, listing, key)
     except archives.ArchiveError as error:
         raise ReleaseError(str(error)) from error
 
 
-def _check_names(there: set[str], listing: Manifest) -> None:
+def _check_names(present: set[str], listing: Manifest) -> None:
     """Raise ReleaseError where files are missing, or more than the manifest names."""
     named = {*listing.files, MANIFEST, CRATE, SIGNATURE}
-    if there != named:
-        other = sorted(there ^ named)[0]
+    if present != named:
+        other = sorted(present ^ named)[0]
         raise ReleaseError(f"{other!r}: {MANIFEST} and the files disagree on it.")
     paths = {entry.path for entry in listing.case_studies}
     for entry in listing.case_studies:

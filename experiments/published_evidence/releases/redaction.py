@@ -1,8 +1,8 @@
 """Redact names and addresses of machines, mail addresses and serial numbers in the texts of a release.
 
-Each is replaced by what it was with a number, the same wherever it stands in a case study, so that what differed still
-differs: "[host 1]", "[address 2]". What no pattern can know, a name in passing, is for the eyes of whoever shares: the
-preview lists what was replaced, and more words can be named.
+Each is replaced by its kind and a number, like "[host 1]", the same everywhere in a case study, so that different names
+stay different. No pattern finds every name: the publisher reads the preview, which lists the replacements, and can name
+more words.
 """
 
 import re
@@ -44,8 +44,8 @@ _COLUMNS = ("source", "note", "excluded_because", "excluded_by")
 class Redaction:
     """Redacts the texts of one case study.
 
-    names : known names and addresses of machines, and words to redact, by what they are
-    replaced : each text that was taken out, and what stands for it
+    names : known names and addresses of machines, and words to redact, each with its kind
+    replaced : each redacted text with its replacement
     """
 
     names: dict[str, str]
@@ -77,9 +77,11 @@ class Redaction:
         for name, fields in _FREE_TEXT.items():
             part = document[name]
             is_list = isinstance(part, list)
-            redacted[name] = [self._fields(row, fields) for row in part] if is_list else self._fields(part, fields)
+            redacted[name] = (
+                [self._redact_fields(row, fields) for row in part] if is_list else self._redact_fields(part, fields)
+            )
         redacted["catalogue"] = {
-            name: [self._fields(row, ("description", "source")) for row in rows]
+            name: [self._redact_fields(row, ("description", "source")) for row in rows]
             for name, rows in document["catalogue"].items()
         }
         for name in ("server", "storage"):
@@ -99,7 +101,7 @@ class Redaction:
                     cells[place] = self.redact(cells[place])
             yield cells
 
-    def _fields(self, row: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    def _redact_fields(self, row: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
         return {**row, **{name: self.redact(row[name]) for name in names if name in row}}
 
     def _replacement(self, kind: str, match: re.Match[str]) -> str:

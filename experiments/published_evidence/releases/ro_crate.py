@@ -20,8 +20,6 @@ _LICENCE_NOT_STATED = {
 
 @dataclass(frozen=True)
 class ReleaseFile:
-    """One file of the release."""
-
     name: str
     sha256: str
     size_bytes: int

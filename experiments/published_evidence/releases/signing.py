@@ -1,7 +1,7 @@
-"""Signatures of releases (Ed25519): only who has the private key of an installation speaks for it.
+"""Sign and verify releases with Ed25519.
 
-The private key is a file of DATA_DIR that its owner alone reads; no database, archive or log has it. A key is
-written as 64 hexadecimal digits.
+The private key is a file in DATA_DIR with mode 0600; it is in no database, archive or log. Public keys are shown as 64
+hexadecimal digits.
 """
 
 import hashlib
@@ -32,8 +32,8 @@ def public_key() -> str:
 
 
 def sign(manifest: bytes, crate: bytes, key: Ed25519PrivateKey) -> str:
-    """Return the text of the signature, which names the public key. The manifest names every other file's digest."""
-    return f"{key.public_key().public_bytes_raw().hex()}\n{key.sign(_signed(manifest, crate)).hex()}\n"
+    """Return public key and signature as text. The manifest has the digests of all other files, so two are enough."""
+    return f"{key.public_key().public_bytes_raw().hex()}\n{key.sign(_message(manifest, crate)).hex()}\n"
 
 
 def signing_key(manifest: bytes, crate: bytes, signature: bytes) -> str:
@@ -42,12 +42,12 @@ def signing_key(manifest: bytes, crate: bytes, signature: bytes) -> str:
         signed = bytes.fromhex(signature.decode("ascii"))
         if len(signed) != _LENGTH:
             raise ValueError
-        Ed25519PublicKey.from_public_bytes(signed[:32]).verify(signed[32:], _signed(manifest, crate))
+        Ed25519PublicKey.from_public_bytes(signed[:32]).verify(signed[32:], _message(manifest, crate))
     except (ValueError, InvalidSignature):
         raise ReleaseError(f"{SIGNATURE}: the signature is not of these files; they were changed.") from None
     return signed[:32].hex()
 
 
-def _signed(manifest: bytes, crate: bytes) -> bytes:
+def _message(manifest: bytes, crate: bytes) -> bytes:
     digests = (hashlib.sha256(data).hexdigest() for data in (manifest, crate))
     return "\n".join(["kdb-release 1", *digests]).encode()

@@ -1,6 +1,6 @@
 """Write a release: an RO-Crate in one ZIP. The same evidence, options and key give the same bytes.
 
-Members are neither packed, which differs from machine to machine, nor given the time of day.
+Members are stored uncompressed, as zlib versions differ, and without the time of day.
 """
 
 import csv
@@ -33,12 +33,12 @@ from .ro_crate import CRATE, MANIFEST, SIGNATURE, ReleaseFile, Source
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _MEMBER_MODE = 0o100644 << 16
 _CHUNK = 2**20
-_LEAST_LETTERS = 4  # of a machine's name that is looked for in texts; "db" and "web" are words
+_MIN_NAME = 4  # characters of a machine's name to redact; "db" and "web" are common words
 
 
 @dataclass(frozen=True)
 class ReleaseOptions:
-    """only : short names of case studies; empty: all that is published
+    """Options of a release. only : slugs of case studies; empty: all that are published
     drop : further words to redact; with_files : include the raw files, which are not redacted"""
 
     name: str = ""
@@ -52,7 +52,7 @@ class ReleaseOptions:
 
 @dataclass
 class Summary:
-    """What a release holds. redacted : by case study, each text that was taken out, and what stands for it"""
+    """The content of a release. redacted : case study to each redacted text and its replacement"""
 
     number: int = 0
     case_studies: list[str] = field(default_factory=list)
@@ -77,7 +77,7 @@ def write(file: Path, options: ReleaseOptions) -> Summary:
         listed, crate = ((folder / name).read_bytes() for name in (MANIFEST, CRATE))
         (folder / SIGNATURE).write_text(signing.sign(listed, crate, signing.own_key()))
         with atomic_file(file) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
-            for name in _in_order(folder):
+            for name in _file_names(folder):
                 info = zipfile.ZipInfo(name, _EPOCH)
                 info.external_attr = _MEMBER_MODE
                 info.create_system = 3  # Unix, wherever it is written
@@ -87,8 +87,8 @@ def write(file: Path, options: ReleaseOptions) -> Summary:
     return summary
 
 
-def _in_order(folder: Path) -> list[str]:
-    """Return the names of all files, those first that a reader opens first."""
+def _file_names(folder: Path) -> list[str]:
+    """Return the names of all files in the order of the archive: first those that are read first."""
     names = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
     first = [CRATE, "README.md", MANIFEST, SIGNATURE]
     return sorted(names, key=lambda name: (first.index(name) if name in first else len(first), name))
@@ -150,7 +150,7 @@ class _Writer:
             files={name: file.sha256 for name, file in sorted(self.files.items())},
         )
         data = manifest.to_json(listing)
-        manifest.parse(data)  # what nobody could load is not written
+        manifest.parse(data)  # raises where the manifest could not be loaded again
         self._place(MANIFEST).write_bytes(data)
         listed = self._describe(MANIFEST, "application/json", "Origin, revision, and SHA-256 of every file.")
         self._json(CRATE, ro_crate.metadata(replace(release, files=[*release.files, listed])), "")
@@ -241,17 +241,17 @@ class _Writer:
 
 
 def _released_case_studies(only: Collection[str]) -> list[CaseStudy]:
-    """Return what is released, in the order of publication. Raises ReleaseError where one is not published."""
+    """Return the case studies to release, in order of publication. Raises ReleaseError where one is not published."""
     case_studies = visible.case_studies().select_related("publication", "server", "storage", "loaded__origin")
     if only:
         case_studies = case_studies.filter(slug__in=only)
         missing = sorted(set(only) - set(case_studies.values_list("slug", flat=True)))
         if missing:
             raise ReleaseError(f"{missing[0]}: no published case study has this short name.")
-    return [row for row in case_studies.order_by("published_revision_id", "pk") if not _is_earlier(row)]
+    return [row for row in case_studies.order_by("published_revision_id", "pk") if not _is_outdated(row)]
 
 
-def _is_earlier(case_study: CaseStudy) -> bool:
+def _is_outdated(case_study: CaseStudy) -> bool:
     """Tell whether a later release of its origin has a newer version of the case study, which is released instead."""
     if not hasattr(case_study, "loaded"):
         return False
@@ -263,12 +263,12 @@ def _known_names(drop: Iterable[str]) -> dict[str, str]:
     """Return the names of machines that this installation knows, and the words given, by what they are."""
     hosts = Host.objects.values_list("slug", "name", "address")
     names = {name for row in hosts for name in row} | set(ObservedMachine.objects.values_list("name", flat=True))
-    known = {name: "host" for name in names if len(name) >= _LEAST_LETTERS and re.search(r"[\d.-]", name)}
+    known = {name: "host" for name in names if len(name) >= _MIN_NAME and re.search(r"[\d.-]", name)}
     return known | {word: "name" for word in drop if word.strip()}
 
 
 def _without_files(lines: Iterator[list[Any]], raw: Collection[RawFile], redaction: Redaction) -> Iterator[list[Any]]:
-    """Yield the lines of a table without their files: the name of the file is where the number stands."""
+    """Yield the lines of a table without references to raw files; their names become the source of the numbers."""
     names = {file.sha256: file.name for file in raw}
     columns = next(lines)
     yield columns

@@ -1,6 +1,6 @@
-"""Facts that programs tell of a machine, or of what went on while a benchmark ran: each with its place, and no results.
+"""Readers of programs that describe a machine, or what ran on it beside a benchmark: facts with lines, no results.
 
-One module a program. A fact is shown; it becomes part of a configuration where somebody confirms it.
+One module a program. A fact is shown; it becomes part of a configuration when the user confirms it.
 """
 
 from ..reader import Reader

@@ -4,8 +4,8 @@
         {"avg-cpu": {"user": 1.0, "iowait": 2.0, "steal": 0.0, "idle": 96.0},
          "disk": [{"disk_device": "sda", "r/s": 1.0, "rkB/s": 8.0, "w/s": 2.0, "wkB/s": 16.0, "util": 1.5}]}]}]}}
 
-The first statistics are since the machine started, so of several it is left out (with -y it is an interval like the
-others, and lost). What is told are means over the intervals.
+The first statistics cover the time since the machine started, so they are left out of several (with -y they are an
+interval like the others, which is lost). Facts are means over the intervals.
 
 Source: json_stats.c and iostat.c of sysstat 12.
 """

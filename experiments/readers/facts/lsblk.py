@@ -1,9 +1,9 @@
-"""lsblk -J: block devices, with what lies on what. Loop devices and empty ones are passed over; serial numbers too.
+"""lsblk -J: block devices as a tree. Loop devices, empty ones and serial numbers are ignored.
 
     {"blockdevices": [{"name": "sda", "type": "disk", "size": 480103981056, "rota": false, "tran": "sata",
                        "children": [{"name": "sda1", "type": "part", "size": 536870912, "fstype": "ext4", ...}]}]}
 
-Which columns are there is said by -o; sizes are bytes with -b, else texts like "447.1G". Versions up to 2.36 write
+The option -o chooses the columns; sizes are bytes with -b, else texts like "447.1G". Versions up to 2.36 write
 "0" and "1" for false and true.
 
 Source: captured with util-linux 2.38.1; lsblk.c.

@@ -6,9 +6,9 @@
     scsi0<TAB>zfs_volblocksize<TAB>16384
     not seen<TAB>lvs<TAB>the program is not here
 
-The first column names what it is of: the machine, the folder that was named, or a virtual disk. What a program says
-becomes a fact as it says it; a setting that follows from several of them (snapshot, encryption, allocation ...) is a
-fact of its own. The first line tells which side the machine is of.
+The first column names the subject: the machine, the folder that was named, or a virtual disk. Each line becomes a fact
+unchanged; a setting that follows from several lines (snapshot, encryption, allocation ...) is a fact of its own. The
+first line tells whether the machine is host or guest.
 
 Source: experiments/imports/drafts/collect.sh; zfsprops(7), lvs(8), lsblk(8), qemu-img(1).
 """
@@ -57,10 +57,10 @@ class Settings(LineReader):
                     fills = f"{side}_{_OF_SIDE[name]}" if name in _OF_SIDE else _OF_MACHINE.get(name, "")
                 yield Fact(about, name, text if value is None else value, number, fills)
         for about, stated in settings.items():
-            yield from _derived(side, about, stated)
+            yield from _derived_facts(side, about, stated)
 
 
-def _derived(side: str, about: str, settings: Mapping[str, tuple[int, str]]) -> Iterator[Fact]:
+def _derived_facts(side: str, about: str, settings: Mapping[str, tuple[int, str]]) -> Iterator[Fact]:
     """Yield the settings that follow from the lines on one thing, each with the line that decides."""
 
     def value(name: str) -> str:
@@ -112,7 +112,7 @@ def _derived(side: str, about: str, settings: Mapping[str, tuple[int, str]]) -> 
         and value("file_system") != "btrfs"
     ):
         yield fact("pool_layout", "single", "lies_on")  # a controller that hides its disks tells no transport
-    if kind := _kind(value("disks_rotate"), value("transport")):
+    if kind := _storage_kind(value("disks_rotate"), value("transport")):
         yield fact("storage_kind", kind, "transport", "disks_rotate")
 
 
@@ -155,7 +155,7 @@ def _allocation(settings: Mapping[str, tuple[int, str]]) -> str:
     return ""  # qcow2 may be empty or have its tables alone, and what is full may be reserved or written
 
 
-def _kind(rotates: str, transport: str) -> str:
+def _storage_kind(rotates: str, transport: str) -> str:
     """Return the kind that all disks share; NVMe is known by the transport."""
     if set(rotates.split()) == {"0", "1"}:
         return "mixed"

@@ -1,5 +1,5 @@
-"""zpool iostat -l, -w and -r: what a pool of ZFS was asked, and how long it took. These are facts and no results: the
-text does not say what asked.
+"""zpool iostat -l, -w and -r: the load of a ZFS pool, and its latencies. These are facts and no results, as the text
+does not say what caused the load.
 
                   capacity     operations     bandwidth    total_wait     disk_wait    syncq_wait    asyncq_wait  scrub
     pool        alloc   free   read  write   read  write   read  write   read  write   read  write   read  write   wait
@@ -18,9 +18,9 @@ text does not say what asked.
 
 - The first sample is of all the time since the pool was imported: of several it is left out. A single one is called so.
 - Numbers have three digits; K and M are powers of 1024, in counts too.
-- A latency stands for all up to it, from half of it on: percentiles are told as "at most". Of requests by size, the
-  most frequent is told, and how many of each kind were joined into larger ones (agg).
-- Rows of single devices are passed over: the pool's row has them in it.
+- A row of latencies counts those from half of it up to it: percentiles are given as "at most". Of the sizes, the most
+  frequent is given, and how many requests of each kind were joined into larger ones (agg).
+- Rows of single devices are ignored: the pool's row includes them.
 
 Source: zpool_main.c of OpenZFS 0.8 to 2.3, and outputs of -l and -r in repositories.
 """
@@ -90,8 +90,8 @@ class ZpoolIostat(LineReader):
                     rows[words[0]] = values
                 elif not line.startswith(" "):
                     samples.setdefault(words[0], []).append((number, values))
-        yield from _of_samples(samples)
-        yield from _of_histograms(histograms)
+        yield from _facts_of_samples(samples)
+        yield from _facts_of_histograms(histograms)
 
 
 def _columns(groups: list[str], words: list[str]) -> Iterator[tuple[str, str]]:
@@ -114,12 +114,12 @@ def _value(text: str) -> float:
     return -1.0
 
 
-def _of_samples(samples: dict[str, list[tuple[int, dict[tuple[str, str], float]]]]) -> Iterator[Fact]:
+def _facts_of_samples(samples: dict[str, list[tuple[int, dict[tuple[str, str], float]]]]) -> Iterator[Fact]:
     for pool, taken in samples.items():
         counted = taken[1:] or taken
         line = counted[0][0]
         about = f"pool {pool[:80]}"
-        yield _how_many(about, len(taken), line)
+        yield _sample_count(about, len(taken), line)
         for key in dict.fromkeys(key for _, values in counted for key in values):
             values = [values[key] for _, values in counted if key in values]
             mean = sum(values) / len(values)
@@ -132,11 +132,11 @@ def _of_samples(samples: dict[str, list[tuple[int, dict[tuple[str, str], float]]
                 yield Fact(about, f"{name}_ms", round(mean, 6), line)
 
 
-def _how_many(about: str, samples: int, line: int) -> Fact:
+def _sample_count(about: str, samples: int, line: int) -> Fact:
     return Fact(about, "samples", samples - 1 if samples > 1 else "one, of all the time since import", line)
 
 
-def _of_histograms(histograms: dict[tuple[str, str], list[tuple[int, Histogram]]]) -> Iterator[Fact]:
+def _facts_of_histograms(histograms: dict[tuple[str, str], list[tuple[int, Histogram]]]) -> Iterator[Fact]:
     for (pool, kind), taken in histograms.items():
         counted = taken[1:] or taken
         line = counted[0][0]
@@ -149,7 +149,7 @@ def _of_histograms(histograms: dict[tuple[str, str], list[tuple[int, Histogram]]
         if not totals:
             continue
         about = f"pool {pool[:80]}"
-        yield _how_many(about, len(taken), line)
+        yield _sample_count(about, len(taken), line)
         yield from _latencies(about, totals, line) if kind == "latency" else _sizes(about, totals, line)
 
 

@@ -131,7 +131,7 @@ def _parse_text(text: str) -> Iterator[Run | Refusal]:
 
     def judged() -> Iterator[Run | Refusal]:
         if "Total" in totals:
-            yield _run(line, seconds, totals, {**_agreed(settings), "percentiles": dict(percentiles)})
+            yield _run(line, seconds, totals, {**_common_settings(settings), "percentiles": dict(percentiles)})
         elif is_open:
             yield Refusal(line, "the results are cut: the total of all I/O is missing")
 
@@ -153,7 +153,7 @@ def _parse_text(text: str) -> Iterator[Run | Refusal]:
             has_latency = "AvgLat" in line_text
         elif part and (match := _TOTAL.match(line_text)):
             latency = float(match[5]) if has_latency and match[5] else None
-            if (wrong := _disagrees(int(match[1]), seconds, float(match[3]))) and part == "Total":
+            if (wrong := _inconsistency(int(match[1]), seconds, float(match[3]))) and part == "Total":
                 yield Refusal(number, wrong)
                 is_open = False
             else:
@@ -170,14 +170,14 @@ def _parse_text(text: str) -> Iterator[Run | Refusal]:
     yield from judged()
 
 
-def _disagrees(moved: int, seconds: float, printed: float) -> str | None:
+def _inconsistency(moved: int, seconds: float, printed: float) -> str | None:
     """Return why bytes, time and the printed MiB/s do not fit one another; None where they do."""
     if seconds and printed >= 1 and abs(moved / seconds / 2**20 / printed - 1) > 0.02:
         return f"{moved:,} bytes in {seconds:g} s are not the {printed:g} MiB/s beside them"
     return None
 
 
-def _agreed(settings: dict[str, set[Any]]) -> dict[str, Any]:
+def _common_settings(settings: dict[str, set[Any]]) -> dict[str, Any]:
     """Return the settings that all targets share."""
     one = {name: next(iter(values)) for name, values in settings.items() if len(values) == 1}
     size = _SIZE.fullmatch(one.get("block", ""))

@@ -73,8 +73,8 @@ _CSV_HEADER = "op,ops,ops/s,mb/s,ms/op,"  # of the fork with the blanks
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?", re.ASCII)
 _FINISHER = re.compile(r"fin|count|limit", re.IGNORECASE)  # how flowops that end a run early are named
 
-# What voids a run, and how we say it. The first are looked for in every line, the others only in
-# Filebench's own.
+# Messages that void a run, and the reason shown. The first are looked for in every line, the others only in lines of
+# Filebench itself.
 _VOID = {
     "NO VALID RESULTS!": "Filebench itself calls the run invalid",
     "Unexpected Process termination": "a worker process died",
@@ -167,7 +167,7 @@ class _Log:
     warnings: list[str] = field(default_factory=list)
 
     def refuse(self, line: int, reason: str) -> None:
-        """Keep the first reason: the others follow from it."""
+        """Refuse the run, for the first reason given, as later ones follow from it."""
         self.void = self.void or Refusal(line, reason)
 
     def warn(self, sentence: str) -> None:
@@ -196,7 +196,7 @@ class Filebench(Reader):
             banner = banner or log.version
             outcome = _judge(log)
             if isinstance(outcome, Run) and first:
-                outcome = _of_another_version(log, first) or outcome
+                outcome = _version_mismatch(log, first) or outcome
             if isinstance(outcome, Run):
                 first = first or log
                 first.version = first.version or log.version
@@ -240,16 +240,16 @@ def _logs(text: str) -> Iterator[_Log]:
                 else:
                     asked_s = int(match[1])
             if log:
-                _unstamped(log, number, line)
+                _read_unstamped(log, number, line)
             continue
-        if log is None or _begins_another(log, pid, stamp, message):
-            if not _tells(message):
+        if log is None or _begins_next_run(log, pid, stamp, message):
+            if not _shows_run(message):
                 continue
             if log:
                 yield log
-            log = _without_banner(log, number, stamp, message)
+            log = _next_run_without_banner(log, number, stamp, message)
         log.stamp = stamp
-        _stamped(log, number, pid, stamp, message)
+        _read_stamped(log, number, pid, stamp, message)
     if log:
         yield log
 
@@ -262,7 +262,7 @@ def _personality_file(line: str) -> str:
     return words[words.index("-f") + 1].rpartition("/")[2].removesuffix(".f").removesuffix(".wml")[:200]
 
 
-def _tells(message: str) -> bool:
+def _shows_run(message: str) -> bool:
     """Tell whether a line without a banner before it shows that there was a run."""
     return (
         message.startswith(("Allocated ", *_BEGINNINGS))
@@ -271,7 +271,7 @@ def _tells(message: str) -> bool:
     )
 
 
-def _begins_another(log: _Log, pid: str | None, stamp: float, message: str) -> bool:
+def _begins_next_run(log: _Log, pid: str | None, stamp: float, message: str) -> bool:
     if log.shut_down:
         return message.startswith(_BEGINNINGS) or message.endswith(_LOADED)
     if stamp < log.stamp - 1:
@@ -284,7 +284,7 @@ def _begins_another(log: _Log, pid: str | None, stamp: float, message: str) -> b
     return excerpts or log.pid != pid
 
 
-def _without_banner(log: _Log | None, number: int, stamp: float, message: str) -> _Log:
+def _next_run_without_banner(log: _Log | None, number: int, stamp: float, message: str) -> _Log:
     """Return the next run of the same Filebench, if the last one was shut down; else an excerpt."""
     following = _Log(number, (number, message[:200]))
     if log and log.shut_down and stamp >= log.stamp - 1:
@@ -293,7 +293,7 @@ def _without_banner(log: _Log | None, number: int, stamp: float, message: str) -
     return following
 
 
-def _unstamped(log: _Log, number: int, line: str) -> None:
+def _read_unstamped(log: _Log, number: int, line: str) -> None:
     if log.table_kind == "rows" and "ops/s" in line:
         if match := _ROW.fullmatch(line.strip()):
             _add_row(log, number, *match.groups())
@@ -315,7 +315,7 @@ def _complain(log: _Log, number: int, message: str, void: Mapping[str, str]) -> 
         log.refuse(number, f"{void[sign]}: {message.strip()[:200]!r}")
 
 
-def _stamped(log: _Log, number: int, pid: str | None, stamp: float, message: str) -> None:
+def _read_stamped(log: _Log, number: int, pid: str | None, stamp: float, message: str) -> None:
     """Take in one of Filebench's own lines."""
     if message.startswith("IO Summary:"):
         _add_summary(log, number, stamp, message)
@@ -432,7 +432,7 @@ def _judge(log: _Log) -> Run | Refusal:
     if not kind or (kind == "intervals" and log.started is None):
         return Refusal(last.line, f"{len(log.summaries)} summaries that do not make up one whole run")
     result = _result(log, kind)
-    return _mixed(log) or _implausible(log, result) or _run(log, result)
+    return _mixed_dialects(log) or _implausible(log, result) or _run(log, result)
 
 
 def _kind(summaries: list[_Summary]) -> str:
@@ -440,17 +440,17 @@ def _kind(summaries: list[_Summary]) -> str:
     if len(summaries) == 1:
         return "single"
     steps = [(last, this, this.stamp - last.stamp) for last, this in pairwise(summaries)]
-    if all(_near(this.elapsed, gap, this.blur) for _, this, gap in steps):
+    if all(_covers(this.elapsed, gap, this.blur) for _, this, gap in steps):
         return "intervals"
     if all(
-        _near(this.elapsed - last.elapsed, gap, this.blur + last.blur) and this.operations >= last.operations
+        _covers(this.elapsed - last.elapsed, gap, this.blur + last.blur) and this.operations >= last.operations
         for last, this, gap in steps
     ):
         return "snapshots"
     return ""
 
 
-def _near(elapsed: float, passed: float, blur: float) -> bool:
+def _covers(elapsed: float, passed: float, blur: float) -> bool:
     """Tell whether figures cover the time between two stamps; printing them may take a moment."""
     return abs(elapsed - passed) <= 1 + 0.05 * passed + blur
 
@@ -462,7 +462,7 @@ def _family(version: str) -> str:
     return "1.5" if version.startswith("1.5") else ""
 
 
-def _mixed(log: _Log) -> Refusal | None:
+def _mixed_dialects(log: _Log) -> Refusal | None:
     """Return why the lines of this run cannot all be of one Filebench; None where they can."""
     first = log.summaries[0].dialect
     for summary in log.summaries:
@@ -477,8 +477,8 @@ def _mixed(log: _Log) -> Refusal | None:
     return None
 
 
-def _of_another_version(log: _Log, first: _Log) -> Refusal | None:
-    """Return why a run cannot stand in one file with the first good one; None where it can."""
+def _version_mismatch(log: _Log, first: _Log) -> Refusal | None:
+    """Return why a run cannot be in one file with the first good one; None where it can."""
 
     def describe(run: _Log) -> str:
         return f"{run.version} ({run.summaries[0].dialect})" if run.version else str(run.summaries[0].dialect)
@@ -495,7 +495,7 @@ def _of_another_version(log: _Log, first: _Log) -> Refusal | None:
 
 @dataclass
 class _Result:
-    """What the summaries of a whole run come to: those of intervals together, else the last."""
+    """The result of a whole run: of the summaries of intervals together, else of the last one."""
 
     kind: str
     summaries: list[_Summary]  # that count
@@ -554,7 +554,7 @@ def _implausible(log: _Log, result: _Result) -> Refusal | None:
     covered, blur = result.covered, sum(summary.blur for summary in result.summaries)
     passed = last.stamp - log.started if log.started is not None else covered
     took = log.took_s or 0
-    if covered < took - 1 - blur or not _near(covered, passed, blur):
+    if covered < took - 1 - blur or not _covers(covered, passed, blur):
         return Refusal(last.line, f"the figures cover {covered:.1f} s of a run that took {max(passed, took):.1f} s")
     if covered < (log.asked_s or 0) / 2 and not any(_FINISHER.search(name) for name in log.added):
         return Refusal(last.line, f"the run ended after {covered:.1f} of {log.asked_s} s")

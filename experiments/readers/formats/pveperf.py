@@ -12,7 +12,7 @@
 - Buffered reads are of 2 MiB one after the other from the device's begin; a MB is 2**20 bytes.
 - The seek time is the mean of reads of 512 bytes at random places.
 - An fsync is of a new file of 4,001 bytes; it counts with opening, writing and closing it.
-- What it says of processor and names is of no storage, and left where it is.
+- Lines about the processor and DNS are ignored.
 
 Source: pve-manager, bin/pveperf; outputs on forums and in repositories.
 """

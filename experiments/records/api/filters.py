@@ -41,11 +41,11 @@ from kdb.units import METRICS
 
 
 class StrictFilterBackend(DjangoFilterBackend):
-    """Filters that refuse what they do not know."""
+    """A filter backend that answers unknown parameters and values with errors."""
 
     def filter_queryset(self, request: Request, queryset: QuerySet[Any], view: GenericAPIView[Any]) -> QuerySet[Any]:
         filterset = self.get_filterset(request, queryset, view)
-        assert isinstance(view.paginator, PageByKey)  # as every list here has
+        assert isinstance(view.paginator, PageByKey)  # the pagination of all lists here
         names = [*(filterset.filters if filterset else ()), *view.paginator.parameters, FORMAT_PARAMETER]
         errors = name_errors(request.query_params, names)
         if filterset and not filterset.is_valid():
@@ -95,7 +95,7 @@ class VisibleField(forms.CharField):
 
 
 class CatalogueFilter(django_filters.CharFilter):
-    """A filter by key: PostgreSQL keeps statistics of how many rows have a key, not of how many have its name."""
+    """Filters by primary key, for which PostgreSQL has statistics, which it has not for a join by slug."""
 
     field_class = CatalogueField
 
@@ -106,7 +106,7 @@ class CatalogueFilter(django_filters.CharFilter):
 
 
 class VariantFilter(CatalogueFilter):
-    """A filter of rows that have a variant, by the keys of the entry's variants."""
+    """Filters rows with a variant by the primary keys of the entry's variants."""
 
     def filter(self, queryset: QuerySet[Any], value: str) -> QuerySet[Any]:
         if not value:
@@ -120,7 +120,7 @@ class VisibleFilter(django_filters.CharFilter):
 
 
 class CaseStudyFilter(VisibleFilter):
-    """A filter by key, as the catalogue's."""
+    """Filters by primary key, as CatalogueFilter does."""
 
     def filter(self, queryset: QuerySet[Any], value: str) -> QuerySet[Any]:
         return queryset.filter(**{self.field_name: CaseStudy.objects.get(slug=value).pk}) if value else queryset
@@ -145,10 +145,6 @@ class YesNoFilter(django_filters.ChoiceFilter):
         if not value:
             return queryset
         return queryset.filter(self.condition if value == "true" else ~self.condition)
-
-
-def _choices(text_choices: Any) -> list[tuple[str, str]]:
-    return [(value, label) for value, label in text_choices.choices if value]
 
 
 def _catalogue(model: type, path: str, help_text: str) -> CatalogueFilter:
@@ -182,7 +178,7 @@ class WorkloadVariantFilters(django_filters.FilterSet):
 
 class StorageFilters(django_filters.FilterSet):
     server = VisibleFilter(field_name="server__slug", rows=visible.servers, help_text="Server, by slug.")
-    kind = django_filters.ChoiceFilter(choices=_choices(Storage.Kind))
+    kind = django_filters.ChoiceFilter(choices=[choice for choice in Storage.Kind.choices if choice[0]])
 
 
 _ENDED = "Of a case study that was retracted or superseded, or is doubted."

@@ -1,6 +1,6 @@
 """The JSON of facts: full precision, the unit beside the number, null for what is missing.
 
-Rows refer to each other by slug. A text that the source leaves out is null, as a number is.
+Rows refer to each other by slug. What the source does not state is null, texts as well as numbers.
 """
 
 from dataclasses import asdict
@@ -69,7 +69,7 @@ class Slugs(serializers.Field[Any, Any, list[str], Any]):
 
 
 class RetractedSlugs(Slugs):
-    """The slugs of those among several case studies that count no longer: retracted, superseded or doubted."""
+    """The slugs of those among several case studies that no longer count: retracted, superseded or doubted."""
 
     def to_representation(self, value: Any) -> list[str]:
         return sorted(row.slug for row in value.all() if row.status in CaseStudy.ENDED)
@@ -77,7 +77,7 @@ class RetractedSlugs(Slugs):
 
 @extend_schema_field(OpenApiTypes.BOOL)
 class Retracted(serializers.Field[Any, Any, bool, CaseStudy]):
-    """True where the case study at `source` counts no longer: it was retracted or superseded, or is doubted."""
+    """True where the case study at `source` no longer counts: it was retracted or superseded, or is doubted."""
 
     def __init__(self, source: str) -> None:
         super().__init__(source=source, read_only=True)
@@ -100,7 +100,7 @@ class Unit(serializers.Field[Any, Any, str, Any]):
 
 @extend_schema_field(shape_of(Protocol)(allow_null=True))
 class ProtocolField(serializers.Field[Any, Any, dict[str, Any] | None, CaseStudy]):
-    """A case study held against what a result needs to count, where it is asked for alone; in lists null."""
+    """The protocol of a case study; null in lists, because it costs five queries."""
 
     def __init__(self) -> None:
         super().__init__(source="*", read_only=True)
@@ -111,7 +111,7 @@ class ProtocolField(serializers.Field[Any, Any, dict[str, Any] | None, CaseStudy
 
 
 class ReadSerializer(serializers.ModelSerializer[Any]):
-    """A row as it is read: what the model lets stay blank is null, so that silence looks like silence."""
+    """A row to read, in which empty texts are null like every other value that is not stated."""
 
     def get_extra_kwargs(self) -> dict[str, dict[str, Any]]:
         extra = super().get_extra_kwargs()
@@ -211,7 +211,7 @@ class ComponentSerializer(ReadSerializer):
         fields = ("number", "slug", "name", "description", "names")
 
 
-# Where evidence comes from
+# Sources of evidence
 
 
 class PublicationSerializer(ReadSerializer):
@@ -245,7 +245,7 @@ class StorageSerializer(ReadSerializer):
 
 
 class EndingSerializer(ReadSerializer):
-    """A case study, or numbers of it, that count no longer."""
+    """A case study, or numbers of it, that no longer count."""
 
     case_study = Slug("case_study.slug")
     replaced_by = Slug("replaced_by.slug", allow_null=True)

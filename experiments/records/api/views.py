@@ -1,4 +1,4 @@
-"""Every kind of fact as a list and as one object, to read."""
+"""Read-only lists and objects of every kind of fact."""
 
 from typing import Any
 
@@ -37,9 +37,9 @@ from . import filters, serializers
 
 @method_decorator(conditional_page, name="dispatch")
 class FactViewSet(ReadOnlyModelViewSet[Any]):
-    """One kind of fact. The entity tag is of the bytes sent, so a client that has them gets 304.
+    """One kind of fact. The entity tag is a digest of the response, so clients that have it get 304.
 
-    Everyone sees the same, so nobody is looked up.
+    Everybody sees the same, so requests are not authenticated, which saves queries.
     """
 
     authentication_classes = []
@@ -153,7 +153,7 @@ class StorageViewSet(FactViewSet):
 
 
 class CaseStudyViewSet(FactViewSet):
-    """Case studies: one laboratory, one server, one protocol. Those that count no longer stay, with the reason."""
+    """Case studies: one laboratory, one server, one protocol. Those that no longer count stay, with the reason."""
 
     queryset = (
         visible.case_studies()
@@ -180,8 +180,8 @@ class ConfigurationViewSet(TableViewSet):
         return queryset.filter(case_study__slug=case_study) if case_study else queryset
 
 
-# The configurations and variants of a page are few, so they are fetched once each, not joined to every row.
-_OF_AN_OBSERVATION = (
+# A page of rows has few configurations and variants: prefetched, each is read once, not joined to every row.
+_OBSERVATION_PREFETCHES = (
     Prefetch("configuration", Configuration.objects.select_related("case_study", "hypervisor", "guest_fs", "host_fs")),
     "variant__workload",
     "variant__benchmark",
@@ -189,7 +189,7 @@ _OF_AN_OBSERVATION = (
 
 
 class PageByConfiguration(PageByKey):
-    """Rows of configurations, one configuration after the other: so a filter by either finds them in this order."""
+    """Pages of rows in the order of configurations, which an index gives also under a filter by configuration."""
 
     key = ("configuration_id", "pk")
 
@@ -197,7 +197,7 @@ class PageByConfiguration(PageByKey):
         configuration, row = place
         until = "gte" if is_backwards else "lte"
         compare = LessThanOrEqual if is_backwards else GreaterThanOrEqual
-        # Both tables are compared: PostgreSQL carries an equality from one to the other, and nothing else.
+        # Compare the joined table, too: PostgreSQL derives equalities across a join, but no inequalities.
         begun = [compare(F("configuration_id"), configuration)]
         if queryset.query.alias_refcount.get(Configuration._meta.db_table):  # it is joined
             begun.append(compare(Col(Configuration._meta.db_table, Configuration._meta.pk), configuration))
@@ -207,7 +207,7 @@ class PageByConfiguration(PageByKey):
 class MeasurementViewSet(TableViewSet):
     """Numbers that a benchmark or a paper's table reports, each with its unit and its place in the source."""
 
-    queryset = visible.measurements().prefetch_related(*_OF_AN_OBSERVATION, "ending")
+    queryset = visible.measurements().prefetch_related(*_OBSERVATION_PREFETCHES, "ending")
     serializer_class = serializers.MeasurementSerializer
     pagination_class = PageByConfiguration
     filterset_class = filters.MeasurementFilters
@@ -218,7 +218,7 @@ class MeasurementViewSet(TableViewSet):
 class DerivedValueViewSet(TableViewSet):
     """Numbers that follow from a paper's text by arithmetic, each with its formula and interval."""
 
-    queryset = visible.derived_values().prefetch_related(*_OF_AN_OBSERVATION)
+    queryset = visible.derived_values().prefetch_related(*_OBSERVATION_PREFETCHES)
     serializer_class = serializers.DerivedValueSerializer
     pagination_class = PageByConfiguration
     filterset_class = filters.DerivedValueFilters

@@ -1,4 +1,4 @@
-"""The bytes of an uploaded file as a download that no browser runs."""
+"""Send uploaded files as downloads that browsers do not execute."""
 
 from django.http import StreamingHttpResponse
 
@@ -8,7 +8,7 @@ from . import raw_files
 
 
 def raw_response(file: RawFile) -> StreamingHttpResponse:
-    """Answer the bytes of a file a part at a time; the entity tag is their SHA-256."""
+    """Stream the bytes of a file; the entity tag is their SHA-256."""
     response = StreamingHttpResponse(raw_files.chunks(file), content_type="application/octet-stream")
     response["Content-Length"] = file.size_bytes
     response["ETag"] = f'"{file.sha256}"'

@@ -1,4 +1,4 @@
-"""Uploaded bytes: taken in without holding them in memory, kept in the database, given out again."""
+"""Receive, store and read uploaded files, chunk by chunk, never whole in memory."""
 
 import hashlib
 import tempfile
@@ -10,18 +10,18 @@ from experiments.models import ImportBatch, RawChunk, RawFile
 from experiments.readers.base import MAX_BYTES
 
 CHUNK_BYTES = 2**20
-_IN_MEMORY = 4 * 2**20  # of one upload; the rest goes to a temporary file
+_MEMORY_BYTES = 4 * 2**20  # of an upload; a larger one is written to a temporary file
 
 
 class UploadError(ValueError):
-    """An upload cannot be taken; the text is fit to show."""
+    """The upload is refused; the message may be shown to users."""
 
 
 @dataclass(frozen=True)
 class Upload:
-    """One file as it came, whole; its bytes are gone when it is closed. Whoever gets it closes it.
+    """One received file, which the receiver must close.
 
-    rows : what it says, where who made it knows that already (experiments.imports.normalise.source_of_rows)
+    rows : its measurements, where KDB itself made the file (experiments.imports.normalise.source_of_rows)
     """
 
     name: str
@@ -35,8 +35,8 @@ class Upload:
 
 
 def take(name: str, chunks: Iterable[bytes], *, largest: int = MAX_BYTES) -> Upload:
-    """Take in one file. Raises UploadError where it is larger than `largest` bytes."""
-    content = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - closed by whoever gets it
+    """Receive one file. Raises UploadError where it is larger than `largest` bytes."""
+    content = tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES)  # noqa: SIM115 - the caller closes it
     digest, size = hashlib.sha256(), 0
     try:
         for chunk in chunks:
@@ -45,7 +45,7 @@ def take(name: str, chunks: Iterable[bytes], *, largest: int = MAX_BYTES) -> Upl
                 raise UploadError(f"{name}: larger than {largest:,} bytes, the most that one file may have")
             digest.update(chunk)
             content.write(chunk)
-    except BaseException:  # the sender went away in the middle, too
+    except BaseException:  # also where the client disconnects
         content.close()
         raise
     content.seek(0)
@@ -53,7 +53,7 @@ def take(name: str, chunks: Iterable[bytes], *, largest: int = MAX_BYTES) -> Upl
 
 
 def store(batch: ImportBatch, upload: Upload) -> RawFile:
-    """Keep the bytes. Raises IntegrityError where the case study has them already."""
+    """Store an upload. Raises IntegrityError where the case study has the same bytes."""
     file = RawFile.objects.create(
         case_study_id=batch.case_study_id,
         batch=batch,
@@ -71,7 +71,7 @@ def store(batch: ImportBatch, upload: Upload) -> RawFile:
 
 
 def chunks(file: RawFile) -> Iterator[bytes]:
-    """Yield the bytes of a kept file, a part at a time."""
+    """Yield the bytes of a stored file, chunk by chunk."""
     for number in range(-(-file.size_bytes // CHUNK_BYTES)):
         yield bytes(RawChunk.objects.values_list("data", flat=True).get(file=file, number=number))
 

@@ -1,4 +1,4 @@
-"""manage.py backup FILE: everything the database holds, as one archive."""
+"""Write the whole database to one archive."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""manage.py create_token: an API token of a user, printed once."""
+"""Make an API token for a user and print its key once."""
 
 from argparse import ArgumentParser
 from typing import Any

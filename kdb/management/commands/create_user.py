@@ -1,4 +1,4 @@
-"""manage.py create_user: an account with a role. The password never is an argument."""
+"""Make an account with a role. The password is never an argument, as these are visible to other processes."""
 
 import getpass
 import sys

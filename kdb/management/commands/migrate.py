@@ -1,4 +1,4 @@
-"""manage.py migrate: Django's own, by one process at a time, and never by code that is older than the database."""
+"""Migrate as Django does, but in one process at a time, and never by code that is older than the database."""
 
 from typing import Any
 
@@ -17,29 +17,29 @@ from kdb.operations import upgrades
 
 class Command(migrate.Command):
     def execute(self, *args: Any, **options: Any) -> Any:
-        with exclusive_lock("migrate"):  # the checks before the migration ask the database, too
+        with exclusive_lock("migrate"):  # also around the checks, which query the database
             return super().execute(*args, **options)
 
     def check(self, *args: Any, **options: Any) -> None:
-        """Check tables and settings: for the other checks every page would be loaded, a second of a processor."""
+        """Run only the checks of tables and settings; the others import every view, which takes a second."""
         super().check(*args, **{"tags": [Tags.database, Tags.models, "kdb"], **options})
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if not options["app_label"]:  # else back to an earlier migration, by the code that knows the later ones
+        if not options["app_label"]:  # with one, newer code may migrate backwards
             try:
                 upgrades.refuse_newer()
             except upgrades.DatabaseIsNewer as error:
                 raise CommandError(str(error)) from None
             if not any(options[name] for name in ("fake", "plan", "check_unapplied")):
-                _make_at_once()
+                _create_tables()
         super().handle(*args, **options)
 
 
-def _make_at_once() -> None:
-    """Give an empty SQLite database the tables of today's models, all or nothing, and note all migrations as done.
+def _create_tables() -> None:
+    """Create the tables of an empty SQLite database from the models, and record all migrations as applied.
 
-    It takes a tenth of the time of doing them, and a test holds both to the same tables. PostgreSQL gets from
-    migrations what no model says.
+    It takes a tenth of the time of the migrations; a test checks that both make the same tables. On PostgreSQL,
+    migrations also make things that no model describes.
     """
     if connection.vendor != "sqlite" or connection.introspection.table_names():
         return

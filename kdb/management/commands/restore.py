@@ -1,4 +1,4 @@
-"""manage.py restore FILE: the database as an archive says, whichever kind of database wrote it."""
+"""Restore the database from an archive, whichever kind of database wrote it."""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         file = options["file"]
         try:
-            manifest = backups.check(file)  # before the database is touched at all
+            manifest = backups.check(file)  # before anything is changed
             rows = sum(table["rows"] for table in manifest["tables"].values())
             if options["check"]:
                 self.stdout.write(f"{file} is whole: {rows:,} rows, made by release {manifest['release']}.")

@@ -1,4 +1,4 @@
-"""manage.py serve: prepare the database, then keep the web server and the workers running (kdb.jobs.serving)."""
+"""Prepare the database, then keep the web server and the workers running (kdb.jobs.serving)."""
 
 import fcntl
 import logging
@@ -27,17 +27,17 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the supervisor has its own
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the supervisor sets its own handler
         try:
-            sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # also where it goes into a file
+            sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # also where stdout is a file
             port = integer("PORT", 8000, lowest=1, highest=65535)
-            os.umask(0o077)  # of all that this and its children make: database, keys, logs
+            os.umask(0o077)  # for all files that this and its children make: database, keys, logs
             lock = _lock(settings.DATA_DIR)
             for folder in (settings.DATA_DIR, settings.KDB_KEYS_DIR):
-                self._tighten(folder)
+                self._make_private(folder)
             listener = _listen(port)
             starting = StartingPage(listener)
-            _reach_services()
+            _check_services()
             call_command("prepare", stdout=self.stdout)
             connection.close()
             self.stdout.write("Starting the web server and the workers.")
@@ -60,11 +60,11 @@ class Command(BaseCommand):
         except (ImproperlyConfigured, CommandError) as error:
             sys.exit(f"KDB does not run: {error}")
 
-    def _tighten(self, folder: Path) -> None:
-        """Close an existing folder, with all that is in it, to everybody but its owner, and say so."""
+    def _make_private(self, folder: Path) -> None:
+        """Make an existing folder accessible to its owner only, and say so."""
         if not folder.is_dir() or not (mode := stat.S_IMODE(folder.stat().st_mode)) & 0o077:
             return
-        if mode & stat.S_ISVTX or folder.stat().st_uid != os.geteuid():  # /tmp, or somebody else's: not ours to shut
+        if mode & stat.S_ISVTX or folder.stat().st_uid != os.geteuid():  # not /tmp, and nobody else's folder
             self.stderr.write(f"{folder} may be read by others; choose a folder of your own.")
             return
         folder.chmod(0o700)
@@ -72,7 +72,7 @@ class Command(BaseCommand):
 
 
 def _lock(data_dir: Path) -> IO[str]:
-    """Hold the place; two servers on one would be two where one was meant."""
+    """Lock the data directory, on which one server may run. Raises CommandError."""
     try:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = (data_dir / "server.lock").open("a")
@@ -86,7 +86,7 @@ def _lock(data_dir: Path) -> IO[str]:
 
 
 def _listen(port: int) -> socket.socket:
-    """Take the port now; the web server inherits it, also when it is started again."""
+    """Listen on the port with a socket that each web server inherits. Raises CommandError."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -97,7 +97,7 @@ def _listen(port: int) -> socket.socket:
     return listener
 
 
-def _reach_services() -> None:
+def _check_services() -> None:
     try:
         connection.ensure_connection()
     except DatabaseError as error:

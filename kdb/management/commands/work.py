@@ -1,4 +1,4 @@
-"""manage.py work: a worker without Redis."""
+"""Run a worker without Redis."""
 
 from typing import Any
 

@@ -305,7 +305,7 @@ def test_a_host_registered_on_the_command_line_has_the_owner_that_is_named(owner
         )
         host.refresh_from_db()
 
-    monkeypatch.setattr(arguments, "finish", checked)
+    monkeypatch.setattr(arguments, "finish_host_job", checked)
     asked = {"accept": ssh.fingerprint(other_key), "stdout": io.StringIO()}
     call_command("register_host", "lab-9", "192.0.2.9", owner="owner", **asked)
     assert Host.objects.get(slug="lab-9").registered_by == owner

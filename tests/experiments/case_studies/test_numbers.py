@@ -132,7 +132,7 @@ def test_beside_it_stand_the_numbers_of_its_fair_play_group_with_what_differs(st
 
 
 def test_a_page_shows_the_first_of_a_large_group_and_says_so(study, monkeypatch):
-    monkeypatch.setattr("experiments.case_studies.numbers.MOST_BESIDE", 2)
+    monkeypatch.setattr("experiments.case_studies.numbers.MAX_NEIGHBOURS", 2)
     variant = make_variant("varmail")
     rows = [make_measurement(case_study=study, guest_fs=f"fs-{n}", variant=variant) for n in range(3)]
     publish(study)

@@ -123,7 +123,7 @@ def bundle(paper) -> bytes:
 def brought(bundle: bytes, slug: str = "quokka-lab") -> CaseStudy:
     """Return a researcher's draft of the bundle, under this name."""
     renamed = changed(bundle, "case-study.json", b'"quokka-lab"', f'"{slug}"'.encode())
-    return bundles.take_in(renamed, user=factories.make_user(), door=ImportBatch.Door.BROWSER)[0]
+    return bundles.import_bundle(renamed, user=factories.make_user(), door=ImportBatch.Door.BROWSER)[0]
 
 
 CREATED = {
@@ -480,7 +480,7 @@ def test_a_reviewer_reads_what_publication_makes_public(client, bundle, django_a
         assert word in page, word
     assert page.count("public already, to be said of this case study too") == 1
     with django_assert_num_queries(9):
-        rows = pages.brought(draft)
+        rows = pages.added_rows(draft)
     assert len(rows) == len(references.SHARED) + 1 + 3 + 2  # a variant, three claims, two findings
 
 

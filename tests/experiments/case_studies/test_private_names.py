@@ -236,9 +236,9 @@ def test_a_bundle_of_the_same_content_as_others_draft_is_not_known(published_evi
     CaseStudy.objects.filter(slug="p4").update(status="draft", published_revision=None, owner=owner)
     draft, content = CaseStudy.objects.get(slug="p4"), io.BytesIO()
     bundles.export(draft, content)
-    assert bundles.take_in(content.getvalue(), user=owner, door=ImportBatch.Door.BROWSER) == (draft, False)
+    assert bundles.import_bundle(content.getvalue(), user=owner, door=ImportBatch.Door.BROWSER) == (draft, False)
     with pytest.raises(bundles.BundleError, match="not to be had"):
-        bundles.take_in(content.getvalue(), user=other, door=ImportBatch.Door.BROWSER)
+        bundles.import_bundle(content.getvalue(), user=other, door=ImportBatch.Door.BROWSER)
 
 
 def test_a_file_of_others_draft_is_like_one_that_is_not_there(draft):

@@ -334,7 +334,7 @@ def test_an_import_is_filed_though_a_deleted_draft_took_its_load_along(draft, mo
     """SQLite has one writer, so nobody deletes anything while another files."""
     other = make_case_study("other")
     filed(other, table(10.0))
-    find = ImportFiler.variant
+    find = ImportFiler.variant_id
 
     def find_then_lose(variant):
         stored = find(variant)
@@ -344,7 +344,7 @@ def test_an_import_is_filed_though_a_deleted_draft_took_its_load_along(draft, mo
             assert came == [None]
         return stored
 
-    monkeypatch.setattr(ImportFiler, "variant", staticmethod(find_then_lose))
+    monkeypatch.setattr(ImportFiler, "variant_id", staticmethod(find_then_lose))
     assert filed(draft, table(11.0)).state == State.FILED
     assert Measurement.objects.get(configuration__case_study=draft).value == 11.0
 

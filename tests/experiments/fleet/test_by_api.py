@@ -10,7 +10,7 @@ from django.urls import reverse
 from experiments.campaigns import checks, hosts
 from experiments.campaigns.forms import HostForm
 from experiments.fleet import actions, watching
-from experiments.fleet.driver.proxmox.configuration import parsed
+from experiments.fleet.driver.proxmox.configuration import parse_configuration
 from experiments.models import Host, ObservedDisk, ObservedPool
 from kdb.jobs import jobs
 from modelling.fleet.moving import manual
@@ -41,7 +41,10 @@ def door(tmp_path, settings):
     mail = {"vmid": 100, "name": "mail-1", "status": "running", "pid": 7, "blockstat": {"scsi0": STATS}}
     answers = {
         **{"/version": {"version": "9.1.4"}, QEMU: [mail], f"{QEMU}?full=1": [mail]},
-        **{f"{QEMU}/100/config?current=1": parsed(100, f"{MAIL}\nagent: 1").now, f"{QEMU}/100/snapshot": []},
+        **{
+            f"{QEMU}/100/config?current=1": parse_configuration(100, f"{MAIL}\nagent: 1").now,
+            f"{QEMU}/100/snapshot": [],
+        },
         f"{QEMU}/100/agent/get-fsinfo": {"result": [{"type": "ext4"}]},
         **{f"/nodes/localhost/{path}": [] for path in ("disks/directory", "storage/slow/content?content=images")},
         **{"/storage": [], "/nodes/localhost/storage": [STORAGE | {"storage": name} for name in ("slow", "fast")]},

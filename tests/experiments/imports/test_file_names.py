@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.imports.file_names import MOST, hints
+from experiments.imports.file_names import MAX_HINTS, hints
 
 SPELLINGS = {
     "hypervisor": {"kvm": "kvm", "proxmox": "proxmox", "proxmoxve": "proxmox", "hyperv": "hyper-v"},
@@ -39,4 +39,4 @@ def test_what_several_names_say_is_one_hint_with_all_of_them():
 
 
 def test_an_import_has_so_many_hints_at_most():
-    assert len(hints([f"{count}vms" for count in range(1, 2 * MOST)], SPELLINGS)) == MOST
+    assert len(hints([f"{count}vms" for count in range(1, 2 * MAX_HINTS)], SPELLINGS)) == MAX_HINTS

@@ -636,7 +636,7 @@ def emptied() -> None:
 def test_a_bundle_taken_in_elsewhere_is_the_same_case_study(slug):
     bundle = bundle_of(slug)
     emptied()
-    draft, is_new = bundles.take_in(bundle, user=None, door="command")
+    draft, is_new = bundles.import_bundle(bundle, user=None, door="command")
     assert (is_new, draft.status) == (True, CaseStudy.Status.DRAFT)
     before, after = (members_of(content) for content in (bundle, bundle_of(slug)))
     assert before == after
@@ -646,7 +646,7 @@ def test_a_bundle_brings_its_files_and_where_each_number_stood(draft):
     filed(draft, TABLE)
     bundle = bundle_of("lab")
     lifecycle.delete_draft(draft)
-    again, _ = bundles.take_in(bundle, user=draft.owner, door="browser")
+    again, _ = bundles.import_bundle(bundle, user=draft.owner, door="browser")
     measurement = Measurement.objects.filter(configuration__case_study=again).first()
     assert measurement.line == 2
     assert raw_files.content(RawFile.objects.get(pk=measurement.raw_file_id)) == TABLE.encode()
@@ -682,14 +682,14 @@ def test_a_bundle_carries_every_fact_of_configurations_and_numbers(draft):
     assert [row["machine"] for row in before] == [1, 2, None, None, None]
     bundle = bundle_of("lab")
     lifecycle.delete_draft(draft)
-    bundles.take_in(bundle, user=None, door="command")
+    bundles.import_bundle(bundle, user=None, door="command")
     assert list(asked.values(*names, *of_configuration)) == before
     assert members_of(bundle_of("lab")) == members_of(bundle)
 
 
 def test_the_same_bundle_again_adds_nothing():
     counts = Measurement.objects.count(), CaseStudy.objects.count()
-    assert bundles.take_in(bundle_of("p1"), user=None, door="command")[1] is False
+    assert bundles.import_bundle(bundle_of("p1"), user=None, door="command")[1] is False
     assert counts == (Measurement.objects.count(), CaseStudy.objects.count())
 
 
@@ -723,7 +723,7 @@ def test_a_bundle_that_is_wrong_is_refused_and_leaves_nothing(draft, name, old, 
     bundle = changed(bundle_of("lab"), name, old, new)
     lifecycle.delete_draft(draft)
     with pytest.raises(bundles.BundleError, match=words):
-        bundles.take_in(bundle, user=None, door="command")
+        bundles.import_bundle(bundle, user=None, door="command")
     assert not CaseStudy.objects.filter(slug="lab").exists()
 
 
@@ -736,7 +736,7 @@ def test_a_bundle_whose_claim_asks_too_much_is_refused_with_its_code(draft):
     claim.delete()
     lifecycle.delete_draft(draft)
     with pytest.raises(bundles.BundleError, match=r"claim X-1, checks: own.* more than 10,000 parts"):
-        bundles.take_in(bundle, user=None, door="command")
+        bundles.import_bundle(bundle, user=None, door="command")
     assert not Claim.objects.filter(code="X-1").exists()
 
 
@@ -746,7 +746,7 @@ def test_bytes_that_are_not_those_named_are_refused(draft):
     bundle = changed(bundle_of("lab"), f"files/{digest}", b"10.5", b"10.6")
     lifecycle.delete_draft(draft)
     with pytest.raises(bundles.BundleError, match="not those that the bundle names"):
-        bundles.take_in(bundle, user=None, door="command")
+        bundles.import_bundle(bundle, user=None, door="command")
 
 
 def crafted(document: str, measurements: str = "") -> bytes:
@@ -782,7 +782,7 @@ def test_a_crafted_bundle_costs_whoever_takes_it_in_next_to_nothing(document, wo
     monkeypatch.setattr(bundle_reader, "read", lambda *given: pytest.fail("it was read in this process"))
     try:
         with pytest.raises(bundles.BundleError, match=words) as refusal:
-            bundles.take_in(bundle, user=None, door="browser")
+            bundles.import_bundle(bundle, user=None, door="browser")
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -863,7 +863,7 @@ def test_a_bundle_with_long_tables_is_left_to_the_command(draft, monkeypatch):
     filed(draft, TABLE)
     bundle = bundle_of("lab")
     lifecycle.delete_draft(draft)
-    monkeypatch.setattr(bundles, "_MOST_LINES_AT_ONCE", 3)
+    monkeypatch.setattr(bundles, "_MAX_BROWSER_LINES", 3)
     with pytest.raises(bundles.BundleError, match=r"manage\.py import_results"):
-        bundles.take_in(bundle, user=draft.owner, door="browser")
-    assert bundles.take_in(bundle, user=None, door="command")[1]
+        bundles.import_bundle(bundle, user=draft.owner, door="browser")
+    assert bundles.import_bundle(bundle, user=None, door="command")[1]

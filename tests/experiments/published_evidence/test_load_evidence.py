@@ -26,7 +26,7 @@ from experiments.models import (
 )
 from experiments.published_evidence import load as evidence
 from experiments.published_evidence.files import Entry, EvidenceError, as_entries, read_csv, read_json
-from experiments.published_evidence.rows import referred, referred_list, values_of
+from experiments.published_evidence.rows import resolve, resolve_list, values_of
 
 
 @pytest.fixture
@@ -294,9 +294,9 @@ def test_a_name_that_no_row_has_is_named_with_those_there_are():
     entry = Entry("a.csv, line 9", {"one": "mail", "several": "varmail varmail"})
     rows = {"varmail": 1, "database": 2}
     with pytest.raises(EvidenceError, match='one: found "mail", allowed is one of database, varmail'):
-        referred(entry, "one", rows)
+        resolve(entry, "one", rows)
     with pytest.raises(EvidenceError, match=r"several: .*allowed is these with spaces between, each once: database, v"):
-        referred_list(entry, "several", rows)
+        resolve_list(entry, "several", rows)
 
 
 @pytest.mark.both

@@ -93,6 +93,6 @@ def test_a_bundle_brings_where_a_source_is():
     study.delete()
     Publication.objects.all().delete()
 
-    brought, _ = bundles.take_in(bundle.getvalue(), user=None, door=ImportBatch.Door.COMMAND)
+    brought, _ = bundles.import_bundle(bundle.getvalue(), user=None, door=ImportBatch.Door.COMMAND)
 
     assert Publication.objects.values(*told).get(case_studies=brought) == told

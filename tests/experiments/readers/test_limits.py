@@ -271,7 +271,7 @@ def test_what_is_read_apart_is_what_is_read_here():
 
 @pytest.mark.slow
 def test_a_file_that_takes_too_long_is_stopped_and_the_next_is_read(monkeypatch):
-    monkeypatch.setattr(reading_process, "PATIENCE", 600)  # on a busy machine a second of work takes many
+    monkeypatch.setattr(reading_process, "CLOCK_FACTOR", 600)  # on a busy machine a second of work takes many
     with ReadingProcess(seconds=1) as process:
         with pytest.raises(NotRead) as stopped:
             process.read([HEADER, *[ROW * 25_000] * 60], lambda: None)

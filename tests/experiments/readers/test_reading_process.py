@@ -95,7 +95,7 @@ def test_nobody_waits_for_what_is_not_wanted_any_more_and_it_ends(reader):
 
 def test_what_works_or_waits_for_too_long_ends(monkeypatch):
     monkeypatch.setattr(reading_process, "SECONDS_OF_A_PAGE", 1)
-    monkeypatch.setattr(reading_process, "PATIENCE", 2)
+    monkeypatch.setattr(reading_process, "CLOCK_FACTOR", 2)
     with pytest.raises(NotRead, match=r"more than [12] s"):
         read_isolated(b"", f"{COMPROMISED}:works", str)
     with pytest.raises(NotRead, match="more than 2 s"):
@@ -165,7 +165,7 @@ def test_a_reader_that_crashes_is_told_with_its_status_and_harms_no_other():
 
 
 def test_no_more_read_at_once_than_may(monkeypatch):
-    monkeypatch.setattr(reading_process, "_at_once", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(reading_process, "_reader_slots", threading.BoundedSemaphore(1))
     asked = []
 
     def gone() -> None:

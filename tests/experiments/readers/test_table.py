@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from experiments.readers import table
 from experiments.readers.table import Fault, Table, read_table, recognises, template_csv, template_xlsx
-from experiments.readers.table_columns import FIELDS, meaning
+from experiments.readers.table_columns import FIELDS, parse_header
 from kdb.units import UNITS
 
 PLAIN = "workload,unit,value\nmail,MiB/s,10.5\nweb,MiB/s,4\n"
@@ -91,7 +91,7 @@ def test_title_lines_may_stand_above_and_lines_keep_their_numbers():
     ],
 )
 def test_headers_have_aliases(header, name):
-    assert meaning(header).name == name
+    assert parse_header(header).name == name
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,11 @@ def test_headers_have_aliases(header, name):
     ],
 )
 def test_a_quantity_as_header_brings_its_unit(header, unit, metric):
-    assert (meaning(header).name, meaning(header).unit, meaning(header).metric) == ("value", unit, metric)
+    assert (parse_header(header).name, parse_header(header).unit, parse_header(header).metric) == (
+        "value",
+        unit,
+        metric,
+    )
     assert rows(f"workload,{header}\nmail,5\n")[0] == {
         "line": 2,
         "workload": "mail",

@@ -93,7 +93,7 @@ def loop(times: int) -> Mapping[str, object]:
 
 
 def test_the_parts_of_a_check_are_bounded_with_its_loops_written_out(monkeypatch):
-    monkeypatch.setattr(claim_conditions, "MOST_PARTS", 701)
+    monkeypatch.setattr(claim_conditions, "MAX_PARTS", 701)
     for times in (99, 100):  # 1 + 7 * 100
         assert len(parse_checks(loop(times)).own.parts) == times
     assert refusal(loop(101)).endswith("it has more than 701 parts, the most allowed")

@@ -141,7 +141,7 @@ def test_a_bundle_with_what_a_page_could_not_show_is_refused_with_a_sentence(pub
     bundles.export(CaseStudy.objects.get(slug="p1"), content)
     for words, change in BUNDLES.items():
         with pytest.raises(bundles.BundleError, match=words):
-            bundles.take_in(changed_bundle(content, change), user=None, door="command")
+            bundles.import_bundle(changed_bundle(content, change), user=None, door="command")
 
 
 @pytest.mark.parametrize(

@@ -69,9 +69,9 @@ def test_a_long_table_of_equal_numbers_takes_no_longer_a_row_than_a_short_one(mo
             Counted.times += 1
             return float(self) * other
 
-    monkeypatch.setattr(plausibility, "TOLD_APART", Counted(plausibility.TOLD_APART))
+    monkeypatch.setattr(plausibility, "DIFFERENT", Counted(plausibility.DIFFERENT))
     assert not implausible(value for load in range(400) for value in systems(1.0, 1.0, 1.0, load=load))
-    assert 0 < Counted.times <= 400 * plausibility.MOST_LOADS
+    assert 0 < Counted.times <= 400 * plausibility.MAX_LOADS
 
 
 def test_only_values_of_one_group_are_held_against_each_other():

@@ -81,7 +81,7 @@ def test_of_two_runners_that_see_a_command_at_the_same_time_one_takes_it(host, m
         return now()
 
     monkeypatch.setattr(queue, "now", now_and_another_takes_it)
-    assert queue._taken(host, OURS, [], 4) == []
+    assert queue._lease_now(host, OURS, [], 4) == []
     waiting.refresh_from_db()
     assert waiting.leased_by == OTHER
 
@@ -175,7 +175,7 @@ def test_an_idle_question_that_is_not_held_is_two_short_queries_and_comes_again_
 
 
 def test_a_runner_that_asks_without_end_is_told_to_wait_and_another_is_not(host, post, monkeypatch):
-    monkeypatch.setattr("experiments.runner.api._MOST_A_MINUTE", 2)
+    monkeypatch.setattr("experiments.runner.api._MAX_PER_MINUTE", 2)
     other = make_host(registered_by=host.registered_by)
     key = hosts.make_runner_token(other, user=host.registered_by)
     asked = {"runner": OURS, "held": [], "room": 0}

@@ -16,7 +16,7 @@ from django.test import Client
 from django.utils.timezone import now
 
 from kdb.accounts import login_limits, tokens
-from kdb.accounts.roles import ROLES, bring_up_to_date
+from kdb.accounts.roles import ROLES, update_groups
 from kdb.accounts.users import user_of
 from kdb.accounts.views import MOST_RESETS_BY_ADDRESS
 from kdb.jobs import jobs
@@ -250,7 +250,7 @@ def test_an_account_is_for_its_owner(client, path):
 
 def test_roles_are_groups_and_are_brought_back_to_their_table():
     Group.objects.get(name="researchers").permissions.clear()
-    bring_up_to_date()
+    update_groups()
     for role, labels in ROLES.items():
         permissions = Group.objects.get(name=role).permissions.values_list("content_type__app_label", "codename")
         assert {f"{app}.{codename}" for app, codename in permissions} == set(labels)

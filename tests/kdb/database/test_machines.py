@@ -25,8 +25,8 @@ PROGRESS = 3  # answers and uploads between one death and the next
 
 PREPARE = """
 from tests import factories
-from kdb.accounts.roles import bring_up_to_date
-bring_up_to_date()
+from kdb.accounts.roles import update_groups
+update_groups()
 user = factories.make_user()
 study = factories.make_case_study("first")
 for number, guest in enumerate(("ext4", "xfs")):

@@ -240,7 +240,7 @@ def test_an_address_that_cannot_be_one_is_refused(address):
 @pytest.mark.sqlite
 def test_nobody_has_more_than_ten_or_one_of_them_twice():
     ada = make_user()
-    for number in range(subscriptions.MOST):
+    for number in range(subscriptions.MAX_SUBSCRIPTIONS):
         subscribe(f"https://hooks.example.org/{number}", ada)
     with pytest.raises(subscriptions.SubscriptionError, match="as many as one may"):
         subscribe("https://hooks.example.org/more", ada)

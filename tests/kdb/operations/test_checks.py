@@ -61,13 +61,13 @@ def test_production_without_a_secret_ends_in_one_sentence(tmp_path):
 def test_a_default_spread_that_is_no_share_is_an_error(settings, share):
     settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION = share
 
-    assert [message.id for message in checks.default_spread_is_a_share(None)] == ["kdb.E001"]
+    assert [message.id for message in checks.check_default_spread(None)] == ["kdb.E001"]
 
 
 def test_a_lease_shorter_than_a_tick_is_warned_of(settings):
     settings.KDB_JOB_LEASE_SECONDS = 10
 
-    assert [message.id for message in checks.ticks_outpace_leases(None)] == ["kdb.W001"]
+    assert [message.id for message in checks.check_ticks_and_leases(None)] == ["kdb.W001"]
 
 
 # docker-compose.yml

@@ -45,7 +45,7 @@ def test_what_django_logs_of_a_request_has_its_id_too(db, caplog):
 def test_a_job_logs_under_the_id_of_the_request_that_asked_for_it(db, caplog, monkeypatch):
     seen = []
     monkeypatch.setitem(jobs._handlers, "tried", lambda run: seen.append(request_ids.current()))
-    with request_ids.under("asked-by-somebody"):
+    with request_ids.use_id("asked-by-somebody"):
         job = jobs.enqueue("tried")
     assert request_ids.current() == ""
     jobs.run(job.pk)
@@ -60,7 +60,7 @@ def test_a_line_of_json_holds_message_id_and_exception():
         record = logging.getLogger("kdb.tried").makeRecord(
             "kdb.tried", logging.ERROR, __file__, 1, "went %s", ("wrong",), __import__("sys").exc_info()
         )
-    with request_ids.under("asked-by-somebody"):
+    with request_ids.use_id("asked-by-somebody"):
         text = log_lines.JsonFormatter().format(record)
     assert "\n" not in text
     line = json.loads(text)

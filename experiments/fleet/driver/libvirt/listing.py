@@ -1,4 +1,4 @@
-"""List what runs on a host of libvirt and where its disks lie; nothing is changed."""
+"""List the machines of a libvirt host and the storage of their disks; read-only."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from experiments.readers.facts.json_text import document_of
 from experiments.readers.xml_tree import NoTreeError, root_of, text_at
 
 from ..contract import ListedDisk, ListedMachine, ListedPool, Listing
-from ..guests import ALLOCATED, file_systems_in, is_of_a_campaign
+from ..guests import ALLOCATED, file_systems_in, is_of_campaign
 from ..mounts import MOST_BYTES, SECONDS, Mounts, batches
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -31,21 +31,21 @@ class LibvirtListing:
         self.host = host
 
     def read_counters(self) -> dict[str, dict[str, Counts]]:
-        # The counters tell names alone, and a name may be another machine's by now.
+        # domstats prints names only: the same call must map them to UUIDs, as names can move to other machines.
         text = self._virsh("list --uuid --name; domstats --block --list-active --nowait")
         uuids = {match[2].strip(): match[1] for match in _NAMED.finditer(text)}
         return {
             uuids[name]: disks
             for name, disks in counters.read(text).items()
-            if name in uuids and not is_of_a_campaign(name)
+            if name in uuids and not is_of_campaign(name)
         }
 
     def list_all(self) -> Listing:
-        domains = [_tree(text) for text in self._dumped("list --all --uuid", "dumpxml", "domain")]
-        domains = [domain for domain in domains if not is_of_a_campaign(text_at(domain, "name"))]
+        domains = [_parse_xml(text) for text in self._dump_xml("list --all --uuid", "dumpxml", "domain")]
+        domains = [domain for domain in domains if not is_of_campaign(text_at(domain, "name"))]
         snapshots = set(self._virsh("list", "--all", "--with-snapshot", "--uuid").split())
         sizes = counters.sizes(self._virsh("domstats", "--block", "--list-active", "--nowait"))
-        named = [_tree(text) for text in self._dumped("pool-list --all --uuid", "pool-dumpxml", "pool")]
+        named = [_parse_xml(text) for text in self._dump_xml("pool-list --all --uuid", "pool-dumpxml", "pool")]
         storage = _Storage(self.host, named, [path for domain in domains for path in _image_paths(domain)])
         machines = tuple(_machine(domain, snapshots, sizes, storage) for domain in domains)
         return Listing(tuple(storage.pools.values()), machines)
@@ -61,10 +61,10 @@ class LibvirtListing:
             raise Refused(f"{self.host.address}: virsh {words[0]}: {answer.errors.strip()[-500:]}")
         return answer.text
 
-    def _dumped(self, which: str, command: str, tag: str) -> Iterator[str]:
-        """Yield the XML of everything that `which` lists, by few processes: one for each would be most of the cost.
+    def _dump_xml(self, which: str, command: str, tag: str) -> Iterator[str]:
+        """Yield the XML of everything that `which` lists, many per process, as starting virsh is most of the cost.
 
-        What was removed between the two questions is left out.
+        What was removed between the two commands is left out.
         """
         uuids = [uuid for uuid in self._virsh(*which.split()).split() if _UUID.fullmatch(uuid)]
         for batch in batches(uuids):
@@ -75,7 +75,7 @@ class LibvirtListing:
             yield from re.findall(rf"^<{tag}[ >].*?^</{tag}>", answer.text, re.S | re.M)
 
 
-def _tree(text: str) -> Element:
+def _parse_xml(text: str) -> Element:
     try:
         return root_of(text.encode())
     except NoTreeError as error:
@@ -85,7 +85,7 @@ def _tree(text: str) -> Element:
 # Machines
 
 
-def _disks(domain: Element) -> list[Element]:
+def _writable_disks(domain: Element) -> list[Element]:
     """Return the disks that the machine may write."""
     return [
         disk
@@ -95,7 +95,7 @@ def _disks(domain: Element) -> list[Element]:
 
 
 def _image_paths(domain: Element) -> list[str]:
-    paths = [_path_of(disk) for disk in _disks(domain)]
+    paths = [_path_of(disk) for disk in _writable_disks(domain)]
     return [path for path in paths if path.startswith("/") and "\n" not in path]
 
 
@@ -111,10 +111,10 @@ def _machine(
 ) -> ListedMachine:
     uuid, name = text_at(domain, "uuid"), text_at(domain, "name")
     disks = []
-    for disk in _disks(domain):
+    for disk in _writable_disks(domain):
         target = disk.find("target")
         size = sizes.get(name, {}).get(target.get("dev", "") if target is not None else "")
-        if target is not None and size is not None:  # only of one that runs are the sizes known
+        if target is not None and size is not None:  # sizes are known only while the machine runs
             disks.append(_disk(disk, target.get("dev", ""), size, uuid in snapshots, storage))
     channels = domain.findall("devices/channel/target[@name='org.qemu.guest_agent.0']")
     has_agent = any(channel.get("state") == "connected" for channel in channels)
@@ -143,18 +143,18 @@ def _disk(disk: Element, target: str, size: tuple[int, int], has_snapshot: bool,
 
 
 class _Storage:
-    """Mounts, disks and libvirt's pools of a host, and which of them an image lies on."""
+    """The mounts, disks and libvirt pools of a host; finds the pool of an image."""
 
     def __init__(self, host: Connection, named: Iterable[Element], images: Sequence[str]) -> None:
         folders = [text_at(pool, "target/path") for pool in named]
         self.mounts = Mounts(host, [*images, *(folder for folder in folders if folder.startswith("/"))])
         self.pools: dict[str, ListedPool] = {}
         for pool in named:
-            if (named_pool := self._named(pool)) is not None:
+            if (named_pool := self._libvirt_pool(pool)) is not None:
                 self.pools[named_pool.path] = named_pool
 
     def pool_of(self, disk: Element, path: str) -> str:
-        """Return the pool's path: libvirt's where one holds the image, else its file system's; "" for neither."""
+        """Return the path of the libvirt pool that holds the image, else its mount point; "" for neither."""
         if disk.get("type") not in ("file", "block"):
             return ""
         real = self.mounts.real.get(path, path)
@@ -163,17 +163,17 @@ class _Storage:
             return max(holding, key=len)
         if disk.get("type") != "file":
             return ""
-        target = self.mounts.below(real)
+        target = self.mounts.mount_point(real)
         if target and target not in self.pools and (mounted := self.mounts.pool(target, target, "")) is not None:
             self.pools[target] = mounted
         return target if target in self.pools else ""
 
-    def _named(self, pool: Element) -> ListedPool | None:
+    def _libvirt_pool(self, pool: Element) -> ListedPool | None:
         """Return the pool; None where it holds no images that are files or volumes of this host, or is not started."""
         path, name = text_at(pool, "target/path"), text_at(pool, "name")[:80]
         kind = pool.get("type", "")
         if kind in ("dir", "fs", "netfs") and path.startswith("/") and path in self.mounts.real:
-            return self.mounts.pool(path, self.mounts.below(self.mounts.real[path]), name)
+            return self.mounts.pool(path, self.mounts.mount_point(self.mounts.real[path]), name)
         if kind in ("logical", "zfs") and text_at(pool, "capacity").isdecimal() and path:
             size, free = int(text_at(pool, "capacity")), int(text_at(pool, "available") or 0)
             devices = [device.get("path", "") for device in pool.findall("source/device")]

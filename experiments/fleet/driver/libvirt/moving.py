@@ -1,8 +1,8 @@
 """Move a disk under libvirt: a block copy while the machine runs, then a switch in which it stands still briefly.
 
-The copy writes each of the machine's writes to both images before it acknowledges it (`--synchronous-writes`). For the
-switch the machine is paused, so that both images are the same and on their disks while the persistent definition and
-then the running machine go over to the new one (moving.sh): whatever dies in between, it starts from a whole image.
+The copy writes every write to both images before it is acknowledged (`--synchronous-writes`). For the switch the
+machine is paused, so that both images are equal and flushed while the persistent definition and then the running
+machine change to the new one (moving.sh): wherever it is interrupted, the machine starts from a complete image.
 """
 
 import re
@@ -21,15 +21,15 @@ from ..contract import Checked, CopyEnded, Copying, Forbidden, Image, Move, NotS
 from ..script import FORMATS, UNSAFE, MovingScript
 
 UNCACHED = ("none", "directsync")  # O_DIRECT
-SWITCH_SECONDS = 660  # longest; moving.sh gives up before
+SWITCH_SECONDS = 660  # at most; moving.sh gives up earlier
 _PATH = re.compile(r"/[A-Za-z0-9_.+-][A-Za-z0-9_.+/-]*")
-_SPARSE = 0.95  # share of its size that a preallocated image takes at least
-_NO_SPACE_BYTES = 64 * 2**20  # so little is left where a copy ended for want of space
+_SPARSE = 0.95  # an image that takes less than this share of its size is sparse
+_NO_SPACE_BYTES = 64 * 2**20  # with less free, a copy that ended ran out of space
 
 
 @dataclass(frozen=True)
 class _Machine:
-    """libvirt's account of a machine and the disk in question.
+    """The state of a machine and of the moved disk, as libvirt reports it.
 
     is_active : it has a QEMU, paused or not; is_persistent : it has a definition that outlives its QEMU
     active_disk, persistent_disk : the disk in the two definitions; None where it is not there
@@ -53,13 +53,13 @@ class _Machine:
     @property
     def source(self) -> str:
         """Return the image the disk runs from, or where stopped would start from; "" where there is no such disk."""
-        return _file(self.disk)
+        return _source_file(self.disk)
 
     @property
     def mirror(self) -> str:
         """Return the image a running block job of the disk copies to; "" where there is none."""
         mirror = self.active_disk.find("mirror") if self.active_disk is not None else None
-        return (mirror.get("file") or _file(mirror) or "?") if mirror is not None else ""
+        return (mirror.get("file") or _source_file(mirror) or "?") if mirror is not None else ""
 
     def image(self, move: Move) -> Image:
         return {move.old: Image.OLD, move.new: Image.NEW}.get(self.source, Image.NOT_KNOWN)
@@ -84,7 +84,7 @@ class LibvirtMoving(MovingScript):
         disk = machine.active_disk
         if disk is None or machine.source != move.old:
             raise Forbidden(f"{move.disk} lies at {machine.source or 'no file'}, not at {move.old}.")
-        if _file(machine.persistent_disk) != move.old:
+        if _source_file(machine.persistent_disk) != move.old:
             raise Forbidden(f"After a restart {move.disk} would not lie at {move.old}: the definition was changed.")
         driver = disk.find("driver")
         options = driver.attrib if driver is not None else {}
@@ -102,12 +102,12 @@ class LibvirtMoving(MovingScript):
             raise Forbidden(f"{move.disk} is encrypted by QEMU, which a copy would have to know the secret of.")
         if machine.has_snapshots:
             raise Forbidden("The machine has snapshots, which name the old image: remove them first.")
-        about = self._about(move)
+        about = self._image_facts(move)
         if "taken" in about:
             raise Forbidden(f"{move.new} is there already.")
         if not (size := machine.size):
             raise NotSure(f"libvirt does not say how large {move.disk} is.")
-        self._need_room(move, size, int(about["free"]), f"where {move.new} is to lie")
+        self._require_space(move, size, int(about["free"]), f"where {move.new} is to lie")
         if (cache in UNCACHED or options.get("io") == "native") and "direct" not in about:
             raise Forbidden(f"The cache mode {cache} needs O_DIRECT, which {about['host_fs']} refuses.")
         if image_format == "qcow2" and "qemu_img" not in about:
@@ -128,7 +128,7 @@ class LibvirtMoving(MovingScript):
             raise CopyEnded(f"The machine is {machine.state}.")
         if move.new in (machine.mirror, machine.source):
             return self.progress(move)
-        if "taken" in self._about(move):  # of a copy that ended; nobody else has the token
+        if "taken" in self._image_facts(move):  # by an earlier copy of this move: nobody else has the token
             self.undo(move)
         checked = self.check(move)
         if checked.image_format == "raw":
@@ -153,9 +153,9 @@ class LibvirtMoving(MovingScript):
         if machine.source == move.new:
             return Copying(machine.size, machine.size, is_ready=True)
         if machine.mirror != move.new:
-            has_no_space = int(self._about(move)["free"]) < _NO_SPACE_BYTES
+            has_no_space = int(self._image_facts(move)["free"]) < _NO_SPACE_BYTES
             raise CopyEnded(f"The copy ended before it was whole{': no space is left there' * has_no_space}.")
-        # As QEMU counts: what was written twice counts twice; 0 of 0 is a job that has not looked yet.
+        # QEMU counts rewritten blocks again; 0 of 0 is a job that has not started counting.
         is_ready = machine.total > 0 and machine.done == machine.total
         return Copying(machine.done, machine.total or machine.size, is_ready)
 
@@ -165,7 +165,7 @@ class LibvirtMoving(MovingScript):
         machine = self._look(move)
         if machine.image(move) != Image.NEW:
             raise NotSure(f"After the switch {move.disk} lies at {machine.source}.")
-        size = int(self._about(move, of=move.new)["size"])
+        size = int(self._image_facts(move, of=move.new)["size"])
         driver = machine.disk.find("driver") if machine.disk is not None else None
         is_qcow2 = driver is not None and driver.get("type") == "qcow2"
         if size < machine.size and not is_qcow2:
@@ -181,7 +181,7 @@ class LibvirtMoving(MovingScript):
         return f"{move.old}.kdb-kept-{move.token}"
 
     def undo(self, move: Move) -> None:
-        self._need_old(move)
+        self._require_old(move)
         old, _ = self._definitions(move)
         self._call("undo", move.token, move.machine, move.disk, move.old, move.new, old, timeout=180)
 
@@ -195,10 +195,10 @@ class LibvirtMoving(MovingScript):
             raise Forbidden(f"The machine runs from {move.old}.")
         self._call("remove", move.token, self.kept_name(move))
 
-    # What the host says
+    # State of the host
 
     def _look(self, move: Move) -> _Machine:
-        """Return what libvirt says of the machine. Raises MachineGone, and NotSure where it does not say."""
+        """Return the state of the machine. Raises MachineGone, and NotSure where libvirt does not report it."""
         parts = {"state": "", "job": "", "size": "", "snapshots": ""}
         for part in self._call("look", move.machine, move.disk).split("\x01")[1:]:
             name, _, text = part.partition("\n")
@@ -207,20 +207,20 @@ class LibvirtMoving(MovingScript):
         size = re.search(r"^Capacity:\s*(\d+)", parts["size"], re.M)
         if not parts["state"]:
             raise NotSure("libvirt does not say what the machine does.")
-        active, persistent = (_parsed(parts.get(name, "")) for name in ("active", "persistent"))
+        active, persistent = (_parse_definition(parts.get(name, "")) for name in ("active", "persistent"))
         return _Machine(
             state=parts["state"].strip(),
             is_active=active is not None,
             is_persistent=persistent is not None,
-            active_disk=_disk(active, move.disk),
-            persistent_disk=_disk(persistent, move.disk),
+            active_disk=_find_disk(active, move.disk),
+            persistent_disk=_find_disk(persistent, move.disk),
             size=int(size[1]) if size else 0,
             done=int(job.get("cur", 0)),
             total=int(job.get("end", 0)),
             has_snapshots=bool(parts["snapshots"].strip()),
         )
 
-    def _about(self, move: Move, of: str = "") -> dict[str, str]:
+    def _image_facts(self, move: Move, of: str = "") -> dict[str, str]:
         return dict(remote.facts(self._call("about", of or move.old, move.new)))
 
     def _cluster_size(self, move: Move) -> int:
@@ -231,7 +231,7 @@ class LibvirtMoving(MovingScript):
         return int(match[1])
 
     def _definitions(self, move: Move) -> tuple[str, str]:
-        """Return the disk as the persistent definition has it, on the old image and on the new one."""
+        """Return the XML of the disk in the persistent definition, with the old image and with the new one."""
         disk = self._look(move).persistent_disk
         source = disk.find("source") if disk is not None else None
         if disk is None or source is None or source.get("file") not in (move.old, move.new):
@@ -243,7 +243,7 @@ class LibvirtMoving(MovingScript):
         return written[0], written[1]
 
 
-def _parsed(text: str) -> Element | None:
+def _parse_definition(text: str) -> Element | None:
     """Return the XML, None for none. Raises NotSure at what is no XML of libvirt's."""
     try:
         return root_of(text.strip().encode()) if text.strip() else None
@@ -251,7 +251,7 @@ def _parsed(text: str) -> Element | None:
         raise NotSure(f"What libvirt says of the machine is not understood: {error}.") from error
 
 
-def _disk(definition: Element | None, target: str) -> Element | None:
+def _find_disk(definition: Element | None, target: str) -> Element | None:
     for disk in definition.iterfind("devices/disk") if definition is not None else ():
         element = disk.find("target")
         if element is not None and element.get("dev") == target:
@@ -259,6 +259,6 @@ def _disk(definition: Element | None, target: str) -> Element | None:
     return None
 
 
-def _file(disk: Element | None) -> str:
+def _source_file(disk: Element | None) -> str:
     source = disk.find("source") if disk is not None else None
     return source.get("file", "") if source is not None else ""

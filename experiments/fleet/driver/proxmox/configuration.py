@@ -1,7 +1,7 @@
-"""A machine of Proxmox VE as its file has it, /etc/pve/qemu-server/NUMBER.conf: disks, pending changes, snapshots.
+"""Parse a machine's file of Proxmox VE, /etc/pve/qemu-server/NUMBER.conf: disks, pending changes, snapshots.
 
 Source: qm.conf(5), https://pve.proxmox.com/pve-docs/qm.conf.5.html, and how the file is read by PVE::QemuServer
-(parse_vm_config, https://git.proxmox.com/?p=qemu-server.git at e6352be67f70). No real host was asked yet.
+(parse_vm_config, https://git.proxmox.com/?p=qemu-server.git at e6352be67f70). Not yet tried on a real host.
 """
 
 import re
@@ -19,7 +19,7 @@ _UNUSED = re.compile(r"unused\d+")
 _OWNER = re.compile(r"(?:vm|base)-(\d+)-")
 _SIZE = re.compile(r"(\d{1,20}(?:\.\d{1,9})?)([KMGT]?)")
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-_ANOTHER_NAME = UUID("5c1d4a0e-6b1f-4d38-9a0b-0d6f6c9f4d11")  # of machines whose file states no UUID
+_UUID_NAMESPACE = UUID("5c1d4a0e-6b1f-4d38-9a0b-0d6f6c9f4d11")  # of machines whose file states no UUID
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Drive:
 
 @dataclass(frozen=True)
 class Configuration:
-    """The file of a machine, read. now, pending, and each of the snapshots : option to value as it stands there"""
+    """The parsed file of a machine. now, pending, each of snapshots : option to value, unchanged"""
 
     number: int
     now: Mapping[str, str]
@@ -65,7 +65,7 @@ class Configuration:
 
     @property
     def uuid(self) -> str:
-        """Return the UUID that the machine sees; where none is stated, one of its number and when it was made."""
+        """Return the UUID that the machine sees; where none is stated, one of its number and creation time."""
         stated = _options(self.now.get("smbios1", "")).get("uuid", "").lower()
         try:
             return str(UUID(stated))
@@ -74,7 +74,7 @@ class Configuration:
 
     @property
     def uuid_of_number(self) -> str:
-        return str(uuid5(_ANOTHER_NAME, f"{self.number} {_options(self.now.get('meta', '')).get('ctime', '')}"))
+        return str(uuid5(_UUID_NAMESPACE, f"{self.number} {_options(self.now.get('meta', '')).get('ctime', '')}"))
 
     @property
     def lock(self) -> str:
@@ -91,13 +91,13 @@ class Configuration:
 
     @property
     def disks(self) -> dict[str, Drive]:
-        """Return the disks that the machine may write, by target: no CD, nothing of cloud-init, no firmware's."""
+        """Return the writable disks by target, without CDs, cloud-init drives and firmware."""
         drives = {target: drive_of(value) for target, value in self.now.items() if _DISK.fullmatch(target)}
-        return {target: drive for target, drive in drives.items() if _is_written(drive)}
+        return {target: drive for target, drive in drives.items() if _is_writable_disk(drive)}
 
     @property
     def unused(self) -> dict[str, str]:
-        """Return the volumes that it keeps and does not use, by "unused0"."""
+        """Return the volumes that it keeps unused, by key ("unused0")."""
         return {key: drive_of(value).volume for key, value in self.now.items() if _UNUSED.fullmatch(key)}
 
     def snapshots_with(self, volume: str) -> list[str]:
@@ -108,7 +108,7 @@ class Configuration:
         ]
 
 
-def parsed(number: int, text: str) -> Configuration:
+def parse_configuration(number: int, text: str) -> Configuration:
     sections: dict[str, dict[str, str]] = {"": {}}
     section = sections[""]
     for line in text.splitlines():
@@ -148,6 +148,6 @@ def _options(text: str) -> dict[str, str]:
     return {name.strip(): value.strip() for name, equals, value in pairs if equals}
 
 
-def _is_written(drive: Drive) -> bool:
+def _is_writable_disk(drive: Drive) -> bool:
     is_medium = drive.options.get("media") == "cdrom" or drive.volume in ("none", "cdrom")
     return not is_medium and "cloudinit" not in drive.volume and drive.options.get("ro") != "1"

@@ -1,6 +1,6 @@
-"""List what runs on a node of Proxmox VE and where its disks lie; nothing is changed, and read rights suffice.
+"""List the machines of a node of Proxmox VE and the storage of their disks; read-only, with read privileges.
 
-Asked are paths of the API of https://pve.proxmox.com/pve-docs/api-viewer/, by pvesh(1) on the node or by HTTPS:
+It reads these paths of the API (https://pve.proxmox.com/pve-docs/api-viewer/), by pvesh(1) on the node or by HTTPS:
 
     /nodes/localhost/qemu --full 1     each machine's state, and by disk QEMU's query-blockstats ("blockstat")
     /nodes/localhost/storage, /storage, /nodes/localhost/storage/STORAGE/content
@@ -21,13 +21,13 @@ from experiments.laboratory.transport.ssh import Connection, NotAllowed
 from kdb.host_storage import FILE, VOLUMES
 
 from ..contract import ListedDisk, ListedMachine, ListedPool, Listing
-from ..guests import ALLOCATED, file_systems_in, is_of_a_campaign
-from ..mounts import MOST_BYTES, SECONDS, Mounts, joined
-from .configuration import FILES, Configuration, parsed
+from ..guests import ALLOCATED, file_systems_in, is_of_campaign
+from ..mounts import MOST_BYTES, SECONDS, Mounts, common_kind
+from .configuration import FILES, Configuration, parse_configuration
 
 _QEMU = "/nodes/localhost/qemu"
 _NANO = 1e-9
-# Heads of sections and what is needed: no notes, no passwords of cloud-init. Runners know this very command.
+# Section headings and options, but neither notes nor cloud-init passwords. Runners allow exactly this command.
 _STARTS = ("[[]", "agent", "ide", "meta", "sata", "scsi", "smbios1", "template", "virtio")
 GREP = ("grep", "-rH", *(word for start in _STARTS for word in ("-e", f"^{start}")), f"{FILES}/")
 _LINE = re.compile(rf"{FILES}/(\d{{1,9}})\.conf:(.*)")
@@ -40,12 +40,12 @@ _Entry = Mapping[str, Any]  # an object of the API
 
 
 class ProxmoxListing:
-    """Lists the machines of a node and counts what their disks do, over one connection by ssh.
+    """Lists the machines of a node and reads the counters of their disks, over one ssh connection.
 
-    The machines' files are read by one grep, because a pvesh for each of them would be most of the cost.
+    One grep reads the files of all machines, as a pvesh for each would be most of the cost.
     """
 
-    shortest_seconds = 30.0  # between two looks: each starts pvesh, which reads all of Proxmox VE's own modules
+    shortest_seconds = 30.0  # pvesh is slow to start: it loads all modules of Proxmox VE
 
     def __init__(self, host: Connection) -> None:
         self.host = host
@@ -54,13 +54,13 @@ class ProxmoxListing:
         machines = self._machines("--full", "1")
         names = _names(machines)
         return {
-            _process(number, entry): {
+            _process_key(number, entry): {
                 str(target): counts
-                for target, statistics in _object(entry.get("blockstat")).items()
+                for target, statistics in _as_object(entry.get("blockstat")).items()
                 if (counts := _counts(statistics))
             }
             for number, entry in machines.items()
-            if entry.get("status") == "running" and not is_of_a_campaign(names[number])
+            if entry.get("status") == "running" and not is_of_campaign(names[number])
         }
 
     def list_all(self) -> Listing:
@@ -71,9 +71,9 @@ class ProxmoxListing:
         kept = [
             conf
             for number, conf in configurations.items()
-            if number in machines and not conf.is_template and not is_of_a_campaign(names[number])
+            if number in machines and not conf.is_template and not is_of_campaign(names[number])
         ]
-        # A machine restored beside its original has the UUID of that.
+        # A machine that was restored next to its original has the same UUID, by which only the first is known.
         first = {conf.uuid: conf.number for conf in reversed(kept)}
         used = {drive.storage for conf in kept for drive in conf.disks.values()} & pools.keys()
         volumes = {
@@ -91,7 +91,7 @@ class ProxmoxListing:
                     has_agent=conf.has_agent,
                     disks=tuple(_disks(conf, pools, volumes)),
                     number=conf.number,
-                    process=_process(conf.number, machines[conf.number]),
+                    process=_process_key(conf.number, machines[conf.number]),
                 )
                 for conf in kept
             ),
@@ -99,7 +99,7 @@ class ProxmoxListing:
 
     def guest_file_systems(self, machine: ListedMachine) -> list[str]:
         answer = asked(self.host, "get", f"{_QEMU}/{machine.number}/agent/get-fsinfo")
-        return file_systems_in(machine, _object(answer).get("result"))
+        return file_systems_in(machine, _as_object(answer).get("result"))
 
     def _get(self, *words: str) -> list[_Entry]:
         """Return the objects that the API lists. Raises Refused where it lists none."""
@@ -127,7 +127,7 @@ class ProxmoxListing:
         for line in answer.text.splitlines():
             if match := _LINE.fullmatch(line.replace(f"{FILES}//", f"{FILES}/", 1)):
                 lines.setdefault(int(match[1]), []).append(match[2])
-        return {number: parsed(number, "\n".join(text)) for number, text in sorted(lines.items())}
+        return {number: parse_configuration(number, "\n".join(text)) for number, text in sorted(lines.items())}
 
     def _pools(self) -> Iterator[ListedPool]:
         storages = [(state, settings, str(settings.get("path") or "")) for state, settings in self._storages()]
@@ -135,26 +135,26 @@ class ProxmoxListing:
         for state, settings, path in storages:
             name, kind = str(state["storage"])[:80], str(state["type"])
             if kind in FOLDERS or (path in mounts.real and kind not in BACKENDS) or kind == "nfs":
-                folder = mounts.pool(name, mounts.below(mounts.real.get(path, path)), name)
+                folder = mounts.pool(name, mounts.mount_point(mounts.real.get(path, path)), name)
                 if folder is not None:
                     yield _pool(state, folder.backend, folder.host_fs, folder.storage_kind)
             elif kind in BACKENDS:
-                yield _pool(state, BACKENDS[kind], "", _kind_of_group(mounts, str(settings.get("vgname") or "")))
+                yield _pool(state, BACKENDS[kind], "", _volume_group_kind(mounts, str(settings.get("vgname") or "")))
 
 
 class ProxmoxApiListing(ProxmoxListing):
     """The same by HTTPS with a token, where KDB has no login on the node.
 
-    The machines' files and the mounts of the node are not the API's to give; in their place are asked
+    The API gives neither the machines' files nor the node's mounts; in their place it reads
 
         /nodes/localhost/qemu/NUMBER/config, .../snapshot    of each machine, and the configuration of each snapshot
         /nodes/localhost/disks/directory                     the file systems that Proxmox VE mounted below /mnt/pve
 
-    Each answers to a privilege of its own (docs/observation.md). A token that lacks VM.Config.Disk is shown no volume
-    of a storage (PVE::Storage::check_volume_access): then sizes are those of the configurations.
+    Each needs a privilege of its own (docs/observation.md). A token without VM.Config.Disk sees no volumes of a storage
+    (PVE::Storage::check_volume_access): then sizes are those in the configurations.
     """
 
-    shortest_seconds = 10.0  # between two looks: a request of a daemon that runs already
+    shortest_seconds = 10.0  # a request to a daemon, which is cheaper than pvesh
 
     def guest_file_systems(self, machine: ListedMachine) -> list[str]:
         try:
@@ -170,7 +170,7 @@ class ProxmoxApiListing(ProxmoxListing):
                 names = [str(entry.get("name")) for entry in self._get(f"{_QEMU}/{number}/snapshot")]
                 snapshots = {name: self._options(number, "--snapshot", name) for name in names if name != "current"}
             except Refused as error:
-                if "does not exist" not in str(error):  # else it went meanwhile
+                if "does not exist" not in str(error):  # the machine was removed meanwhile
                     raise
                 continue
             configurations[number] = Configuration(number, now, {}, snapshots)
@@ -183,7 +183,7 @@ class ProxmoxApiListing(ProxmoxListing):
         return {str(name): str(value) for name, value in answer.items()}
 
     def _pools(self) -> Iterator[ListedPool]:
-        """Yield the storages that hold disks of machines; the kind of disks below them is not told."""
+        """Yield the storages that hold disks of machines; the API does not tell the kind of disks below them."""
         storages = self._storages()
         try:
             mounted = self._get("/nodes/localhost/disks/directory")
@@ -199,28 +199,28 @@ class ProxmoxApiListing(ProxmoxListing):
                 yield _pool(state, BACKENDS[kind], "", "")
 
 
-def _object(value: Any) -> _Entry:
+def _as_object(value: Any) -> _Entry:
     return value if isinstance(value, dict) else {}
 
 
 # Machines
 
 
-def _process(number: int, entry: _Entry) -> str:
-    """Name the process of a machine; "" where it does not run. Its number alone may be another machine's later."""
+def _process_key(number: int, entry: _Entry) -> str:
+    """Return number and process id of a running machine, "" else; the number alone may be reused by another."""
     return f"{number}/{entry.get('pid', '')}" if entry.get("status") == "running" else ""
 
 
 def _names(machines: Mapping[int, _Entry]) -> dict[int, str]:
-    """Return each machine's name; where several have one name, its number beside it: Proxmox VE allows that."""
+    """Return each machine's name, with its number where several share one, as Proxmox VE allows."""
     names = {number: str(entry.get("name") or f"VM {number}") for number, entry in machines.items()}
-    often = Counter(names.values())
-    return {number: name if often[name] == 1 else f"{name}.{number}" for number, name in names.items()}
+    counts = Counter(names.values())
+    return {number: name if counts[name] == 1 else f"{name}.{number}" for number, name in names.items()}
 
 
 def _counts(statistics: Any) -> Counts | None:
-    """Return what QEMU counted of a disk; None where it does not count all of it."""
-    numbers = _object(statistics)
+    """Return QEMU's counters of a disk; None where one of them is missing."""
+    numbers = _as_object(statistics)
     if not all(str(numbers.get(name)).isdecimal() for name in STATISTICS):
         return None
     values = [int(numbers[name]) * _NANO if name.endswith("_ns") else int(numbers[name]) for name in STATISTICS]
@@ -244,7 +244,7 @@ def _disks(conf: Configuration, pools: Mapping[str, ListedPool], volumes: Mappin
             cache_mode=drive.options.get("cache", "")[:20],
             has_backing_chain=drive.is_linked or bool(volume.get("parent") or conf.snapshots_with(drive.volume)),
             size_bytes=int(size),
-            # Most kinds of storage do not tell what a volume takes: then it is taken to take all of it.
+            # Most storages do not report the space a volume takes: assume its full size.
             allocated_bytes=int(used if is_file and used is not None else size),
         )
 
@@ -262,10 +262,10 @@ def _holds_disks(state: _Entry) -> bool:
     return bool(state.get("active")) and "images" in str(state.get("content", "")).split(",") and has_room
 
 
-def _kind_of_group(mounts: Mounts, group: str) -> str:
+def _volume_group_kind(mounts: Mounts, group: str) -> str:
     """Return the kind of disks below a volume group, by its volumes in lsblk, where a dash of a name is doubled."""
     prefix = f"{group.replace('-', '--')}-"
-    return joined(
+    return common_kind(
         {
             kind
             for name, kind in mounts.volumes.items()

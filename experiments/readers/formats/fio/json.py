@@ -122,7 +122,7 @@ def _parse_documents(text: str) -> Iterator[Outcome]:
 
 def _parse_inside(outer: Any, text: str) -> Iterator[Outcome]:
     """Yield the documents that somebody else's JSON holds. Raises FileRefusedError."""
-    documents = list(islice(_inside(outer), MAX_DOCUMENTS + 1))
+    documents = list(islice(_embedded_documents(outer), MAX_DOCUMENTS + 1))
     if len(documents) > MAX_DOCUMENTS:
         raise TooMuchError(text.count("fio version"), "documents of fio", MAX_DOCUMENTS)
     lines = LineNumbers(text)
@@ -166,7 +166,7 @@ def _whole(text: str) -> Any:
         return None
 
 
-def _inside(outer: Any) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+def _embedded_documents(outer: Any) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
     """Yield fio's documents in a JSON value, in order, with the names that lead there; texts may hold one, too."""
     waiting: list[tuple[tuple[str, ...], Any]] = [((), outer)]
     while waiting:
@@ -195,7 +195,7 @@ def _read_document(document: dict[str, Any], before: str, lines: list[int]) -> I
         yield Refusal(lines[0], f"fio complained of error {error[1]} before it wrote this")
         return
     shared = document.get("global options")
-    shared = {**(shared if isinstance(shared, dict) else {}), **_of_all_clients(document)}
+    shared = {**(shared if isinstance(shared, dict) else {}), **_common_options(document)}
     groups: dict[tuple[str, str, str], list[tuple[int, dict[str, Any]]]] = {}
     for index, job in entries:
         key = (str(job.get("jobname", "")), str(job.get("groupid", "")), str(job.get("hostname", "")))
@@ -219,7 +219,7 @@ def _entries(document: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
     return [(n, job) for n, job in enumerate(jobs) if isinstance(job, dict)]
 
 
-def _of_all_clients(document: dict[str, Any]) -> dict[str, Any]:
+def _common_options(document: dict[str, Any]) -> dict[str, Any]:
     """Return the options that all clients have in common, and with one value; numjobs is each client's own."""
     clients = document.get("client_stats")
     others = [
@@ -265,7 +265,7 @@ def _judge(name: str, jobs: list[tuple[int, dict[str, Any]]], shared: dict[str, 
         return Refusal(line, f"job {name[:80]!r} did nothing: no bytes, requests or time are counted")
     options = jobs[0][1].get("job options")
     job_options = {**shared, **(options if isinstance(options, dict) else {})}
-    belied = _belied(job_options, parts, counted)
+    belied = _contradicted_options(job_options, parts, counted)
     if belied:
         job_options = {key: value for key, value in shared.items() if key not in belied}
     parameters = {
@@ -296,7 +296,7 @@ def _judge(name: str, jobs: list[tuple[int, dict[str, Any]]], shared: dict[str, 
     )
 
 
-def _belied(options: dict[str, Any], parts: dict[str, list[float]], requests: float) -> list[str]:
+def _contradicted_options(options: dict[str, Any], parts: dict[str, list[float]], requests: float) -> list[str]:
     """Return the options of a job that its counters belie: fio added up several, and kept the options of one.
 
     requests : as counted; 0 where this version does not count them

@@ -77,7 +77,7 @@ def _judge(line: int, begin: re.Match[str], fields: list[str], signal: str) -> R
     starts = {name: HEAD + number * width for number, name in enumerate(directions)}
     for name, at in starts.items():
         texts = [fields[at + n] for n in _FIGURES]
-        values = [value for text in texts if (value := _number(text)) is not None]
+        values = [float(text) for text in texts if _NUMBER.fullmatch(text)]
         if len(values) < len(texts):
             return Refusal(line, f"a figure of {name} is no number")
         if values[0]:
@@ -112,7 +112,3 @@ def _judge(line: int, begin: re.Match[str], fields: list[str], signal: str) -> R
         operations=operations if len(parts) > 1 else (),
         warnings=("The terse line does not say what the load was: give its block size and options beside the file.",),
     )
-
-
-def _number(text: str) -> float | None:
-    return float(text) if _NUMBER.fullmatch(text) else None

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from experiments.fleet.driver.contract import ListedPool
-from experiments.fleet.driver.proxmox.configuration import owner_of, parsed, size, storage_of
+from experiments.fleet.driver.proxmox.configuration import owner_of, parse_configuration, size, storage_of
 from experiments.fleet.driver.proxmox.listing import GREP, STATISTICS, ProxmoxApiListing, ProxmoxListing
 from experiments.laboratory.transport.remote import Refused
 from experiments.laboratory.transport.ssh import Answer, NotAllowed
@@ -81,7 +81,7 @@ def host() -> ScriptedHost:
     answers |= {f"pvesh get {QEMU} --full 1": GETS[QEMU], "grep": "\n".join(lines), "realpath": "/mnt/pve/slow\0"}
     answers |= {"findmnt": {"filesystems": [mount]}, "lsblk": {"blockdevices": [disk]}}
     for number, text in FILES.items():  # as its API has them
-        conf = parsed(number, text)
+        conf = parse_configuration(number, text)
         answers[f"pvesh get {QEMU}/{number}/config --current 1"] = conf.now
         answers[f"pvesh get {QEMU}/{number}/snapshot"] = [{"name": name} for name in [*conf.snapshots, "current"]]
         for name, options in conf.snapshots.items():
@@ -90,7 +90,7 @@ def host() -> ScriptedHost:
 
 
 def test_a_configuration_is_read_with_what_waits_and_its_snapshots():
-    conf = parsed(101, CONFIGURATION)
+    conf = parse_configuration(101, CONFIGURATION)
     assert (conf.name, conf.has_agent, conf.lock, conf.is_template) == ("web", True, "", False)
     assert list(conf.disks) == ["sata1", "scsi0", "virtio3"]
     disk = conf.disks["scsi0"]
@@ -99,8 +99,8 @@ def test_a_configuration_is_read_with_what_waits_and_its_snapshots():
     assert conf.pending == {"delete": "sata1", "memory": "2048"}
     assert conf.snapshots_with(disk.volume) == ["before-update"]
     assert conf.unused == {"unused0": "fast:vm-101-disk-0"}
-    assert conf.uuid == parsed(101, "name: b\n").uuid != parsed(102, "name: web\n").uuid
-    assert parsed(101, f"smbios1: uuid={UUID.upper()},base64=1\n").uuid == UUID
+    assert conf.uuid == parse_configuration(101, "name: b\n").uuid != parse_configuration(102, "name: web\n").uuid
+    assert parse_configuration(101, f"smbios1: uuid={UUID.upper()},base64=1\n").uuid == UUID
     assert [size(text) for text in ("32G", "528K", "1.5T", "7", "x")] == [2**35, 528 * 1024, 3 * 2**39, 7, None]
     assert [owner_of(path) for path in ("fast:base-9-disk-0/vm-101-disk-3", "/dev/sdb")] == [101, None]
     assert [storage_of(path) for path in ("fast:vm-101-disk-3", "/dev/a:b")] == ["fast", ""]

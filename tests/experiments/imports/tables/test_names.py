@@ -62,12 +62,12 @@ def _catalogue(published_evidence):
 
 def test_a_word_that_is_not_known_is_told_once_and_not_for_each_number():
     (table,) = tables_in(TABLE.encode())
-    (unknown,) = read_table(table, read_conditions(CONDITIONS.replace("varmail", "varmial") + PROPOSED)).wrong
+    (unknown,) = read_table(table, read_conditions(CONDITIONS.replace("varmail", "varmial") + PROPOSED)).faults
     assert (unknown.column, unknown.found) == ("workload", "varmial")
-    (storage,) = read_table(table, read_conditions(CONDITIONS)).wrong
+    (storage,) = read_table(table, read_conditions(CONDITIONS)).faults
     assert (storage.column, storage.found) == ("host storage", "Quokka SDS")
 
-    (fault,) = read_table(table, read_conditions(CONDITIONS.replace('"Raw device"', '"sideways"') + PROPOSED)).wrong
+    (fault,) = read_table(table, read_conditions(CONDITIONS.replace('"Raw device"', '"sideways"') + PROPOSED)).faults
     assert (fault.column, fault.found, fault.line, fault.more) == ("guest_access", "sideways", 3, 3)
     assert str(fault).startswith("line 3 and 3 more, guest_access: found sideways, allowed is one of file-system")
 
@@ -77,8 +77,8 @@ def test_of_many_unknown_words_the_first_are_held_against_all_names(monkeypatch)
     monkeypatch.setattr(drafting, "get_close_matches", lambda name, *_: compared.append(name) or [])
     rows = "".join(f"| other {number} | 1 | 2 | 3 |\n" for number in range(200))
     (table,) = tables_in((TABLE + rows).encode())
-    assert len(read_table(table, read_conditions(CONDITIONS + PROPOSED)).wrong) == 200
-    assert len(compared) == drafting.MOST_COMPARED
+    assert len(read_table(table, read_conditions(CONDITIONS + PROPOSED)).faults) == 200
+    assert len(compared) == drafting.MAX_COMPARED
 
 
 def test_a_host_storage_is_proposed_with_a_table_and_known_once_that_is_published():
@@ -96,7 +96,7 @@ def test_a_host_storage_is_proposed_with_a_table_and_known_once_that_is_publishe
     names.clear_cache()
     assert names.slug_for("host_storage", "Quokka") == "quokka"
     (other,) = tables_in(TABLE.replace("Quokka SDS", "QUOKKA").encode())
-    assert not read_table(other, read_conditions(CONDITIONS)).wrong
+    assert not read_table(other, read_conditions(CONDITIONS)).faults
 
 
 @pytest.mark.parametrize("slug", ["dir-quokka", "zfs", "lvm-thin", "Quokka", "a-slug-of-twenty-one-ch"])

@@ -88,7 +88,7 @@ def test_errors_stand_at_their_row_and_nobody_keeps_more_than_some(client, autho
     assert [(row.line, [error.column for error in row.errors]) for row in page.rows][1] == (3, ["IOPS"])
     assert client.post(f"/tables/{kept.pk}/", {"do": "draft"}).status_code == 422
     assert not CaseStudy.objects.exists()
-    monkeypatch.setattr(wizard, "MOST", 1)
+    monkeypatch.setattr(wizard, "MAX_PENDING", 1)
     assert "finish or forget one of them" in paste(client).content.decode()
 
 

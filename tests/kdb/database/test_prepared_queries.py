@@ -4,7 +4,7 @@ import pytest
 from django.db.models import F
 
 from experiments.models import FileSystem
-from kdb.database.written import Written, in_pattern
+from kdb.database.prepared_queries import PreparedQuery, in_pattern
 
 pytestmark = [pytest.mark.both, pytest.mark.django_db]
 
@@ -16,21 +16,21 @@ def systems():
 
 
 def test_it_gives_what_the_query_gives(systems):
-    named = Written(lambda name: FileSystem.objects.filter(name=name), 1)
+    named = PreparedQuery(lambda name: FileSystem.objects.filter(name=name), 1)
     for system in systems:
         assert list(named.rows(system.name)) == [system]
     assert list(named.rows("none")) == []
 
 
 def test_texts_in_patterns_stand_for_themselves(systems):
-    having = Written(lambda one, other: FileSystem.objects.filter(name__icontains=one).exclude(slug=other), 2)
+    having = PreparedQuery(lambda one, other: FileSystem.objects.filter(name__icontains=one).exclude(slug=other), 2)
     for text in ("%", "_", "\\", "50 % of_it\\", "o", "\ue000"):
         expected = FileSystem.objects.filter(name__icontains=text).exclude(slug="a")
         assert {row.slug for row in having.rows(in_pattern(text), "a")} == {row.slug for row in expected}
 
 
 def test_what_is_left_out_is_read_when_it_is_looked_at(systems, django_assert_num_queries):
-    query = Written(lambda slug: FileSystem.objects.filter(slug=slug).annotate(also=F("name")).only("slug"), 1)
+    query = PreparedQuery(lambda slug: FileSystem.objects.filter(slug=slug).annotate(also=F("name")).only("slug"), 1)
     with django_assert_num_queries(1):
         (row,) = query.rows("a")
         assert row.also == "One"
@@ -39,7 +39,7 @@ def test_what_is_left_out_is_read_when_it_is_looked_at(systems, django_assert_nu
 
 
 def test_its_sql_is_written_once(systems, sql_written):
-    query = Written(lambda slug: FileSystem.objects.filter(slug=slug), 1)
+    query = PreparedQuery(lambda slug: FileSystem.objects.filter(slug=slug), 1)
     list(query.rows("a"))
     assert len(sql_written) == 1
     list(query.rows("b"))
