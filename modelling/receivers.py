@@ -78,7 +78,7 @@ def answer_the_examples(sender: Any, **kwargs: Any) -> None:
     ]
     if asked:
         snapshots.compute_and_store(asked[0])
-    kept = selectors.kept_answers(asked)
+    kept = selectors.stored_answers(asked)
     if missing := [question for question in asked if question not in kept]:
         snapshots.enqueue_questions(*missing)
 

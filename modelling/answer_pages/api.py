@@ -322,14 +322,14 @@ def as_json(kept: AnswerVersion, question: Question, machine: Machine, laborator
     laboratory : whose member asks for the answer on its machine
     """
     here = answer_here(question, laboratory) if laboratory else None
-    seen = [releases.of_laboratory(laboratory)] if laboratory else []
+    seen = [releases.newest_of_laboratory(laboratory)] if laboratory else []
     result = kept.snapshot.result
     fitting = fit(question.axis, question.filters, machine, result["grounds"]["facts"], names.names())
     beside = {
         "superseded_by": kept.superseded_by,
         "fit": asdict(fitting),
         **kept.permanence(partial(words.api_address, question)),
-        "doubt": kept.doubt,
+        "doubt": kept.caveat,
         "here": asdict(here) if here else None,
         "releases": [asdict(line) for line in releases.releases(question, result, *seen)] if not kept.as_of else [],
     }

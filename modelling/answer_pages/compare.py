@@ -93,9 +93,9 @@ def _context(
     opened : tab of the address; beside : what else it says
     """
     comparison = cattrs.structure(edition.result, Comparison)
-    answer = compared(question, keys, as_of)[1] if edition.is_of_today else None
+    answer = compared(question, keys, as_of)[1] if edition.is_by_current_method else None
     page = presentation.AnswerPage(answer, names.names(), as_of, settings.KDB_MARGIN) if answer else None
-    verdict, then = comparison.verdict, edition.named if as_of else {}
+    verdict, then = comparison.verdict, edition.address_parameters if as_of else {}
     ranked = [*(verdict.choice if verdict else ()), *(entry.key for entry in (answer.entries if answer else ()))]
     order = [*dict.fromkeys([*ranked, *keys])]  # what is recommended first
     first = next(ordered_pair(pair, order) for pair in comparison.pairs if {pair.a, pair.b} == {*order[:2]})
@@ -129,7 +129,7 @@ def _context(
     elif tab == tabs.DIFFERS:
         context["comparison"] = comparison
     elif tab == tabs.HISTORY:
-        named = edition.named
+        named = edition.address_parameters
         context["permanent_address"] = words.comparison_address(question, keys, **named) if named else ""
         context["api_address"] = words.comparison_api_address(question, keys, **then)
         context["answer_address"] = words.address(question, as_of, method=then.get("method"))

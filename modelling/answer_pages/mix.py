@@ -49,7 +49,7 @@ def mix_page(request: HttpRequest) -> HttpResponse:
         return render(request, "modelling/mix.html", {"form": form, "page": None}, status=400)
     question, weights = form.question(), form.cleaned_data["weights"]
     edition = mix_version(question, weights, as_of, method, request.user)
-    named = edition.named
+    named = edition.address_parameters
     shown = {
         "form": form,
         "page": present_mix(cattrs.structure(edition.result, MixAnswer), question, names.names(), as_of),
@@ -127,7 +127,7 @@ def _with_age(question: Question, edition: AnswerVersion) -> AnswerVersion:
         own_changes = changes.get(own, ())
         if own_changes:
             weaken_verdict(share["verdict"], [aged.sentence for aged in own_changes])
-        of_mix[own.workload] = [aged for aged in own_changes if share["has_numbers"] and aged.is_of(own, keys)]
+        of_mix[own.workload] = [aged for aged in own_changes if share["has_numbers"] and aged.concerns(own, keys)]
     if any(of_mix.values()):
         sentences = {workload: [aged.sentence for aged in aged_there] for workload, aged_there in of_mix.items()}
         weaken_verdict(result["verdict"], name_workloads(sentences))

@@ -2,7 +2,7 @@
 
 from kdb.cost import budget
 from modelling.answer_store import snapshots
-from modelling.answer_store.selectors import KeptVerdict, kept_verdicts
+from modelling.answer_store.selectors import StoredVerdict, stored_verdicts
 from modelling.answers.words import address
 from modelling.evidence import choices, counts, names
 from modelling.evidence.axes import AXES
@@ -20,7 +20,7 @@ def overview() -> Overview:
     budget.remove_limit()  # nothing is worked out for it, however slow the machine is that counts what is compared
     workloads = names.names()["workload"]
     questions = {(workload, axis): Question(axis, workload) for workload in workloads for axis in AXES}
-    kept = kept_verdicts(questions.values())
+    kept = stored_verdicts(questions.values())
     compared = choices.compared_under(workloads)
     missing = [
         question
@@ -61,7 +61,7 @@ def _empty(question: Question, kind: str, revision: int | None = None) -> Overvi
     return OverviewCell(question.axis, kind, revision=revision, address=address(question))
 
 
-def _cell(question: Question, kept: KeptVerdict | None) -> OverviewCell:
+def _cell(question: Question, kept: StoredVerdict | None) -> OverviewCell:
     if kept is None:
         return _empty(question, WAITING)
     if kept.first is None:

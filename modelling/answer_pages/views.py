@@ -109,7 +109,7 @@ def _linked(question: Question, kept: AnswerVersion, site: str) -> str:
 
 
 def _cited(question: Question, kept: AnswerVersion, site: str) -> Cited | None:
-    named = kept.named
+    named = kept.address_parameters
     if not named:
         return None
     return Cited(
@@ -216,8 +216,8 @@ def _answered(
             "here_most": ":4",
         }
         if shown["tab"] == tabs.EVIDENCE and kept.as_of is None:
-            seen = [releases.of_hosts(permissions.hosts_visible_to(wanted.operator))] if wanted.operator else []
-            seen += [releases.of_laboratory(laboratory)] if asked.here and laboratory else []
+            seen = [releases.newest_of_hosts(permissions.hosts_visible_to(wanted.operator))] if wanted.operator else []
+            seen += [releases.newest_of_laboratory(laboratory)] if asked.here and laboratory else []
             shown["releases"] = releases.releases(asked.question, kept.result, *seen)
         is_open = kept.as_of is None and not (on_machine and on_machine.is_decided)
         shown["measure"] = measure_command(shown["page"].answer, asked.here, server=wanted.site) if is_open else None
@@ -313,8 +313,8 @@ def _context(asked: Asked, kept: AnswerVersion, site: str) -> dict[str, Any]:
     answer = answer_in(kept.snapshot)
     page = presentation.AnswerPage(answer, names.names(), kept.as_of, settings.KDB_MARGIN)
     fitting = fit(question.axis, question.filters, machine, answer.grounds.facts, names.names())
-    then = kept.named if kept.as_of else {}
-    labelled = tabs.of_answer(answer, kept.is_of_today)
+    then = kept.address_parameters if kept.as_of else {}
+    labelled = tabs.of_answer(answer, kept.is_by_current_method)
 
     def at_tab(name: str) -> str:
         return words.address(question, then.get("as_of"), {**asked.beside, "tab": name}, then.get("method"))
@@ -334,7 +334,7 @@ def _context(asked: Asked, kept: AnswerVersion, site: str) -> dict[str, Any]:
         "as_of": kept.as_of,
         "fit": fitting,
         "tells_fit": fitting.is_asked,
-        "caveats": presentation.caveats(page, fitting.says_disks, kept.doubt),
+        "caveats": presentation.caveats(page, fitting.says_disks, kept.caveat),
         "edition": kept,
         "tab": tab,
         "tabs": shown,
@@ -342,7 +342,7 @@ def _context(asked: Asked, kept: AnswerVersion, site: str) -> dict[str, Any]:
         "guide": guide_for_axis(question.axis),
         "current_address": words.address(question, beside=machine.given),
         "campaign": "" if page.tables or kept.as_of else campaign_address(question),
-        "explanation": explained(question, as_of=kept.as_of) if tab == tabs.WHY and kept.is_of_today else None,
+        "explanation": explained(question, as_of=kept.as_of) if tab == tabs.WHY and kept.is_by_current_method else None,
         **(_history(asked, answer, kept, site) if tab == tabs.HISTORY else {}),
     }
 
@@ -355,7 +355,7 @@ def known_address(workload: str, facts: Mapping[str, Any]) -> str:
 
 def _history(asked: Asked, answer: Answer, kept: AnswerVersion, site: str) -> dict[str, Any]:
     """Return the addresses of the answer as data and for good, and what else may be asked."""
-    question, facts, named = asked.question, asked.machine.given, kept.named
+    question, facts, named = asked.question, asked.machine.given, kept.address_parameters
     this = {} if kept.as_of is None else named
     return {
         "permanent_address": words.address(question, named.get("as_of"), method=named.get("method")) if named else "",

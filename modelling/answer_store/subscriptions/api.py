@@ -76,7 +76,7 @@ class FollowedQuestionViewSet(mixins.ListModelMixin, OwnedViewSet):
         responses={201: FollowedQuestionSerializer},
     )
     def create(self, request: Request) -> Response:
-        """Follow a question; again does no harm."""
+        """Follow a question. Repeating it changes nothing."""
         asked = AskedSerializer(data=fields_of(request, AskedSerializer))
         asked.is_valid(raise_exception=True)
         form = QuestionForm(asked.validated_data, axis=asked.validated_data["axis"])
@@ -90,7 +90,7 @@ class FollowedQuestionViewSet(mixins.ListModelMixin, OwnedViewSet):
 
     @extend_schema(operation_id="followed_questions_delete", tags=TAGS, responses={204: None})
     def destroy(self, request: Request, pk: int) -> Response:
-        """Be told of it no more."""
+        """Stop following a question."""
         if not followers.unfollow(request.user, pk):
             raise Http404(f"no followed question {pk} of yours")
         return Response(status=status.HTTP_204_NO_CONTENT)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 
 from django.db.models import Q
 
-from modelling.answer_store.selectors import answer_in, kept_verdicts, snapshots_or_none
+from modelling.answer_store.selectors import answer_in, snapshots_or_none, stored_verdicts
 from modelling.answers.measured import DotChart, dot_charts
 from modelling.answers.words import address
 from modelling.evidence import names
@@ -42,7 +42,7 @@ def guides_for_axes(axes: Collection[str]) -> list[Guide]:
 def rows_of(axis: str) -> list[WorkloadRow]:
     """Return a row for each workload, with the recommendation of its kept answer where there is one."""
     questions = {Question(axis, workload): label for workload, label in names.names()["workload"].items()}
-    kept = kept_verdicts(questions)
+    kept = stored_verdicts(questions)
     rows = []
     for question, label in questions.items():
         verdict, page = kept.get(question), address(question)

@@ -53,9 +53,9 @@ def planned(
     known = knowledge(workloads, sorted({machine.hypervisor for machine in machines}))
     gatherer = EvidenceGatherer(machines, pools, measured, outcomes_with_slugs(outcomes))
     known, runs = gatherer.with_runs(known)
-    of_hosts, moves = gatherer.with_moves()
+    newest_of_hosts, moves = gatherer.with_moves()
     with on_stderr():
-        best = plan(machines, pools, known, rules, of_hosts)
+        best = plan(machines, pools, known, rules, newest_of_hosts)
     lacking = proposals(
         machines,
         pools,
