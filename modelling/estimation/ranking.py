@@ -28,8 +28,8 @@ from .links import Links
 from .network import Fit, Network, networks
 from .ordinal import bradley_terry, from_tiers
 from .verdict import (
-    CHOICES,
     DIFFER,
+    ENTRY_KINDS,
     LEADS,
     USE,
     Basis,
@@ -94,7 +94,7 @@ class Entry(Place):
     probability_best: Annotated[float | None, "In a new laboratory, 0 to 1."]
     probability_slower: Annotated[float | None, "Than the best by the margin, 0 to 1."]
     expected_loss: Annotated[float | None, "Percent of the best's, when it is chosen."]
-    verdict: Annotated[str, Among(CHOICES), "What is said of it."]
+    verdict: Annotated[str, Among(ENTRY_KINDS), "What is said of it."]
     p_score: Annotated[float, "Mean certainty of being better than another entry, 0 to 1."]
     grade: Annotated[Grade, "A two or more laboratories with spread, B measured, C derived, D stated only."]
     tied_with: Annotated[tuple[str, ...], "Keys it cannot be told apart from."]
