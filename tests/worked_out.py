@@ -126,7 +126,7 @@ def install() -> None:
         settings.CACHES[name]["BACKEND"] = f"{__name__}.{Cache.__name__}"
     snapshots._answer = _shared(snapshots._answer)
     reports._build_report = _shared(reports._build_report)
-    estimate._in_one_metric = _shared(estimate._in_one_metric)
+    estimate._rank_by_metric = _shared(estimate._rank_by_metric)
     knowledge.cells = _shared(knowledge.cells)
     Knowledge.fitted = _fitted_once(Knowledge.fitted)
     sessions.prior_of_choices = _shared(sessions.prior_of_choices)

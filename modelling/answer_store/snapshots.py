@@ -210,7 +210,7 @@ def supersede(case_study_ids: list[int], revision: int) -> int:
     is_newest = Q(superseded_by__isnull=True) | Q(is_followed=False)
     current = RankingSnapshot.objects.followed().filter(is_newest, method=METHOD)
     questions = {pk: Question.from_key(key) for pk, key in current.values_list("pk", "question")}
-    reached = knowledge.bears_on(questions.values(), case_study_ids)
+    reached = knowledge.questions_affected(questions.values(), case_study_ids)
     touched = RankingSnapshot.objects.filter(pk__in=[pk for pk, question in questions.items() if question in reached])
     touched.filter(superseded_by__isnull=True).update(superseded_by=revision)
     touched.update(attempts=0, retry_at=None, error="")

@@ -11,7 +11,7 @@ import pandas as pd
 from kdb.disk_path import SETTINGS
 from kdb.units import METRICS, THROUGHPUT
 from modelling.answers import decision
-from modelling.answers.estimate import ranked, ranking_of
+from modelling.answers.estimate import rank_evidence, ranking_of
 from modelling.answers.knowledge import assumptions
 from modelling.estimation.ranking import Ranking
 from modelling.evidence import choices, dataframes
@@ -80,7 +80,7 @@ def _ranked(question: Question, asked: Question, admitted: _Evidence) -> Ranking
     asked : the question with the metric that `admitted` is of
     """
     if question.metric or asked.metric == THROUGHPUT:
-        ranking = ranked(question, asked.metric or THROUGHPUT, admitted.arms, admitted.findings)
+        ranking = rank_evidence(question, asked.metric or THROUGHPUT, admitted.arms, admitted.findings)
         if question.metric or ranking.parts:
             return ranking
     return ranking_of(question)

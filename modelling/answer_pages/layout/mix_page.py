@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from kdb.units import METRICS, THROUGHPUT, Metric
 from modelling.answers.content import MixAnswer, NamedMixEntry, Share
-from modelling.answers.words import Bar, Chart, address, forest_plot, grounds_line, never_tried
+from modelling.answers.words import Bar, Chart, address, forest_plot, never_tried, summarize_evidence
 from modelling.estimation.verdict import AVOID, LEADS, NO_DIFFERENCE, USE
 from modelling.evidence.axes import AXES, entry_label
 from modelling.evidence.question import Question
@@ -90,7 +90,7 @@ def present_mix(
     return MixPage(
         answer=answer,
         metric=metric,
-        grounds=capital(grounds_line(answer.grounds, names["storage"])) if lines else "",
+        grounds=capital(summarize_evidence(answer.grounds, names["storage"])) if lines else "",
         never_tried=never_tried(answer.grounds, names["storage"]),
         shares=[
             ShareLine(

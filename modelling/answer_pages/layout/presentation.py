@@ -14,8 +14,8 @@ from modelling.answers.words import (
     address,
     comparison_address,
     forest_plot,
-    grounds_line,
     never_tried,
+    summarize_evidence,
     title,
 )
 from modelling.evidence.axes import COLUMN_LABELS
@@ -99,7 +99,7 @@ class AnswerPage:
     @cached_property
     def grounds(self) -> str:
         """Say in a line what it rests on; "" where there is no evidence."""
-        return capital(grounds_line(self.answer.grounds, self.names["storage"])) if self.answer.entries else ""
+        return capital(summarize_evidence(self.answer.grounds, self.names["storage"])) if self.answer.entries else ""
 
     @cached_property
     def never_tried(self) -> str:
