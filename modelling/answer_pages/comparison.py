@@ -32,7 +32,7 @@ from modelling.answers.configurations import MOST_STUDIES, configurations_behind
 from modelling.answers.content import Answer
 from modelling.answers.estimate import ranking_of
 from modelling.answers.subset import answer_for_subset
-from modelling.estimation.arms import entry_keys, with_entry
+from modelling.estimation.arms import arms_stating_entry, entry_keys
 from modelling.estimation.ranking import METHOD, Ranking
 from modelling.evidence import counts, dataframes, names
 from modelling.evidence.axes import AXES, COLUMN_LABELS, Axis
@@ -136,7 +136,7 @@ def compare(
     """
     axis = AXES[question.axis]
     ranking = ranking_of(question, as_of)
-    all_arms = with_entry(dataframes.arms(replace(question, metric=ranking.metric), as_of=as_of), axis)
+    all_arms = arms_stating_entry(dataframes.arms(replace(question, metric=ranking.metric), as_of=as_of), axis)
     all_arms = all_arms.assign(entry=entry_keys(all_arms, axis))
     all_arms = all_arms[all_arms["entry"].isin(keys)]
     newest = from_newest_studies(all_arms)

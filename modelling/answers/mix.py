@@ -12,7 +12,7 @@ import pandas as pd
 
 from kdb.units import METRICS, THROUGHPUT
 from modelling.estimation.mixes import Mix, joint_posterior, mix, part_of, verdicts_by_share
-from modelling.estimation.ranking import METHOD, Ranking, alone
+from modelling.estimation.ranking import METHOD, Ranking, knowledge_from
 from modelling.estimation.recommendation import Recommended
 from modelling.estimation.verdict import NOT_KNOWN, STRENGTHS, Contrast, Verdict
 from modelling.evidence import counts, names
@@ -67,7 +67,7 @@ def _estimate_in_metric(question: Question, shares: Mapping[str, float], as_of: 
     rankings = {workload: _cached_ranking(replace(question, workload=workload), as_of) for workload in shares}
     axis, taken = AXES[question.axis], assumptions()
     evidence = {name: (own.arms, own.findings) for name, own in rankings.items()}
-    known = knowledge_of(question, question.metric or THROUGHPUT, as_of) or alone(evidence, axis, taken)
+    known = knowledge_of(question, question.metric or THROUGHPUT, as_of) or knowledge_from(evidence, axis, taken)
     where = {workload: where_of(replace(question, workload=workload)) for workload in shares}
     mixed = mix(rankings, shares, joint_posterior(known, axis, shares, where), taken.margin, taken.differ)
     return MixEstimate(question, shares, rankings, mixed)

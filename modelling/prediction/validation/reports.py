@@ -17,7 +17,7 @@ from kdb.cost import budget
 from modelling.answer_store.caveats import clear_cache
 from modelling.answers.knowledge import assumptions, everything
 from modelling.estimation import ranking
-from modelling.estimation.arms import in_comparison
+from modelling.estimation.arms import find_compared
 from modelling.evidence import counts, dataframes
 from modelling.evidence.storage import KeptReport, store_if_current
 from modelling.models import QualityReport
@@ -105,7 +105,7 @@ def _notes(groups: GroupsLeftOut) -> Iterator[str]:
     if not groups.forms:
         yield "Fewer than two research groups published something to compare, so nothing can be held against it."
     arms = dataframes.every_arm()
-    compared = in_comparison(arms, assumptions().spread)
+    compared = find_compared(arms, assumptions().spread)
     for is_reviewed, whose in ((True, "what was reviewed"), (False, "what was published without review")):
         numbers = arms["measurements"].where(arms["is_reviewed"] == is_reviewed, 0)
         if count := int(numbers.sum()):
