@@ -369,9 +369,9 @@ class VisitorForm(AskForm):
         }
 
     @cached_property
-    def _behind(self) -> choices.Behind:
+    def _behind(self) -> choices.ChoiceEvidence:
         given = {name: value for name, value in self._given.items() if name in _COUNTED_FOR}
-        return choices.behind(self._values, given)
+        return choices.count_evidence(self._values, given)
 
 
 # Field that says how much lies behind each choice: what it says where nothing is chosen.

@@ -15,7 +15,7 @@ from kdb.units import METRICS, SCORE
 from modelling.estimation.ranking import RankedPart, Ranking
 from modelling.evidence import names as catalogue
 from modelling.evidence.axes import AXES, COLUMN_LABELS, KINDS, NATIVE, Axis
-from modelling.evidence.fairplay import came_along
+from modelling.evidence.fairplay import find_confounders
 from modelling.evidence.names import label
 from modelling.evidence.question import Question
 from modelling.evidence.words import capital, counted, listed, machines
@@ -136,7 +136,7 @@ def _never_recommended(axis: Axis, parts: Iterable[RankedPart]) -> list[str]:
 def _confounding(axis: Axis, arms: pd.DataFrame) -> list[str]:
     """Say which settings differ along with the entries and may be the cause, and which of them no source states."""
     notes, not_stated = [], []
-    for column, is_cause in came_along(arms, axis.may_confound, axis.set_by_entry).items():
+    for column, is_cause in find_confounders(arms, axis.may_confound, axis.set_by_entry).items():
         if not is_cause.any():
             continue
         pairs = arms.loc[is_cause, ["entry", column]].drop_duplicates()

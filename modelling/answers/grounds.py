@@ -14,7 +14,7 @@ from experiments.models.case_study import laboratory
 from modelling.estimation.network import Network
 from modelling.estimation.ranking import RankedPart, Ranking, part_links
 from modelling.evidence.axes import COLUMN_LABELS, Axis
-from modelling.evidence.fairplay import first_of_each, is_stated, numbered
+from modelling.evidence.fairplay import first_indices, is_stated, number_rows
 from modelling.evidence.question import Question
 from modelling.evidence.words import listed
 from modelling.workloads.cache_effect import Limits
@@ -94,13 +94,13 @@ def list_evidence(ranking: Ranking, studies: Mapping[str, Study]) -> tuple[Study
     counts: dict[str, Counter[str]] = {}
     sources: dict[str, set[str]] = {}
     arms = ranking.arms
-    number = numbered(arms, ["case_study", "origin"])
-    of_kind = arms[["case_study", "origin"]].iloc[first_of_each(number)].itertuples(index=False, name=None)
+    number = number_rows(arms, ["case_study", "origin"])
+    of_kind = arms[["case_study", "origin"]].iloc[first_indices(number)].itertuples(index=False, name=None)
     rows = np.bincount(number, arms["measurements"])
     for (slug, origin), measurements in zip(of_kind, rows.tolist(), strict=True):
         kind = "measurements" if origin == "measured" else "derived"
         counts.setdefault(slug, Counter())[kind] = int(measurements)
-    source_rows = first_of_each(numbered(arms, ["case_study", "source"]))
+    source_rows = first_indices(number_rows(arms, ["case_study", "source"]))
     for slug, source in arms[["case_study", "source"]].iloc[source_rows].itertuples(index=False, name=None):
         sources.setdefault(slug, set()).add(source)
     for row in ranking.findings.itertuples(index=False):
@@ -126,8 +126,8 @@ def describe_protocols(arms: pd.DataFrame) -> dict[str, str]:
     """Describe how each case study measured: "3 runs a number, of 120 s; no spread"."""
     if arms.empty:
         return {}
-    study = numbered(arms, ["case_study"])
-    slugs, arms_of = arms["case_study"].iloc[first_of_each(study)], np.bincount(study)
+    study = number_rows(arms, ["case_study"])
+    slugs, arms_of = arms["case_study"].iloc[first_indices(study)], np.bincount(study)
     runs, seconds = (_spans(study, arms[column].to_numpy(dtype=float)) for column in ("runs", "run_seconds"))
     of_all, spreads = np.bincount(study, arms["runs"].notna()), np.bincount(study, ~arms["assumed"])
     described = {}

@@ -15,7 +15,7 @@ from scipy.special import stdtrit
 
 from kdb.units import METRICS
 from modelling.evidence.axes import AXES, Axis, entry_key
-from modelling.evidence.fairplay import MEASUREMENT_FIELDS, first_of_each, group_numbers, is_stated, numbered, varies
+from modelling.evidence.fairplay import MEASUREMENT_FIELDS, first_indices, group_numbers, is_stated, number_rows, varies
 from modelling.evidence.normal import NORMAL_95
 
 from .network import Trial
@@ -66,10 +66,10 @@ def comparable_arms(arms: pd.DataFrame, axis: Axis, spread: Spread) -> pd.DataFr
     Where a cell has a measured and a derived value, the derived one is dropped.
     """
     arms = arms_stating_entry(arms, axis)
-    if not numbered(arms, axis.entry).any():
+    if not number_rows(arms, axis.entry).any():
         return arms[:0].assign(**_NO_ARMS)  # a single entry, as on most axes of most case studies
     measured_first = np.argsort((arms["origin"] != "measured").to_numpy(), kind="stable")
-    cell = pd.Series(numbered(arms, ["configuration_id", *MEASUREMENT_FIELDS]))
+    cell = pd.Series(number_rows(arms, ["configuration_id", *MEASUREMENT_FIELDS]))
     is_first = np.empty(len(arms), dtype=bool)
     is_first[measured_first] = ~cell.iloc[measured_first].duplicated()
     arms = arms if is_first.all() else arms[is_first]
@@ -100,8 +100,8 @@ def arms_stating_entry(arms: pd.DataFrame, axis: Axis) -> pd.DataFrame:
 def entry_keys(arms: pd.DataFrame, axis: Axis) -> pd.Categorical:
     """Return the (arms,) keys of the arms' entries. arms : of arms_stating_entry"""
     columns = list(axis.entry)
-    place = numbered(arms, columns)
-    values = arms[columns].iloc[first_of_each(place)].itertuples(index=False, name=None)
+    place = number_rows(arms, columns)
+    values = arms[columns].iloc[first_indices(place)].itertuples(index=False, name=None)
     number, keys = pd.factorize(np.array([entry_key(axis, value) for value in values], dtype=object), sort=True)
     return pd.Categorical.from_codes(number[place], keys)
 
@@ -123,7 +123,7 @@ def _variances(arms: pd.DataFrame, spread: Spread) -> dict[str, np.ndarray]:
     measured = (arms["origin"] == "measured").to_numpy()
     stated = arms["variance"].to_numpy(dtype=float, na_value=np.nan)
     runs, freedom, squares = _own_spread(arms)
-    study = numbered(arms, ["case_study", "variant_id", "metric"])
+    study = number_rows(arms, ["case_study", "variant_id", "metric"])
     d0, d1 = spread.study_freedom, spread.arm_freedom
     study_degrees = d0 + np.bincount(study, freedom)[study]
     expected = spread.expected(arms["run_seconds"].to_numpy(dtype=float, na_value=np.nan))
@@ -247,7 +247,7 @@ def _averages(
     occurrences, sizes = np.bincount(cell), np.bincount(group)
     met, times = np.unique(group * len(cells) + cell, return_counts=True)
     group_met, cell_met = np.divmod(met, len(cells))
-    rows, entries, groups = np.bincount(unit), np.bincount(of_cell), np.bincount(unit[first_of_each(group)])
+    rows, entries, groups = np.bincount(unit), np.bincount(of_cell), np.bincount(unit[first_indices(group)])
     of_met = of_cell[cell_met]
     in_proportion = times * rows[of_met] == occurrences[cell_met] * sizes[group_met]
     is_whole = np.bincount(of_met, in_proportion, len(rows)) == entries * groups

@@ -16,7 +16,7 @@ from kdb.host_storage import host_storage_parts
 from kdb.pairs import pair_key
 from kdb.units import METRICS, SPEEDS, THROUGHPUT
 from modelling.evidence.axes import Axis, entry_key, entry_parts
-from modelling.evidence.fairplay import ONE_QUANTITY, counted_once, in_metric, varies
+from modelling.evidence.fairplay import ONE_QUANTITY, convert_to_metric, deduplicate_work, varies
 
 from .arms import Spread, comparable_arms
 from .hierarchy import CHOICES
@@ -75,10 +75,10 @@ def measurement_cells(arms: pd.DataFrame, spread: Spread, metrics: Iterable[str]
 
 def _unify_quantity(arms: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each piece of work, with rates of a known block size converted to throughput."""
-    turned = in_metric(arms, THROUGHPUT)
+    turned = convert_to_metric(arms, THROUGHPUT)
     others = arms[~arms["metric"].isin(ONE_QUANTITY) | arms["block_size_bytes"].isna()]
     others = others[~others.index.isin(turned.index)]
-    return counted_once(pd.concat([turned, others]).sort_index()) if len(turned) else counted_once(arms)
+    return deduplicate_work(pd.concat([turned, others]).sort_index()) if len(turned) else deduplicate_work(arms)
 
 
 def tier_list_cells(findings: pd.DataFrame | None, axis: Axis, tier_scale: float, tier_doubt: float) -> pd.DataFrame:

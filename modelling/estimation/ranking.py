@@ -16,7 +16,7 @@ from kdb.content import Among
 from kdb.units import METRICS, THROUGHPUT
 from modelling.evidence.axes import Axis
 from modelling.evidence.durability import losing_options
-from modelling.evidence.fairplay import came_along
+from modelling.evidence.fairplay import find_confounders
 from modelling.evidence.question import Grade
 
 from .arms import Spread, comparable_arms, trials
@@ -531,7 +531,7 @@ def _entry_facts(arms: pd.DataFrame, scored: pd.DataFrame, axis: Axis) -> dict[s
         studies[key] = len(set(arms["case_study"][arms["entry"] == key].unique()).union(*slugs))
     losing = _losing_options(arms, scored)
     confounded: dict[str, list[str]] = {}
-    for column, is_cause in came_along(arms, axis.may_confound, axis.set_by_entry).items():
+    for column, is_cause in find_confounders(arms, axis.may_confound, axis.set_by_entry).items():
         for number in np.unique(entry[is_cause]):
             confounded.setdefault(names[number], []).append(column)
     return {

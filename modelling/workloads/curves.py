@@ -14,7 +14,7 @@ import pandas as pd
 
 from kdb.content import Among
 from modelling.evidence.axes import Axis
-from modelling.evidence.fairplay import FAIR_PLAY, numbered, varies
+from modelling.evidence.fairplay import FAIR_PLAY, number_rows, varies
 from modelling.evidence.normal import NORMAL_95
 
 _POINT = ["entry", "configuration_id", "vm_count", "mean_log", "arm_variance"]
@@ -94,7 +94,7 @@ def curves(
     panel = [field for field in FAIR_PLAY if field != "vm_count"] + list(axis.held)
     if arms["vm_count"].nunique() < 2:
         return ()
-    number = numbered(arms, panel)
+    number = number_rows(arms, panel)
     has_several = varies(number, arms["vm_count"])[number]
     panels = []
     for _, rows in arms[has_several].groupby(number[has_several], sort=False):

@@ -41,10 +41,10 @@ def published_questions() -> Iterator[tuple[Question, list[Question]]]:
     values = {name: sorted(arms[name].dropna().unique().tolist()) for name in _OF_ARMS}
     values |= {"metric": list(METRICS), "grade": list(GRADES), "evidence": [PAPERS]}
     for workload in sorted(arms["workload"].unique()):
-        axes = choices.behind({"axis": list(AXES)}, {"workload": workload}).case_studies["axis"]
+        axes = choices.count_evidence({"axis": list(AXES)}, {"workload": workload}).case_studies["axis"]
         for axis in filter(axes.get, AXES):
             left_open = {name: values[name] for name in values if name not in AXES[axis].entry}
-            behind = choices.behind(left_open, {"axis": axis, "workload": workload}).case_studies
+            behind = choices.count_evidence(left_open, {"axis": axis, "workload": workload}).case_studies
             first = Question(axis, workload)
             narrowed = [
                 replace(first, **{name: value})

@@ -7,7 +7,7 @@ from kdb.units import METRICS
 from modelling.estimation.ranking import RankedPart, Ranking
 from modelling.evidence import names as catalogue
 from modelling.evidence.axes import Axis
-from modelling.evidence.fairplay import came_along
+from modelling.evidence.fairplay import find_confounders
 
 from .facts import Confounding, Contrast, DirectGroup, Tier
 
@@ -55,7 +55,7 @@ def direct_groups(used: pd.DataFrame, a: str, b: str) -> tuple[DirectGroup, ...]
 def came_with(axis: Axis, a: str, b: str, used: pd.DataFrame) -> Confounding:
     """Return what came along with the two entries in the fair-play groups that hold both. used : arms of the two"""
     both = used[used.groupby("fair_play_group")["entry"].transform("nunique") > 1]
-    came = came_along(both, axis.may_confound, axis.set_by_entry)
+    came = find_confounders(both, axis.may_confound, axis.set_by_entry)
     causes = [name for name, is_cause in came.items() if is_cause.any()]
     left_open = tuple(name for name in causes if name in axis.set_by_entry and (both[name] == "").any())
     values = {name: [set(both[name][both["entry"] == key].map(str)) for key in (a, b)] for name in causes}
