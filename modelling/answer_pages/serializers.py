@@ -1,4 +1,4 @@
-"""The shapes of what is sent beside the content of answers."""
+"""API shapes besides the content of answers."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""A mix as its page shows it: sentences and a chart. No queries, no HTML."""
+"""Lay out a mix: sentences, rows and a chart. No queries, no HTML."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,8 +14,7 @@ from modelling.evidence.words import capital, listed
 
 @dataclass(frozen=True)
 class MixLine:
-    """A row of the table. parts : ratio under each workload alone, in their order; tag : its verdict as the style sheet
-    and as the reader has it, ("", "") for none"""
+    """A row of the table. parts : ratio under each workload alone; tag : CSS class and words of its verdict"""
 
     entry: NamedMixEntry
     parts: list[float]
@@ -36,7 +35,7 @@ class ShareLine:
 class MixPage:
     """The page of a mix.
 
-    answer, metric : what is shown; grounds, never_tried : as of an answer; ranges, left_out : sentences
+    grounds, never_tried : as on the page of an answer; ranges, left_out : sentences
     """
 
     answer: MixAnswer
@@ -61,7 +60,7 @@ _TAGS = {
 def present_mix(
     answer: MixAnswer, asked: Question, names: Mapping[str, Mapping[str, str]], as_of: int | None = None
 ) -> MixPage:
-    """Return a mix ready for its template. asked : the question as it was asked"""
+    """Lay out a mix for its template. asked : the question before it was normalised"""
     axis, workloads = AXES[asked.axis], names["workload"]
     metric = METRICS[answer.question.metric or THROUGHPUT]
     lines = [
@@ -112,7 +111,7 @@ def present_mix(
 
 
 def _why_left_out(missing: Sequence[str], unmeasured: Sequence[str], labels: Mapping[str, str]) -> str:
-    """Say for which workloads nobody measured it, and for which nothing joins its numbers to the others'."""
+    """Say under which workloads an entry was not measured, or not compared with the ranked ones."""
     apart = [slug for slug in missing if slug not in unmeasured]
     reasons = (
         [f"no numbers that may be compared under {listed(labels[slug] for slug in unmeasured)}"] if unmeasured else []
