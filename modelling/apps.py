@@ -21,6 +21,6 @@ class ModellingConfig(AppConfig):
 
 
 def _found_in(text: str) -> "list[Hit]":
-    from .ask.finding import found_in  # slow to import, with all that answers
+    from .ask.finding import find_answers  # slow to import, with all that answers
 
-    return found_in(text)
+    return find_answers(text)

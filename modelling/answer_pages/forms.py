@@ -24,9 +24,9 @@ from modelling.ask.selectors import (
     Machine,
     Reading,
     Said,
-    images_lie_on,
     machine_fields,
-    understood,
+    parse_host_storage,
+    read_text,
 )
 from modelling.evidence import choices, names
 from modelling.evidence.axes import AXES, KINDS, axis_left_open, entry_key, entry_label
@@ -244,7 +244,7 @@ class VisitorForm(AskForm):
         return self.leaves_choice_open and self.reading is not None and bool(self.reading.pages or self.reading.guides)
 
     def clean_images(self) -> str:
-        return images_lie_on(self.cleaned_data["images"])
+        return parse_host_storage(self.cleaned_data["images"])
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
@@ -253,7 +253,7 @@ class VisitorForm(AskForm):
                 self.add_error("images", f"The address says {data['host_fs']!r} as well (host_fs); give one of them.")
             data["host_fs"], data["images"] = on, ""
         if text := data.get("text"):
-            self.reading = understood(text)
+            self.reading = read_text(text)
             self.chosen = chosen = self.reading.reading_beside(data)
             if chosen:
                 read = {"axis": "" if chosen.is_whole else chosen.axis, "workload": chosen.workload, **chosen.filters}

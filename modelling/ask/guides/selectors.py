@@ -1,4 +1,4 @@
-"""The guides, and what stands beside their texts: kept answers and makers' advice, in a constant number of queries."""
+"""Find guides, and the stored answers and makers' advice for their pages, in a constant number of queries."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -19,12 +19,11 @@ from modelling.models import Advice, Contradiction
 
 from .content import WorkloadRow
 
-MOST = 2  # guides that a text leads to
+MOST = 2  # guides for a text
 
 
 def guides_for(text: str) -> list[Guide]:
-    """Return the guides that answer a text: all words that count of their title or of one of their questions are in
-    it. The one with the longest such question comes first."""
+    """Return the guides whose title or a question consists of words of the text, longest question first."""
     asked = terms(text)
     lengths = {
         guide.slug: max((words.total() for words in guide.terms if words <= asked), default=0)
@@ -39,8 +38,8 @@ def guides_for_axes(axes: Collection[str]) -> list[Guide]:
     return [guide for guide in guides().values() if guide.axis in axes]
 
 
-def rows_of(axis: str) -> list[WorkloadRow]:
-    """Return a row for each workload, with the recommendation of its kept answer where there is one."""
+def workload_rows(axis: str) -> list[WorkloadRow]:
+    """Return a row for each workload, with the recommendation of its stored answer, if any."""
     questions = {Question(axis, workload): label for workload, label in names.names()["workload"].items()}
     kept = stored_verdicts(questions)
     rows = []
@@ -55,8 +54,10 @@ def rows_of(axis: str) -> list[WorkloadRow]:
 
 
 def most_measured_workload(axis: str, rows: Sequence[WorkloadRow]) -> tuple[WorkloadRow, DotChart] | None:
-    """Return what was measured under the workload that most research groups measured, as its answer draws it; None
-    where nobody measured. rows : of rows_of(axis)"""
+    """Return the workload that most research groups measured, with its chart; None where nobody measured.
+
+    rows : of workload_rows(axis)
+    """
     for row in sorted(rows, key=lambda row: -row.groups):
         question = Question(axis, row.workload)
         snapshot = snapshots_or_none([question])[question] if row.recommended else None
@@ -67,8 +68,8 @@ def most_measured_workload(axis: str, rows: Sequence[WorkloadRow]) -> tuple[Work
     return None
 
 
-def advice_of(guide: Guide) -> Advised:
-    """Return the advice that a guide rests on, what products do by themselves, and where makers disagree on it."""
+def makers_advice(guide: Guide) -> Advised:
+    """Return the statements that a guide cites, the defaults of products, and makers' disagreements on them."""
     defaults = Q(axis=guide.axis, wording="product default") if guide.axis else Q()
     rows = plain(Statement, Advice.objects.filter(Q(code__in=guide.sources) | defaults).order_by("code"))
     by_code = {row.code: row for row in rows}
