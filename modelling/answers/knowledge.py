@@ -90,7 +90,7 @@ def _of_all_workloads(question: Question) -> Question:
     return replace(elsewhere, hypervisor=NATIVE) if question.hypervisor == NATIVE else elsewhere
 
 
-def everything(as_of: int | None = None, *, with_native: bool = True) -> Knowledge:
+def published_knowledge(as_of: int | None = None, *, with_native: bool = True) -> Knowledge:
     """Return all published evidence, or that of a revision."""
     admitting = Question("fs-pair", dataframes.ANY_WORKLOAD, hypervisor=NATIVE if with_native else None)
     return _load_knowledge(counts.revision(), as_of, admitting, None, "")  # the same cache key as in knowledge_of

@@ -8,7 +8,7 @@ from functools import cache, partial
 from kdb.pairs import pair_key
 from kdb.units import THROUGHPUT
 from modelling.answers.estimate import ranking_of
-from modelling.answers.knowledge import everything, where_of
+from modelling.answers.knowledge import published_knowledge, where_of
 from modelling.estimation.bayes import Posterior
 from modelling.estimation.mixes import joint_posterior
 from modelling.evidence import names
@@ -154,7 +154,7 @@ def _question(workload: str, hypervisor: str) -> Question:
 def _together(hypervisor: str, keys: Sequence[str], shares: tuple[tuple[str, float], ...]) -> Posterior:
     """Return what is published of these pairs under workloads by shares, jointly: as a mix of them."""
     where = {workload: where_of(_question(workload, hypervisor)) for workload, _ in shares}
-    return joint_posterior(everything(with_native=False), AXES["fs-pair"], dict(shares), where)(keys)
+    return joint_posterior(published_knowledge(with_native=False), AXES["fs-pair"], dict(shares), where)(keys)
 
 
 def with_slugs(machines: Iterable[Machine], pools: Iterable[Pool]) -> tuple[list[Machine], list[Pool]]:

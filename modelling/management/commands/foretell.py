@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kdb.operations.atomic_files import atomic_file
-from modelling.answers.knowledge import everything
+from modelling.answers.knowledge import published_knowledge
 from modelling.prediction.content import forecast_pair, predict
 from modelling.prediction.contrasts import ANSWER, ContrastsError, UnknownNameError, answer, contrast_of, rows
 from modelling.prediction.selectors import margin
@@ -30,7 +30,7 @@ class Command(BaseCommand):
             asked = list(rows(Path(file).read_text(encoding="utf-8-sig")))
         except (OSError, UnicodeError, ContrastsError) as error:
             raise CommandError(f"{file}: {error}") from error
-        known, answers = everything(), []
+        known, answers = published_knowledge(), []
         if known.cells.empty:
             raise CommandError("nothing is published that could be compared")
         for row in asked:

@@ -1,4 +1,4 @@
-"""The report on model quality, as data."""
+"""The API of the report on model quality."""
 
 from django.http import HttpResponseBase, JsonResponse
 from drf_spectacular.utils import extend_schema
