@@ -54,7 +54,7 @@ def nearby(question: Question, as_of: int | None = None, *, with_draft: int | No
     lacks = lacking(question)
     groups = {
         key: int(count)
-        for key, count in compared.groupby("key")["fair_play_group"].nunique().items()
+        for key, count in compared.groupby("key")["group"].nunique().items()
         if not lacks(key) and may_be_offered(key)
     }
     known_well = [key for key, count in groups.items() if count >= INDEPENDENT]
@@ -84,6 +84,4 @@ def _keys_of_largest_network(compared: pd.DataFrame) -> set[str]:
     for keys in compared.groupby("level")["key"].agg(set):
         apart = [other for other in joined if not other & keys]
         joined = [*apart, keys.union(*(other for other in joined if other & keys))]
-    return max(
-        joined, key=lambda keys: compared["fair_play_group"][compared["key"].isin(keys)].nunique(), default=set()
-    )
+    return max(joined, key=lambda keys: compared["group"][compared["key"].isin(keys)].nunique(), default=set())
