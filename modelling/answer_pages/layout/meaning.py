@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from kdb.units import LATENCY, METRICS, convert
 from modelling.answers.content import NOT_STATED, Answer, AnswerPart, MeasuredDifference, SetUp
 from modelling.evidence.words import machines, size
-from modelling.workloads.curves import Carried, CurvePanel, CurvePoint, carried
+from modelling.workloads.curves import CurvePanel, CurvePoint, MachineCount, count_machines
 
 
 @dataclass(frozen=True)
@@ -137,16 +137,18 @@ def carried_lines(answer: Answer, titles: Sequence[str], rate: float) -> list[Ca
 def _reading(points: Sequence[CurvePoint], rate: float, scope: str) -> str:
     texts = [
         _format_carried(
-            carried([(point.vm_count, getattr(point, end)) for point in points], rate, aggregate=scope == "aggregate")
+            count_machines(
+                [(point.vm_count, getattr(point, end)) for point in points], rate, aggregate=scope == "aggregate"
+            )
         )
         for end in ("value", "low", "high")
     ]
     return texts[0] if texts[1] == texts[2] else f"{texts[0]} ({texts[1]} to {texts[2]})"
 
 
-def _format_carried(carried: Carried) -> str:
-    if carried.at_least:
-        return f"at least {carried.machines}"
-    if carried.fewer_than:
-        return "none" if carried.machines == 1 else f"fewer than {carried.machines}"
-    return str(carried.machines)
+def _format_carried(count_machines: MachineCount) -> str:
+    if count_machines.at_least:
+        return f"at least {count_machines.machines}"
+    if count_machines.fewer_than:
+        return "none" if count_machines.machines == 1 else f"fewer than {count_machines.machines}"
+    return str(count_machines.machines)
