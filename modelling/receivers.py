@@ -112,7 +112,7 @@ def stop_moves(sender: Any, host: Host, user: Any, asked_by: Any, **kwargs: Any)
     from .fleet.moving import moves, policies
 
     moves.call_all_off(host, user=user, asked_by=asked_by)
-    if asked_by is None or asked_by == policies.set_by(host):
+    if asked_by is None or asked_by == policies.policy_author(host):
         policies.turn_off(host, user=user)
 
 

@@ -278,8 +278,8 @@ class MoveViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
     def create(self, request: Request) -> Response:
         """Let a disk move to a pool, without a plan."""
         fields = _asked(request, DiskToMoveSerializer)
-        disk = _named(request, "disk", manual.disk_named, fields["disk"])
-        pool = _named(request, "pool", manual.pool_named, fields["pool"])
+        disk = _named(request, "disk", manual.find_disk, fields["disk"])
+        pool = _named(request, "pool", manual.find_pool, fields["pool"])
         move = _or_conflict(manual.move_disk, disk, pool, user=user_of(request))
         headers = {"Location": reverse("v1:placement-move-detail", [move.pk], request=request)}
         shown = PlacementMoveSerializer(self.get_queryset().get(pk=move.pk)).data
@@ -290,8 +290,8 @@ class MoveViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
     def empty(self, request: Request) -> Response:
         """Let every disk on a pool move away; it is no target from then on."""
         fields = _asked(request, PoolToEmptySerializer)
-        pool = _named(request, "pool", manual.pool_named, fields["pool"])
-        to = _named(request, "to", manual.pool_named, fields["to"]) if "to" in fields else None
+        pool = _named(request, "pool", manual.find_pool, fields["pool"])
+        to = _named(request, "to", manual.find_pool, fields["to"]) if "to" in fields else None
         made, stay = _or_conflict(manual.empty_pool, pool, to, user=user_of(request))
         moves = PlacementMoveSerializer(self.get_queryset().filter(pk__in=[move.pk for move in made]), many=True)
         return Response({"moves": moves.data, "stay": stay}, status=status.HTTP_201_CREATED)
