@@ -32,7 +32,7 @@ from modelling.estimation.verdict import AVOID, DIFFER, NOT_KNOWN, STRENGTHS, US
 from modelling.evidence import families
 from modelling.evidence import names as catalogue
 from modelling.evidence.words import STORAGE, capital, counted, listed, some, times
-from modelling.guidance.content import Advised
+from modelling.guidance.content import AdviceSummary
 
 from .content import EITHER, RATHER_NOT, START, Decision
 from .nearest import Nearby
@@ -59,7 +59,7 @@ def decide_answer(
     names: Sequence[str],
     label: Naming,
     margin: float,
-    advised: Advised | None = None,
+    advised: AdviceSummary | None = None,
     measure_next: str = "",
     rests_on: str = "",
 ) -> Decision:
@@ -103,7 +103,7 @@ def decide_without_evidence(
     label: Naming,
     margin: float,
     missing: Sequence[str] = (),
-    advised: Advised | None = None,
+    advised: AdviceSummary | None = None,
     guide: str = "",
 ) -> Decision:
     """Decide without comparisons for the question: as makers advise, else by comparisons under other workloads.
@@ -131,7 +131,7 @@ def decide_part(
     part: RankedPart,
     label: Naming,
     margin: float,
-    advised: Advised | None = None,
+    advised: AdviceSummary | None = None,
     measure_next: str = "",
     rests_on: str = "",
 ) -> Decision:
@@ -166,7 +166,7 @@ def decide_part(
     return word_decision(verdict, recommended, label, measured, settle, rests_on, offered=len(options), nothing=nothing)
 
 
-def recommend_as_makers(advised: Advised) -> Recommended:
+def recommend_as_makers(advised: AdviceSummary) -> Recommended:
     """Return what most makers advise, or the product's default."""
     if advised.advised:
         against = [key for key in advised.discouraged if families.may_be_offered(key) and key != UNNAMED]
@@ -175,7 +175,7 @@ def recommend_as_makers(advised: Advised) -> Recommended:
 
 
 def list_options(
-    entries: Sequence[Entry], posterior: Posterior, advised: Advised | None = None
+    entries: Sequence[Entry], posterior: Posterior, advised: AdviceSummary | None = None
 ) -> tuple[list[Option], Posterior]:
     """Return the entries that may be recommended and can be run today, and their posterior."""
     may = [entry for entry in entries if entry.may_be_recommended and families.may_be_offered(entry.key)]

@@ -18,8 +18,8 @@ from modelling.evidence.dataframes import Evidence
 from modelling.evidence.families import may_be_offered
 from modelling.evidence.question import Question
 from modelling.evidence.requirements import lacking
-from modelling.guidance.content import Advised
-from modelling.guidance.selectors import advised
+from modelling.guidance.content import AdviceSummary
+from modelling.guidance.selectors import find_advice
 
 from .content import TradeOff
 from .knowledge import assumptions, knowledge_of, where_of
@@ -54,7 +54,7 @@ class Estimate:
     anecdotes: pd.DataFrame
     is_ranked: bool
     nearby: Nearby | None
-    advised: Advised
+    advised: AdviceSummary
 
 
 def estimate(question: Question, as_of: int | None = None, *, with_draft: int | None = None) -> Estimate:
@@ -80,18 +80,18 @@ def estimate(question: Question, as_of: int | None = None, *, with_draft: int | 
     )
 
 
-def _advised(question: Question, ranking: Ranking | None, near: Nearby | None) -> Advised:
+def _advised(question: Question, ranking: Ranking | None, near: Nearby | None) -> AdviceSummary:
     parts = ranking.parts if ranking else ()
     ranked = [entry.key for part in parts for entry in part.entries if entry.may_be_recommended]
     keys = ranked or ([option.key for option in near.options] if near else [])
     return advised_on(question, keys, is_all=bool(ranked))
 
 
-def advised_on(question: Question, keys: Sequence[str], *, is_all: bool = True) -> Advised:
-    """Return makers' advice on these entries under the question's filters. is_all : as for advised"""
+def advised_on(question: Question, keys: Sequence[str], *, is_all: bool = True) -> AdviceSummary:
+    """Return makers' advice on these entries under the question's filters. is_all : as for find_advice"""
     named = ("workload", "hypervisor", "host_storage", "storage")
     filters = {name: str(getattr(question, name) or "") for name in named}
-    return advised(question.axis, keys, is_all=is_all, **filters, guest_os=question.guest_os_family or "")
+    return find_advice(question.axis, keys, is_all=is_all, **filters, guest_os=question.guest_os_family or "")
 
 
 def ranking_of(question: Question, as_of: int | None = None, *, with_draft: int | None = None) -> Ranking:

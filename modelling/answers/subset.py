@@ -13,7 +13,7 @@ from modelling.estimation.recommendation import recommend
 from modelling.estimation.verdict import NOT_KNOWN, USE
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
-from modelling.guidance.content import Advised
+from modelling.guidance.content import AdviceSummary
 
 from .answer import answer
 from .content import Answer
@@ -54,7 +54,7 @@ def answer_for_subset(
     return answered if is_ranked else replace(answered, missing=(), verdict=replace(answered.verdict, reasons=()))
 
 
-def _restrict_ranking(ranking: Ranking, keys: Sequence[str], advised: Advised) -> Ranking:
+def _restrict_ranking(ranking: Ranking, keys: Sequence[str], advised: AdviceSummary) -> Ranking:
     """Return the ranking restricted to these entries and their evidence."""
     parts = [part for part in ranking.parts if not {*keys}.isdisjoint(part.members)]
     arms, findings = ranking.arms, ranking.findings
@@ -67,7 +67,7 @@ def _restrict_ranking(ranking: Ranking, keys: Sequence[str], advised: Advised) -
 
 
 def _restrict_part(
-    ranking: Ranking, whole: RankedPart, keys: Collection[str], advised: Advised, *, is_whole: bool
+    ranking: Ranking, whole: RankedPart, keys: Collection[str], advised: AdviceSummary, *, is_whole: bool
 ) -> RankedPart:
     """Return a part restricted to these entries, with ratios relative to the recommended one."""
     members = tuple(key for key in whole.members if key in keys)

@@ -12,7 +12,7 @@ from modelling.evidence import names
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
 from modelling.evidence.words import listed
-from modelling.guidance.content import Advised, Disagreement, Statement
+from modelling.guidance.content import AdviceSummary, Disagreement, Statement
 from modelling.guidance.guide_texts import Guide, guides, terms
 from modelling.guidance.selectors import plain
 from modelling.models import Advice, Contradiction
@@ -68,14 +68,14 @@ def most_measured_workload(axis: str, rows: Sequence[WorkloadRow]) -> tuple[Work
     return None
 
 
-def makers_advice(guide: Guide) -> Advised:
+def makers_advice(guide: Guide) -> AdviceSummary:
     """Return the statements that a guide cites, the defaults of products, and makers' disagreements on them."""
     defaults = Q(axis=guide.axis, wording="product default") if guide.axis else Q()
     rows = plain(Statement, Advice.objects.filter(Q(code__in=guide.sources) | defaults).order_by("code"))
     by_code = {row.code: row for row in rows}
     cited = tuple(by_code[code] for code in guide.sources if code in by_code)
     axes = Counter(one.axis for one in cited).most_common(1)
-    return Advised(
+    return AdviceSummary(
         axis=guide.axis or (axes[0][0] if axes else ""),
         entries={},
         advised=(),
