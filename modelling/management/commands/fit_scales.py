@@ -1,4 +1,4 @@
-"""Learn how far effects and laboratories differ from everything published, for every answer to start from."""
+"""manage.py fit_scales: learn the scales of effects and laboratories, the priors of every answer."""
 
 import json
 from typing import Any

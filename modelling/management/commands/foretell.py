@@ -1,4 +1,4 @@
-"""manage.py foretell: what another laboratory will measure of pairs of configurations."""
+"""manage.py foretell: predict the ratios that another laboratory will measure for pairs of configurations."""
 
 import csv
 import io
@@ -27,13 +27,13 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, file: str, out: str, **options: Any) -> None:
         try:
-            asked = list(rows(Path(file).read_text(encoding="utf-8-sig")))
+            contrasts = list(rows(Path(file).read_text(encoding="utf-8-sig")))
         except (OSError, UnicodeError, ContrastsError) as error:
             raise CommandError(f"{file}: {error}") from error
         known, answers = published_knowledge(), []
         if known.cells.empty:
             raise CommandError("nothing is published that could be compared")
-        for row in asked:
+        for row in contrasts:
             try:
                 contrast = contrast_of(row, known.containers)
             except UnknownNameError as error:

@@ -1,4 +1,4 @@
-"""manage.py move: let a disk of an observed machine move to another pool, or empty a pool."""
+"""manage.py move: move a disk of an observed machine to another pool, or empty a pool."""
 
 from typing import Any
 

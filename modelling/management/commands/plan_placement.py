@@ -1,4 +1,4 @@
-"""manage.py plan_placement: which machines of a file to move to which storage pool, and why."""
+"""manage.py plan_placement: plan moves of the machines of a file between its storage pools."""
 
 import json
 from dataclasses import asdict
