@@ -44,17 +44,13 @@ def overview() -> Overview:
     return Overview(
         revision=counts.revision(),
         columns=tuple(OverviewColumn(axis.name, axis.label) for axis in AXES.values()),
-        rows=tuple(sorted(rows, key=_count_unanswered)),
+        rows=tuple(sorted(rows, key=lambda row: sum(cell.groups is None for cell in row.cells))),
     )
 
 
 def recommendations() -> RecommendationTable:
     """Return the overview as the first page shows it."""
     return present_overview(overview())
-
-
-def _count_unanswered(row: OverviewRow) -> int:
-    return sum(cell.groups is None for cell in row.cells)
 
 
 def _unanswered_cell(question: Question, kind: str, revision: int | None = None) -> OverviewCell:

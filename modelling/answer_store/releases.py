@@ -85,7 +85,7 @@ def releases(question: Question, result: Mapping[str, Any], *further: Newest) ->
                 releases_there.setdefault(release, set()).add(row["case_study__slug"])
     lines = [
         _describe_release(software, stated[software], studies, newest.get(software))
-        for software in sorted(stated, key=_order)
+        for software in sorted(stated, key=lambda one: (list(_SOFTWARE_OF).index(one[0]), one[1]))
     ]
     known = [line for line in lines if line.stated or line.newest]
     lacking = [
@@ -243,10 +243,6 @@ def _newest(seen_releases: Iterable[tuple[Software, Seen]]) -> Newest:
         if software not in newest or (seen.number, newest[software].where) > (newest[software].number, seen.where):
             newest[software] = seen
     return newest
-
-
-def _order(software: Software) -> tuple[int, str]:
-    return list(_SOFTWARE_OF).index(software[0]), software[1]
 
 
 def _describe_release(

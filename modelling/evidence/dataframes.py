@@ -339,7 +339,8 @@ def _workload_arms(
     if with_draft is not None:
         rows = _combine_sorted([rows[rows["case_study_id"] != with_draft], _read(workload, {with_draft})])
     if as_of is not None and (changed := {pk for pk, (_, ended) in counting.items() if ended and ended > as_of}):
-        rows = _combine_sorted([rows[~rows["case_study_id"].isin(changed)], _read_as_of(workload, changed, as_of)])
+        earlier = _read_arms(Arm.ever.filter(_stood_at(as_of)), workload, changed)
+        rows = _combine_sorted([rows[~rows["case_study_id"].isin(changed)], earlier])
     return rows
 
 
@@ -350,10 +351,6 @@ def _missing(kept: Kept, counting: Mapping[int, Any], with_draft: int | None) ->
 
 def _read(workload: str, case_studies: Collection[int]) -> pd.DataFrame:
     return _read_arms(Arm.objects.all(), workload, case_studies)
-
-
-def _read_as_of(workload: str, case_studies: Collection[int], revision: int) -> pd.DataFrame:
-    return _read_arms(Arm.ever.filter(_stood_at(revision)), workload, case_studies)
 
 
 def _read_arms(arms: QuerySet[Arm], workload: str, case_studies: Collection[int]) -> pd.DataFrame:

@@ -1,7 +1,4 @@
-"""Select the advice that applies to a question, and weigh it for each entry. No Django.
-
-Source: docs/models/guidance.md.
-"""
+"""Select and weigh the advice that applies to a question. No Django. Source: docs/models/guidance.md."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -49,10 +46,7 @@ def _strength(one: Statement) -> int:
 
 
 def closeness(row: Statement, asked: QuestionContext) -> int:
-    """Score how specific a statement is for the question.
-
-    Two for each part that both name, one more for the hypervisor itself, less one for each that only the row names.
-    """
+    """Score a statement: 2 for each part that both name, 1 for the hypervisor itself, -1 for each it names alone."""
     named = [(bool(wanted), bool(names)) for wanted, names in _context_pairs(row, asked)]
     own = asked.hypervisor in row.hypervisors
     return sum(2 for pair in named if all(pair)) + own - sum(names > wanted for wanted, names in named)
@@ -97,9 +91,7 @@ def advise(
     closest_first = closest(statements, asked)
     near = [one for one in closest_first if not one.is_default]
     parts = {entry: parts_of(axis, entry) for entry in entries}
-    advice_on = {
-        entry: _advice_on_entry(near, parts[entry], _with_own_hypervisor(parts[entry], asked)) for entry in entries
-    }
+    advice_on = {entry: _weigh_entry(near, parts[entry], asked) for entry in entries}
     named = {one.code for entry in advice_on.values() for one in entry.recommending + entry.discouraging}
     relevant = tuple(one for one in near if one.code in named)
     products = _defaults(axis, closest_first, asked)
@@ -120,21 +112,14 @@ def advise(
     )
 
 
-def _with_own_hypervisor(parts: set[tuple[str, str]], asked: QuestionContext) -> QuestionContext:
-    """Return the context with the hypervisor of an entry that consists of a hypervisor and other parts."""
-    named = next((value for axis, value in parts if axis == "hypervisor" and len(parts) > 1), "")
-    return replace(asked, hypervisor=named or asked.hypervisor)
-
-
-def _advice_on_entry(
-    statements: Sequence[Statement], parts: set[tuple[str, str]], asked: QuestionContext
-) -> EntryAdvice:
+def _weigh_entry(statements: Sequence[Statement], parts: set[tuple[str, str]], asked: QuestionContext) -> EntryAdvice:
+    if len(parts) > 1:  # a configuration applies to its own hypervisor
+        asked = replace(asked, hypervisor=dict(parts).get("hypervisor", asked.hypervisor))
     statements = [one for one in statements if admits(one, asked)]
     pro = tuple(one for one in statements if any((one.axis, value) in parts for value in one.recommended))
     con = tuple(one for one in statements if any((one.axis, value) in parts for value in one.discouraged))
-    return EntryAdvice(
-        pro, con, sum(_strength_by_publisher(pro, asked).values()) - sum(_strength_by_publisher(con, asked).values())
-    )
+    for_it, against = (sum(_strength_by_publisher(side, asked).values()) for side in (pro, con))
+    return EntryAdvice(pro, con, for_it - against)
 
 
 def _strength_by_publisher(statements: Iterable[Statement], asked: QuestionContext) -> dict[str, int]:

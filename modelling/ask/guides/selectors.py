@@ -75,6 +75,7 @@ def makers_advice(guide: Guide) -> AdviceSummary:
     by_code = {row.code: row for row in rows}
     cited = tuple(by_code[code] for code in guide.sources if code in by_code)
     axes = Counter(one.axis for one in cited).most_common(1)
+    contradictions = plain(Disagreement, Contradiction.objects.order_by("number"))
     return AdviceSummary(
         axis=guide.axis or (axes[0][0] if axes else ""),
         entries={},
@@ -83,9 +84,5 @@ def makers_advice(guide: Guide) -> AdviceSummary:
         default=None,
         defaults=tuple(row for row in rows if row.is_default and row not in cited),
         statements=cited,
-        disagreements=tuple(one for one in _contradictions() if one.touches({row.code for row in cited})),
+        disagreements=tuple(one for one in contradictions if one.touches({row.code for row in cited})),
     )
-
-
-def _contradictions() -> list[Disagreement]:
-    return plain(Disagreement, Contradiction.objects.order_by("number"))
