@@ -29,10 +29,10 @@ _CATALOGUE = {
 
 def read_text(text: str) -> Said:
     """Read a text with the current lexicon. Adds the guides that its words name, else that of its axis."""
-    said = read(text, _lexicon(names.stamp()), names.names())
-    guides = guides_for(text) or guides_for_axes({one.axis for one in said.readings[:1] if not one.is_whole})
+    understood = read(text, _lexicon(names.stamp()), names.names())
+    guides = guides_for(text) or guides_for_axes({one.axis for one in understood.readings[:1] if not one.is_whole})
     pointers = (Pointer(f"Guide: {guide.title}", guide.recommendation, guide.address) for guide in guides)
-    return replace(said, guides=tuple(pointers))
+    return replace(understood, guides=tuple(pointers))
 
 
 @lru_cache(maxsize=2)
