@@ -229,7 +229,7 @@ def _describe_indirect(axis: Axis, a: str, b: str, ranking: Ranking) -> str:
 
 
 def _why_not_comparable(axis: Axis, a: str, b: str, all_arms: pd.DataFrame, named: Named) -> str:
-    """Say why two entries may not be compared."""
+    """Explain why two entries may not be compared."""
     of = {key: all_arms[all_arms["entry"] == key] for key in (a, b)}
     missing = [label(axis, key) for key, arms in of.items() if arms.empty]
     if missing:

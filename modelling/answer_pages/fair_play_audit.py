@@ -92,7 +92,7 @@ def audit(case_study: CaseStudy) -> Audit | None:
 
 
 def _why_alone(row: Any, group: pd.DataFrame) -> str:
-    """Say why no axis can use a number: its group has no other number, or all others differ in held columns."""
+    """Explain why no axis can use a number: its group has no other number, or all others differ in held columns."""
     machines = f", {counted(row.vm_count, 'machine')}" if row.vm_count else ""
     what = f"{arm_label(row)}{machines} ({row.source or 'imported'})"
     others = group[group.index != row.Index]

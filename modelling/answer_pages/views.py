@@ -267,7 +267,7 @@ def _workload_links(form: VisitorForm) -> list[tuple[str, str]]:
     is_whole = form.chosen.is_whole
     axes = AXES if is_whole else (question.axis,)
 
-    def under(workload: str) -> str:
+    def address_under(workload: str) -> str:
         asked = replace(question, workload=workload)
         if is_whole:
             return known_address(workload, form.given)
@@ -276,7 +276,7 @@ def _workload_links(form: VisitorForm) -> list[tuple[str, str]]:
         return words.address(asked, beside={**machine, "text": text})
 
     return [
-        (label, under(workload))
+        (label, address_under(workload))
         for workload, label in workloads.items()
         if any(compared.get(workload, {}).get(axis) for axis in axes)
     ]
@@ -291,19 +291,19 @@ def describe_reading(form: VisitorForm) -> dict[str, Any] | None:
         return None
     beside = form.given_besides_text
 
-    def without(word: Word) -> str:
+    def address_without(word: Word) -> str:
         kept = {name: value for name, value in beside.items() if name != word.role} | {"text": word.rest}
         return "/?" + urlencode({name: value for name, value in kept.items() if value}, quote_via=quote)
 
-    def read_as(address: str) -> str:
+    def address_read_as(address: str) -> str:
         path, _, query = address.partition("?")
         return f"{path}?{urlencode({**beside, **dict(parse_qsl(query))})}"
 
     is_shown = None if form.is_answered_by_page else form.chosen
     return {
         "said": form.reading,
-        "words": [(word, without(word)) for word in form.reading.understood if word.role != "axis"],
-        "readings": [(one.title, read_as(one.address)) for one in form.reading.readings if one is not is_shown],
+        "words": [(word, address_without(word)) for word in form.reading.understood if word.role != "axis"],
+        "readings": [(one.title, address_read_as(one.address)) for one in form.reading.readings if one is not is_shown],
     }
 
 
@@ -322,10 +322,10 @@ def _context(asked: AskedQuestion, kept: AnswerVersion, site: str) -> dict[str, 
     then = kept.address_parameters if kept.as_of else {}
     labelled = tabs.answer_tabs(answer, kept.is_by_current_method)
 
-    def at_tab(name: str) -> str:
+    def tab_address(name: str) -> str:
         return words.address(question, then.get("as_of"), {**asked.beside, "tab": name}, then.get("method"))
 
-    shown = tabs.tabs(labelled, asked.tab, at_tab)
+    shown = tabs.tabs(labelled, asked.tab, tab_address)
     tab = next((one.name for one in shown if one.is_open), "")
     recommended = [entry.key for entry in answer.entries[:1]]
     here = {HERE: asked.here} if asked.here else {}

@@ -286,7 +286,7 @@ def _renew_answer(pk: int, question: Question, attempts: int, asked_at: Any) -> 
 
 
 def reason(snapshot: RankingSnapshot) -> str:
-    """Say why a failing question could not be answered."""
+    """Explain why a failing question could not be answered."""
     return snapshot.error or "The worker was stopped while it was answered."
 
 

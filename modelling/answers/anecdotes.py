@@ -50,12 +50,12 @@ def _describe_study(slug: str, title: str, arms: pd.DataFrame, label: Callable[[
         metric=str(own["metric"].iloc[0]),
         entries=tuple(largest.treatments[place] for place in order),
         sentence=f"{labels[0]} came out {times(ratio)} times as fast as {labels[-1]}.",
-        why=_why(own),
+        why=_explain_anecdote(own),
     )
 
 
-def _why(own: pd.DataFrame) -> str:
-    """Say why the numbers are below the minimum: what is too little, or not stated."""
+def _explain_anecdote(own: pd.DataFrame) -> str:
+    """Explain why the numbers are below the minimum: what is too little, or not stated."""
     seconds = own["run_seconds"].dropna()
     if len(seconds):
         return f"Runs of {seconds.min():g} s, of which none is known to be repeated."

@@ -20,7 +20,7 @@ MOST_STUDIES = 3  # that are named, greatest excess first
 def cache_caveats(
     question: Question, ranking: Ranking, studies: Mapping[str, Study], label_of: Callable[[str], str]
 ) -> list[str]:
-    """Say which entries moved more bytes per second than their case study's storage can carry; [] where none did.
+    """State which entries moved more bytes per second than their case study's storage can carry; [] where none did.
 
     label_of : an entry's key to its label
     Applies the rule of explanations (modelling.workloads.cache_effect) to each entry's greatest excess in a case study.

@@ -1,4 +1,4 @@
-"""Put into sentences what limits an answer, and what would have to be measured where there is none."""
+"""Write sentences on what limits an answer, and what would have to be measured where there is none."""
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -80,7 +80,7 @@ def _varies(axis: Axis, column: str, arms: pd.DataFrame) -> bool:
 
 
 def _moderation(axis: Axis, column: str, arms: pd.DataFrame) -> str:
-    """Say how many laboratories measured with each value of a column that ratios average over."""
+    """State how many laboratories measured with each value of a column that ratios average over."""
     combinations = arms.loc[(arms[column] != "").to_numpy(), [column, "laboratory"]].drop_duplicates()
     laboratories = combinations.groupby(column, observed=True).size()
     spelled = catalogue.names()["storage"] if column == "storage" else {}
@@ -95,7 +95,7 @@ def _moderation(axis: Axis, column: str, arms: pd.DataFrame) -> str:
 
 
 def _tier_lists(ranking: Ranking) -> str:
-    """Say how tier lists count in the answer."""
+    """State how tier lists count in the answer."""
     bases = {part.basis for part in ranking.parts}
     if "both" not in bases:
         return (
@@ -110,7 +110,7 @@ def _tier_lists(ranking: Ranking) -> str:
 
 
 def _dispute(finding: Any) -> str:
-    """Say that text and table of a publication place a pair differently."""
+    """State that text and table of a publication place a pair differently."""
     pair = label(AXES["fs-pair"], pair_key(finding.guest_fs, finding.host_fs))
     where = {"best": "among the best", "unlisted": "in no list", "worst": "among the worst"}
     return (
@@ -120,7 +120,7 @@ def _dispute(finding: Any) -> str:
 
 
 def _never_recommended(axis: Axis, parts: Iterable[RankedPart]) -> list[str]:
-    """Say which entries were measured only with options that can lose acknowledged writes, and which options."""
+    """State which entries were measured only with options that can lose acknowledged writes, and which options."""
     by_options: dict[tuple[str, ...], list[str]] = {}
     for part in parts:
         for entry in part.entries:
@@ -134,7 +134,7 @@ def _never_recommended(axis: Axis, parts: Iterable[RankedPart]) -> list[str]:
 
 
 def _confounding(axis: Axis, arms: pd.DataFrame) -> list[str]:
-    """Say which settings differ along with the entries and may be the cause, and which of them no source states."""
+    """State which settings differ along with the entries and may be the cause, and which of them no source states."""
     notes, not_stated = [], []
     for column, is_cause in find_confounders(arms, axis.may_confound, axis.set_by_entry).items():
         if not is_cause.any():
@@ -155,7 +155,7 @@ def _confounding(axis: Axis, arms: pd.DataFrame) -> list[str]:
 
 
 def _measured_with(axis: Axis, column: str, pairs: pd.DataFrame) -> str:
-    """Say with what each entry was measured: "KVM was measured with none, ESXi with its default (not stated)"."""
+    """State with what each entry was measured: "KVM was measured with none, ESXi with its default (not stated)"."""
     names = catalogue.names()
     spelled = {
         "host_fs": names["file_system"],
@@ -183,7 +183,7 @@ def _measured_with(axis: Axis, column: str, pairs: pd.DataFrame) -> str:
 def describe_by_machines(
     best: Mapping[int, Sequence[str]], on_average: Collection[str], label_of: Callable[[str], str]
 ) -> str:
-    """Say which entries come first at each number of machines; "" where they are those that do on average.
+    """State which entries come first at each number of machines; "" where they are those that do on average.
 
     best : number of machines to keys of its first entries; label_of : an entry's key to its label
     """
@@ -200,7 +200,7 @@ def describe_missing(
     measured: Iterable[tuple[str, str, str]],
     anecdotes: Sequence[Anecdote] = (),
 ) -> list[str]:
-    """Say what would have to be measured where there is no answer. measured : metric, unit and case study of each"""
+    """State what would have to be measured where there is no answer. measured : metric, unit and case study of each"""
     if ranking.parts:
         return []
     asked = catalogue.names()["workload"].get(question.workload, question.workload)

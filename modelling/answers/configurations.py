@@ -25,7 +25,7 @@ def from_newest_studies(arms: pd.DataFrame) -> pd.DataFrame:
 
 
 def describe_selection(case_studies: int) -> str:
-    """Say that from_newest_studies left out some of this many case studies; "" where it keeps all."""
+    """State that from_newest_studies left out some of this many case studies; "" where it keeps all."""
     if case_studies <= MOST_STUDIES:
         return ""
     return f"All of this is of its {MOST_STUDIES} newest case studies; {case_studies} have it."

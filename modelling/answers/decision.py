@@ -1,4 +1,4 @@
-"""Put a recommendation into words: what to choose, how sure that is, what was measured, and what would settle it.
+"""Write a recommendation in words: what to choose, how sure that is, what was measured, and what would settle it.
 
 modelling.estimation.recommendation and verdict decide. Source: docs/models/recommendation.md and verdict.md.
 """
@@ -205,7 +205,7 @@ def word_decision(
     offered: int = 0,
     nothing: str = _NOBODY,
 ) -> Decision:
-    """Put a recommendation into words.
+    """Write a recommendation in words.
 
     measured : sentences on the evidence; settle : on what would settle it; rests_on : as for decide_part
     offered : number of entries to choose from; nothing : why there are none, or what makers advise then
@@ -259,7 +259,7 @@ def _common_setting(names: Sequence[str]) -> str:
 
 
 def _confidence_line(recommended: Recommended, verdict: Verdict, rests_on: str, offered: int) -> str:
-    """Say how sure the recommendation is: what it rests on, its chance beside the blind one, and what it may cost."""
+    """State how sure the recommendation is: what it rests on, its chance beside the blind one, and what it may cost."""
     if not recommended.choice or recommended.basis in (MAKERS, DEFAULT):
         return ""
     level = f"{CONFIDENCE[verdict.strength]} confidence"
@@ -301,14 +301,14 @@ def recommended_of(decision: Decision, entry: Entry) -> str:
 
 
 def describe_contrast(contrast: Contrast | None, label: Naming, entries: Sequence[str]) -> str:
-    """Say what numbers or lists show of the first entry. entries : keys, the recommended first"""
+    """State what numbers or lists show of the first entry. entries : keys, the recommended first"""
     if contrast is None:
         return f"No numbers compare them; published lists put {label(entries[0])} among the best."
     return f"{_describe_ratio(contrast, label)}. {_describe_interval(contrast)}"
 
 
 def _describe_families(named: Collection[str], avoid: Collection[str], entries: Collection[str]) -> str:
-    """Say that one of two compared hypervisors runs the other: Proxmox VE runs KVM."""
+    """State that one of two compared hypervisors runs the other: Proxmox VE runs KVM."""
     against = {*families.shared(avoid, entries), *families.shared(named, named)}
     names = catalogue.names()["hypervisor"] if against else {}
     return "".join(
@@ -318,17 +318,17 @@ def _describe_families(named: Collection[str], avoid: Collection[str], entries: 
 
 
 def _describe_ratio(contrast: Contrast, label: Naming) -> str:
-    """Say how two entries compared: "One laboratory measured XFS 1.7 times as fast as ext4, on hard disks"."""
+    """State how two entries compared: "One laboratory measured XFS 1.7 times as fast as ext4, on hard disks"."""
     one, other, measured = label(contrast.first), label(contrast.second), contrast.measured
     if contrast.is_mixed:
         return f"Weighted by these shares, {one} comes out {times(contrast.ratio)} times as fast as {other}"
     if not measured:
-        return f"Through what both were compared with, {one} comes out {_as_fast(contrast.ratio)} {other}"
+        return f"Through what both were compared with, {one} comes out {_format_ratio(contrast.ratio)} {other}"
     who = capital(counted(len(measured), "laboratory", "laboratories"))
     if len(measured) > 1 and contrast.groups == 1:
         who += " of one research group"
     verb = "measured" if not contrast.is_derived else "stated"
-    as_fast = _as_fast(measured[0], measured[-1])
+    as_fast = _format_ratio(measured[0], measured[-1])
     on = f", on {listed([STORAGE.get(kind, kind) for kind in contrast.storage])}" if contrast.storage else ""
     return f"{who} {verb} {one} {as_fast} {other}{on}"
 
@@ -345,8 +345,8 @@ def _describe_interval(contrast: Contrast) -> str:
     return f"On other machines: {low} to {high} times."
 
 
-def _as_fast(lowest: float, highest: float | None = None) -> str:
-    """Say a ratio, or the span of several: "1.7 times as fast as", "as fast as"."""
+def _format_ratio(lowest: float, highest: float | None = None) -> str:
+    """State a ratio, or the span of several: "1.7 times as fast as", "as fast as"."""
     low, high = times(lowest), times(lowest if highest is None else highest)
     if low == high == "1.00":
         return "as fast as"

@@ -44,7 +44,7 @@ def _pairs(parts: Sequence[RankedPart], arms: Mapping[str, pd.DataFrame]) -> Ite
     """
     for part in parts:
         entry = {metric: frame["entry"].to_numpy() for metric, frame in arms.items()}
-        first = {metric: _in_order(frame, entry[metric] == part.reference) for metric, frame in arms.items()}
+        first = {metric: _sort(frame, entry[metric] == part.reference) for metric, frame in arms.items()}
         for key in (ranked.key for ranked in sorted(part.entries, key=lambda ranked: ranked.rank)):
             if key == part.reference:
                 continue
@@ -56,7 +56,7 @@ def _pairs(parts: Sequence[RankedPart], arms: Mapping[str, pd.DataFrame]) -> Ite
                         yield part.number, metric, int(place), int(other)
 
 
-def _in_order(frame: pd.DataFrame, is_wanted: np.ndarray) -> np.ndarray:
+def _sort(frame: pd.DataFrame, is_wanted: np.ndarray) -> np.ndarray:
     """Return the numbers of the wanted rows, sorted by case study, number of machines, operation and block size."""
     places = np.flatnonzero(is_wanted)
     rows = frame[_ORDER].iloc[places].set_axis(places)

@@ -60,7 +60,7 @@ class Estimate:
 def estimate(question: Question, as_of: int | None = None, *, with_draft: int | None = None) -> Estimate:
     """Compute all numbers of the answer to the question. as_of, with_draft : as for ranking_of"""
     evidence = Evidence(question, with_draft, as_of)
-    ranking = _ranking(evidence)
+    ranking = _rank(evidence)
     measured = evidence.metrics_measured()
     others = _other_arms(evidence, ranking, measured)
     is_ranked = any(may_be_offered(entry.key) for part in ranking.parts for entry in part.entries)
@@ -76,11 +76,11 @@ def estimate(question: Question, as_of: int | None = None, *, with_draft: int | 
         anecdotes=_comparable_anecdotes(evidence, ranking),
         nearby=near,
         is_ranked=is_ranked,
-        advised=_advised(question, ranking if is_ranked else None, near),
+        advised=_find_advice(question, ranking if is_ranked else None, near),
     )
 
 
-def _advised(question: Question, ranking: Ranking | None, near: Nearby | None) -> AdviceSummary:
+def _find_advice(question: Question, ranking: Ranking | None, near: Nearby | None) -> AdviceSummary:
     parts = ranking.parts if ranking else ()
     ranked = [entry.key for part in parts for entry in part.entries if entry.may_be_recommended]
     keys = ranked or ([option.key for option in near.options] if near else [])
@@ -101,10 +101,10 @@ def ranking_of(question: Question, as_of: int | None = None, *, with_draft: int 
     with_draft : key of a case study to count as if it were published
     Without a metric in the question, ranks by throughput, or by the first other metric that compares anything.
     """
-    return _ranking(Evidence(question, with_draft, as_of))
+    return _rank(Evidence(question, with_draft, as_of))
 
 
-def _ranking(evidence: Evidence) -> Ranking:
+def _rank(evidence: Evidence) -> Ranking:
     names.clear_cache()  # the answer is stored with its labels, so read the names that are public now
     ranking = _rank_by_metric(evidence, evidence.question.metric or THROUGHPUT)
     if evidence.question.metric or ranking.parts:

@@ -81,7 +81,7 @@ def _cached_ranking(question: Question, as_of: int | None) -> Ranking:
 
 
 def answer_mix(estimate: MixEstimate, known: Sequence[Share], revision: int) -> MixAnswer:
-    """Put the estimate into words. known : what is known of each share by itself"""
+    """Write the estimate in words. known : what is known of each share by itself"""
     question, mixed = estimate.question, estimate.mix
     axis = AXES[question.axis]
     label, in_words = partial(names.label, axis), partial(names.in_sentence, axis)

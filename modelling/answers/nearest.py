@@ -46,7 +46,7 @@ def nearby(question: Question, as_of: int | None = None, *, with_draft: int | No
     known = knowledge_of(question, question.metric or THROUGHPUT, as_of, with_draft=with_draft)
     if known is None or known.cells.empty:
         return None
-    compared = _compared(axis, known.cells)
+    compared = _compared_cells(axis, known.cells)
     if question.hypervisor:  # not of another one: KVM cannot use VMFS
         alike = {question.hypervisor, RUNS.get(question.hypervisor)}
         compared = compared[compared["key"].isin(compared["key"][compared["hypervisor"].isin(alike)])]
@@ -65,7 +65,7 @@ def nearby(question: Question, as_of: int | None = None, *, with_draft: int | No
     return Nearby(options, known.posterior(entry_rows(axis, keys, known.containers, where_of(question))))
 
 
-def _compared(axis: Axis, cells: pd.DataFrame) -> pd.DataFrame:
+def _compared_cells(axis: Axis, cells: pd.DataFrame) -> pd.DataFrame:
     """Return the cells of levels that compare two choices of the axis, with the column key; no unsafe cache modes."""
     storage = [host_storage_key(*parts) or "" for parts in zip(cells["backend"], cells["host_fs"], strict=True)]
     rows = cells.assign(host_storage=storage)

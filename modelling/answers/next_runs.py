@@ -53,7 +53,7 @@ def propose_runs(question: Question, sets: Sequence[RunSet]) -> tuple[NextRun, .
 
 
 def describe_runs(question: Question, sets: Sequence[RunSet], runs: Sequence[NextRun]) -> str:
-    """Say which runs are proposed, or that none is worth it; "" without sets. runs : of propose_runs, from the sets"""
+    """State which runs are proposed, or that none is worth it; "" without sets. runs : of propose_runs, from sets"""
     if runs or not sets:
         return " ".join(run.sentence for run in runs)
     largest = max(sets, key=lambda candidate: candidate.runs)

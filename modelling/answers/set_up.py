@@ -96,7 +96,7 @@ def _group_equal(configurations: Iterable[Configuration]) -> _Stated:
 
 
 def _durability(entry: Entry, configurations: _Stated) -> str:
-    """Say what is known of writes that were acknowledged, in a sentence."""
+    """State what is known of writes that were acknowledged, in a sentence."""
     if entry.unsafe_options:
         return (
             f"Some of its numbers were measured with {listed(entry.unsafe_options)}, which can lose acknowledged "
@@ -133,7 +133,7 @@ def _is_unsafe(fact: str, value: str) -> bool:
     return bool(losing_options(*texts))
 
 
-def _by_value(configurations: _Stated, fact: _Fact) -> dict[str, tuple[str, ...]]:
+def _stated_values(configurations: _Stated, fact: _Fact) -> dict[str, tuple[str, ...]]:
     """Return each stated value on one line, with the case studies that state it."""
     return {value: studies for value, studies in _studies_by_value(configurations, fact).items() if value}
 
@@ -181,11 +181,11 @@ def lines_of(configuration: Configuration) -> tuple[str, ...]:
 
 def _storage(configurations: _Stated, hypervisors: set[str]) -> Iterable[SetUpLine]:
     """Yield the command that registers the host's storage with Proxmox VE."""
-    backend, studies = _agreed(configurations, lambda c: c.backend or (FILE if c.host_fs else ""))
+    backend, studies = _unique_value(configurations, lambda c: c.backend or (FILE if c.host_fs else ""))
     if backend not in _STORAGES or not _may_be_proxmox(hypervisors):
         return
-    allocation, _ = _agreed(configurations, lambda c: c.allocation)
-    size, _ = _agreed(configurations, lambda c: str(c.volume_block_bytes or ""))
+    allocation, _ = _unique_value(configurations, lambda c: c.allocation)
+    size, _ = _unique_value(configurations, lambda c: str(c.volume_block_bytes or ""))
     options = ""
     if backend == "zvol":
         options += f" --blocksize {int(size) // 1024}k" if size.isdecimal() and int(size) % 1024 == 0 else ""
@@ -205,7 +205,7 @@ def _proxmox_line(command: str, hypervisors: set[str], studies: Iterable[str]) -
 
 
 def _cache(configurations: _Stated) -> SetUpLine:
-    mode, studies = _agreed(configurations, partial(_durable_value, "cache_mode"))
+    mode, studies = _unique_value(configurations, partial(_durable_value, "cache_mode"))
     if mode in _CACHE_MODES:
         return SetUpLine(f"# virtual disk: cache={mode}", studies)
     return _remark("cache mode", configurations, lambda c: c.cache_mode)
@@ -213,12 +213,12 @@ def _cache(configurations: _Stated) -> SetUpLine:
 
 def _disk(configurations: _Stated, hypervisors: set[str]) -> Iterable[SetUpLine]:
     """Yield the options of a virtual disk for QEMU: as elements of libvirt's XML, and as `qm set` of a new disk."""
-    agreed = {name: _agreed(configurations, partial(_durable_value, name)) for name in _DISK_OPTIONS}
+    agreed = {name: _unique_value(configurations, partial(_durable_value, name)) for name in _DISK_OPTIONS}
     values = {name: value.lower() for name, (value, _) in agreed.items() if value.lower() in _DISK_OPTIONS[name]}
     for name, _ in disks.problems(disks.Options(**_ASSUMED | values)):
         values.pop(name, None)
     for name in sorted(_DISK_OPTIONS.keys() - values.keys() - {"image_format"}):  # which has its own line
-        if name == "cache_mode" or _by_value(configurations, attrgetter(name)):
+        if name == "cache_mode" or _stated_values(configurations, attrgetter(name)):
             yield _remark(SETTINGS[name].in_sentence, configurations, attrgetter(name))
     if not values:
         return
@@ -254,11 +254,11 @@ def _durable_value(name: str, configuration: Configuration) -> str:
 
 def _image(configurations: _Stated, hypervisors: set[str]) -> Iterable[SetUpLine]:
     """Yield the commands that create the disk image in a folder of the host; with Proxmox VE `qm` creates it."""
-    image, studies = _agreed(configurations, lambda c: c.image_format.lower())
+    image, studies = _unique_value(configurations, lambda c: c.image_format.lower())
     if not hypervisors <= _QEMU or image not in _IMAGE_FORMATS:
         yield _remark("image format", configurations, lambda c: c.image_format)
         return
-    allocation, _ = _agreed(configurations, lambda c: c.allocation)
+    allocation, _ = _unique_value(configurations, lambda c: c.allocation)
     options = f" -o preallocation={_PREALLOCATION[allocation]}" if allocation in _PREALLOCATION else ""
     if hypervisors != {_PROXMOX}:
         yield SetUpLine(f'qemu-img create -f {image}{options} "$HOST_FOLDER/$IMAGE" "$DISK_SIZE"', studies)
@@ -268,19 +268,19 @@ def _image(configurations: _Stated, hypervisors: set[str]) -> Iterable[SetUpLine
 
 def _file_system(configurations: _Stated, side: str, name: _Fact, making: _Fact, options: _Fact) -> Iterable[SetUpLine]:
     """Yield the lines that make and mount the file system of a side, host or guest."""
-    made, makers = _agreed(configurations, name)
+    made, makers = _unique_value(configurations, name)
     if made not in _MKFS_NAMES:
         yield _remark(f"{side} file system", configurations, name)
         return
     device, folder = f'"${side.upper()}_DEVICE"', f'"${side.upper()}_FOLDER"'
-    made_with, _ = _agreed(configurations, making)
+    made_with, _ = _unique_value(configurations, making)
     if made_with and _MKFS_OPTIONS.fullmatch(made_with):
         yield SetUpLine(f"mkfs.{made} {shlex.join(made_with.split())} {device}", makers)
     else:
         yield SetUpLine(f"mkfs.{made} {device}", makers)
-        if _by_value(configurations, making):
+        if _stated_values(configurations, making):
             yield _remark(f"{side} mkfs options", configurations, making)
-    mounted, mounters = _agreed(configurations, lambda c: _without_unsafe(options(c)))
+    mounted, mounters = _unique_value(configurations, lambda c: _drop_unsafe_options(options(c)))
     if all(map(_MOUNT_OPTION.fullmatch, mounted.split(","))):
         yield SetUpLine(f"mount -t {made} -o {shlex.quote(mounted)} {device} {folder}", mounters)
         return
@@ -290,20 +290,20 @@ def _file_system(configurations: _Stated, side: str, name: _Fact, making: _Fact,
 
 def _remark(what: str, configurations: _Stated, fact: _Fact) -> SetUpLine:
     """Remark on a setting without a command: its value is not stated, or not in the tables above."""
-    stated = _by_value(configurations, fact)
+    stated = _stated_values(configurations, fact)
     studies = sorted(
         {slug for configuration, slugs in configurations.items() if not stated or fact(configuration) for slug in slugs}
     )
     return SetUpLine(f"# {what}: {_SEE_FACTS if stated else NOT_STATED}", tuple(studies))
 
 
-def _agreed(configurations: _Stated, fact: _Fact) -> tuple[str, tuple[str, ...]]:
+def _unique_value(configurations: _Stated, fact: _Fact) -> tuple[str, tuple[str, ...]]:
     """Return the only stated value with its case studies; "" where none or several are stated."""
-    stated = _by_value(configurations, fact)
+    stated = _stated_values(configurations, fact)
     return next(iter(stated.items())) if len(stated) == 1 else ("", ())
 
 
-def _without_unsafe(options: str) -> str:
+def _drop_unsafe_options(options: str) -> str:
     """Return mount options without those that can lose acknowledged writes."""
     parts = (option.strip() for option in options.split(","))
     return ",".join(option for option in parts if option and not losing_options("", option, ""))

@@ -112,7 +112,7 @@ def _formatted_weights(weights: Mapping[str, float]) -> dict[str, str]:
 
 
 def title(question: Question, names: Mapping[str, Mapping[str, str]], among: Sequence[str] = ()) -> str:
-    """Say the question in words: "Mail server on KVM: which file-system pair?". among : labels, "KVM or Xen?" """
+    """State the question in words: "Mail server on KVM: which file-system pair?". among : labels, "KVM or Xen?" """
     text = names["workload"].get(question.workload, question.workload)
     for name, value in question.asked.items():
         label = names[_KIND_OF_FILTER[name]].get(str(value), value) if name in _KIND_OF_FILTER else value
@@ -171,7 +171,7 @@ def rests_on(grounds: Grounds, hypervisor: str = "") -> str:
 
 
 def never_tried(grounds: Grounds, storage: Mapping[str, str]) -> str:
-    """Say on which kinds of storage nobody measured for this answer; "" where it has all kinds or no evidence."""
+    """State on which kinds of storage nobody measured for this answer; "" where it has all kinds or no evidence."""
     missing = [name for kind, name in storage.items() if kind not in ("mixed", *grounds.storage)]
     if not missing or not grounds.laboratories:
         return ""

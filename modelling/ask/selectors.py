@@ -1,4 +1,4 @@
-"""What other rooms use of this one: readings of texts, fits, and stored machines."""
+"""Offer readings of texts, fits and stored machines to other rooms."""
 
 from collections.abc import Mapping
 from typing import Any

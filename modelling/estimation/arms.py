@@ -208,10 +208,10 @@ def _factorize(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
 
 def _positions(number: np.ndarray) -> list[np.ndarray]:
     """Return the positions of each number 0, 1, ..., ascending."""
-    return _cut(np.argsort(number, kind="stable"), np.bincount(number))
+    return _split(np.argsort(number, kind="stable"), np.bincount(number))
 
 
-def _cut(values: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
+def _split(values: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
     """Split the values into pieces of these sizes. np.split would take microseconds for each of many pieces."""
     ends = np.cumsum(sizes).tolist()
     return [values[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
@@ -257,7 +257,7 @@ def _averages(
     rest = rest - (np.bincount(group, rest) / sizes)[group]
     excess = _excess(np.bincount(unit, rest**2), rows - groups - entries + 1, np.bincount(unit, variance) / rows)
     variances = (np.bincount(cell, variance) + excess[of_cell]) / occurrences
-    averages = zip(*(_cut(column, entries) for column in (entry_of_cell, effects, variances)), strict=True)
+    averages = zip(*(_split(column, entries) for column in (entry_of_cell, effects, variances)), strict=True)
     sets = [[average] for average in averages]
     others = np.flatnonzero(~is_whole)
     at_all = _positions(unit) if len(others) else []

@@ -59,7 +59,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Recommended:
-    """What to choose.
+    """The recommended choice.
 
     choice : keys, any of which is fine; empty: nothing may be recommended
     rather_not : keys; is_sure_of_not : whether evidence says to avoid them

@@ -490,7 +490,7 @@ def _categories(values: Sequence[Any]) -> pd.Categorical:
 
 
 class Reach:
-    """Tells which questions admit evidence of these case studies, published or not. Two queries in all."""
+    """Decide which questions admit evidence of these case studies, published or not. Two queries in all."""
 
     def __init__(self, case_study_ids: list[int]) -> None:
         self._rows = [*_admitting_arms(case_study_ids), *_admitting_findings(case_study_ids)]

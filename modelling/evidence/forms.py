@@ -242,7 +242,7 @@ def axes_with(key: str) -> list[str]:
 
 
 def entry_error(axis: str, key: str) -> str:
-    """Say what is wrong with an entry's key, or "". The entry need not be ranked, as the model predicts others too."""
+    """State what is wrong with an entry's key, or "". It need not be ranked, as the model predicts others, too."""
     fault = _fault(axis, key)
     others = [AXES[other].label.lower() for other in axes_with(key)] if fault else []
     return f"{fault} It is an entry of the axis {listed(others, 'or')}." if others else fault

@@ -96,10 +96,10 @@ def studies(slugs: Iterable[str]) -> dict[str, str]:
 def publications(slugs: Iterable[str]) -> dict[str, str]:
     """Return how a sentence names each publication: by authors and year, else by title. One query."""
     rows = Publication.objects.filter(slug__in=list(slugs)).values_list("slug", "authors", "year", "title")
-    return {slug: _cited(authors, year) or f"“{title}”" for slug, authors, year, title in rows}
+    return {slug: _format_citation(authors, year) or f"“{title}”" for slug, authors, year, title in rows}
 
 
-def _cited(authors: Sequence[str], year: int | None) -> str:
+def _format_citation(authors: Sequence[str], year: int | None) -> str:
     """Write "Djordjevic and others (2022)"; "" where no author is stated."""
     families = [author.split()[-1] for author in authors]
     named = listed(families) if len(families) < 3 else f"{families[0]} and others"

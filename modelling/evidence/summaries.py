@@ -33,7 +33,7 @@ def rebuild_arms(case_study_ids: list[int], revision: int | None = None) -> int:
         ended_now = [case_study for case_study, ended in rows_ended.items() if ended == revision]
         Arm.objects.filter(configuration__case_study__in=ended_now).update(until_revision=revision)
         Arm.objects.filter(configuration__case_study__in=case_study_ids).delete()
-        arms = _in_order([*_measured_arms(case_study_ids), *_derived_arms(case_study_ids)], case_study_ids)
+        arms = _sort([*_measured_arms(case_study_ids), *_derived_arms(case_study_ids)], case_study_ids)
         since = {
             configuration: rows_ended[case_study]
             for configuration, case_study in Configuration.objects.filter(case_study__in=rows_ended)
@@ -55,7 +55,7 @@ def flag_implausible_arms() -> None:
     rebuild_arms(list(CaseStudy.objects.filter(pk__in=unseen).values_list("pk", flat=True)))
 
 
-def _in_order(arms: list[Arm], case_study_ids: list[int]) -> list[Arm]:
+def _sort(arms: list[Arm], case_study_ids: list[int]) -> list[Arm]:
     """Return the arms sorted by names, so that their order does not depend on that of imports."""
     configurations = dict(
         Configuration.objects.filter(case_study__in=case_study_ids).order_by().values_list("pk", "slug")

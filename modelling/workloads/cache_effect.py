@@ -113,7 +113,7 @@ def caches_answered_above(limits: Limits, read_share: float | None) -> float | N
 
 
 def sentence(verdict: Verdict) -> str:
-    """Put the verdict into English, with its limit and what is open about it."""
+    """Write the verdict in English, with its limit and what is open about it."""
     text = _describe(verdict)
     if verdict.if_per_vm:
         text += (

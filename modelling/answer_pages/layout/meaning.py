@@ -116,7 +116,7 @@ class CarriedLine:
 
 
 def carried_lines(answer: Answer, titles: Sequence[str], rate: float) -> list[CarriedLine]:
-    """Say how many machines each measured configuration carries at the rate each, in the metric's own unit.
+    """State how many machines each measured configuration carries at the rate each, in the metric's own unit.
 
     titles : of the answer's panels. Where a source does not state the scope of its values, both readings are given.
     """
@@ -127,16 +127,16 @@ def carried_lines(answer: Answer, titles: Sequence[str], rate: float) -> list[Ca
         wanted = convert(rate, METRICS[answer.metric].unit, panel.unit)
         for series in panel.series:
             alone, together = (
-                _reading(series.points, wanted, scope) if panel.scope in ("", scope) else ""
+                _format_counts(series.points, wanted, scope) if panel.scope in ("", scope) else ""
                 for scope in ("per-vm", "aggregate")
             )
             lines.append(CarriedLine(series.label, title, panel, alone, together))
     return lines
 
 
-def _reading(points: Sequence[CurvePoint], rate: float, scope: str) -> str:
+def _format_counts(points: Sequence[CurvePoint], rate: float, scope: str) -> str:
     texts = [
-        _format_carried(
+        _format_count(
             count_machines(
                 [(point.vm_count, getattr(point, end)) for point in points], rate, aggregate=scope == "aggregate"
             )
@@ -146,9 +146,9 @@ def _reading(points: Sequence[CurvePoint], rate: float, scope: str) -> str:
     return texts[0] if texts[1] == texts[2] else f"{texts[0]} ({texts[1]} to {texts[2]})"
 
 
-def _format_carried(count_machines: MachineCount) -> str:
-    if count_machines.at_least:
-        return f"at least {count_machines.machines}"
-    if count_machines.fewer_than:
-        return "none" if count_machines.machines == 1 else f"fewer than {count_machines.machines}"
-    return str(count_machines.machines)
+def _format_count(count: MachineCount) -> str:
+    if count.at_least:
+        return f"at least {count.machines}"
+    if count.fewer_than:
+        return "none" if count.machines == 1 else f"fewer than {count.machines}"
+    return str(count.machines)

@@ -44,7 +44,7 @@ class Line:
 
     @property
     def behind(self) -> str:
-        """Say who compared them: "two research groups (three laboratories)"."""
+        """State who compared them: "two research groups (three laboratories)"."""
         laboratories = counted(self.laboratories, "laboratory", "laboratories")
         return f"{counted(self.groups, 'research group')} ({laboratories})"
 

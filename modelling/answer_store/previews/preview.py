@@ -189,7 +189,7 @@ def compute_preview(case_study_id: int, progress: Callable[[int, int], None]) ->
 
 
 def why_not_publish(case_study: CaseStudy) -> str:
-    """Say which question would have no answer after publishing the draft; "" if all have one.
+    """State which question would have no answer after publishing the draft; "" if all have one.
 
     A fresh preview has answered them; else as many are answered as can be while the reviewer waits.
     """

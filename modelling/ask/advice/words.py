@@ -37,7 +37,7 @@ def _describe_transfer(recommended: Recommendation) -> str:
 
 
 def explain_left_out(names: Sequence[str], workload: str) -> str:
-    """Say which filters were dropped because the workload has no answer with them, or ""."""
+    """State which filters were dropped because the workload has no answer with them, or ""."""
     if not names:
         return ""
     filters = listed(_FILTERS[name] for name in names)
@@ -90,7 +90,7 @@ def _describe_profile(profile: Profile) -> str:
 
 
 def _basis(nearest: Neighbour) -> str:
-    """Say what the advice rests on."""
+    """State what the advice rests on."""
     if nearest.is_far:
         return "No evidence carries over to this load."
     if nearest.distance < SAME:

@@ -121,7 +121,7 @@ class TextReader:
         if group.kind in ("file_system", PLACE):
             _share_roles(rows)
         if group.kind in ("host_storage", PLACE) or any("host_storage" in row for row in rows):
-            rows = [_with_host_storage(row) for row in rows]
+            rows = [_merge_host_storage(row) for row in rows]
         for column in {column for row in rows for column in row}:
             values = {row[column] for row in rows if column in row}
             is_elsewhere = column in _WHERE and any(set(_WHERE) & row.keys() - {column} for row in rows)
@@ -151,7 +151,7 @@ class TextReader:
     def given(self) -> dict[str, str]:
         """Return the columns with one value; of nested hypervisors the last, which is outermost: "Docker in KVM"."""
         stated: dict[str, str] = {}
-        differing = {column for group in self.alternatives for column in _differing(group)}
+        differing = {column for group in self.alternatives for column in _differing_columns(group)}
         for number, piece in enumerate(self.pieces):
             for column, value in self._columns(piece).items() if number not in self.inside else ():
                 if value != UNMEASURED and (column == "hypervisor" or column not in stated):
@@ -165,7 +165,7 @@ class TextReader:
                 stated = {**narrowed.get(fold(self.pieces[number].words), {}), **stated}
         for column in ("file_system", "host_fs"):
             if column in stated and "host_storage" in stated:
-                stored = _with_host_storage({"host_storage": stated["host_storage"], "host_fs": stated[column]})[
+                stored = _merge_host_storage({"host_storage": stated["host_storage"], "host_fs": stated[column]})[
                     "host_storage"
                 ]
                 if stored != stated["host_storage"] or (stated[column], stored) in _ZFS:
@@ -206,13 +206,13 @@ class TextReader:
             yield from self._drafts_left_open(is_whole=not weighed)
 
     def _drafts_of_alternatives(self, group: list[Columns]) -> Iterator[Draft]:
-        differing = _differing(group)
+        differing = _differing_columns(group)
         slugs = [row["file_system"] for row in group if "file_system" in row]
         for column in self._places(*slugs) if "file_system" in differing else ("",):
-            rows = [_with_role(row, column) for row in group] if column else group
-            changed = _differing(rows)
+            rows = [_assign_role(row, column) for row in group] if column else group
+            changed = _differing_columns(rows)
             ranked = [axis for axis in AXES.values() if self._can_rank(axis, changed)]
-            for axis in sorted(ranked, key=lambda axis: _unexplained(axis, changed)):
+            for axis in sorted(ranked, key=lambda axis: _count_unexplained(axis, changed)):
                 measured = [row for row in rows if row.get("hypervisor") != NATIVE]
                 entries = dict.fromkeys(filter(None, (_entry(axis, row) for row in measured)))
                 along = {column for row in rows for column in row} & set(axis.may_confound)
@@ -275,7 +275,7 @@ class TextReader:
             return
         filters = self.given
         if "file_system" in filters:
-            filters = _with_role(filters, self._places(filters["file_system"])[0])
+            filters = _assign_role(filters, self._places(filters["file_system"])[0])
         host = filters.get("host_fs") or filters.get("host_storage")
         yield Draft(axis_left_open(filters.get("hypervisor"), filters.get("guest_fs"), host), filters, (), is_whole)
 
@@ -374,7 +374,7 @@ class TextReader:
         yield from words_read.values()
 
     def _family_note(self, slug: str) -> str:
-        """Say which workload stands for a family, and why; "" where it has the same name."""
+        """State which workload stands for a family, and why; "" where it has the same name."""
         family, nearest = FAMILIES[slug], self.names["workload"].get(self._nearest_workload(slug))
         called = family.label.lower()
         if nearest is None:
@@ -384,12 +384,12 @@ class TextReader:
         return f"For {called} the nearest load with evidence is “{nearest}”. {family.reason}"
 
 
-def _differing(rows: Sequence[Columns]) -> set[str]:
+def _differing_columns(rows: Sequence[Columns]) -> set[str]:
     """Return the columns in which rows differ."""
     return {column for row in rows for column in row if len({other.get(column) for other in rows}) > 1}
 
 
-def _with_role(row: Columns, column: str) -> dict[str, str]:
+def _assign_role(row: Columns, column: str) -> dict[str, str]:
     """Return the row with its file system in this column, guest_fs or host_fs."""
     return {(column if name == "file_system" else name): value for name, value in row.items()}
 
@@ -407,7 +407,7 @@ def _share_roles(rows: list[dict[str, str]]) -> None:
             row[column] = row.pop("file_system")
 
 
-def _with_host_storage(row: Columns) -> dict[str, str]:
+def _merge_host_storage(row: Columns) -> dict[str, str]:
     """Return the row with file system or storage merged into the column host_storage."""
     on = row.get("host_fs") or row.get("file_system")
     if not on and row.get("image_format", "raw") != "raw":
@@ -418,7 +418,7 @@ def _with_host_storage(row: Columns) -> dict[str, str]:
     return {**rest, "host_storage": host_storage_key(FILE, on) or ""} if on else rest
 
 
-def _unexplained(axis: Axis, changed: set[str]) -> int:
+def _count_unexplained(axis: Axis, changed: set[str]) -> int:
     """Count the columns that differ but neither make entries of the axis nor may differ along with them."""
     beside = {"host_storage"} if "host_fs" in axis.entry else set()
     return len(changed - set(axis.entry) - set(axis.may_confound) - beside)

@@ -96,7 +96,7 @@ def _request_each(
 
 
 def _reason_against(disk: ObservedDisk, pool: ObservedPool, room: Room) -> str:
-    """Say what is known against a move before its host is asked; "" where nothing is."""
+    """State what is known against a move before its host is asked; "" where nothing is."""
     machine, left = disk.machine, room.get(pool)
     reasons = (
         (pool.host_id != machine.host_id, f"{pool} is a pool of another host"),

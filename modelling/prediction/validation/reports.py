@@ -63,13 +63,13 @@ def _build_report(revision: int) -> dict[str, Any]:
         forecasts=ForecastsInUse(IN_USE, LABEL, SINCE, _shortfalls(groups.forms)),
         groups=groups,
         notes=tuple(_notes(groups)),
-        flagged=tuple(_flagged()),
+        flagged=tuple(_find_implausible()),
     )
     ready: dict[str, Any] = json.loads(json.dumps(asdict(report), default=date.isoformat))
     return ready
 
 
-def _flagged() -> list[FlaggedNumber]:
+def _find_implausible() -> list[FlaggedNumber]:
     """Return at most MOST_FLAGGED implausible published numbers (experiments.rules.plausibility)."""
     flagged: list[FlaggedNumber] = []
     for case_study in CaseStudy.objects.published().select_related("publication", "server", "storage"):

@@ -109,7 +109,7 @@ class Block:
 
 @dataclass(slots=True)
 class Definitions:
-    """What a text has defined up to some point."""
+    """The definitions of a text up to some point."""
 
     variables: dict[str, Value] = field(default_factory=dict)
     files: list[Block] = field(default_factory=list)
