@@ -65,7 +65,7 @@ class Machine(NamedTuple):
 
 @dataclass(frozen=True)
 class Standing:
-    """The decision as it stands. first : place of the entry with the least expected loss
+    """The current decision. first : place of the entry with the least expected loss
 
     within : (n,) probabilities of being slower than the best by no more than the margin
     losses : (n,) expected losses against the best, shares

@@ -1,4 +1,4 @@
-"""Recommend an entry for every question, as whoever asks has to choose. No Django.
+"""Recommend an entry for every question, because readers have to choose one. No Django.
 
 A verdict (modelling.estimation.verdict) says what evidence shows; a recommendation says what to choose, and how sure
 that is: the entry with the least expected loss on a machine that nobody measured.

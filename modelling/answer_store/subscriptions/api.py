@@ -25,7 +25,7 @@ TAGS = ["notifications"]
 
 
 class FollowedQuestionSerializer(serializers.ModelSerializer[FollowedQuestion]):
-    """A question whose changes you are told."""
+    """A question that you follow: you are notified when its answer changes."""
 
     question = serializers.SerializerMethodField()
 
@@ -59,7 +59,7 @@ class AskedSerializer(Fields):
 
 @extend_schema_view(list=extend_schema(operation_id="followed_questions_list", tags=TAGS))
 class FollowedQuestionViewSet(mixins.ListModelMixin, OwnedViewSet):
-    """Questions whose changes you are told, where a subscription wants the topic `question`."""
+    """Questions that you follow; a subscription to the topic `question` notifies you of changes."""
 
     queryset = FollowedQuestion.objects.all()
     serializer_class = FollowedQuestionSerializer
