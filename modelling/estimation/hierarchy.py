@@ -642,10 +642,7 @@ class Fitted:
 
 
 class Knowledge:
-    """All cells, with a fit for each set of kinds of choice that is made when first needed.
-
-    cells : as for Hierarchy
-    """
+    """All cells, with a fit for each set of kinds of choice that is made when first needed. cells : as for Hierarchy"""
 
     def __init__(self, cells: pd.DataFrame, scales: Scales) -> None:
         self.cells, self.scales = merge_levels(cells), scales

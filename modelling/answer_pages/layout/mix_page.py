@@ -33,10 +33,7 @@ class ShareLine:
 
 @dataclass(frozen=True)
 class MixPage:
-    """The page of a mix.
-
-    grounds, never_tried : as on the page of an answer; ranges, left_out : sentences
-    """
+    """The page of a mix. grounds, never_tried : as on the page of an answer; ranges, left_out : sentences"""
 
     answer: MixAnswer
     metric: Metric

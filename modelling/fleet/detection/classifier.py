@@ -116,10 +116,7 @@ class Classifier:
         return len(classes) == 1 and classes[0] in self.catalogue
 
     def sets(self, features: Matrix, following: Matrix | None = None) -> list[tuple[str, ...]]:
-        """Return the classes of each row.
-
-        following : of the rows, as in Training
-        """
+        """Return the classes of each row. following : of the rows, as in Training"""
         like = self._sets_by_counters(features)
         if following is None:
             return like
