@@ -43,8 +43,8 @@ from modelling.evidence.forms import (
 from modelling.evidence.question import Question
 from modelling.evidence.words import counted
 
-MOST_ENTRIES = 6  # of a comparison
-MOST_WORKLOADS = 20  # of a table
+MOST_ENTRIES = 6  # entries of a comparison
+MOST_WORKLOADS = 20  # workloads of a table
 
 
 class RankingForm(QuestionForm):

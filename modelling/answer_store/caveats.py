@@ -12,7 +12,7 @@ from modelling.evidence.storage import get_or_compute
 from modelling.models import QualityReport
 
 _KEY = "modelling.forecast_caveats"
-_SECONDS = 60  # for which another process may go on with the previous report
+_SECONDS = 60  # cache lifetime: another process uses the previous report for so long
 
 
 def forecast_caveat(axis: str) -> str:

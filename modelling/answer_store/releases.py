@@ -21,7 +21,7 @@ from modelling.evidence.question import Question
 from modelling.models import Laboratory, Sitting
 
 _KEY = "modelling.releases"
-_SECONDS = 60  # for which another process may miss what was published meanwhile
+_SECONDS = 60  # cache lifetime: another process misses later publications for so long
 _MOST_SITTINGS = 200  # the newest ones are read
 _MOST_STUDIES = 20  # newest ones of an answer: their configurations are read whenever it is shown
 # Kind of release to the column with the software that it is a release of; a kernel's is its operating system.

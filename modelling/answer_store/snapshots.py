@@ -41,7 +41,7 @@ FIRST_DELAY = timedelta(minutes=1)  # before a question that failed is tried aga
 LONGEST_DELAY = timedelta(days=1)
 ASKED_WITHIN = timedelta(days=1)  # resolution of asked_at: one write a day, however often it is asked for
 MOST_SHOWN = 20  # failing questions that the API lists
-MOST_REVISIONS_BACK = 5  # that are tried for an answer in place of one that fails
+MOST_REVISIONS_BACK = 5  # revisions to try for an answer in place of one that fails
 MOST_DELETED = 5_000  # snapshots at one tick
 _TOLERANCE = 1e-4  # relative: other processors round differently; 3e-6 was seen
 

@@ -25,7 +25,7 @@ from modelling.models import RankingSnapshot, SeriesChange
 
 MOST = 1000  # changes to consider, most recently confirmed first
 _KEY = "modelling.speed_changes"
-_SECONDS = 60  # for which another process may miss a change confirmed meanwhile
+_SECONDS = 60  # cache lifetime: another process misses later confirmations for so long
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 JOB = "ask_standing_questions"
 FILE = Path(settings.BASE_DIR) / "fixtures" / "standing_answers.json.gz"
-YEARS = 3  # from its making for which the file has answers: they get weaker as their evidence ages
+YEARS = 3  # years ahead that the file has answers for, because these get weaker as their evidence ages
 # Questions offered to a first visitor, where their workload is in the catalogue.
 EXAMPLES = (
     Question("fs-pair", "varmail", hypervisor="kvm"),

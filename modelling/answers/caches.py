@@ -14,7 +14,7 @@ from modelling.workloads.profiles import known_profiles
 
 from .grounds import Study
 
-MOST_STUDIES = 3  # that are named, greatest excess first
+MOST_STUDIES = 3  # case studies to name, greatest excess first
 
 
 def cache_caveats(

@@ -27,7 +27,7 @@ from .nearest import Nearby, nearby
 from .trade_off import weigh_trade_offs
 
 MOST_COUNTS = 6  # numbers of machines that are ranked one by one
-REPETITIONS = 2  # of each entry in proposed runs: the fewest that show how far runs differ
+REPETITIONS = 2  # repetitions of each entry in proposed runs, the fewest that show a spread
 
 
 @dataclass(frozen=True)

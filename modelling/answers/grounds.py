@@ -21,7 +21,7 @@ from modelling.workloads.cache_effect import Limits
 
 from .content import Grounds, LaboratoryComparison, NetworkFit, StudyEvidence
 
-MOST_LABORATORIES = 100  # that are listed one by one
+MOST_LABORATORIES = 100  # laboratories to list one by one
 _FACTS_OF_ARMS = ("hypervisor", "storage", "host_storage", "guest_fs", "guest_os_family", "vm_count")
 
 

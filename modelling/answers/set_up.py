@@ -25,7 +25,10 @@ from .content import NOT_STATED, SetUp, SetUpFact, SetUpLine, StatedValue
 
 _CACHE_MODES = tuple(mode for mode in disks.CHOICES["cache_mode"] if not losing_options(mode, "", ""))
 _IMAGE_FORMATS = ("raw", "qcow2")
-_CHOICES = {"Cache mode": _CACHE_MODES, "Image format": _IMAGE_FORMATS}  # that a case study could have tried
+_CHOICES = {
+    "Cache mode": _CACHE_MODES,
+    "Image format": _IMAGE_FORMATS,
+}  # alternatives that a case study could have tried
 _MKFS_NAMES = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "nilfs2", "reiserfs")
 _PREALLOCATION = {"sparse": "off", "metadata": "metadata", "falloc": "falloc", "full": "full"}  # qemu-img's words
 _MOUNT_OPTION = re.compile(r"[A-Za-z0-9_=.:+/-]+")
@@ -39,7 +42,7 @@ _COMPARED_FIELDS = [  # all that a configuration states
 ]
 _SEE_FACTS = "see the facts"
 _PROXMOX = "proxmox"
-_QEMU = {"kvm", _PROXMOX, "qemu-tcg"}  # whose images qemu-img makes
+_QEMU = {"kvm", _PROXMOX, "qemu-tcg"}  # hypervisors whose images qemu-img makes
 # Options of QEMU's virtual disks, with their possible values.
 _DISK_OPTIONS = {
     "image_format": _IMAGE_FORMATS,

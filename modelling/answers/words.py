@@ -14,7 +14,7 @@ from modelling.evidence.words import STORAGE, counted, listed, machines
 
 from .content import Grounds
 
-WEIGHT_DECIMALS = 6  # of a workload's weight in a mix
+WEIGHT_DECIMALS = 6  # decimals of a workload's weight in a mix
 # What an entry of an axis is called in a sentence.
 THING = {
     "fs-pair": "file-system pair",

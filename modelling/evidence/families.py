@@ -25,7 +25,7 @@ def shared(named: Collection[str], entries: Collection[str]) -> list[tuple[str, 
 
 # Entries that nobody can choose today: ports to research systems, and what a source did not state.
 _NOT_OFFERED = {"bsd-zfs", "openzfs", "flexclone-ext4", "qemu-unstated", "kubernetes", "write caching disabled"}
-_SHARED_DIRECTORIES = ("virtiofs ", "9p ")  # whose cache modes are no choice for a disk
+_SHARED_DIRECTORIES = ("virtiofs ", "9p ")  # shared directories; their cache modes are not for disks
 
 
 def may_be_offered(key: str) -> bool:

@@ -15,7 +15,7 @@ from kdb.jobs import jobs
 from . import counts
 
 MOST_AT_ONCE = 300  # arms up to which a visitor waits for a report; above, a worker computes it
-_SECONDS = 600  # for which computed values are cached
+_SECONDS = 600  # lifetime of cached values
 
 
 class Busy(Exception):  # noqa: N818 - an event, not a mistake

@@ -17,7 +17,7 @@ IN_USE, LABEL, SINCE = "hierarchy", "The hierarchical model", date(2026, 11, 28)
 # Choices of which both values must have been compared for a forecast, because caches and networks differ with them.
 _DECISIVE = ("hypervisor", "container", "guest_fs", "host_fs", "backend")
 
-RUN_VARIANCE = 0.07**2  # of ln speed of a single run without stated spread (docs/models/hierarchy.md)
+RUN_VARIANCE = 0.07**2  # variance of ln speed of a single run without stated spread (docs/models/hierarchy.md)
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ COMPONENTS = {
         ("backend", "host_fs", "host_mkfs_options", "host_mount_options", "cache_mode"),
     ),
 }
-_NATIVE_COMPONENTS = ("benchmark", "host-kernel", "host-fs")  # of runs without hypervisor and guest
+_NATIVE_COMPONENTS = ("benchmark", "host-kernel", "host-fs")  # components of runs without hypervisor and guest
 # Components that always differ between two hypervisors, whatever the sources state.
 _COMES_WITH_HYPERVISOR = ("virtual-hardware", "hypervisor", "host-kernel")
 _HOST_FS = "host-fs"  # includes its cache, the mode of which has a default in each hypervisor

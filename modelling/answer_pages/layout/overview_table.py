@@ -9,7 +9,7 @@ from modelling.evidence.words import capital, counted, listed
 
 from ..content import WAITING, Overview, OverviewCell
 
-MOST_NAMES = 2  # in a cell
+MOST_NAMES = 2  # names in a cell
 # Strength of the evidence to a sign, for readers who cannot see its colour.
 SIGNS = dict(zip(STRENGTHS, ("○○○", "●○○", "●●○", "●●●"), strict=True))
 

@@ -30,7 +30,7 @@ from .network import NetworkPicture, network_picture
 from .trade_table import TradeTable, trade_tables
 
 Names = Mapping[str, Mapping[str, str]]  # kind of name to {slug: label}
-FEWEST_LABORATORIES = 3  # from which on forecasts for other machines are drawn
+FEWEST_LABORATORIES = 3  # laboratories needed to draw forecasts for other machines
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,9 @@ logger = logging.getLogger(__name__)
 
 JOB = "preview_publication"
 UNDER_WAY = (Job.State.QUEUED, Job.State.RUNNING)
-MOST_QUESTIONS = 40  # that are compared, those without filters first
+MOST_QUESTIONS = 40  # questions to compare, those without filters first
 MOST_SECONDS = 120  # for comparing; questions not reached are counted as left out
-SECONDS_OF_REVIEWER = 10  # for which a publication without a fresh preview may check questions itself
+SECONDS_OF_REVIEWER = 10  # time for which a publication without a fresh preview checks questions itself
 
 
 class NotAnswered(Exception):  # noqa: N818

@@ -12,7 +12,7 @@ from modelling.workloads.profiles import Accesses, Profile
 
 from .reasoning import SharesError, profile_from_shares
 
-MOST_BYTES = wml.LONGEST_TEXT  # of an uploaded file; a text has at most as many characters
+MOST_BYTES = wml.LONGEST_TEXT  # size of an uploaded file; a text has at most as many characters
 TOO_LONG = "A personality has at most 1 MiB; this is longer."
 
 SHARES = ("random_read", "sequential_read", "random_write", "sequential_write", "metadata", "flush", "sync")

@@ -336,7 +336,7 @@ class TextReader:
             draft.axis, label, workload, family, {**filters, **machine}, draft.entries, address, draft.is_whole
         )
 
-    # What is words_read
+    # Understood words
 
     def understood(self) -> Iterator[Word]:
         """Yield the understood words, one for each name."""

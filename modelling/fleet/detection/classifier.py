@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 METHOD = 4  # version of the training; models are made again when it changes
-LEAST_SIGNATURES = 10  # of a class, and
+LEAST_SIGNATURES = 10  # signatures of a class, and
 LEAST_RUNS = 4  # so many runs of it, to be detected at all
 FOLDS = 20  # of cross-validation, by runs, so that signatures of one run stay together
 NEIGHBOURS = 2  # the distance is to the second nearest run, so that a single odd run attracts nothing
@@ -202,7 +202,7 @@ def _p_values(own: Sequence[Matrix], odd: Matrix) -> Matrix:
     return np.array([(1 + number) / (1 + len(known)) for number, known in zip(as_odd, own, strict=True)]).T
 
 
-_LEAST_DISTANCE = 1e-9  # of signatures that are equal
+_LEAST_DISTANCE = 1e-9  # distance of equal signatures, instead of 0
 
 
 def fit(training: Training, workloads: tuple[str, ...]) -> Classifier:

@@ -15,7 +15,7 @@ from modelling.estimation.value import expected_gains, propose_run_sets, run_set
 from .content import NO_CHOICE, NOT_KNOWN, NOT_SURE, RUNS, TRIAL, Advice, Machine, Pool, Proposal, Rules
 from .host_evidence import HostEvidence, components, error
 
-REPETITIONS = 3  # of each pool under each workload, at most
+REPETITIONS = 3  # most runs of each pool under each workload
 COMPARED = 0.05**2  # expected variance of the comparison after a trial move, ln speed
 MOST_CONSIDERED = 8  # loads to consider, those of most machines
 MOST = 3  # loads to make proposals for, those with the most to gain
